@@ -130,7 +130,7 @@ def _schedule(kernel: "Kernel", place: str) -> str:
 def _flatten(kernel: "Kernel", place: str) -> str:
     """Every access as one number, the element's position in its buffer."""
     lines = [f"{kernel.name} for {place}:"]
-    lines += [f"  {what}: {index}" for what, index in dict.fromkeys(kernel.accesses)]
+    lines += [f"  {access.words}: {access.position}" for access in dict.fromkeys(kernel.accesses)]
     partition = kernel.nest.partition
     for function in partition.functions[1:]:
         for read, _ in reads_of(partition, function):
@@ -145,13 +145,13 @@ def _vectorize(kernel: "Kernel", place: str) -> str:
     register's work, unrolled over vec."""
     loop = kernel.loop
     lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]
-    for what, index in dict.fromkeys(kernel.accesses):
+    for touched in dict.fromkeys(kernel.accesses):
         for variable in [
-            v.name for v in algebra.info(index).variables if v.name in ("vec", "lane")[: 1 + (loop.lanes > 1)]
+            v.name for v in algebra.info(touched.position).variables if v.name in ("vec", "lane")[: 1 + (loop.lanes > 1)]
         ]:
-            access = algebra.access(index, variable)[0]
+            access = algebra.access(touched.position, variable)[0]
             how = "varies" if access.stride is None else f"stride {access.stride}, aligned to {access.align}"
-            lines.append(f"  {what} along {variable}: {how}")
+            lines.append(f"  {touched.words} along {variable}: {how}")
     step = kernel.code
     if step:
         lines.append("  before:" if step.each else "  before the unrolled loop over vec (whole vectors):")

@@ -16,31 +16,19 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import heroes, reference, render
 from gen.emit.helpers import Helpers
-from gen.heroes.kernel import Kernel
-from gen.hlo import Fusion, Shape
+from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.nest import Nest
 from gen.plan.nests import nests
-from gen.render import ROOT, Emitted
+from gen.render import ROOT, Emitted, Program
 from gen.schedule import Device, device_for
 from gen.targets import TARGETS, Target
-
-
-@dataclass
-class Program:
-    """A fusion's kernels in one language, and the text of its file. scratch: buffers between kernels."""
-
-    target: Target
-    device: Device
-    kernels: List[Kernel]
-    text: str
-    scratch: List[Shape]
 
 
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
@@ -52,7 +40,7 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
     # the same for compilers without vectors
     if language.plain and any(kernel.loop.lanes > 1 for kernel in emitted.kernels):
         halves.append(render.rendered(emit(planned, language.plain.of_file(), device.scalar(), excess)))
-    return Program(language, device, emitted.kernels, render.file(fusion, device, halves, excess), emitted.scratch)
+    return render.program(fusion, device, halves, excess)
 
 
 def emit(planned: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:

@@ -19,7 +19,7 @@ from gen.hlo import Fusion, Shape
 from gen.lower import tiled_layouts
 from gen.plan.nests import param_leaves, result_leaves
 from gen.schedule import Device
-from gen.targets import Target
+from gen.targets import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -94,6 +94,21 @@ class Emitted:
 
 
 @dataclass
+class Program:
+    """A fusion's kernels in one language, and the text of its file. scratch: buffers between kernels."""
+
+    target: Target
+    device: Device
+    kernels: List[Kernel]
+    text: str
+    scratch: List[Shape]
+
+    @property
+    def tables(self) -> "List[Table]":
+        return [kernel.table for kernel in self.kernels if kernel.table]
+
+
+@dataclass
 class Rendered:
     """A fusion's kernels and their text in one dialect, before the head of its file. scratch: the buffers between
     kernels."""
@@ -119,7 +134,7 @@ class Rendered:
         for kernel in self.kernels:
             for walk in kernel.scheduled:
                 lines += [f"{walk.name}: {walk.loop.text()}", f"  index: {walk.thread}"]
-                lines += [f"  {what}: {index}" for what, index in walk.accesses]
+                lines += [f"  {access.words}: {access.position}" for access in walk.accesses]
         return "\n".join("// " + line for line in lines)
 
 
@@ -153,12 +168,12 @@ def rendered(emitted: Emitted) -> Rendered:
     return Rendered(d, kernels, body, d.used | {"table" for kernel in kernels if kernel.table}, emitted.scratch)
 
 
-def file(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: bool) -> str:
+def program(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: bool) -> Program:
     """A target's file: its preamble, the kernels (the first of the halves, and those of compilers without vectors), and
     what launches them."""
     first, params, results = halves[0], param_leaves(fusion), [shape
                                                                for shape, _, _ in result_leaves(fusion.computation)]
-    return (
+    text = (
         environment()
         .get_template(first.target.template)
         .render(
@@ -179,26 +194,21 @@ def file(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: b
         )
         .lstrip()
     )
+    return Program(first.target, device, first.kernels, text, first.scratch)
 
 
-def header(fusion: Fusion, about: "Dict[str, Any]", programs: "Sequence[Any]") -> str:
-    """The C API of all targets."""
-    name, opencl = fusion.name, next((program for program in programs if program.target.embedded), None)
+def header(fusion: Fusion, about: "Dict[str, Any]", programs: "Sequence[Program]") -> str:
+    """The C API of all targets, in the order of these."""
     return (
         environment()
         .get_template("files/api.h.j2")
         .render(
-            name=name,
+            name=fusion.name,
             filled=fusion.filled,
-            guard=f"SETT_FUSION_{name.upper()}_H",
+            guard=f"SETT_FUSION_{fusion.name.upper()}_H",
             aliases=about["aliases"],
             params=about["params"],
             results=about["results"],
-            targets=[program.target.name for program in programs],
-            gpus=[program.target for program in programs if program.target.headers],
-            kernels=opencl.kernels if opencl else [],
-            scratch=opencl.scratch if opencl else [],
-            tables=[kernel.table for kernel in opencl.kernels if kernel.table] if opencl else [],
-            source=opencl.text.splitlines() if opencl else [],
+            programs=sorted(programs, key=lambda program: list(TARGETS).index(program.target.name)),
         )
     )

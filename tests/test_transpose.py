@@ -216,7 +216,7 @@ def test_side_results() -> None:
     (nest,) = nests.nests(fusion)
     assert len(nest.partition.roots) == 2
     made = pipeline.program(fusion, "opencl", "opencl-gpu").kernels
-    assert [what for what, _ in made[0].accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
+    assert [access.words for access in made[0].accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
     assert proofs.check(fusion) is None
 
 

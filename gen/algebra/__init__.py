@@ -33,6 +33,10 @@ class AlgebraError(Exception):
         self.column = column
 
 
+class TooNarrow(AlgebraError):
+    """A map has values that the index type does not hold."""
+
+
 def _sources() -> list[Path]:
     return sorted(ROOT.glob("include/*.h")) + sorted(ROOT.glob("gen/command/*.c"))
 
@@ -257,8 +261,13 @@ def guards(text: str) -> tuple[Guard, ...]:
 
 
 def c_text(text: str, type: str = "") -> CText:
-    """The map as C expressions; type: uint, int or long."""
-    lines = call("map", "c", text, *([type] if type else [])).splitlines()
+    """The map as C expressions; type: uint, int or long. TooNarrow: a value does not fit it."""
+    try:
+        lines = call("map", "c", text, *([type] if type else [])).splitlines()
+    except AlgebraError as error:
+        if error.message.endswith("expected a wider index type"):
+            raise TooNarrow(error.message, error.column) from None
+        raise
     results = tuple(line[len("result "):] for line in lines[1:] if line.startswith("result "))
     constraints = tuple(line[len("constraint "):] for line in lines[1:] if line.startswith("constraint "))
     return CText(lines[0], results, constraints)

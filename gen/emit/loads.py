@@ -163,7 +163,7 @@ class Loads(Accesses):
     def load_flat(self, parameter: Buffer, flat: str, region: Region,
                   unbroken: "Optional[Tuple[str, int]]" = None) -> Value:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
-        self.accessed(f"read {pointer}", flat)
+        self.accessed("read", pointer, flat)
         step = self.loop.step
         if dtype in dtypes.PACKED:
             load = self.helpers.need("packed_load", dtype, self.index_type)

@@ -272,7 +272,7 @@ class Regions(Loads, Elementwise):
         yield True
         at = self._before_loops.pop()
         if free and len(names) > 1:
-            steps = self._steps(names, [flat for what, flat in self.accesses[reads:] if what.startswith("read ")])
+            steps = self._steps(names, [access.position for access in self.accesses[reads:] if access.verb == "read"])
             for k, n in enumerate(sorted(range(len(names)), key=lambda n: -steps[n])):
                 self.text.lines[at + k] = f"{'  ' * (self._depths[-1] + k)}{heads[n]} {{"
         self._depths.pop()

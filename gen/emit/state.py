@@ -8,7 +8,7 @@ from gen import algebra
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.text import Text
-from gen.emit.values import Value
+from gen.emit.values import Touched, Value
 from gen.hlo import Instruction, Shape, c_identifier
 from gen.plan.partition import Function, Partition, Region, compose
 from gen.schedule import Schedule
@@ -49,7 +49,7 @@ class State:
         # of a step, by number of the level, pointer and position
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
         self.index_prefetches: List[str] = []            # of the rows that indices select
-        self.accesses: List[Tuple[str, str]] = []        # for people: words, and the map to the position
+        self.accesses: List[Touched] = []
         self.box = {**(box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}),
                     **{name: (0, size - 1) for name, size in partition.ranges.items()}}
         self._thread_guards = frozenset(conditions(thread, self.box, index_type)) if thread else frozenset()
@@ -67,9 +67,9 @@ class State:
         self._depths: List[int] = []
         self._held: List[str] = []                       # the conditions of their guards
 
-    def accessed(self, words: str, flat: str) -> None:
-        """Keeps an access for `accesses`: words such as "read p0", and the map to the position in the buffer."""
-        self.accesses.append((words, flat))
+    def accessed(self, verb: str, pointer: str, flat: str) -> None:
+        """Keeps an access for `accesses`."""
+        self.accesses.append(Touched(verb, pointer, flat))
 
     # ---- names, maps ----
 

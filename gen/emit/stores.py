@@ -30,8 +30,8 @@ class Stores(Loads):
         assert buffer is not None
         sides = [(pointer, self.mapped(compose(index, memory_map(shape)))) for pointer, index, shape in
                  ((buffer.pointer, read.map, buffer.shape), (root.pointer, root.map, root.shape))]
-        for word, (pointer, flat) in zip(("read", "write"), sides):
-            self.accessed(f"{word} {pointer}", flat)
+        for verb, (pointer, flat) in zip(("read", "write"), sides):
+            self.accessed(verb, pointer, flat)
         words = [self.stride(flat, "lane")[0] == n for _, flat in sides]
         kind, names = self.d.register(dtype, whole), [self.name(pointer, "w_") for pointer, _ in sides]
         self.before.add(*(f"{kind} {name}[{n * self.loop.fused_steps}];" for name in names))
@@ -74,7 +74,7 @@ class Stores(Loads):
         value = self._result(root)
         pointer, dtype = root.pointer, self.stored(root.shape.dtype)
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
-        self.accessed(f"write {pointer}", flat)
+        self.accessed("write", pointer, flat)
         step = self.loop.step
         if dtype in dtypes.PACKED:
             self._store_packed(value, pointer, dtype, flat)

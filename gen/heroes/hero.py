@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Optional, Sequence
 
-from gen.algebra import AlgebraError
+from gen.algebra import TooNarrow
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.kernel import Kernel
@@ -32,16 +32,12 @@ class Context:
     def trial(self) -> "Context":
         """The same, with copies of what a hero adds to."""
         target = self.target.of_file(self.target.used)
-        helpers = Helpers(target, dict(self.helpers.texts), dict(self.helpers.tables))
-        return Context(target, self.device, helpers, self.excess, list(self.scratch), self.threads)
+        return Context(target, self.device, self.helpers.trial(target), self.excess, list(self.scratch), self.threads)
 
     def keep(self, trial: "Context") -> None:
         """Takes over what a trial has added."""
-        self.helpers.texts, self.helpers.tables, self.scratch[:] = (
-            trial.helpers.texts,
-            trial.helpers.tables,
-            trial.scratch,
-        )
+        self.helpers.keep(trial.helpers)
+        self.scratch[:] = trial.scratch
         self.target.used.update(trial.target.used)
 
 
@@ -78,7 +74,7 @@ class Hero:
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         """The kernels of one schedule in one index type. None or NotWide: the maps do not allow this schedule;
-        AlgebraError: nor this index type."""
+        TooNarrow: nor this index type."""
         raise NotImplementedError
 
     def describe(self, kernel: Kernel) -> "List[str]":
@@ -99,9 +95,7 @@ class Hero:
             trial = context.trial()
             try:
                 kernels = self.kernels(nest, schedule, index_type, trial)
-            except AlgebraError as error:
-                if "wider index type" not in error.message:
-                    raise
+            except TooNarrow:
                 continue
             context.keep(trial)
             return kernels

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 
-from gen.algebra import AlgebraError
+from gen.algebra import TooNarrow
 from gen.targets import Target
 from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
+from gen.emit.values import Touched
 from gen.plan.buffers import buffers_of
 from gen.hlo import Shape
 from gen.plan.nest import TOO_LARGE, BuildError, Nest
@@ -18,9 +19,6 @@ from gen.schedule import Schedule
 
 if TYPE_CHECKING:
     from gen.heroes.loop import Walk
-
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -74,7 +72,7 @@ class Kernel:
     parameter list, as C text.
     functions: that the kernel calls. attribute: after the word for a kernel. thread: the map from a work-item's step to
     the index, for people.
-    accesses: the buffers that are read and written, in words, each with the map to the position in it, for people.
+    accesses: the buffers that are read and written, each with the map to the position in it, for people.
     """
 
     name: str
@@ -87,7 +85,7 @@ class Kernel:
     attribute: str
     thread: str
     pointers: List[str]                                # of the arguments: p3 parameter, r0 result, q1 scratch
-    accesses: "List[Tuple[str, str]]" = field(default_factory=list)
+    accesses: "List[Touched]" = field(default_factory=list)
     table: "Optional[Table]" = None
     template: str = ""                                 # of templates/
     # whose blocks it has, one after another (gen/heroes/concatenate.py)
@@ -124,20 +122,6 @@ class Kernel:
         return [f"{arrays[p[0]]}[{p[1:]}]" for p in self.pointers]
 
     @property
-    def launch_arguments(self) -> str:
-        return ", ".join(f"(void *)&{argument}" for argument in self.passed("scratch"))
-
-    @property
-    def opencl_arguments(self) -> List[str]:
-        table = [f"&self->table[{self.table.number}]"] if self.table else []
-        return [f"&{argument}" for argument in self.passed("self->scratch")] + table
-
-    @property
-    def c_arguments(self) -> str:
-        table = [f"(const uint32_t *)scratch + {65536 * self.table.number}"] if self.table else []
-        return ", ".join(self.passed("between") + table)
-
-    @property
     def scheduled(self) -> "List[Kernel]":
         """The kernels with schedules of their own: those whose blocks it has, or itself and the one where bursts are
         off."""
@@ -153,29 +137,17 @@ def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
                        for pointer, shape in sorted(writes.items())]
 
 
-def narrowest(helpers: Helpers, make: "Callable[[str, Helpers], T]",
-              types: "Sequence[str]" = INDEX_TYPES) -> "Optional[T]":
-    """What is made with the narrowest index type that holds, its helpers kept; None where none holds."""
-    for index_type in types:
-        trial = Helpers(helpers.target, dict(helpers.texts), dict(helpers.tables))
-        try:
-            result = make(index_type, trial)
-        except AlgebraError as error:
-            if "wider index type" not in error.message:
-                raise
-            continue
-        helpers.texts, helpers.tables = trial.texts, trial.tables
-        return result
-    return None
-
-
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
     """A function of the partition in the narrowest index type that holds."""
-    written = narrowest(helpers,
-                        lambda index_type, trial: _function_in(d, trial, partition, function, index_type, excess))
-    if written is None:
-        raise BuildError(f"{function.name}: {TOO_LARGE}")
-    return written
+    for index_type in INDEX_TYPES:
+        trial = helpers.trial(d)
+        try:
+            written = _function_in(d, trial, partition, function, index_type, excess)
+        except TooNarrow:
+            continue
+        helpers.keep(trial)
+        return written
+    raise BuildError(f"{function.name}: {TOO_LARGE}")
 
 
 def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,

@@ -18,7 +18,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.state import Given
-from gen.emit.values import Value
+from gen.emit.values import Touched, Value
 from gen.heroes.hero import Refused
 from gen.heroes.kernel import Kernel, arguments, function_text
 from gen.hlo import Instruction, Shape, dtypes
@@ -102,7 +102,7 @@ class Emitter:
         self.accumulators = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes)
                              for k in range(len(hero.operands) // 2)]
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
-        self.seen: List[Tuple[str, str]] = []
+        self.seen: List[Touched] = []
         self.partial: List[int] = []
         self.watched = [h for h, analysed in enumerate(self.combiners) if not analysed.free]
 
@@ -244,5 +244,5 @@ class Emitter:
                 # type: ignore[arg-type]
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)
         return Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
-                      list(functions.values()), self.d.launch_bounds(threads), self.seen[0][1] if self.seen else "",
+                      list(functions.values()), self.d.launch_bounds(threads), self.seen[0].position if self.seen else "",
                       [*reads, *sorted(writes)], list(self.seen), threads=threads)

@@ -389,7 +389,7 @@ class _Writer:
             ", ".join(arguments(d, reads, writes)),
             functions_of(nest, self.context),
             d.launch_bounds(sweep.threads),
-            seen[0][1] if seen else "",
+            seen[0].position if seen else "",
             [*reads, *sorted(writes)],
             seen,
             template="kernels/rows_cpu",

@@ -14,7 +14,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.maps import conditions
 from gen.emit.state import Given
-from gen.emit.values import Value
+from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import CFunction, Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import Instruction, Shape, dtypes
@@ -122,7 +122,7 @@ class Emitter:
         self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
         self.components = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes)
                            for k in range(len(hero.operands) // 2)]
-        self.seen: List[Tuple[str, str]] = []
+        self.seen: List[Touched] = []
 
     def of(self, h: int) -> List[str]:
         """The types of a hero's components."""
@@ -219,7 +219,7 @@ class Emitter:
         writes = {root.pointer: root.shape for root in self.nest.partition.roots}
         return Kernel(self.nest.name, self.nest, self.schedule, self.index_type, blocks,
                       ", ".join(arguments(self.d, reads, writes)), functions, self.d.launch_bounds(threads, 1),
-                      self.seen[0][1] if self.seen else "", [*reads, *sorted(writes)], list(self.seen), threads=threads)
+                      self.seen[0].position if self.seen else "", [*reads, *sorted(writes)], list(self.seen), threads=threads)
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Tuple[Dict[str, Any], int]":
         """The fields of Record, and the number of work-groups. turns: rows, or blocks of rows, that the work-items

@@ -351,7 +351,7 @@ class _Writer:
         at_of = []
         for target in nest.targets:
             flat = body.mapped(compose(nest.place, memory_map(target.shape)))
-            body.accessed(f"combine {target.pointer}", flat)
+            body.accessed("combine", target.pointer, flat)
             text = body.c(flat)[0]
             if text not in variables:
                 variables[text] = body.name("at", "")
@@ -618,8 +618,8 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     shapes = {**{buffer: shape for buffer, shape in buffers_of(nest.partition, nest.partition.entry).items()},
               **{target.pointer: target.shape for target in nest.targets}}
     lines = []
-    for words, flat in writer.of.accesses:
-        pointer, variables = words.split()[1], algebra.info(flat).variables
+    for _, pointer, flat in writer.of.accesses:
+        variables = algebra.info(flat).variables
         size = dtypes.storage_bytes(shapes[pointer].dtype)
         known = {**{v.name: (v.lo, v.hi) for v in variables if v.name in (name for name, _ in writer.named)}, **box}
         always = {v.name for v in variables} <= set(known) and set(conditions(flat, known, index_type)) <= set(inside)

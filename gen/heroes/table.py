@@ -10,6 +10,7 @@ from gen import algebra
 from gen.emit import ops
 from gen.emit.body import Body
 from gen.emit.text import offset
+from gen.emit.values import Touched
 from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Kernel, Step, Table
 from gen.heroes.loop import HERO as LOOP_HERO
@@ -121,6 +122,6 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
                   index_type, loop.blocks(elements), arguments, [function], attribute=d.launch_bounds(loop.threads),
                   thread=thread, pointers=[f"p{number}", f"r{root.result}"],
-                  accesses=[(f"read p{number}", flats[0]), (f"write r{root.result}", flats[0])],
+                  accesses=[Touched("read", f"p{number}", flats[0]), Touched("write", f"r{root.result}", flats[0])],
                   table=Table(f"{nest.name}_fill", value), template="kernels/table", record=look_up,
                   code=Step([], function.lines, [], each="for each of the table's 65536 values x, once"))

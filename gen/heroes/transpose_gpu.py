@@ -26,6 +26,7 @@ from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.text import joined
+from gen.emit.values import Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
@@ -534,7 +535,7 @@ class _Writer:
     stages: List[Stage]
     index_type: str
     excess: bool
-    flats: "List[Tuple[str, str]]" = field(default_factory=list)
+    flats: "List[Touched]" = field(default_factory=list)
 
     def c(self, index: str, **known: int) -> str:
         return algebra.c_text(algebra.substitute(index, **known) if known else index, self.index_type).results[0]
@@ -559,7 +560,7 @@ class _Writer:
         """A phase that goes along rows, between a buffer and its tile."""
         access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
         flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
-        self.flats.append((f"{'store' if access.write else 'load'} {access.pointer}", flat))
+        self.flats.append(Touched("store" if access.write else "load", access.pointer, flat))
         address = compose(_in_tile(tile, vec, "rows"), _address(tile, stage))
         box = _box(self.frame, tile, vec, "rows")
         kind = self.element(stage) if vec == 1 else self.word(size)

@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 from gen import algebra
 from gen.emit import register_tiles
 from gen.emit.helpers import Helpers
+from gen.emit.values import Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments
@@ -264,8 +265,8 @@ class _Writer:
                 self.line(stage, down, at_edge)
         box = {"row": self.length, "column": self.columns}
         thread = compose(self.position("row", "column", box), self.index)
-        flats = [(what, compose(self.position("row", "column", box), flat)) for what, flat in
-                 ((f"read {self.source.pointer}", self.read), (f"write {self.target.pointer}", self.write))]
+        flats = [Touched(verb, pointer, compose(self.position("row", "column", box), flat)) for verb, pointer, flat in
+                 (("read", self.source.pointer, self.read), ("write", self.target.pointer, self.write))]
         return Kernel(
             nest.name,
             nest,

@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra, hlo
 from gen.emit.body import Body
+from gen.emit.values import Touched
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
@@ -234,21 +235,21 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     counts = [(f"g{k}", size) for k, size in enumerate(sizes[:-2])] + [("chunk", chunks)] * (chunks > 1)
     at, blocks = place(counts, 1)
     c = algebra.c_text(at, index_type)
-    seen: "List[Tuple[str, str]]" = []
+    seen: "List[Touched]" = []
 
-    def body(column: str, box: Box, wide: bool) -> Body:
+    def at_column(column: str, box: Box, wide: bool) -> Body:
         box = {**outer, **box, **({"vec": (0, 0), "lane": (0, lanes - 1)} if wide else {})}
         at, ranges = (f"{column} + vec + lane", ("vec", "lane")) if wide else (column, ())
         return of(_thread(nest, sizes, at, box, ranges), box, wide)
 
     def of(thread: str, box: Box, wide: bool) -> Body:
         step = Schedule(lanes=lanes, stream=schedule.stream) if wide else None
-        made = Body(d, context.helpers, partition, partition.entry, index_type, thread, step, context.excess, box)
-        made.region(partition.entry.body)
+        body = Body(d, context.helpers, partition, partition.entry, index_type, thread, step, context.excess, box)
+        body.region(partition.entry.body)
         for root in partition.roots:
-            made.store(root)
-        seen.extend(one for one in made.accesses if one not in seen)
-        return made
+            body.store(root)
+        seen.extend(access for access in body.accesses if access not in seen)
+        return body
 
     if schedule.lines:
         thread, box, ends = _lines(nest, sizes, schedule.inside, lanes)
@@ -259,12 +260,12 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     else:
         first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
         count = (high - first) // lanes
-        step = body(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
+        step = at_column(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
         columns = [low] * (first > low) + [high - lanes] * ((high - first) % lanes > 0)
         first_step, last_step = "0", str(count)
-    edges = [body(str(column), {}, True) for column in columns]
+    edges = [at_column(str(column), {}, True) for column in columns]
     elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
-    element = body("column", {"column": (0, sizes[-1] - 1)}, False) if elements else None
+    element = at_column("column", {"column": (0, sizes[-1] - 1)}, False) if elements else None
     name = f"g{len(sizes) - 2}"
     begin, end = (
         ("0", str(rows))

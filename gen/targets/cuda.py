@@ -19,6 +19,10 @@ class Gpu(Target):
     def template(self) -> str:
         return "files/gpu.j2"
 
+    @property
+    def api(self) -> str:
+        return "files/api_gpu.h.j2"
+
     def launch_bounds(self, threads: int, blocks: int = 0) -> str:
         return f" __launch_bounds__({threads}, {blocks})" if blocks else f" __launch_bounds__({threads})"
 
@@ -83,8 +87,9 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
                      "u32": "unsigned", "s64": "long long", "u64": "unsigned long long", "f32": "float",
                      "f64": "double"}, index={"uint": "unsigned", "int": "int", "long": "long long"},
               kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
-              constant="static __device__ const", group="blockIdx.x", item="threadIdx.x", unroll_word="#pragma unroll",
-              shared="__shared__ ", barrier="__syncthreads();", wide=False, suffix64=("ll", "ull"),
+              constant="static __device__ const", group="blockIdx.x", item="threadIdx.x",
+              global_item="blockIdx.x * blockDim.x + threadIdx.x", unroll_word="#pragma unroll", shared="__shared__ ",
+              barrier="__syncthreads();", wide=False, suffix64=("ll", "ull"),
               shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})",
               atomic_bits=64, compare_and_swap="atomicCAS", atomic_read="*word",
               headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True)

@@ -32,11 +32,11 @@ TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
                        "s64": "long", "u64": "ulong", "f32": "float", "f64": "double"},
                 index={"uint": "uint", "int": "int", "long": "long"}, kernel="__kernel", function="static inline",
                 pointer="__global ", restrict="restrict ", constant="__constant", group="get_group_id(0)",
-                item="get_local_id(0)", unroll_word="#pragma unroll", shared="__local ",
+                item="get_local_id(0)", global_item="get_global_id(0)", unroll_word="#pragma unroll", shared="__local ",
                 barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"), shared_bytes=32 << 10,
                 vector_test="__clang__", longest_vector=16, has_remainder=False, integer_functions=True,
-                shifts_modulo=True, atomic_bits=32, embedded=True, atomic_space="volatile __global ",
-                compare_and_swap="atomic_cmpxchg", atomic_read="atomic_cmpxchg(word, 0, 0)")
+                shifts_modulo=True, atomic_bits=32, api_headers=("string.h",),
+                atomic_space="volatile __global ", compare_and_swap="atomic_cmpxchg", atomic_read="atomic_cmpxchg(word, 0, 0)")
 
 
 class _OnDevice(Runner):

@@ -53,6 +53,7 @@ class Target:
     constant: str                     # what stands before a table
     group: str                        # the number of a work-group, and of a work-item in it
     item: str
+    global_item: str                  # the number of a work-item of all groups; "": one call is a group
     unroll_word: str
     wide: bool
     suffix64: Tuple[str, str]         # of literals of 64 bits, signed and unsigned
@@ -82,9 +83,9 @@ class Target:
     compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
     atomic_read: str = ""             # the value of `word` where others may write it
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
+    api_headers: Tuple[str, ...] = ()  # of what the header of a fusion says of its file
     # the line by which a file says that no product is fused with a sum, where `product` does not say so
     unfused: str = ""
-    embedded: bool = False    # whether the text of the kernels is a string of the header, compiled where it runs
     flushes: bool = False             # whether sums by atomic operations lose subnormals of f32
     plain: "Optional[Target]" = None  # the same without vectors, where the file has a program for such compilers too
     # of one file: names that its text has, and that its template declares
@@ -113,6 +114,11 @@ class Target:
     @property
     def template(self) -> str:
         return f"files/{self.name}.j2"
+
+    @property
+    def api(self) -> str:
+        """The template of what the header of a fusion says of its file."""
+        return f"files/api_{self.name}.h.j2"
 
     def launch_bounds(self, threads: int, blocks: int = 0) -> str:
         """What a kernel's declaration says of its work-groups. blocks: number of them that a processor has at least (0:

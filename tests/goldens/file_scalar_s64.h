@@ -19,23 +19,13 @@ static const size_t scalar_s64_result_bytes[] = {8};
 
 /* The scalar reference, in scalar_s64_ref.c; 1 when out of memory. */
 int scalar_s64_ref(const void *const *params, void *const *results);
+
 /* In scalar_s64.cu: enqueues on the stream (a cudaStream_t), does not wait. */
 int scalar_s64_cuda(const void *const *params, void *const *results, void *stream);
+
 /* In scalar_s64.hip: enqueues on the stream (a hipStream_t), does not wait. */
 int scalar_s64_hip(const void *const *params, void *const *results, void *stream);
-/* In scalar_s64.c, which needs a libm; no runtime, no threads: the work is stages of items, and the caller shares them out.
-   scalar_s64_c does items begin .. end - 1 of a stage on the calling thread. Stages run one after another, each after all items of the one before; items of a stage
-   run in any order, on any threads at once. 1: no such stage or items, a buffer that is not aligned. */
-int scalar_s64_c(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
-int scalar_s64_c_stages(void);
-size_t scalar_s64_c_items(int stage);
 
-/* The bytes of memory that the stages share, 64-byte aligned (NULL where they are 0), for one run at a time; prepared once. */
-size_t scalar_s64_c_scratch_bytes(void);
-int scalar_s64_c_prepare(void *scratch);
-
-/* All of it on the calling thread: every stage, every item. */
-int scalar_s64_c_run(const void *const *params, void *const *results, void *scratch);
 #ifdef CL_VERSION_1_2 /* CL/cl.h was included before this header */
 typedef struct {
   cl_program program;
@@ -114,6 +104,20 @@ static inline cl_int scalar_s64_opencl_run(scalar_s64_opencl *self, cl_command_q
   return error;
 }
 #endif
+
+/* In scalar_s64.c, which needs a libm; no runtime, no threads: the work is stages of items, and the caller shares them out.
+   scalar_s64_c does items begin .. end - 1 of a stage on the calling thread. Stages run one after another, each after all items of the one before; items of a stage
+   run in any order, on any threads at once. 1: no such stage or items, a buffer that is not aligned. */
+int scalar_s64_c(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
+int scalar_s64_c_stages(void);
+size_t scalar_s64_c_items(int stage);
+
+/* The bytes of memory that the stages share, 64-byte aligned (NULL where they are 0), for one run at a time; prepared once. */
+size_t scalar_s64_c_scratch_bytes(void);
+int scalar_s64_c_prepare(void *scratch);
+
+/* All of it on the calling thread: every stage, every item. */
+int scalar_s64_c_run(const void *const *params, void *const *results, void *scratch);
 #ifdef __cplusplus
 }
 #endif

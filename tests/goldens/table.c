@@ -16,7 +16,8 @@ static inline uint16_t sett_gelu_bf16_value(uint16_t x)
 
 static void sett_gelu_bf16_fill(uint32_t *table)
 {
-  for (uint32_t x = 0; x < 65536; ++x) table[x] = sett_gelu_bf16_value((uint16_t)x);
+  for (uint32_t x = 0; x < 65536; ++x)
+  table[x] = sett_gelu_bf16_value((uint16_t)x);
 }
 
 static void sett_gelu_bf16(const uint16_t *restrict p0, uint16_t *restrict r0, const uint32_t *restrict table, size_t number)

@@ -16,7 +16,8 @@ static inline ushort sett_gelu_bf16_value(ushort x)
 
 __kernel void sett_gelu_bf16_fill(__global uint *table)
 {
-  table[get_global_id(0)] = sett_gelu_bf16_value((ushort)get_global_id(0));
+  const uint x = get_global_id(0);
+  table[x] = sett_gelu_bf16_value((ushort)x);
 }
 
 __kernel __attribute__((reqd_work_group_size(16, 1, 1))) void sett_gelu_bf16(__global const ushort *restrict p0, __global ushort *restrict r0, __global const uint *restrict table)
