@@ -6,9 +6,9 @@ from typing import Any, Dict, List, Sequence
 
 from gen import algebra, hlo, pipeline
 from gen.heroes.kernel import Kernel
-from gen.plan import nests
 from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
+from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, Function, compose, regions
 
 STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
@@ -40,7 +40,7 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
 def _input_slices(fusion: hlo.Fusion) -> bool:
     """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's
     walks of the slices read nothing but what they write, so one walk over the whole input has nothing to add."""
-    results = [instruction for _, instruction, _ in nests.result_leaves(fusion.computation)]
+    results = [leaf.value for leaf in hlo.result_leaves(fusion.computation)]
     return len(results) > 1 and len({i.operands[0].shape.dims if i.opcode == "slice" else () for i in results}) == 1 \
         and all(i.opcode == "slice" and all(stride == 1 for _, _, stride in i.attributes["slice"]) for i in results)
 
@@ -52,12 +52,12 @@ def _title(function: Function) -> str:
 def _partition(fusion: hlo.Fusion) -> str:
     """The functions of each nest, with what each computes, and the nest's class where it is a subclass; functions that
     are called once would be inlined again by the C compiler."""
-    lines = [f"{fusion.name}: {how}" for how in [nests.how_updated(fusion)] if how]
+    lines = [f"{fusion.name}: {how}" for how in [planned(fusion).updated] if how]
     lines += [
         f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read"
         for number, first in fusion.same.items()
     ]
-    for nest in nests.nests(fusion):
+    for nest in planned(fusion).nests:
         functions = [function for partition in nest.partitions for function in partition.functions]
         kind = f" ({type(nest).__name__})" if type(nest) is not Nest else ""
         lines.append(f"{fusion.name}: {len(functions)} function{'s' if len(functions) > 1 else ''}{kind}")
@@ -83,7 +83,7 @@ def _partition(fusion: hlo.Fusion) -> str:
 def _maps(fusion: hlo.Fusion) -> str:
     """For each function the map of every operand, moves composed away."""
     lines = []
-    for nest, partition in ((nest, partition) for nest in nests.nests(fusion) for partition in nest.partitions):
+    for nest, partition in ((nest, partition) for nest in planned(fusion).nests for partition in nest.partitions):
         for function in partition.functions:
             lines.append(f"{_title(function)}:")
             for region in regions(function.body):

@@ -7,11 +7,11 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from gen import algebra, hlo, reference
 from gen.heroes import scatter
-from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes
+from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, param_leaves, param_names, result_leaves
 from gen.lower import tiled_layouts
 from gen.plan.buffers import first_leaf, reads_of
 from gen.plan.nest import Nest
-from gen.plan.nests import nests, param_leaves, param_names, result_leaves
+from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
 
@@ -106,7 +106,7 @@ def points(index: str, partition: Partition) -> int:
 
 
 def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str, Any]:
-    kernels = nests(fusion)
+    kernels = planned(fusion).nests
     leaves = result_leaves(fusion.computation)
     indices, apart, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(
         fusion.computation)
@@ -146,7 +146,7 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
                     )
                 ),
             }
-            for (shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))
+            for (_, shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))
         ],
         "aliases": [
             {"result": result, "parameter": number} for nest in kernels for result, number in nest.aliases.items()
@@ -154,7 +154,7 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
         "excess_precision": excess,
         **({"filled": fusion.filled} if fusion.filled else {}),
         "bytes_read": bytes_read(fusion, kernels),
-        "bytes_written": _bytes_written(kernels, [shape for shape, _, _ in leaves]),
+        "bytes_written": _bytes_written(kernels, [leaf.shape for leaf in leaves]),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in kernels},
         "targets": {
             p.target.name: {

@@ -25,7 +25,7 @@ from gen.emit.helpers import Helpers
 from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.nest import Nest
-from gen.plan.nests import nests
+from gen.plan.nests import planned
 from gen.render import ROOT, Emitted, Program
 from gen.schedule import Device, device_for
 from gen.targets import TARGETS, Target
@@ -34,21 +34,21 @@ from gen.targets import TARGETS, Target
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
     """A fusion for one target."""
     language, device = TARGETS[target].of_file(), device_for(target, device_name)
-    planned = nests(fusion)                                                     # lower, plan
-    emitted = emit(planned, language, device, excess)                           # choose, schedule, emit
+    nests = planned(fusion).nests                                           # lower, plan
+    emitted = emit(nests, language, device, excess)                         # choose, schedule, emit
     halves = [render.rendered(emitted)]
     # the same for compilers without vectors
     if language.plain and any(kernel.loop.lanes > 1 for kernel in emitted.kernels):
-        halves.append(render.rendered(emit(planned, language.plain.of_file(), device.scalar(), excess)))
+        halves.append(render.rendered(emit(nests, language.plain.of_file(), device.scalar(), excess)))
     return render.program(fusion, device, halves, excess)
 
 
-def emit(planned: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:
+def emit(nests: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:
     """The kernels of all nests, each by the hero that takes it."""
-    between = {root.result: root.shape for nest in planned for one in (nest.members or [nest])
-               for root in one.partition.roots if root.scratch}
+    between = {root.result: root.shape for nest in nests for member in (nest.members or [nest])
+               for root in member.partition.roots if root.scratch}
     context = heroes.Context(target, device, Helpers(target), excess, [between[n] for n in sorted(between)])
-    kernels = [kernel for nest in planned for kernel in heroes.kernels(nest, context)]
+    kernels = [kernel for nest in nests for kernel in heroes.kernels(nest, context)]
     used = {pointer for kernel in kernels for pointer in kernel.pointers}
     # a buffer that no kernel names has no bytes
     scratch = [shape if f"q{n}" in used else replace(shape, bytes=0) for n, shape in enumerate(context.scratch)]

@@ -30,7 +30,6 @@ from gen import hlo, pipeline, reference, run  # noqa: E402
 from gen.hlo import dtypes  # noqa: E402
 from gen.lower import tiled_layouts  # noqa: E402
 from gen.targets.cuda import TARGET as CUDA  # noqa: E402
-from gen.plan import nests  # noqa: E402
 
 CATALOGUE = ROOT / "tests" / "kernels"
 INTEGERS = ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"]
@@ -330,8 +329,8 @@ def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> i
     for fusion in fusions:
         library = on_cpu(folder, fusion.name, level)
         draw = random.Random(f"{stem}{fusion.name}")
-        params = [Buffer(leaf.bytes, inputs(leaf.dtype, tiled_layouts.positions(leaf), draw)) for leaf in nests.param_leaves(fusion)]
-        leaves = [leaf for leaf, _, _ in nests.result_leaves(fusion.computation)]
+        params = [Buffer(leaf.bytes, inputs(leaf.dtype, tiled_layouts.positions(leaf), draw)) for leaf in hlo.param_leaves(fusion)]
+        leaves = [leaf.shape for leaf in hlo.result_leaves(fusion.computation)]
         given = [b.bytes() for b in params]
         want, limits = ([Buffer(tiled_layouts.positions(leaf) * 8 if wide else leaf.bytes) for leaf in leaves] for wide in (False, True))
         got: List[Buffer] = []
@@ -398,7 +397,7 @@ def catalogue() -> "List[Path]":
     """Kernels whose buffers are small enough to compare here."""
     return [path for path in sorted(CATALOGUE.glob("*.hlo"))
             if all(leaf.elements <= 1 << 16 for f in hlo.fusions(hlo.read(str(path)))
-                   for leaf in [*nests.param_leaves(f), *(l for l, _, _ in nests.result_leaves(f.computation))])]
+                   for leaf in [*hlo.param_leaves(f), *(leaf.shape for leaf in hlo.result_leaves(f.computation))])]
 
 
 def test_catalogue_on_cpu() -> None:

@@ -207,7 +207,7 @@ BODIES: Dict[str, Tuple[str, str, str]] = {      # text after the arguments, the
 def test_ways_of_updates(name: str) -> None:
     body, head, wanted = BODIES[name]
     (fusion,) = fusions(module(ARGUMENTS + body, head))
-    assert wanted in nests.how_updated(fusion)
+    assert wanted in nests.planned(fusion).updated
     made, about = pipeline.files(fusion, ["c", "opencl", "cuda"])
     in_place = wanted.startswith("result") or wanted == "updated in place"
     assert bool(about["aliases"]) == in_place
@@ -240,7 +240,7 @@ def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
     of = {name: [f for f in fusions(text) if f.kind][0] for name, text in {
         "copy": launched("c"), "parameter": launched("p"), "said": launched("p", ", output_to_operand_aliasing={{}: (0, {})}"),
         "read": launched("c", result="w").replace("calls=f\n", "calls=f\n  ROOT r = f32[40,64] add(w, c)\n")}.items()}
-    assert {name: "in place" in nests.how_updated(f) and "not in" not in nests.how_updated(f) for name, f in of.items()} == {
+    assert {name: "in place" in nests.planned(f).updated and "not in" not in nests.planned(f).updated for name, f in of.items()} == {
         "copy": True, "parameter": False, "said": True, "read": False}
     values, update = [float(k) for k in range(40 * 64)], [float(-k) for k in range(8 * 16)]
     data = [struct.pack("<2560f", *values), struct.pack("<128f", *update), struct.pack("<i", 30), struct.pack("<i", -4)]

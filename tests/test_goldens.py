@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from gen import algebra, hlo, pipeline, render, run  # noqa: E402
 from gen.heroes.kernel import Kernel  # noqa: E402
-from gen.plan.nests import nests  # noqa: E402
+from gen.plan.nests import planned  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 from gen.targets import TARGETS, Target  # noqa: E402
 
@@ -51,7 +51,7 @@ def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
         for fusion in hlo.fusions(run.load(str(ROOT / f"{module}.hlo"))):
             for device in (DEVICES[name] for name in DEVICES_OF_GOLDENS):
                 target = TARGETS[device.language].of_file()
-                emitted = pipeline.emit(nests(fusion), target, device, False)
+                emitted = pipeline.emit(planned(fusion).nests, target, device, False)
                 for number, table in enumerate(kernel.table for kernel in emitted.kernels if kernel.table):
                     table.number = number
                 for kernel in emitted.kernels:

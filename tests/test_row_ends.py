@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawn import ON, SEED, agree, fusions, plain  # noqa: E402
 from gen import pipeline  # noqa: E402
-from gen.plan.nests import nests  # noqa: E402
+from gen.plan.nests import planned  # noqa: E402
 from gen.schedule import DEVICES  # noqa: E402
 from gen.targets import TARGETS  # noqa: E402
 
@@ -63,7 +63,7 @@ def test_rows_that_end_inside_of_a_register(target: str, device: str, tmp_path: 
 def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
     """Both the row's number and the place in it, with the lanes one by one only at a row's end; no conversion from bytes to 32 bits in one go."""
     (fusion,) = fusions(ONE_HOT)
-    emitted = pipeline.emit(nests(fusion), TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False)
+    emitted = pipeline.emit(planned(fusion).nests, TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False)
     text = "\n".join(emitted.kernels[0].code.text)
     assert text.count("% 1000 <= 984)") == 2 and text.count("else {") == 2
     assert "convert_float16(convert_short16(" in text and "convert_uchar16(convert_short16(" in text

@@ -308,12 +308,12 @@ def test_writes_are_proved() -> None:
     """What one kernel writes and what its members would write are both checked."""
     (fusion,) = fusions(norm("f32", [40, 64], [1], sides=True))
     assert proofs.check(fusion) is None
-    from gen.plan.nests import nests
-    (nest,) = nests(fusion)
+    from gen.plan.nests import planned
+    (nest,) = planned(fusion).nests
     del nest.stages[-1].writes[0]
     places = proofs.places(fusion, [nest])
     assert "result r0: 0 of" in (proofs.written_once([nest], places) or "")
-    nests.cache_clear()
+    planned.cache_clear()
 
 
 @pytest.mark.parametrize("kind, outer, size", [("long", 2, 1000000), ("mixed", 64, 4096)])

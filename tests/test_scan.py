@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
 from gen import algebra, reference, run  # noqa: E402
 from gen.pipeline import program  # noqa: E402
-from gen.plan.nests import nests  # noqa: E402
+from gen.plan.nests import planned  # noqa: E402
 from gen.plan.partition import operand_map  # noqa: E402
 from gen.plan.scan import Scan, prefix  # noqa: E402
 from test_reduction import ARGMAX, PAIR, PLAIN  # noqa: E402
@@ -193,7 +193,7 @@ def test_rank_and_dimension() -> None:
     def first(dims: str, window: str) -> object:
         (fusion,) = fusions(PLAIN.format(name="f", t="s32", op="add") + f"ENTRY e {{\n  x = s32[{dims}] parameter(0)\n  z = s32[] constant(0)\n"
                             f"  ROOT r = s32[{dims}] reduce-window(x, z), window={{{window}}}, to_apply=f\n}}\n")
-        (nest,) = nests(fusion)
+        (nest,) = planned(fusion).nests
         return (nest.outer, nest.size, nest.below, nest.reverse) if isinstance(nest, Scan) else None
     assert first("3,5,7", "size=1x5x1 pad=0_0x4_0x0_0") == (3, 5, 7, False)
     assert first("3,5,7", "size=3x1x1 pad=0_2x0_0x0_0") == (1, 3, 35, True)

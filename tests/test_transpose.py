@@ -213,7 +213,7 @@ APART = """e {
 def test_side_results() -> None:
     """A parameter that two results read in two orders is read once, and one result is written in the other's order."""
     (fusion,) = fusions(SIDE)
-    (nest,) = nests.nests(fusion)
+    (nest,) = nests.planned(fusion).nests
     assert len(nest.partition.roots) == 2
     made = pipeline.program(fusion, "opencl", "opencl-gpu").kernels
     assert [access.words for access in made[0].accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
@@ -226,7 +226,7 @@ def test_orders_apart() -> None:
     made = pipeline.program(fusion, "cuda", "sm_80").kernels
     assert [k.hero for k in made] == ["transpose", "transpose"] and made[0].name.endswith("_part0")
     small = APART.replace("512", "4").replace("640", "8")
-    assert len(nests.nests(fusions(small)[0])) == 1
+    assert len(nests.planned(fusions(small)[0]).nests) == 1
 
 
 # ---- banks ---------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def fusions_of(path: Path) -> "List[hlo.Fusion]":
 
 
 def wrong(fusion: hlo.Fusion) -> "str | None":
-    made = nests.nests(fusion)
+    made = nests.planned(fusion).nests
     return proofs.written_once(made, proofs.places(fusion, made))
 
 
@@ -111,7 +111,7 @@ def faults(made: "List[Nest]") -> "Dict[str, Callable[[], None]]":
 @pytest.mark.parametrize("fault", ["none", "twice", "beyond", "missing", "dropped", "halved", "one place", "again"])
 def test_wrong_maps_are_found(fault: str) -> None:
     (fusion,) = drawn.fusions(CONCATENATED)
-    made = nests.nests(fusion)
+    made = nests.planned(fusion).nests
     if fault != "none":
         faults(made)[fault]()
     found = proofs.written_once(made, proofs.places(fusion, made))
@@ -121,7 +121,7 @@ def test_wrong_maps_are_found(fault: str) -> None:
 def test_wrong_map_of_a_loop_is_found() -> None:
     """A transposed write of a square is right, of another shape it is not; a result that no nest writes is missed."""
     (fusion,) = drawn.fusions(REDUCED)
-    made = nests.nests(fusion)
+    made = nests.planned(fusion).nests
     where = proofs.places(fusion, made)
     assert proofs.written_once(made, where) is None
     assert "0 of 64" in (proofs.written_once([], where) or "")
@@ -153,7 +153,7 @@ e {
 def test_reads_and_updates_beyond_the_end_are_found() -> None:
     """Of a parameter, of scratch, and the place of an update."""
     (fusion,) = drawn.fusions(SCATTERED)
-    made = nests.nests(fusion)
+    made = nests.planned(fusion).nests
     assert proofs.all_inside(made) is None
     copy, update, results = made
     assert isinstance(update, scatter.Scatter)
@@ -174,7 +174,7 @@ e {
 }
 """
     (fusion,) = drawn.fusions(text)
-    made = nests.nests(fusion)
+    made = nests.planned(fusion).nests
     where = proofs.places(fusion, made)
     assert len(made) > 1 and proofs.written_once(made, where) is None
     root = made[0].partition.roots[0]
@@ -262,4 +262,4 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
 ], ids=["odd", "thin", "nibbles", "odd nibbles", "many", "turned"])
 def test_no_hero(text: str) -> None:
     (fusion,) = drawn.fusions(text)
-    assert not any(isinstance(nest, concatenate.Concatenate) for nest in nests.nests(fusion))
+    assert not any(isinstance(nest, concatenate.Concatenate) for nest in nests.planned(fusion).nests)

@@ -7,6 +7,7 @@
                 why
     printer     a graph as text                    inliner, launches           the fusions of a module, and the order in
                 which they run
+    leaves      the arrays of parameters and results
     fill        values for constants that the text leaves out                  distribution    nested layouts that an
                 instruction names
 
@@ -30,10 +31,11 @@ from gen.hlo.launches import (
     stem,
     steps,
 )
+from gen.hlo.leaves import Leaf, param_leaves, param_names, result_leaves
 from gen.hlo.opcodes import CONTRACTIONS, LOOPS
 from gen.hlo.parser import parse, read
 from gen.hlo.printer import difference, instruction_key, print_computation, print_instruction, print_module
-from gen.hlo.refusals import unsupported
+from gen.hlo.refusals import misplaced, unsupported
 
 __all__ = [
     "CONTRACTIONS",
@@ -42,6 +44,7 @@ __all__ = [
     "HloError",
     "Instruction",
     "LOOPS",
+    "Leaf",
     "Module",
     "STANDARD_INPUT",
     "Shape",
@@ -60,14 +63,18 @@ __all__ = [
     "instruction_key",
     "layout_map",
     "memory_bits",
+    "misplaced",
     "module_parameters",
     "module_results",
+    "param_leaves",
+    "param_names",
     "parse",
     "print_computation",
     "print_instruction",
     "print_module",
     "plain_stem",
     "read",
+    "result_leaves",
     "same_positions",
     "same_shape",
     "shape",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
-from gen.hlo import dtypes
+from gen.hlo import distribution, dtypes
 from gen.hlo.graph import (
     HloError,
     Instruction,
@@ -23,6 +23,8 @@ from gen.hlo.graph import (
     same_shape,
 )
 from gen.hlo.inliner import inlined
+from gen.hlo.launches import fusions
+from gen.hlo.leaves import result_leaves
 from gen.hlo.opcodes import CONTRACTIONS, ELEMENTWISE, TABLE
 from gen.hlo.scanner import Scanner
 
@@ -341,4 +343,29 @@ def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal
             f": the result has the layout of {instruction.shape.text}, the root of '{called.name}' that of {root_of(called).shape.text}",
             instead,
         )
+    return None
+
+
+def misplaced(module: Module) -> "Optional[HloError]":
+    """The first layout to distribute by that stands with no result of a fusion, or with one that lies in tiles."""
+    leaves = [leaf for fusion in fusions(module) for leaf in result_leaves(fusion.computation)]
+    for _, shape, instruction, _ in leaves:
+        if shape.tiled and distribution.layout_of(instruction):
+            return HloError(
+                module.filename,
+                instruction.line,
+                instruction.col,
+                f"expected sett_distribute on a result that is not in tiles, '{instruction.name}' is {shape.text} there; "
+                "instead, copy it to a layout without tiles in the fusion",
+            )
+    results = {(i.line, i.col) for _, _, i, _ in leaves}
+    for instruction in (i for computation in module.computations for i in computation.instructions):
+        if distribution.layout_of(instruction) and (instruction.line, instruction.col) not in results:
+            return HloError(
+                module.filename,
+                instruction.line,
+                instruction.col,
+                f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none; "
+                "instead, write it on the op that gives the result",
+            )
     return None

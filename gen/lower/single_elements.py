@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Dict
+from typing import List
 
 from gen.hlo import Computation, Instruction
+from gen.lower.copy import replaced
 
 
 def single(instruction: Instruction) -> bool:
@@ -18,26 +19,14 @@ def single(instruction: Instruction) -> bool:
 
 def lowered(computation: Computation) -> Computation:
     """The computation without such reduces; itself where there are none."""
-    if not any(single(i) for i in computation.instructions):
-        return computation
-    made = Computation(computation.name, line=computation.line, col=computation.col, attributes=computation.attributes)
-    known: Dict[Instruction, Instruction] = {}
-    for instruction in computation.instructions:
-        operands = [known[o] for o in instruction.operands]
-        if single(instruction):
-            at = {"line": instruction.line, "col": instruction.col, "computation": made}
-            init = Instruction(f"{instruction.name}.init", "broadcast", instruction.shape, [operands[1]],
-                               {"dimensions": ()}, **at)
-            element = Instruction(f"{instruction.name}.element", "reshape", instruction.shape, [operands[0]], {}, **at)
-            made.instructions += [init, element]
-            known[instruction] = replace(instruction, opcode="map", operands=[init, element], attributes={}, users=[],
-                                         computation=made)
-        else:
-            known[instruction] = replace(instruction, operands=operands, users=[], computation=made)
-        made.instructions.append(known[instruction])
-    made.parameters = [known[p] for p in computation.parameters]
-    made.root = known[computation.root] if computation.root else None
-    for instruction in made.instructions:
-        for operand in dict.fromkeys(instruction.operands):
-            operand.users.append(instruction)
-    return made
+    return replaced(computation, single, _combined)
+
+
+def _combined(copied: Computation, reduce: Instruction, operands: "List[Instruction]") -> Instruction:
+    """The combiner of init and element."""
+    at = {"line": reduce.line, "col": reduce.col, "computation": copied}
+    init = Instruction(f"{reduce.name}.init", "broadcast", reduce.shape, [operands[1]], {"dimensions": ()}, **at)
+    element = Instruction(f"{reduce.name}.element", "reshape", reduce.shape, [operands[0]], {}, **at)
+    result = replace(reduce, opcode="map", operands=[init, element], attributes={}, users=[], computation=copied)
+    copied.instructions += [init, element, result]
+    return result

@@ -15,12 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import (Computation, Instruction, Shape, array_shape, distribution, dtypes, layout_map, shape as of_text,
-                     tuple_shape)
+from gen.hlo import (Computation, Instruction, Leaf, Shape, array_shape, distribution, dtypes, layout_map,
+                     result_leaves, shape as of_text, tuple_shape)
 from gen.schedule.devices import LANES
 
-# a result's number and shape, the value that it is, the leaf of the value's shape
-Leaf = Tuple[int, Shape, Instruction, int]
 LEAST = 1 << 16                              # elements of whole tiles for which the rest has kernels of its own
 
 
@@ -101,11 +99,10 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     return boxes
 
 
-def lowered(computation: Computation,
-            results: "Sequence[Tuple[Shape, Instruction, int]]") -> "Tuple[Computation, List[Leaf]]":
+def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
     """The computation with plain layouts but for its parameters, and its result's leaves as arrays that kernels
     write."""
-    leaves = [(number, *leaf) for number, leaf in enumerate(results)]
+    leaves = result_leaves(computation)
     parameters = computation.parameters
     if all(_is_plain(i.shape) for i in computation.instructions):
         return computation, leaves
@@ -142,7 +139,7 @@ def lowered(computation: Computation,
         uncut = reduces or not shape.elements or distribution.layout_of(instruction)
         cut = [] if uncut else _boxes(shape, [leaf for p in parameters for leaf in p.shape.leaves()])
         if not shape.bytes or not (shape.tiled or cut):
-            lowered_leaves.append((number, shape, value, leaf))
+            lowered_leaves.append(Leaf(number, shape, value, leaf))
             continue
         if value.shape.kind == "tuple":
             while value.shape.kind == "tuple":      # down to the leaf
@@ -158,8 +155,8 @@ def lowered(computation: Computation,
         copied.instructions.append(zero)
         if not cut:
             memory = array_shape(shape.dtype, (positions(shape),))
-            lowered_leaves.append((number, memory,
-                                   add(f"result.{number}", "tile", memory, [value, zero], layout=shape.text), 0))
+            lowered_leaves.append(Leaf(number, memory,
+                                       add(f"result.{number}", "tile", memory, [value, zero], layout=shape.text), 0))
             continue
         whole = cut[0].whole
         value = add(f"padded.{number}", "pad", array_shape(shape.dtype, whole), [value, zero],
@@ -169,6 +166,6 @@ def lowered(computation: Computation,
                        slice=tuple((s, s + n, 1) for s, n in zip(box.start, box.dims)))
             layout = _part(shape, box.dims)
             memory = replace(array_shape(shape.dtype, (positions(layout),)), place=box.place(shape))
-            lowered_leaves.append((number, memory,
-                                   add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))
+            lowered_leaves.append(Leaf(number, memory,
+                                       add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))
     return copied, lowered_leaves

@@ -7,10 +7,10 @@ joined. A `bitcast` goes by the order of memory: it is a bitcast to rows of part
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 from gen.hlo import Computation, Instruction, Shape, array_shape, memory_bits
+from gen.lower.copy import replaced
 
 
 def changes(instruction: Instruction) -> bool:
@@ -22,28 +22,11 @@ def changes(instruction: Instruction) -> bool:
 
 def lowered(computation: Computation) -> Computation:
     """The computation without such ops; itself where there are none."""
-    if not any(changes(i) for i in computation.instructions):
-        return computation
-    copied = Computation(computation.name, line=computation.line, col=computation.col,
-                         attributes=computation.attributes)
-    known: Dict[Instruction, Instruction] = {}
-    for instruction in computation.instructions:
-        operands = [known[o] for o in instruction.operands]
-        if changes(instruction):
-            known[instruction] = _Steps(copied, instruction).run(operands[0])
-        else:
-            known[instruction] = replace(instruction, operands=operands, users=[], computation=copied)
-            copied.instructions.append(known[instruction])
-    copied.parameters = [known[p] for p in computation.parameters]
-    copied.root = known[computation.root] if computation.root else None
-    for instruction in copied.instructions:
-        for operand in dict.fromkeys(instruction.operands):
-            operand.users.append(instruction)
-    return copied
+    return replaced(computation, changes, lambda copied, cast, operands: _Steps(copied, cast).run(operands[0]))
 
 
 class _Steps:
-    """The ops of one bitcast, in the computation `made`."""
+    """The ops that replace one bitcast."""
 
     def __init__(self, computation: Computation, like: Instruction) -> None:
         self.computation, self.like, self.count = computation, like, 0

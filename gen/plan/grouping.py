@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import Computation, Instruction, Shape, dtypes
+from gen.hlo import Computation, Instruction, Leaf, Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import Access, IterationSpace, MemoryMap, interleaved, meeting, position, space_of, transposed
 from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
@@ -30,8 +30,6 @@ LINE = 64            # bytes
 LAUNCH = 1 << 20     # bytes that could be moved while a kernel is launched
 MOST_RESULTS = 16    # more than that are not rearranged
 
-# a result's number and shape, the value that it is, the leaf of the value's shape
-Leaf = Tuple[int, Shape, Instruction, int]
 Kernel = List[Tuple[Leaf, str]]                 # results, each with the map of the kernel's position to its own
 Reads = List[MemoryMap]                         # maps of a position
 
@@ -46,17 +44,17 @@ def arranged(computation: Computation, group: "Sequence[Leaf]",
              cuts: "Dict[Instruction, int]") -> "List[Tuple[Shape, List[Root]]]":
     """The results of equally many elements as kernels: for each the space of its index, and the results with their maps
     from it."""
-    if len(group) > MOST_RESULTS or group[0][1].elements < 2:
+    if len(group) > MOST_RESULTS or group[0].shape.elements < 2:
         return [linear(group)]
-    reads = {leaf[0]: _reads(computation, leaf, cuts) for leaf in group}
-    same = f"(d0) -> (d0), domain: d0 in [0, {group[0][1].elements - 1}]"
+    reads = {leaf.number: _reads(computation, leaf, cuts) for leaf in group}
+    same = f"(d0) -> (d0), domain: d0 in [0, {group[0].shape.elements - 1}]"
     single = [(leaf, same) for leaf in group]
     space = _iteration_space(single, reads)
     if len(group) == 1 or (space and _cost(space) == _least(space)):
         return [_rooted(single, space, same)]
-    spaces = {leaf[0]: _iteration_space([(leaf, same)], reads) for leaf in group}
+    spaces = {leaf.number: _iteration_space([(leaf, same)], reads) for leaf in group}
     turned = {number: space is not None and transposed(space) is not None for number, space in spaces.items()}
-    plans = [_greedy(order, reads, same) for order in (group, sorted(group, key=lambda leaf: not turned[leaf[0]]))]
+    plans = [_greedy(order, reads, same) for order in (group, sorted(group, key=lambda leaf: not turned[leaf.number]))]
     _, kernels = min(plans, key=lambda plan: plan[0])
     kernels.sort(key=lambda kernel: min(leaf[0] for leaf, _ in kernel))
     return [_rooted(kernel, _iteration_space(kernel, reads), same) for kernel in kernels]
@@ -120,8 +118,8 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
 
 def _space(group: "Sequence[Leaf]") -> Shape:
     """The first result's shape, or only its positions where shapes differ."""
-    first = replace(group[0][1], place="")
-    if all((shape.dims, shape.minor_to_major) == (first.dims, first.minor_to_major) for _, shape, _, _ in group):
+    first = replace(group[0].shape, place="")
+    if all((leaf.shape.dims, leaf.shape.minor_to_major) == (first.dims, first.minor_to_major) for leaf in group):
         return first
     return _flat(first)
 
@@ -166,10 +164,10 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
 
 
 def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[IterationSpace]:
-    shape = replace(kernel[0][0][1], place="")
+    shape = replace(kernel[0][0].shape, place="")
     position_map = memory_map(shape)
     return space_of([read._replace(map=compose(position_map, compose(at, read.map))) for leaf, at in kernel
-                     for read in reads[leaf[0]]], shape)
+                     for read in reads[leaf.number]], shape)
 
 
 def _contiguous(access: Access, row: Optional[int]) -> bool:
@@ -192,16 +190,16 @@ def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
     space = _iteration_space(kernel, reads)
     if space:
         return _cost(space)
-    return STRIDED * sum(read.bytes for leaf, _ in kernel for read in reads[leaf[0]])   # no order is known
+    return STRIDED * sum(read.bytes for leaf, _ in kernel for read in reads[leaf.number])   # no order is known
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:
     """Maps of a kernel's position to a result's: the same, and those by which both read the same element of a
     buffer."""
     ways = {same: None}
-    for own in reads[leaf[0]]:
+    for own in reads[leaf.number]:
         for other, at in kernel:
-            for read in reads[other[0]]:
+            for read in reads[other.number]:
                 if read.name == own.name and not own.write and EMPTY not in (own.map, read.map):
                     way = meeting(compose(at, read.map), own.map)
                     if way is not None:

@@ -2,74 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Dict, List, Optional, Tuple
 
-from gen import hlo
-from gen.hlo import Computation, Fusion, Instruction, Shape, distribution, dtypes
-from gen.lower import single_elements, tiled_layouts, widths
+from gen import hlo, lower
+from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
 from gen.plan import concatenation, grouping, plan, rows, scan, scatter, update as update_nests
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
+from gen.plan.update import Update
 
 
-def result_leaves(computation: Computation) -> "List[Tuple[Shape, Instruction, int]]":
-    """Each leaf of the result with the instruction and the leaf of its shape that gives it."""
-    assert computation.root is not None
-    leaves: List[Tuple[Instruction, int]] = []
-    waiting = [(computation.root, 0, len(computation.root.shape.leaves()))]
-    while waiting:
-        instruction, first, count = waiting.pop(0)
-        if instruction.opcode == "tuple":
-            inner = []
-            at = 0
-            for operand in instruction.operands:
-                size = len(operand.shape.leaves())
-                low, high = max(first, at), min(first + count, at + size)
-                if low < high:
-                    inner.append((operand, low - at, high - low))
-                at += size
-            waiting = inner + waiting
-        elif instruction.opcode == "get-tuple-element":
-            children = instruction.operands[0].shape.children
-            before = sum(len(c.leaves()) for c in children[:instruction.attributes["index"]])
-            waiting.insert(0, (instruction.operands[0], before + first, count))
-        else:
-            leaves += [(instruction, k) for k in range(first, first + count)]
-    return [(shape, *leaf) for shape, leaf in zip(computation.root.shape.leaves(), leaves)]
+@dataclass(frozen=True)
+class Planned:
+    """A fusion's nests in the order in which they run: what goes through scratch, then the results. updated: which way
+    the results go that are dynamic-update-slices, and why; "" where there are none."""
+
+    nests: List[Nest]
+    updated: str
 
 
 @lru_cache(maxsize=4)
-def nests(fusion: Fusion) -> List[Nest]:
-    """Kernels to be, in the order in which they run: what goes through scratch, then the results."""
-    computation = single_elements.lowered(widths.lowered(fusion.computation))
-    computation, leaves = tiled_layouts.lowered(computation, result_leaves(computation))
-    update, _ = update_nests.find(fusion, computation, leaves, f"sett_{fusion.name}")
-    if update and update.aliases:
-        return [update]
-    leaves = update.kept if update else leaves
-    planned = plan.plan(computation, leaves)
-    groups: "Dict[Tuple[int, Any, str, Any, str, Any], List[Tuple[int, Shape, Instruction, int]]]" = {}
-    direct = {number for numbers in planned.scatters.values() for number in numbers}
-    for number, shape, instruction, leaf in leaves:
-        if shape.elements and number not in direct:
-            heroes = planned.fused.get(number, [])
-            alone = number if shape.dtype in dtypes.PACKED else None    # walked in its own order, whole bytes at a time
-            layout = distribution.layout_of(instruction)
+def planned(fusion: Fusion) -> Planned:
+    """The plan, which is the same for all targets; the plans of the last fusions are kept."""
+    computation, leaves = lower.lowered(fusion)
+    name = f"sett_{fusion.name}"
+    update, why = update_nests.find(fusion, computation, leaves, name)
+    if update is None:
+        return Planned(_nests(name, computation, leaves), why and f"no kernel for the update alone: {why}")
+    if update.aliases:
+        return Planned([update], ", ".join(f"result {k} is parameter {n}, updated in place"
+                                           for k, n in update.aliases.items()))
+    return Planned(_nests(name, computation, update.kept, update),
+                   f"the operand is written, then the update over it; not in place: {update.why}")
+
+
+def _nests(title: str, computation: Computation, leaves: "List[Leaf]", update: "Optional[Update]" = None) -> List[Nest]:
+    """The nests that write the leaves, then the update over what is written. title: their names begin with it."""
+    divided = plan.plan(computation, leaves)
+    groups: "Dict[Tuple[int, Any, str, Any, str, Any], List[Leaf]]" = {}
+    direct = {number for numbers in divided.scatters.values() for number in numbers}
+    for leaf in leaves:
+        shape = leaf.shape
+        if shape.elements and leaf.number not in direct:
+            heroes = divided.fused.get(leaf.number, [])
+            # walked in its own order, whole bytes at a time
+            alone = leaf.number if shape.dtype in dtypes.PACKED else None
+            layout = distribution.layout_of(leaf.value)
             alike = (shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place, alone, layout,
                      (shape.dims, shape.minor_to_major) if layout else ())
-            groups.setdefault(alike, []).append((number, shape, instruction, leaf))
+            groups.setdefault(alike, []).append(leaf)
     parts = [(part, key, group, layout) for (_, key, _, _, layout, _), group in groups.items()
-             for part in (grouping.arranged(computation, group, planned.cuts) if key is None and not layout
+             for part in (grouping.arranged(computation, group, divided.cuts) if key is None and not layout
                           else [grouping.linear(group)])]
-    scattered = [i for i in [*planned.cuts, *planned.scatters] if i.opcode == "scatter"]
-    count = (len(planned.cuts) + len(parts) + len(planned.scatters) + sum(len(i.shape.leaves()) for i in scattered)
+    scattered = [i for i in [*divided.cuts, *divided.scatters] if i.opcode == "scatter"]
+    count = (len(divided.cuts) + len(parts) + len(divided.scatters) + sum(len(i.shape.leaves()) for i in scattered)
              + (update is not None))
-    names = iter(f"sett_{fusion.name}" + (f"_part{n}" if count > 1 else "") for n in range(count))
+    names = iter(title + (f"_part{n}" if count > 1 else "") for n in range(count))
     result: List[Nest] = []
-    for reduce, number in planned.cuts.items():
-        others = {i: n for i, n in planned.cuts.items() if i is not reduce}
+    for reduce, number in divided.cuts.items():
+        others = {i: n for i, n in divided.cuts.items() if i is not reduce}
         if reduce.opcode == "scatter":
             result += scatter.nests(computation, reduce,
                                     [plan.whole(reduce, k, number + k, True)
@@ -82,15 +76,15 @@ def nests(fusion: Fusion) -> List[Nest]:
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else nest)
     for (space, roots), key, group, layout in parts:
         name = next(names)
-        nest = Nest(name, space, Partition(computation, roots, name, space.dims, cuts=planned.cuts))
+        nest = Nest(name, space, Partition(computation, roots, name, space.dims, cuts=divided.cuts))
         if key is not None:
-            nest = _led(nest, list(dict.fromkeys(i for number, *_ in group for i in planned.fused[number])))
+            nest = _led(nest, list(dict.fromkeys(i for leaf in group for i in divided.fused[leaf.number])))
         nest.layout = layout
         result.append(concatenation.parted(nest) if key is None and not layout else nest)
-    result = rows.joined(_with_sides(result), planned.cuts, f"sett_{fusion.name}")
-    for instruction, numbers in planned.scatters.items():
+    result = rows.joined(_with_sides(result), divided.cuts, title)
+    for instruction, numbers in divided.scatters.items():
         result += scatter.nests(computation, instruction,
-                                [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], planned.cuts,
+                                [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], divided.cuts,
                                 [next(names) for _ in range(len(numbers) + 1)])
     if update:
         result.append(update_nests.renamed(update, next(names)))
@@ -100,41 +94,6 @@ def nests(fusion: Fusion) -> List[Nest]:
 def _led(nest: Nest, heroes: List[Instruction]) -> Nest:
     """A nest around reduces, or around scans."""
     return scan.scan(nest, heroes) if scan.prefix(heroes[0]) else plan.reduction(nest, heroes)
-
-
-def how_updated(fusion: Fusion) -> str:
-    """Which way dynamic-update-slices that are results go, and why; "" where there are none."""
-    computation = single_elements.lowered(widths.lowered(fusion.computation))
-    update, why = update_nests.find(fusion, *tiled_layouts.lowered(computation, result_leaves(computation)), "e")
-    if update is None:
-        return why and f"no kernel for the update alone: {why}"
-    return ", ".join(f"result {k} is parameter {n}, updated in place" for k, n in update.aliases.items()) or \
-        f"the operand is written, then the update over it; not in place: {update.why}"
-
-
-def misplaced(module: hlo.Module) -> "Optional[hlo.HloError]":
-    """The first layout to distribute by that stands with no result of a fusion, or with one that lies in tiles."""
-    leaves = [leaf for fusion in hlo.fusions(module) for leaf in result_leaves(fusion.computation)]
-    for shape, instruction, _ in leaves:
-        if shape.tiled and distribution.layout_of(instruction):
-            return hlo.HloError(
-                module.filename,
-                instruction.line,
-                instruction.col,
-                f"expected sett_distribute on a result that is not in tiles, '{instruction.name}' is {shape.text} there; "
-                "instead, copy it to a layout without tiles in the fusion",
-            )
-    results = {(i.line, i.col) for _, i, _ in leaves}
-    for instruction in (i for computation in module.computations for i in computation.instructions):
-        if distribution.layout_of(instruction) and (instruction.line, instruction.col) not in results:
-            return hlo.HloError(
-                module.filename,
-                instruction.line,
-                instruction.col,
-                f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none; "
-                "instead, write it on the op that gives the result",
-            )
-    return None
 
 
 def _with_sides(kernels: List[Nest]) -> List[Nest]:
@@ -152,16 +111,3 @@ def _with_sides(kernels: List[Nest]) -> List[Nest]:
                 written += sides
                 kernels[n] = plan.reduction(nest, nest.heroes, sides)
     return [nest for nest in kernels if nest not in written]
-
-
-def param_leaves(fusion: Fusion) -> List[Shape]:
-    return [leaf for p in fusion.computation.parameters for leaf in p.shape.leaves()]
-
-
-def param_names(fusion: Fusion) -> List[str]:
-    """What the text calls each buffer of param_leaves; of a tuple, its parameter with the number in it."""
-    return [
-        p.name if p.shape.kind == "array" else f"{p.name}.{n}"
-        for p in fusion.computation.parameters
-        for n, _ in enumerate(p.shape.leaves())
-    ]

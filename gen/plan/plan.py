@@ -17,7 +17,7 @@ from typing import Dict, List, Sequence, Set, Tuple, Union
 from gen import algebra
 from gen.plan import combiner
 from gen.plan.buffers import buffers_of, memory_map, reads_of
-from gen.hlo import LOOPS, Computation, Instruction, Shape
+from gen.hlo import LOOPS, Computation, Instruction, Leaf, Shape
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
 from gen.plan.scan import Prefix, prefix
@@ -123,9 +123,7 @@ class Plan:
     scatters: Dict[Instruction, List[int]] = field(default_factory=dict)
 
 
-def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instruction, int]]") -> Plan:
-    """leaves: of the result, with the instruction and the leaf of its shape that gives each, after the result's
-    number."""
+def plan(computation: Computation, leaves: "Sequence[Leaf]") -> Plan:
     ends = {i: 0 for i in computation.instructions if stops(i)}
     cut: Set[Instruction] = set()
     wanted: Dict[int, List[Instruction]] = {}
@@ -133,15 +131,15 @@ def plan(computation: Computation, leaves: "Sequence[Tuple[int, Shape, Instructi
     whole_: Dict[Instruction, Dict[int, int]] = {}
     if not ends:
         return Plan({}, {})
-    for number, shape, instruction, leaf in leaves:
+    for number, shape, instruction, output in leaves:
         if not shape.elements:
             continue
-        own = memory_map(shape) == memory_map(instruction.shape.leaves()[leaf])
-        if instruction.opcode == "scatter" and own and leaf not in whole_.get(instruction, {}):
-            whole_.setdefault(instruction, {})[leaf] = number
+        own = memory_map(shape) == memory_map(instruction.shape.leaves()[output])
+        if instruction.opcode == "scatter" and own and output not in whole_.get(instruction, {}):
+            whole_.setdefault(instruction, {})[output] = number
             waiting.append(instruction)
             continue
-        reads = _reads(computation, [whole(instruction, leaf, number)], shape, ends)
+        reads = _reads(computation, [whole(instruction, output, number)], shape, ends)
         here = list(dict.fromkeys(read.source for read, _ in reads))
         keys = {key_of(i) for i in here if leads(i)}
         for read, open_ in reads:

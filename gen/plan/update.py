@@ -14,14 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape, distribution, dtypes
+from gen.hlo import Computation, Fusion, Instruction, Leaf, array_shape, distribution, dtypes
 from gen.plan import plan
 from gen.plan.buffers import Buffer, buffer_of, buffers_of, first_leaf, memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Root, Runtime, compose, moves_only, update_map
-
-
-Leaf = Tuple[int, Shape, Instruction, int]
 
 
 OPCODE = "dynamic-update-slice"
@@ -80,7 +77,8 @@ def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]",
     roots = [_root(number, dus, n) for n, ((number, _, _), dus) in enumerate(zip(results, updates))]
     partition = Partition(computation, roots, name, dims)
     aliases, why = _aliases(fusion, partition, updates)
-    kept = [] if aliases else [(number, dus.shape, dus.operands[0], 0) for (number, _, _), dus in zip(results, updates)]
+    kept = [] if aliases else [Leaf(number, dus.shape, dus.operands[0], 0)
+                               for (number, _, _), dus in zip(results, updates)]
     if not aliases and 2 * space.elements > updates[0].shape.elements:
         return None, f"{why}, and the update is more than half of the result"
     return Update(name, space, partition, aliases, kept, why), why

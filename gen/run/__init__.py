@@ -19,7 +19,6 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 from gen import child, jobs, pipeline
 from gen.hlo import dtypes
-from gen.plan import nests
 from gen.run import cost as costs
 from gen.schedule import DEVICES
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
@@ -472,7 +471,7 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     module = hlo.parse(text, hlo.STANDARD_INPUT if file == "-" else file)
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
-    unsupported = hlo.unsupported(module) or nests.misplaced(module)
+    unsupported = hlo.unsupported(module) or hlo.misplaced(module)
     if unsupported:
         raise unsupported
     return module

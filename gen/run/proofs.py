@@ -8,19 +8,19 @@ from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import Fusion, Shape
+from gen.hlo import Fusion, Shape, result_leaves
 from gen.lower import tiled_layouts
-from gen.plan import nests
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import position, reach, strides
 from gen.plan.nest import Nest
+from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, compose
 
 
 def check(fusion: Fusion) -> Optional[str]:
     """What is wrong with a fusion's maps, or None."""
-    made = nests.nests(fusion)
-    return all_inside(made) or written_once(made, places(fusion, made))
+    kernels = planned(fusion).nests
+    return all_inside(kernels) or written_once(kernels, places(fusion, kernels))
 
 
 def all_inside(made: "Sequence[Nest]") -> Optional[str]:
@@ -41,7 +41,7 @@ def all_inside(made: "Sequence[Nest]") -> Optional[str]:
 def places(fusion: Fusion, made: "Sequence[Nest]") -> "Dict[str, int]":
     """Positions of each result and scratch buffer, by their pointers."""
     found = {f"r{n}": tiled_layouts.positions(shape)
-             for n, (shape, _, _) in enumerate(nests.result_leaves(fusion.computation)) if shape.elements}
+             for n, shape, _, _ in result_leaves(fusion.computation) if shape.elements}
     found.update({root.pointer: root.shape.elements for nest in made for _, root in nest.written(True) if root.scratch
                   and root.shape.elements})
     return found

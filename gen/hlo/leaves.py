@@ -1,0 +1,56 @@
+"""The arrays of a fusion's parameters and results, which may be tuples of arrays: its buffers, in order."""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Tuple
+
+from gen.hlo.graph import Computation, Fusion, Instruction, Shape
+
+
+class Leaf(NamedTuple):
+    """An array of a result. number: among all arrays of the result. shape: as it is written. value, output: the
+    instruction that gives it, and the number of the array in that one's shape."""
+
+    number: int
+    shape: Shape
+    value: Instruction
+    output: int
+
+
+def result_leaves(computation: Computation) -> "List[Leaf]":
+    """The arrays of the result, through tuples to the instructions that give them."""
+    assert computation.root is not None
+    given: List[Tuple[Instruction, int]] = []
+    waiting = [(computation.root, 0, len(computation.root.shape.leaves()))]
+    while waiting:
+        instruction, first, count = waiting.pop(0)
+        if instruction.opcode == "tuple":
+            inner = []
+            at = 0
+            for operand in instruction.operands:
+                size = len(operand.shape.leaves())
+                low, high = max(first, at), min(first + count, at + size)
+                if low < high:
+                    inner.append((operand, low - at, high - low))
+                at += size
+            waiting = inner + waiting
+        elif instruction.opcode == "get-tuple-element":
+            children = instruction.operands[0].shape.children
+            before = sum(len(c.leaves()) for c in children[:instruction.attributes["index"]])
+            waiting.insert(0, (instruction.operands[0], before + first, count))
+        else:
+            given += [(instruction, k) for k in range(first, first + count)]
+    return [Leaf(number, shape, *by) for number, (shape, by) in enumerate(zip(computation.root.shape.leaves(), given))]
+
+
+def param_leaves(fusion: Fusion) -> List[Shape]:
+    return [leaf for p in fusion.computation.parameters for leaf in p.shape.leaves()]
+
+
+def param_names(fusion: Fusion) -> List[str]:
+    """What the text calls each buffer of param_leaves; of a tuple, its parameter with the number in it."""
+    return [
+        p.name if p.shape.kind == "array" else f"{p.name}.{n}"
+        for p in fusion.computation.parameters
+        for n, _ in enumerate(p.shape.leaves())
+    ]
