@@ -112,7 +112,7 @@ FUNCTIONS
   sett_analysis_keep, _merge, _load, _store_make   sets of different maps, kept outside of the arena
   sett_analysis_along, _bind   along one edge of a graph; constants and iotas put in for runtime variables
   sett_analysis_coalesced   bytes and transactions of the warps of an access
-  sett_analysis_bank_conflicts   turns that lanes take, which meet; _pad_rows, _swizzle_rows: the layout without
+  sett_analysis_bank_conflicts   turns that lanes take, which meet; _pad_rows, _swizzle: the best layout, with its proof
   sett_analysis_deal   the same accesses by other lanes; another dimension as the lane: sett_map_move
   sett_analysis_step, _wide   by vectors: the first element of each, for memory.width; the vector's own number
   sett_analysis_reads       how many reads a map makes
@@ -219,6 +219,7 @@ enum {
   X(WIDTH,                                                                                                            \
     "expected accesses that stay whole: they begin, and rows and the swizzle's turns are, at multiples of the width") \
   X(TILE, "expected tile sizes of at least 1, of dimensions that start at 0")                                         \
+  X(LARGE, "not decided: expected accesses of at most 1048576 points")                                                \
   X(TOO_LARGE, "expected sizes whose products fit in 64 bits")
 
 enum {
@@ -359,6 +360,9 @@ typedef struct sett_analysis_memory {
   int64_t align;
   int64_t padding;
   int64_t swizzle_every, swizzle_count, swizzle_unit; /* count 0: none */
+  /* CuTe's S<bits, base, shift> of the position itself, after that: bits [base, base + bits) are changed by those shift further up; shift < 0: those
+     -shift further up are changed by bits [base, base + bits). bits 0: none */
+  int64_t xor_bits, xor_base, xor_shift;
   int64_t width; /* elements of one access, from the index on, at a multiple of width; 0: one */
 } sett_analysis_memory;
 
@@ -377,6 +381,17 @@ typedef struct sett_analysis_banks {
   int64_t warps, phases, turns, bank;
   int degree, lanes, lane[SETT_ANALYSIS_MAX_LANES];
 } sett_analysis_banks;
+
+/* The best layout of a class for some accesses: its degree (-1: not decided; then memory is as it was) and its turns, all accesses together. No member of the
+   class has a lower degree, nor fewer turns with that degree; they are count members, the layout without padding or swizzle one of them. No layout whatever
+   of these elements takes fewer than bound turns: in one turn the banks give a word each, and a phase has so many bits. least 1: turns are bound; then members
+   that come after the best were not looked at. whole 0: nor were all looked at where least is 0, as they were too many. bytes: what the layout takes more than
+   the elements do. */
+typedef struct sett_analysis_best {
+  int error, degree, least, whole;
+  int64_t turns, bound, count, bytes;
+  sett_analysis_memory memory;
+} sett_analysis_best;
 
 /* The operand's tile for an output tile: it starts at offset (of the tile's number in each dimension) and has so many
    elements, so far apart. The last tile may be cut by the edge. error or reason: why there is none; results is 0 then, offset UNDEFINED. */
@@ -446,13 +461,17 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
 SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
 SETT_INLINE sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
 SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
-/* The least padding of rows, or the first swizzle, with the lowest degree for all maps; that degree, -1: not decided. An access
-   of map i has width[i] elements (NULL: memory->width) and stays whole. Padded rows stay multiples of memory->align elements,
-   too, as far as they are without padding: accesses that wide stay aligned. */
-SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
-                                       sett_analysis_memory *memory, int banks, int bytes, int lanes);
-SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
-                                           sett_analysis_memory *memory, int banks, int bytes, int lanes);
+/* The best padding of rows for all maps, the least of the best: rows of up to a round of banks more, each a multiple of memory->align elements, too, as far as
+   rows are without padding: accesses that wide stay aligned. And the best swizzle S<B,M,S> of the position, S of either sign, whose bits are in those of the
+   positions: the first in this order: by row index (S > 0, rows of a power of two: as swizzle_every, _count, _unit), other positive, negative. An array that
+   has no multiple of what a swizzle permutes is extended to one (bytes). An access of map i has width[i] elements (NULL: memory->width) and stays whole.
+   Both are found by counting the turns of every member. */
+SETT_INLINE sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
+                                                      const int64_t *width, const sett_analysis_memory *memory,
+                                                      int banks, int bytes, int lanes);
+SETT_INLINE sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int maps, const sett_map *map,
+                                                     const int64_t *width, const sett_analysis_memory *memory,
+                                                     int banks, int bytes, int lanes);
 /* Points of the domain: how many reads a map makes (sett_map_image counts the elements it reaches); -1: not decided. */
 SETT_INLINE int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map);
 /* Tiles of sizes (one a dimension of the map) of the output. */
@@ -1919,11 +1938,17 @@ typedef struct settp_analysis_warps {
   int active;
 } settp_analysis_warps;
 
+/* A position under S<bits, base, shift>. */
+SETT_INLINE int64_t settp_analysis_xor(int64_t position, int64_t bits, int64_t base, int64_t shift) {
+  uint64_t x = (uint64_t)position, mask = ((uint64_t)1 << bits) - 1;
+  return (int64_t)(shift < 0 ? x ^ (x >> base & mask) << (base - shift) : x ^ (x >> (base + shift) & mask) << base);
+}
+
 /* Where an index is: rows of pitch elements, the minor index changed by the swizzle. -1: outside, -2: more than 64 bits hold. */
 SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const int64_t *index) {
   int64_t row = 0, column, turn, pitch;
   int i, n = m->dims.count;
-  if (n == 0) return index[0] < 0 ? -1 : index[0];
+  if (n == 0) return index[0] < 0 ? -1 : settp_analysis_xor(index[0], m->xor_bits, m->xor_base, m->xor_shift);
   for (i = 0; i < n; ++i)
     if (index[i] < 0 || index[i] >= m->dims.values[i]) return -1;
   for (i = 0; i + 1 < n; ++i) {
@@ -1935,7 +1960,7 @@ SETT_INLINE int64_t settp_analysis_position(const sett_analysis_memory *m, const
   pitch = m->dims.values[n - 1] + m->padding;
   row = settp_analysis_mul(row, pitch);
   if (row < 0 || !settp_analysis_add_to(&row, column ^ turn)) return -2;
-  return row;
+  return settp_analysis_xor(row, m->xor_bits, m->xor_base, m->xor_shift);
 }
 
 /* hi - lo + 1, or -1 where it does not fit in 64 bits. */
@@ -1960,6 +1985,11 @@ SETT_INLINE int settp_analysis_memory_error(const sett_analysis_memory *m) {
   int64_t width = settp_analysis_width(m);
   if (m->padding < 0 || m->padding > INT64_MAX - row_size) return SETT_ANALYSIS_ERROR_MEMORY;
   if (m->width < 0 || (m->dims.count > 1 && (row_size + m->padding) % width)) return SETT_ANALYSIS_ERROR_WIDTH;
+  if (m->xor_bits < 0 || m->xor_base < 0 || m->xor_shift < -62 || m->xor_shift > 62) return SETT_ANALYSIS_ERROR_MEMORY;
+  most = m->xor_shift < 0 ? -m->xor_shift : m->xor_shift;
+  if (m->xor_bits > most || m->xor_base > 62 || m->xor_base + most + m->xor_bits > 62)
+    return SETT_ANALYSIS_ERROR_MEMORY;
+  if (m->xor_bits > 0 && ((int64_t)1 << m->xor_base) % width) return SETT_ANALYSIS_ERROR_WIDTH;
   if (m->swizzle_count == 0) return 0;
   if (m->swizzle_count > 1 && m->swizzle_unit % width) return SETT_ANALYSIS_ERROR_WIDTH;
   if (m->swizzle_count < 0 || m->swizzle_every < 1 || m->swizzle_unit < 1) return SETT_ANALYSIS_ERROR_MEMORY;
@@ -2235,58 +2265,295 @@ SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int
   return settp_analysis_steps(arena, map, v, width, width);
 }
 
-/* Degree of the worst of several accesses in one memory; -1: not all could be looked at, or an access does not stay whole. */
-SETT_INLINE int settp_analysis_worst(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
-                                     const sett_analysis_memory *memory, int banks, int bytes, int lanes) {
+/* All accesses of some maps: the positions without padding or swizzle of each lane, -1: it is not active, phase after phase. */
+typedef struct settp_analysis_phases {
+  int error, maps, banks, bytes, lanes;
+  int64_t bits, row, span; /* elements of a row; positions (of the array, or up to the last) */
+  int64_t widest;          /* elements of the widest access */
+  const int64_t *count;    /* of each map: phases */
+  const int64_t *width;    /* of each map: elements of an access */
+  const int *lane;         /* of each map: lanes of a phase */
+  int64_t *position;
+} settp_analysis_phases;
+
+SETT_INLINE settp_analysis_phases settp_analysis_phases_of(sett_map_arena *arena, int maps, const sett_map *map,
+                                                           const int64_t *width, const sett_analysis_memory *memory,
+                                                           int banks, int bytes, int lanes) {
+  settp_analysis_phases all;
   sett_analysis_memory m = *memory;
-  int i, worst = 0;
-  for (i = 0; i < maps; ++i) {
-    sett_map_mark mark = sett_map_arena_mark(arena);
-    sett_analysis_banks b;
-    if (width) m.width = width[i];
-    b = sett_analysis_bank_conflicts(arena, map[i], &m, banks, bytes, lanes);
-    sett_map_arena_rewind(arena, mark);
-    if (b.error || !b.whole) return -1;
-    if (b.degree > worst) worst = b.degree;
+  int64_t *count = (int64_t *)settp_map_take(arena, (size_t)maps * sizeof *count);
+  int64_t *wide = (int64_t *)settp_map_take(arena, (size_t)maps * sizeof *wide);
+  int *lane = (int *)settp_map_take(arena, (size_t)maps * sizeof *lane);
+  int64_t positions = 0, last = 0;
+  int i, k, pass, whole = 1;
+  all.error = count && wide && lane ? 0 : SETT_MAP_ERROR_FULL;
+  all.maps = maps;
+  all.banks = banks;
+  all.bytes = bytes;
+  all.lanes = lanes;
+  all.bits = memory->bits;
+  all.row = memory->dims.count ? memory->dims.values[memory->dims.count - 1] : 0;
+  all.span = all.widest = 1;
+  all.count = count;
+  all.width = wide;
+  all.lane = lane;
+  all.position = NULL;
+  if (!all.error) all.error = settp_analysis_memory_error(memory);
+  m.padding = m.swizzle_count = m.xor_bits = 0;
+  for (i = 0; i < maps && !all.error; ++i) {
+    int64_t access;
+    m.width = width ? width[i] : memory->width;
+    access = settp_analysis_access_bits(&m);
+    wide[i] = settp_analysis_width(&m);
+    if (wide[i] > all.widest) all.widest = wide[i];
+    if (banks < 1 || banks > 1024 || bytes < 1 || bytes > 128 || access < 1 || access > 128 || lanes < 1 ||
+        lanes > SETT_ANALYSIS_MAX_LANES)
+      all.error = SETT_ANALYSIS_ERROR_UNITS;
+    lane[i] = access > 8 * (int64_t)bytes ? (int)((int64_t)lanes * 8 * bytes / access) : lanes;
+    if (lane[i] < 1) lane[i] = 1;
   }
-  return worst;
+  for (pass = 0; pass < 2 && !all.error; ++pass) { /* how many, then which */
+    if (pass) {                                    /* and the lanes of a phase behind, in which none is active */
+      all.position =
+          (int64_t *)settp_map_take(arena, (size_t)(positions + SETT_ANALYSIS_MAX_LANES) * sizeof *all.position);
+      if (!all.position) all.error = SETT_MAP_ERROR_FULL;
+    }
+    for (i = 0, positions = 0; i < maps && !all.error; ++i) {
+      sett_map_mark mark = sett_map_arena_mark(arena);
+      settp_analysis_warps w;
+      m.width = width ? width[i] : memory->width;
+      w = settp_analysis_warps_begin(arena, map[i], lanes, &m);
+      count[i] = 0;
+      while (settp_analysis_warps_next(&w, &whole)) {
+        int first, active;
+        for (first = 0; first < lanes; first += lane[i]) {
+          for (k = active = 0; k < lane[i]; ++k) {
+            int64_t p = first + k < lanes ? w.position[first + k] : -1;
+            if (pass) all.position[positions + k] = p;
+            active |= p >= 0;
+            if (p + wide[i] > last) last = p + wide[i];
+          }
+          if (!active) continue;
+          positions += lane[i];
+          ++count[i];
+        }
+      }
+      all.error = w.error ? w.error : whole ? 0 : SETT_ANALYSIS_ERROR_LARGE;
+      sett_map_arena_rewind(arena, mark);
+    }
+  }
+  for (i = 0; i < memory->dims.count && !all.error; ++i) {
+    all.span = settp_analysis_mul(all.span, memory->dims.values[i]);
+    if (all.span < 0) all.error = SETT_ANALYSIS_ERROR_TOO_LARGE;
+  }
+  if (!memory->dims.count) all.span = last;
+  return all;
 }
 
-SETT_INLINE int sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
-                                       sett_analysis_memory *memory, int banks, int bytes, int lanes) {
-  sett_analysis_memory try_it = *memory;
-  int best = settp_analysis_worst(arena, maps, map, width, memory, banks, bytes, lanes), degree;
-  int64_t padding, round, unit;
-  if (best < 0 || memory->dims.count < 2) return best;
-  unit = memory->align > 0 ? memory->align : (int64_t)bytes * 8 / memory->bits;
-  while (unit > 1 && memory->dims.values[memory->dims.count - 1] % unit) unit /= 2;
-  if (unit < 1) unit = 1;
-  round = (int64_t)banks * bytes * 8 / memory->bits;
-  for (padding = unit; padding < round && best > 1; padding += unit) {
-    try_it.padding = padding;
-    degree = settp_analysis_worst(arena, maps, map, width, &try_it, banks, bytes, lanes);
-    if (degree < 0 || degree >= best) continue;
-    best = degree;
-    *memory = try_it;
+/* Where a position without padding or swizzle is in a member of a class. */
+typedef struct settp_analysis_member {
+  int64_t padding, bits, base, shift;
+} settp_analysis_member;
+
+SETT_INLINE int64_t settp_analysis_member_at(const settp_analysis_phases *all, const settp_analysis_member *member,
+                                             int64_t position) {
+  if (member->padding) return position + position / all->row * member->padding;
+  return settp_analysis_xor(position, member->bits, member->base, member->shift);
+}
+
+/* Different numbers of one phase, and how many of them there are in each bank. */
+enum {
+  SETTP_ANALYSIS_TABLE = 4096,
+  SETTP_ANALYSIS_LOOKS = 1 << 27 /* lanes that the search for the best layout looks at */
+};
+typedef struct settp_analysis_table {
+  int64_t number[SETTP_ANALYSIS_TABLE];
+  int64_t stamp[SETTP_ANALYSIS_TABLE], bank_stamp[1024], now, looks;
+  int bank[1024];
+} settp_analysis_table;
+
+/* 1: the number was not there. */
+SETT_INLINE int settp_analysis_table_add(settp_analysis_table *table, int64_t number) {
+  uint32_t at = (uint32_t)((uint64_t)number * 0x9E3779B97F4A7C15u >> 52);
+  while (table->stamp[at] == table->now) {
+    if (table->number[at] == number) return 0;
+    at = (at + 1) % SETTP_ANALYSIS_TABLE;
   }
+  table->stamp[at] = table->now;
+  table->number[at] = number;
+  return 1;
+}
+
+/* Degree and turns of a member; where they are no better than those of best, what was counted until that was clear, and 0. */
+SETT_INLINE int settp_analysis_member_counts(const settp_analysis_phases *all, settp_analysis_table *table,
+                                             const settp_analysis_member *member, const sett_analysis_best *best,
+                                             int *degree, int64_t *turns) {
+  int64_t size = 8 * (int64_t)all->bytes, k, at = 0;
+  int i, j;
+  *degree = 0;
+  *turns = 0;
+  for (i = 0; i < all->maps; ++i)
+    for (k = 0; k < all->count[i]; ++k, at += all->lane[i]) {
+      int most = 0;
+      ++table->now;
+      table->looks -= all->lane[i];
+      for (j = 0; j < all->lane[i]; ++j) {
+        int64_t start, word, last;
+        if (all->position[at + j] < 0) continue;
+        start = settp_analysis_member_at(all, member, all->position[at + j]) * all->bits;
+        last = (start + all->width[i] * all->bits - 1) / size;
+        for (word = start / size; word <= last; ++word) {
+          int bank = (int)(word % all->banks);
+          if (!settp_analysis_table_add(table, word)) continue;
+          if (table->bank_stamp[bank] != table->now) table->bank[bank] = 0;
+          table->bank_stamp[bank] = table->now;
+          if (++table->bank[bank] > most) most = table->bank[bank];
+        }
+      }
+      *turns += most;
+      if (most > *degree) *degree = most;
+      if (best->degree >= 0 && (*degree > best->degree || (*degree == best->degree && *turns > best->turns))) return 0;
+    }
+  return 1;
+}
+
+/* A member that was counted, if it is better than the best: fewer turns, or as many and fewer bytes. */
+SETT_INLINE void settp_analysis_member_try(const settp_analysis_phases *all, settp_analysis_table *table,
+                                           const settp_analysis_member *member, int64_t bytes, sett_analysis_best *best,
+                                           settp_analysis_member *kept) {
+  int degree;
+  int64_t turns;
+  ++best->count;
+  if (best->least) return; /* none is better */
+  if (table->looks < 0) {
+    best->whole = 0;
+    return;
+  }
+  if (!settp_analysis_member_counts(all, table, member, best, &degree, &turns)) return;
+  if (degree == best->degree && turns == best->turns && bytes >= best->bytes) return;
+  best->degree = degree;
+  best->turns = turns;
+  best->bytes = bytes;
+  best->least = turns == best->bound && bytes == 0;
+  *kept = *member;
+}
+
+/* The layout without padding or swizzle, and the bound. */
+SETT_INLINE settp_analysis_table *settp_analysis_best_begin(sett_map_arena *arena, const settp_analysis_phases *all,
+                                                            const sett_analysis_memory *memory,
+                                                            settp_analysis_member *kept, sett_analysis_best *best) {
+  settp_analysis_table *table = (settp_analysis_table *)settp_map_take(arena, sizeof *table);
+  int64_t k, at = 0, turn = (int64_t)all->banks * all->bytes * 8;
+  int i, j;
+  best->error = all->error ? all->error : table ? 0 : SETT_MAP_ERROR_FULL;
+  best->degree = -1;
+  best->least = 0;
+  best->whole = 1;
+  best->turns = best->bound = best->count = best->bytes = 0;
+  best->memory = *memory;
+  kept->padding = kept->bits = kept->base = kept->shift = 0;
+  if (best->error) return NULL;
+  for (i = 0; i < SETTP_ANALYSIS_TABLE; ++i) table->stamp[i] = 0;
+  for (i = 0; i < 1024; ++i) table->bank_stamp[i] = 0;
+  table->now = 0;
+  table->looks = SETTP_ANALYSIS_LOOKS;
+  for (i = 0; i < all->maps; ++i)
+    for (k = 0; k < all->count[i]; ++k, at += all->lane[i]) {
+      int64_t different = 0;
+      ++table->now;
+      for (j = 0; j < all->lane[i]; ++j) /* accesses begin at multiples of their width */
+        if (all->position[at + j] >= 0) different += settp_analysis_table_add(table, all->position[at + j]);
+      best->bound += (different * all->width[i] * all->bits + turn - 1) / turn;
+    }
+  settp_analysis_member_try(all, table, kept, 0, best, kept);
+  return table;
+}
+
+SETT_INLINE sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
+                                                      const int64_t *width, const sett_analysis_memory *memory,
+                                                      int banks, int bytes, int lanes) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_analysis_phases all = settp_analysis_phases_of(arena, maps, map, width, memory, banks, bytes, lanes);
+  settp_analysis_member member, kept;
+  sett_analysis_best best;
+  settp_analysis_table *table = settp_analysis_best_begin(arena, &all, memory, &kept, &best);
+  int64_t unit, round, rows;
+  member = kept;
+  if (table && memory->dims.count > 1 && all.row > 0) {
+    unit = memory->align > 0 ? memory->align : (int64_t)bytes * 8 / memory->bits;
+    while (unit > 1 && all.row % unit) unit /= 2;
+    if (unit < all.widest) unit = all.widest; /* all rows begin at a multiple: accesses stay whole */
+    if (unit < 1) unit = 1;
+    round = (int64_t)banks * bytes * 8 / memory->bits;
+    rows = all.span / all.row;
+    for (member.padding = unit; member.padding < round; member.padding += unit) {
+      int64_t more = settp_analysis_mul(settp_analysis_mul(rows, member.padding), memory->bits);
+      if (more < 0 || more > INT64_MAX / 2 || all.row > INT64_MAX - member.padding) break;
+      settp_analysis_member_try(&all, table, &member, (more + 7) / 8, &best, &kept);
+    }
+    best.memory.padding = kept.padding;
+    best.memory.swizzle_count = best.memory.xor_bits = 0;
+  }
+  best.least = best.degree >= 0 && best.turns == best.bound;
+  sett_map_arena_rewind(arena, mark);
   return best;
 }
 
-SETT_INLINE int sett_analysis_swizzle_rows(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
-                                           sett_analysis_memory *memory, int banks, int bytes, int lanes) {
-  sett_analysis_memory try_it = *memory;
-  int best = settp_analysis_worst(arena, maps, map, width, memory, banks, bytes, lanes), degree;
-  int64_t row_size = memory->dims.count < 2 ? 0 : memory->dims.values[memory->dims.count - 1];
-  if (best < 0 || row_size < 2 || (row_size & (row_size - 1))) return best; /* xor keeps within a power of two only */
-  for (try_it.swizzle_every = 1; try_it.swizzle_every <= 8 && best > 1; try_it.swizzle_every *= 2)
-    for (try_it.swizzle_unit = 1; try_it.swizzle_unit < row_size && best > 1; try_it.swizzle_unit *= 2)
-      for (try_it.swizzle_count = row_size / try_it.swizzle_unit; try_it.swizzle_count > 1 && best > 1;
-           try_it.swizzle_count /= 2) {
-        degree = settp_analysis_worst(arena, maps, map, width, &try_it, banks, bytes, lanes);
-        if (degree < 0 || degree >= best) continue;
-        best = degree;
-        *memory = try_it;
-      }
+/* The swizzle S<bits, base, shift>, where it keeps accesses whole; what it permutes is extended to whole blocks. */
+SETT_INLINE void settp_analysis_swizzle_try(const settp_analysis_phases *all, settp_analysis_table *table, int64_t bits,
+                                            int64_t base, int64_t shift, sett_analysis_best *best,
+                                            settp_analysis_member *kept) {
+  settp_analysis_member member;
+  int64_t block = (int64_t)1 << (base + bits - (shift < 0 ? shift : 0)), more;
+  if (((int64_t)1 << base) % all->widest) return;
+  member.padding = 0;
+  member.bits = bits;
+  member.base = base;
+  member.shift = shift;
+  more = (block - all->span % block) % block;
+  settp_analysis_member_try(all, table, &member, (more * all->bits + 7) / 8, best, kept);
+}
+
+SETT_INLINE sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int maps, const sett_map *map,
+                                                     const int64_t *width, const sett_analysis_memory *memory,
+                                                     int banks, int bytes, int lanes) {
+  sett_map_mark mark = sett_map_arena_mark(arena);
+  settp_analysis_phases all = settp_analysis_phases_of(arena, maps, map, width, memory, banks, bytes, lanes);
+  settp_analysis_member kept;
+  sett_analysis_best best;
+  settp_analysis_table *table = settp_analysis_best_begin(arena, &all, memory, &kept, &best);
+  int64_t top = 0, row = -1, bits, base, shift;
+  if (table && memory->dims.count && all.row > 0 && (all.row & (all.row - 1)) == 0)
+    for (row = 0; (int64_t)1 << row < all.row;) ++row;
+  while (top < 40 && (int64_t)1 << top < all.span) ++top;
+  if (!table) top = 0;
+  for (shift = 0; shift <= top;
+       ++shift) /* by the row index: bits [base, base + bits) of the column, shift rows' bits left out */
+    for (base = 0; base < row; ++base)
+      for (bits = row - base; bits > 0; --bits)
+        if (row + shift + bits <= top)
+          settp_analysis_swizzle_try(&all, table, bits, base, row + shift - base, &best, &kept);
+  for (shift = 1; shift <= top; ++shift)
+    for (base = 0; base + shift <= top; ++base)
+      for (bits = shift; bits > 0; --bits)
+        if (base + shift + bits <= top && !(row >= 0 && base + bits <= row && base + shift >= row))
+          settp_analysis_swizzle_try(&all, table, bits, base, shift, &best, &kept);
+  for (shift = 1; shift <= top; ++shift)
+    for (base = 0; base + shift <= top; ++base)
+      for (bits = shift; bits > 0; --bits)
+        if (base + shift + bits <= top) settp_analysis_swizzle_try(&all, table, bits, base, -shift, &best, &kept);
+  if (table) best.memory.padding = best.memory.swizzle_count = best.memory.xor_bits = 0;
+  if (kept.bits && row >= 0 && kept.shift > 0 && kept.base + kept.bits <= row && kept.base + kept.shift >= row) {
+    best.memory.swizzle_unit = (int64_t)1 << kept.base;
+    best.memory.swizzle_count = (int64_t)1 << kept.bits;
+    best.memory.swizzle_every = (int64_t)1 << (kept.base + kept.shift - row);
+  } else if (kept.bits) {
+    best.memory.xor_bits = kept.bits;
+    best.memory.xor_base = kept.base;
+    best.memory.xor_shift = kept.shift;
+  }
+  best.least = best.degree >= 0 && best.turns == best.bound;
+  sett_map_arena_rewind(arena, mark);
   return best;
 }
 

@@ -56,7 +56,7 @@ FUNCTIONS
   combine   sett_notation_coalesce, _composition, _complement, _right_inverse, _left_inverse, _divide, _product, _blocked_product, _tile_to_shape,
             _max_common_layout, _nullspace, _recast
   linear    sett_notation_compose, _invert, _invert_and_compose, _linear_product, _divide_by, _quotient, _sublayout, _reshape, _is_zero, _is_injective,
-            _is_surjective, _free_masks, _consecutive
+            _is_surjective, _free_masks, _consecutive, _shared
   make      sett_notation_make, _compose_of, _ordered, _identity, _flatten, _get, _select, _group, _shape_div, _index, _coordinate
 
 LAWS (tests/test_notation.py, tests/notation_fuzz.c)
@@ -66,7 +66,8 @@ LAWS (tests/test_notation.py, tests/notation_fuzz.c)
   4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i).
   5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise what a has not.
   6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; reshape keeps packed inputs and
-                    values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding has one owner of each element, or copies.
+                    values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding has one owner of each element, or copies;
+                    the two accesses of shared memory laid out by _shared take the turns that are counted, and no layout has fewer (tests/test_swizzles.py).
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -381,6 +382,19 @@ SETT_INLINE int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
 /* The largest size n of aligned runs of the first input dimension that are runs of the first output dimension; -1 where a is no linear layout. At in1 = n * x + j
  * with j < n, out1 is j more than at n * x, and the other output dimensions are equal. */
 SETT_INLINE int64_t sett_notation_consecutive(const sett_notation *a);
+
+/* Shared memory between two distributions: what a warp of store writes and one of load reads, in vectors of the elements that both have in registers and that no
+ * other bit of either moves, up to 16 bytes. turns: of one access of a warp, by counting the words that its lanes want of each of 32 banks of 4 bytes; least: no layout has fewer turns, as in
+ * one turn the banks give 128 bytes. turns are least for every pair: over two elements two subspaces of one dimension, here the places that one turn of
+ * each access takes, have a common complement, and that is numbered by the offset's bits above 128 bytes.
+ * {register = [[1]], lane = [[2], [4], ..]} and one with other lanes: layout is {offset = [..], block = []} -> {dim0 = ..}, from the offset to the index. */
+typedef struct sett_notation_exchange {
+  sett_notation layout; /* or the error */
+  int64_t width;        /* elements of one access */
+  int64_t store_turns, load_turns, store_least, load_least;
+} sett_notation_exchange;
+SETT_INLINE sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
+                                                        const sett_notation *load, int64_t bits);
 
 /* ---- bodies: trees ---------------------------------------------------------------------------------------------- */
 
@@ -4107,6 +4121,196 @@ SETT_INLINE int sett_notation_free_masks(const sett_notation *a, int64_t *mask) 
       if (settp_notation_reduce(&solver, a->linear->basis[at], &rest) != (uint64_t)1 << at) mask[i] |= (int64_t)1 << j;
     }
   return a->linear->ins;
+}
+
+/* One more vector of a span; 0: it was in the span. */
+SETT_INLINE int settp_notation_span_add(settp_notation_solver *span, uint64_t value) {
+  uint64_t rest;
+  settp_notation_reduce(span, value, &rest);
+  if (!rest || span->count == SETT_NOTATION_BITS) return 0;
+  span->value[span->count] = rest;
+  span->bits[span->count++] = 0;
+  return 1;
+}
+
+/* The bases of an input dimension, as values of another layout's output dimensions; their count. */
+SETT_INLINE int settp_notation_bases_of(settp_notation_work *work, const sett_notation_linear *linear, const char *name,
+                                        const sett_notation_linear *like, uint64_t *basis) {
+  int i, j, at = 0;
+  for (i = 0; i < linear->ins; at += linear->in_bits[i++]) {
+    if (!settp_notation_name_is(linear->in[i], name)) continue;
+    for (j = 0; j < linear->in_bits[i]; ++j)
+      basis[j] = settp_notation_reorder(work, linear->basis[at + j], linear->outs, linear->out, linear->out_bits,
+                                        like->outs, like->out, like->out_bits);
+    return linear->in_bits[i];
+  }
+  return 0;
+}
+
+/* A span with all bases of a layout, in another's output dimensions, but the registers that are in a vector. */
+SETT_INLINE void settp_notation_others(settp_notation_work *work, const sett_notation_linear *linear,
+                                       const sett_notation_linear *like, int vectors, const uint64_t *chosen,
+                                       settp_notation_solver *span) {
+  uint64_t basis[SETT_NOTATION_BITS], taken = 0;
+  int i, k, in, count;
+  for (in = 0; in < linear->ins; ++in) {
+    count = settp_notation_bases_of(work, linear, linear->in[in], like, basis);
+    for (i = 0; i < count; ++i) {
+      for (k = 0; k < vectors && (basis[i] != chosen[k] || (taken >> k & 1)); ++k) {}
+      if (k < vectors && settp_notation_name_is(linear->in[in], "register")) taken |= (uint64_t)1 << k;
+      else settp_notation_span_add(span, basis[i]);
+    }
+  }
+}
+
+/* One access of a warp: turns of 32 banks of 4 bytes, and how few could hold its elements. place: from the index to the offset. */
+SETT_INLINE void settp_notation_turns(const sett_notation_linear *place, int lanes, const uint64_t *lane, int64_t width,
+                                      int64_t bits, int64_t *turns, int64_t *least) {
+  int64_t wide = width * bits, phase = wide > 32 ? 1024 / wide : 32, first, i, j, w;
+  *turns = *least = 0;
+  for (first = 0; first < (int64_t)1 << lanes; first += phase) {
+    int64_t word[32 * 4], start[32], count = 0, different = 0, most = 0, banks[32];
+    for (i = 0; i < 32; ++i) banks[i] = 0;
+    for (i = first; i < first + phase && i < (int64_t)1 << lanes; ++i) {
+      uint64_t index = 0;
+      int64_t at;
+      for (j = 0; j < lanes; ++j)
+        if (i >> j & 1) index ^= lane[j];
+      at = (int64_t)settp_notation_apply(place, index);
+      for (j = 0; j < different && start[j] != at; ++j) {}
+      if (j < different) continue;
+      start[different++] = at;
+      for (w = at * bits / 32; w <= (at * bits + wide - 1) / 32; ++w) {
+        for (j = 0; j < count && word[j] != w; ++j) {}
+        if (j < count) continue;
+        word[count++] = w;
+        if (++banks[w % 32] > most) most = banks[w % 32];
+      }
+    }
+    *turns += most;
+    *least += (different * wide + 1023) / 1024;
+  }
+}
+
+SETT_INLINE sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
+                                                        const sett_notation *load, int64_t bits) {
+  settp_notation_work work = settp_notation_begin(arena);
+  const sett_notation *side[2];
+  uint64_t registers[2][SETT_NOTATION_BITS], lanes[2][SETT_NOTATION_BITS], chosen[SETT_NOTATION_BITS];
+  settp_notation_solver word, span[2], both, all, others;
+  sett_notation_exchange result;
+  sett_notation_linear *made = NULL;
+  sett_notation inverse;
+  int register_count[2], lane_count[2], total = 0, row = 0, vectors = 0, used, i, k, s;
+  side[0] = store;
+  side[1] = load;
+  result.width = 1;
+  result.store_turns = result.load_turns = result.store_least = result.load_least = 0;
+  result.layout = *store;
+  if (settp_notation_both_linear(&work, store, load)) made = settp_notation_new_linear(&work);
+  if (made && (bits < 1 || bits > 128 || settp_notation_log(bits) < 0))
+    settp_notation_stop(&work, SETT_NOTATION_ERROR_BITS);
+  if (made && store->linear->outs != load->linear->outs) settp_notation_stop(&work, SETT_NOTATION_ERROR_SAME_DIMS);
+  for (s = 0; s < 2 && made && !work.error; ++s) {
+    register_count[s] = settp_notation_bases_of(&work, side[s]->linear, "register", store->linear, registers[s]);
+    lane_count[s] = settp_notation_bases_of(&work, side[s]->linear, "lane", store->linear, lanes[s]);
+    if (lane_count[s] > 6) settp_notation_stop(&work, SETT_NOTATION_ERROR_POWER);
+  }
+  if (!made || work.error) {
+    result.layout = settp_notation_end(&work, *store);
+    return result;
+  }
+  total = settp_notation_total(store->linear->outs, store->linear->out_bits);
+  others.count = 0;
+  while (((int64_t)bits << row) < 1024) ++row; /* bits of an offset in a turn of all banks */
+  for (i = 0; i < register_count[0] && bits << vectors < 128; ++i) {
+    for (k = 0; k < register_count[1] && registers[1][k] != registers[0][i]; ++k) {}
+    if (k < register_count[1] && registers[0][i]) chosen[vectors++] = registers[0][i];
+  }
+  for (;; --vectors) { /* no other bit of either changes the place in the vector */
+    settp_notation_others(&work, store->linear, store->linear, vectors, chosen, &others);
+    settp_notation_others(&work, load->linear, store->linear, vectors, chosen, &others);
+    word.count = 0;
+    both = others;
+    for (i = 0; i < vectors && settp_notation_span_add(&both, chosen[i]); ++i)
+      settp_notation_span_add(&word, chosen[i]);
+    if (i == vectors) break;
+    others.count = 0;
+  }
+  result.width <<= vectors;
+  used = vectors;
+  /* what shares a word of a bank beside the vector: neighbouring lanes, then any */
+  for (i = 0; i < lane_count[0] + total && ((int64_t)bits << used) < 32; ++i) {
+    uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
+    if (settp_notation_span_add(&word, value)) chosen[used++] = value;
+  }
+  for (s = 0; s < 2; ++s) { /* what one turn takes, as many dimensions as a turn has bits */
+    span[s] = word;
+    for (i = 0; i < lane_count[s] && bits * result.width << i < 1024 && i < 5; ++i)
+      settp_notation_span_add(&span[s], lanes[s][i]);
+  }
+  for (s = 0; s < 2; ++s)
+    for (i = 0; i < span[1 - s].count && span[s].count < row; ++i)
+      settp_notation_span_add(&span[s], span[1 - s].value[i]);
+  for (s = 0; s < 2; ++s)
+    for (i = 0; i < total && span[s].count < row; ++i) settp_notation_span_add(&span[s], (uint64_t)1 << i);
+  /* the common complement: what is in neither, and sums of what is in one alone */
+  both = span[0];
+  for (i = 0; i < span[1].count; ++i) settp_notation_span_add(&both, span[1].value[i]);
+  all = word;
+  {
+    uint64_t above[SETT_NOTATION_BITS], alone[2][SETT_NOTATION_BITS];
+    int count = 0, counts[2];
+    for (s = 0; s < 2; ++s) {
+      settp_notation_solver other = span[1 - s];
+      for (i = counts[s] = 0; i < span[s].count; ++i)
+        if (settp_notation_span_add(&other, span[s].value[i])) alone[s][counts[s]++] = span[s].value[i];
+    }
+    for (i = 0; i < counts[0] && i < counts[1]; ++i) above[count++] = alone[0][i] ^ alone[1][i];
+    for (i = 0; i < total; ++i)
+      if (settp_notation_span_add(&both, (uint64_t)1 << i)) above[count++] = (uint64_t)1 << i;
+    for (i = 0; i < count; ++i) settp_notation_span_add(&all, above[i]);
+    for (i = 0; i < lane_count[0] + total; ++i) { /* the banks: lanes of the store, then any */
+      uint64_t value = i < lane_count[0] ? lanes[0][i] : (uint64_t)1 << (i - lane_count[0]);
+      if (settp_notation_span_add(&all, value)) chosen[used++] = value;
+    }
+    for (i = 0; i < count && used < SETT_NOTATION_BITS; ++i) chosen[used++] = above[i];
+  }
+  /* all but the vector in what holds the other bits and nothing of the vector */
+  for (i = 0; i < total; ++i) {
+    both = others;
+    for (k = 0; k < vectors; ++k) settp_notation_span_add(&both, chosen[k]);
+    if (settp_notation_span_add(&both, (uint64_t)1 << i)) settp_notation_span_add(&others, (uint64_t)1 << i);
+  }
+  for (i = 0; i < others.count; ++i) others.bits[i] = 0;
+  for (i = 0; i < vectors; ++i) {
+    uint64_t rest, combined = settp_notation_reduce(&others, chosen[i], &rest);
+    others.value[others.count] = rest;
+    others.bits[others.count++] = combined ^ (uint64_t)1 << i;
+  }
+  for (i = vectors; i < used; ++i) {
+    uint64_t rest, combined = settp_notation_reduce(&others, chosen[i], &rest);
+    for (k = 0; k < vectors; ++k)
+      if (combined >> k & 1) chosen[i] ^= chosen[k];
+  }
+  settp_notation_copy_dims(&made->outs, made->out, made->out_bits, store->linear->outs, store->linear->out,
+                           store->linear->out_bits);
+  made->ins = 2;
+  settp_notation_name(made->in[0], "offset", -1);
+  settp_notation_name(made->in[1], "block", -1);
+  made->in_bits[0] = total;
+  for (i = 0; i < total && i < used; ++i) made->basis[i] = chosen[i];
+  result.layout = settp_notation_of_linear(made);
+  inverse = sett_notation_invert(arena, &result.layout);
+  if (inverse.error) {
+    result.layout = inverse;
+    return result;
+  }
+  settp_notation_turns(inverse.linear, lane_count[0], lanes[0], result.width, bits, &result.store_turns,
+                       &result.store_least);
+  settp_notation_turns(inverse.linear, lane_count[1], lanes[1], result.width, bits, &result.load_turns,
+                       &result.load_least);
+  return result;
 }
 
 SETT_INLINE int64_t sett_notation_consecutive(const sett_notation *a) {

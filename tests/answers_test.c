@@ -361,6 +361,7 @@ static void analysis(void) {
   const int64_t row[2] = {4, 4}, four = 4, seven = 7;
   sett_analysis_list dims = {2, row}, out = {1, &four}, in = {1, &seven}, none = {0, NULL};
   sett_analysis_memory layout, before;
+  sett_analysis_best best;
   sett_map map = map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 31]"), zero = {0}; /* rows 4 and more are outside */
   sett_analysis_coalescing coalescing;
   sett_analysis_banks banks;
@@ -384,8 +385,12 @@ static void analysis(void) {
     banks = sett_analysis_bank_conflicts(&arena, i ? zero : map, &layout, 32, 4, 32);
     CHECK(banks.error && banks.lane[0] == -1);
     NOT_TAKEN(banks.whole);
-    CHECK(sett_analysis_pad_rows(&arena, 1, i ? &zero : &map, NULL, &layout, 32, 4, 32) == -1);
-    CHECK(sett_analysis_swizzle_rows(&arena, 1, i ? &zero : &map, NULL, &layout, 32, 4, 32) == -1);
+    best = sett_analysis_pad_rows(&arena, 1, i ? &zero : &map, NULL, &layout, 32, 4, 32);
+    CHECK(best.error && best.degree == -1 && !memcmp(&best.memory, &before, sizeof before));
+    NOT_TAKEN(best.least);
+    best = sett_analysis_swizzle(&arena, 1, i ? &zero : &map, NULL, &layout, 32, 4, 32);
+    CHECK(best.error && best.degree == -1 && !memcmp(&best.memory, &before, sizeof before));
+    NOT_TAKEN(best.least);
     CHECK(!memcmp(&layout, &before, sizeof layout));
   }
   banks = sett_analysis_bank_conflicts(&arena, map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 3]"), &layout, 0, 4, 32);

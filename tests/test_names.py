@@ -63,7 +63,7 @@ def preprocessed(compiler: str, lines: "list[str]") -> str:
 
 
 # The modules whose private names a header may use, its own first: sett.h joins the others.
-PRIVATE = {"sett_tile.h": ["tile"], "sett_relayout.h": ["relayout"], "sett_indexing_map.h": ["map"], "sett_indexing_analysis.h": ["analysis"], "sett_nested_layout.h": ["nested"],
+PRIVATE = {"sett_tile.h": ["tile"], "sett_relayout.h": ["relayout"], "sett_indexing_map.h": ["map"], "sett_indexing_analysis.h": ["analysis", "map"], "sett_nested_layout.h": ["nested"],
            "sett_mma_layouts.h": ["mma", "nested"], "sett_notation.h": ["notation", "map"], "sett.h": ["layout", "nested", "notation", "map"]}
 
 

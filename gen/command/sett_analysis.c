@@ -418,56 +418,164 @@ static int coalescing(command *self) {
   return 1;
 }
 
-/* The swizzle in CuTe's notation, of the offset in elements: bits [M, M + B) are changed by bits [M + S, M + S + B), where rows are a power of two long. */
-static void analysis_say_cute(command *self, const sett_analysis_memory *m) {
-  int64_t row = m->dims.values[m->dims.count - 1], unit, from;
-  int bits = 0, base = 0, shift = 0;
-  while ((int64_t)1 << bits < m->swizzle_count) ++bits;
-  for (unit = 1; unit < m->swizzle_unit; unit *= 2) ++base;
-  for (from = unit; from < row * m->swizzle_every; from *= 2) ++shift;
-  say_text(self, "S<");
-  say_int(self, bits);
-  say_text(self, ",");
-  say_int(self, base);
-  say_text(self, ",");
-  say_int(self, shift);
-  say_text(self, ">");
+/* log2 of a power of two, or -1. */
+static int analysis_log(int64_t value) {
+  int bits = 0;
+  while (bits < 62 && (int64_t)1 << bits < value) ++bits;
+  return (int64_t)1 << bits == value ? bits : -1;
 }
 
-static void analysis_say_memory(command *self, const sett_analysis_memory *was, const sett_analysis_memory *m, int degree) {
-  int64_t rows = 1;
-  int i, n = m->dims.count;
-  if (m->padding != was->padding) {
-    for (i = 0; i + 1 < n; ++i) rows *= m->dims.values[i];
+/* The swizzle of a memory as S<B,M,S> of the offset in elements: bits [M, M + B) are changed by bits [M + S, M + S + B). */
+static sett_notation_part analysis_part(const sett_analysis_memory *m) {
+  sett_notation_part part;
+  memset(&part, 0, sizeof part);
+  part.swizzle = 1;
+  part.bits = m->xor_bits;
+  part.base = m->xor_base;
+  part.shift = m->xor_shift;
+  if (!m->swizzle_count) return part;
+  part.bits = analysis_log(m->swizzle_count);
+  part.base = analysis_log(m->swizzle_unit);
+  part.shift = analysis_log(m->dims.values[m->dims.count - 1]) + analysis_log(m->swizzle_every) - part.base;
+  return part;
+}
+
+/* (rows,columns):(columns + padding,1); the sizes alone where strides is 0. */
+static void analysis_say_tuple(command *self, const sett_analysis_memory *m, int strides) {
+  int i, k, n = m->dims.count;
+  if (n > 1) say_text(self, "(");
+  for (i = 0; i < n; ++i) {
+    int64_t stride = i < n - 1 ? m->dims.values[n - 1] + m->padding : 1;
+    for (k = i + 1; k < n - 1; ++k) stride *= m->dims.values[k];
+    if (i) say_text(self, ",");
+    say_int(self, strides ? stride : m->dims.values[i]);
+  }
+  if (n > 1) say_text(self, ")");
+}
+
+static void analysis_say_key(command *self, const char *key, int64_t value) {
+  say_text(self, key);
+  say_int(self, value);
+}
+
+/* Triton's encoding of the memory: swizzled_shared where the row's index changes the column, padded_shared, or the bases. Sizes are powers of two. */
+static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
+  sett_notation_part part = analysis_part(m);
+  int64_t row = m->dims.values[m->dims.count - 1];
+  int i, d, n = m->dims.count;
+  if (m->padding || m->swizzle_count) {
+    if (m->padding) {
+      analysis_say_key(self, "#ttg.padded_shared<[", row);
+      analysis_say_key(self, ":+", m->padding);
+      say_text(self, "] {order = [");
+    } else {
+      analysis_say_key(self, "#ttg.swizzled_shared<{vec = ", m->swizzle_unit);
+      analysis_say_key(self, ", perPhase = ", m->swizzle_every);
+      analysis_say_key(self, ", maxPhase = ", m->swizzle_count);
+      say_text(self, ", order = [");
+    }
+    for (i = n; i-- > 0;) analysis_say_key(self, i < n - 1 ? ", " : "", i);
+    if (m->padding) {
+      say_text(self, "], shape = [");
+      for (i = 0; i < n; ++i) analysis_say_key(self, i ? ", " : "", m->dims.values[i]);
+    }
+    say_text(self, "]}>");
+    return;
+  }
+  say_text(self, "#ttg.shared_linear<{offset = [");
+  for (i = 0, d = n - 1, row = 1; d >= 0;) { /* what lies at offset 2^i: the swizzle is its own inverse */
+    int64_t offset, rest;
+    int k;
+    if (row == m->dims.values[d]) {
+      row = 1;
+      --d;
+      continue;
+    }
+    offset = settp_analysis_xor((int64_t)1 << i, part.bits, part.base, part.shift);
+    say_text(self, i ? ", [" : "[");
+    for (k = 0; k < n; ++k) {
+      int j;
+      for (j = n - 1, rest = offset; j > k; --j) rest /= m->dims.values[j];
+      analysis_say_key(self, k ? ", " : "", rest % m->dims.values[k]);
+    }
+    say_text(self, "]");
+    ++i;
+    row *= 2;
+  }
+  say_text(self, "], block = []}, alignment = 16>");
+}
+
+/* How it is known that no other is better, and the layout's text in CuTe's and Triton's notation. */
+static void analysis_say_proof(command *self, const sett_analysis_best *best, const char *members) {
+  const sett_analysis_memory *m = &best->memory;
+  sett_notation_part part = analysis_part(m);
+  int i, powers = !m->padding || analysis_log(m->padding) >= 0;
+  say_text(self, "\n  ");
+  say_int(self, best->turns);
+  say_text(self, best->turns == 1 ? " turn: " : " turns: ");
+  if (best->least) {
+    say_text(self, "least, no layout of these elements takes fewer");
+  } else {
+    say_text(self, best->whole ? "least among all " : "the least that was found of ");
+    say_int(self, best->count);
+    say_text(self, members);
+    say_text(self, "; no layout takes fewer than ");
+    say_int(self, best->bound);
+  }
+  say_text(self, "\n  CuTe ");
+  if (part.bits) {
+    analysis_say_key(self, "S<", part.bits);
+    analysis_say_key(self, ",", part.base);
+    analysis_say_key(self, ",", part.shift);
+    say_text(self, "> o 0 o ");
+  }
+  analysis_say_tuple(self, m, 0);
+  say_text(self, ":");
+  analysis_say_tuple(self, m, 1);
+  for (i = 0; i < m->dims.count; ++i) powers &= analysis_log(m->dims.values[i]) >= 0;
+  if (!powers) return;
+  say_text(self, ", Triton ");
+  analysis_say_triton(self, m);
+}
+
+static void analysis_say_best(command *self, const sett_analysis_best *best) {
+  const sett_analysis_memory *m = &best->memory;
+  sett_notation_part part = analysis_part(m);
+  int n = m->dims.count;
+  if (m->padding) {
     say_text(self, "\npadding: ");
     say_int(self, m->padding);
     say_text(self, m->padding == 1 ? " element a row, rows of " : " elements a row, rows of ");
     say_int(self, m->dims.values[n - 1] + m->padding);
-    say_text(self, ": degree ");
-    say_int(self, degree);
-    say_text(self, ", costs ");
-    say_int(self, rows * m->padding * m->bits / 8);
-    say_text(self, " bytes");
-    return;
-  }
-  say_text(self, "\nswizzle: column xor ");
-  if (m->swizzle_unit > 1) {
-    say_int(self, m->swizzle_unit);
-    say_text(self, " * ");
-  }
-  if (m->swizzle_every > 1) {
-    say_text(self, "(row floordiv ");
-    say_int(self, m->swizzle_every);
-    say_text(self, " mod ");
+  } else if (m->swizzle_count) {
+    say_text(self, "\nswizzle: column xor ");
+    if (m->swizzle_unit > 1) {
+      say_int(self, m->swizzle_unit);
+      say_text(self, " * ");
+    }
+    if (m->swizzle_every > 1) {
+      say_text(self, "(row floordiv ");
+      say_int(self, m->swizzle_every);
+      say_text(self, " mod ");
+    } else {
+      say_text(self, "(row mod ");
+    }
+    say_int(self, m->swizzle_count);
+    say_text(self, "), ");
   } else {
-    say_text(self, "(row mod ");
+    say_text(self, "\nswizzle: of the offset in elements, ");
   }
-  say_int(self, m->swizzle_count);
-  say_text(self, "), ");
-  analysis_say_cute(self, m);
+  if (part.bits) {
+    analysis_say_key(self, "S<", part.bits);
+    analysis_say_key(self, ",", part.base);
+    analysis_say_key(self, ",", part.shift);
+    say_text(self, ">");
+  }
   say_text(self, ": degree ");
-  say_int(self, degree);
-  say_text(self, ", costs no memory");
+  say_int(self, best->degree);
+  say_text(self, ", costs ");
+  if (best->bytes) say_int(self, best->bytes);
+  say_text(self, best->bytes ? " bytes" : "no memory");
 }
 
 enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
@@ -541,13 +649,14 @@ static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, c
 
 static int banks(command *self) {
   sett_map_arena *arena = &self->arena;
-  sett_analysis_memory memory, padded, swizzled;
+  sett_analysis_memory memory, aligned;
+  sett_analysis_best padded, swizzled;
   sett_analysis_banks worst;
   sett_analysis_coalescing apart;
   sett_tile_shape shape;
   sett_map map[BANKS_MAPS];
   int64_t round, wide, width[BANKS_MAPS] = {0};
-  int i, maps = 0, at = 0, degree, lane;
+  int i, maps = 0, at = 0, lane;
   memset(&worst, 0, sizeof worst);
   if (self->argc > 2 + BANKS_MAPS) return say_error(self, 0, "expected at most 8 maps");
   for (i = 1; i < self->argc; ++i) {
@@ -603,11 +712,11 @@ static int banks(command *self) {
     return 1;
   }
   round = (int64_t)BANKS * BANK_BYTES * 8;
-  padded = swizzled = memory;
   wide = analysis_access(arena, maps, map, width, &memory);
-  padded.align = wide;
-  degree = sett_analysis_pad_rows(arena, maps, map, width, &padded, BANKS, BANK_BYTES, WARP);
-  if (degree > 0 && padded.padding) { /* longer rows help: their length is the reason */
+  aligned = memory;
+  aligned.align = wide;
+  padded = sett_analysis_pad_rows(arena, maps, map, width, &aligned, BANKS, BANK_BYTES, WARP);
+  if (padded.degree > 0 && padded.memory.padding) { /* longer rows help: their length is the reason */
     if (memory.dims.values[memory.dims.count - 1] * memory.bits % round == 0) {
       say_text(self, "\nwhy: a row is ");
       say_int(self, memory.dims.values[memory.dims.count - 1] * memory.bits / 8);
@@ -627,20 +736,34 @@ static int banks(command *self) {
     apart = sett_analysis_coalesced(arena, map[at], &memory, BANK_BYTES, WARP);
     if (!apart.error && apart.strided && apart.stride) analysis_say_apart(self, apart.stride);
   }
-  if (degree > 0 && padded.padding) analysis_say_memory(self, &memory, &padded, degree);
+  if (padded.degree > 0 && padded.memory.padding) {
+    analysis_say_best(self, &padded);
+    analysis_say_proof(self, &padded, " paddings of whole words and vectors");
+  }
   if (wide * memory.bits > BANK_BYTES * 8) { /* the vectors' alignment has a price where elements are accessed alone */
-    sett_analysis_memory narrow = memory;
-    int best = sett_analysis_pad_rows(arena, maps, map, width, &narrow, BANKS, BANK_BYTES, WARP);
-    if (best > 0 && narrow.padding && (best < degree || degree <= 0)) {
-      analysis_say_memory(self, &memory, &narrow, best);
+    sett_analysis_best narrow = sett_analysis_pad_rows(arena, maps, map, width, &memory, BANKS, BANK_BYTES, WARP);
+    if (narrow.degree > 0 && narrow.memory.padding && narrow.degree < padded.degree) {
+      analysis_say_best(self, &narrow);
       say_text(self, ", misaligns vectors of ");
       say_int(self, wide * memory.bits / 8);
       say_text(self, " bytes");
+      analysis_say_proof(self, &narrow, " paddings of whole words");
     }
   }
-  degree = sett_analysis_swizzle_rows(arena, maps, map, width, &swizzled, BANKS, BANK_BYTES, WARP);
-  if (degree > 0 && swizzled.swizzle_count) analysis_say_memory(self, &memory, &swizzled, degree);
-  if (degree > 1 && self->option[OPTION_VECTOR] && wide > 1) {
+  swizzled = sett_analysis_swizzle(arena, maps, map, width, &memory, BANKS, BANK_BYTES, WARP);
+  if (swizzled.degree > 0 && (swizzled.memory.swizzle_count || swizzled.memory.xor_bits)) {
+    analysis_say_best(self, &swizzled);
+    analysis_say_proof(self, &swizzled, " swizzles S<B,M,S>");
+  }
+  if (!swizzled.error && !swizzled.least && !padded.memory.padding && !swizzled.memory.swizzle_count && !swizzled.memory.xor_bits) {
+    say_text(self, swizzled.whole ? "\nnothing helps: least among all " : "\nnothing was found that helps, of ");
+    say_int(self, padded.count);
+    say_text(self, " paddings and ");
+    say_int(self, swizzled.count);
+    say_text(self, " swizzles S<B,M,S>; no layout takes fewer turns than ");
+    say_int(self, swizzled.bound);
+  }
+  if (swizzled.degree > 1 && self->option[OPTION_VECTOR] && wide > 1) {
     say_text(self, "\nrows, and the swizzle's turns, are multiples of ");
     say_int(self, wide);
     say_text(self, " elements: accesses of ");

@@ -534,6 +534,28 @@ static int layout_recast(command *self) {
   return layout_say(self, &layout);
 }
 
+/* Shared memory between two distributions. */
+static int layout_swizzle(command *self) {
+  sett_notation store = layout_read(self, 2), load;
+  sett_notation_exchange made;
+  int64_t bits;
+  if (store.error) return layout_error(self, &store);
+  load = layout_read(self, 3);
+  if (load.error) return layout_error(self, &load);
+  if (layout_numbers(self, 4, &bits, 1) != 1) return 2;
+  made = sett_notation_shared(&self->arena, &store, &load, bits);
+  if (made.layout.error) return layout_error(self, &made.layout);
+  layout_put(self, &made.layout);
+  say_text(self, "\tvectors of ");
+  say_int(self, made.width);
+  say_text(self, made.width == 1 ? " element; an access of a warp that stores takes " : " elements; an access of a warp that stores takes ");
+  say_int(self, made.store_turns);
+  say_text(self, made.store_turns == 1 ? " turn, one that loads " : " turns, one that loads ");
+  say_int(self, made.load_turns);
+  if (made.store_turns == made.store_least && made.load_turns == made.load_least) say_text(self, ": least, no layout takes fewer");
+  return 0;
+}
+
 static const command_verb layout_verbs[] = {
     {"", "TEXT", "the notation's name, the canonical text, facts", "((2,2),3):((1,6),2)", layout_canonical},
     {"map", "TEXT", "the layout as an indexing map from its flattened leaves", "(4,(2,4)):(2,(1,8))", layout_map},
@@ -582,6 +604,8 @@ static const command_verb layout_verbs[] = {
     {"is_surjective", "A", "has every value an input: yes, or no with a value", "{in = [[1], [2], [3]]} -> {out = 4}", layout_is_surjective},
     {"free_masks", "A", "in each input dimension, the bits that no value needs", "{in = [[1], [0], [2], [3]]} -> {out = 4}", layout_free_masks},
     {"consecutive", "A", "the largest aligned run of the first input dimension that is a run of the first output dimension", "{in = [[1], [2], [8]]} -> {out = 16}", layout_consecutive},
+    {"swizzle", "STORE LOAD BITS", "shared memory, {offset = ..}, between the distribution that stores and that which loads, elements of BITS, in the fewest turns",
+     "{register = [[1]], lane = [[2], [4]]} -> {dim0 = 8}\t{register = [[4]], lane = [[1], [2]]} -> {dim0 = 8}\t32", layout_swizzle},
     {"make_layout", "SHAPE STRIDE", "the layout of that shape and those strides", "(2,3)\t(1@0,1@1)", layout_make_layout},
     {"make_composed_layout", "OUTER OFFSET INNER", "the chain OUTER o OFFSET o INNER", "S<3,4,3>\t0\t(8,4):(1,8)", layout_make_composed_layout},
     {"shape_div", "A B", "the quotients of two shapes of one form, rounded up", "(8,10)\t(2,5)", layout_shape_div},

@@ -50,11 +50,10 @@ int main(void) {
   /* Both fixes are found for all accesses together. */
   both[0] = by_rows;
   both[1] = by_columns;
-  padded = swizzled = tile;
-  sett_analysis_pad_rows(&arena, 2, both, NULL, &padded, BANKS, WORD, LANES);
+  padded = sett_analysis_pad_rows(&arena, 2, both, NULL, &tile, BANKS, WORD, LANES).memory;
   printf("  with %lld more element a row", (long long)padded.padding);
   say_banks(&arena, ", read by columns", by_columns, &padded);
-  sett_analysis_swizzle_rows(&arena, 2, both, NULL, &swizzled, BANKS, WORD, LANES);
+  swizzled = sett_analysis_swizzle(&arena, 2, both, NULL, &tile, BANKS, WORD, LANES).memory;
   printf("  with column xor row mod %lld", (long long)swizzled.swizzle_count);
   say_banks(&arena, ", read by columns", by_columns, &swizzled);
 
@@ -65,7 +64,7 @@ int main(void) {
   both[1] = map_of(&arena, "(lane, m, k) -> (m * 16 + lane mod 16, k * 16 + lane floordiv 16 * 8), domain: lane in [0, 31], m in [0, 3], k in [0, 3]");
   say_banks(&arena, "  written by rows", both[0], &vectors);
   say_banks(&arena, "  read by ldmatrix", both[1], &vectors);
-  sett_analysis_swizzle_rows(&arena, 2, both, NULL, &vectors, BANKS, WORD, LANES);
+  vectors = sett_analysis_swizzle(&arena, 2, both, NULL, &vectors, BANKS, WORD, LANES).memory;
   printf("  with column xor %lld * (row mod %lld)", (long long)vectors.swizzle_unit, (long long)vectors.swizzle_count);
   say_banks(&arena, ", read by ldmatrix", both[1], &vectors);
   return 0;
