@@ -153,3 +153,22 @@ e {{
 
 if __name__ == "__main__":     # one fusion's text: test_loops.py NUMBER
     print(Loops(SEED * 9176201 + int(sys.argv[1])).fusion().text(), end="")
+
+
+@pytest.mark.parametrize("target, device", [("opencl", "pocl-cpu"), ("c", "cpu"), ("cuda-on-cpu", "sm_90")])
+def test_parts_in_turn(target: str, device: str, tmp_path: Path) -> None:
+    """Parts of a concatenation that read one operand take turns on CPUs, where they have as many blocks; others follow one another."""
+
+    def rotated(dtype: str, rows: int, half: int, extra: int = 0) -> str:
+        whole, part, last = f"{dtype}[{rows},{2 * half + extra}]", f"{dtype}[{rows},{half}]", f"{dtype}[{rows},{half + extra}]"
+        return f"e {{\n  x = {whole} parameter(0)\n  c = {last} parameter(1)\n" \
+            f"  a = {part} slice(x), slice={{[0:{rows}], [0:{half}]}}\n  b = {last} slice(x), slice={{[0:{rows}], [{half}:{2 * half + extra}]}}\n" \
+            f"  d = {last} multiply(b, c)\n  f = {part} negate(a)\n  ROOT r = {whole} concatenate(d, f), dimensions={{1}}\n}}\n"
+
+    texts = {"even": rotated("f32", 96, 64), "narrow": rotated("bf16", 64, 128), "uneven": rotated("f32", 96, 64, 16)}
+    texts["apart"] = "e {\n  x = f32[96,64] parameter(0)\n  y = f32[96,64] parameter(1)\n  ROOT r = f32[96,128] concatenate(x, y), dimensions={1}\n}\n"
+    for name, text in texts.items():
+        (kernel,) = pipeline.program(fusions(text, name)[0], target.replace("-on-cpu", ""), device).kernels
+        assert kernel.template == "kernels/concatenate"
+        assert (" in turn" in kernel.loop.text()) == (name in ("even", "narrow") and not target.startswith("cuda")), name
+    agree(texts, target, device, tmp_path)

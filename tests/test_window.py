@@ -133,6 +133,21 @@ def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+def test_elements_in_reverse(target: str, device: str, tmp_path: Path) -> None:
+    """A register whose elements go backwards is one vector, turned around: from the first element of an array on, of every width."""
+    texts = {}
+    for number, dtype in enumerate(["f32", "bf16", "f16", "f64", "u8", "pred", "s32"]):
+        shape = plain(dtype, [3, 5, 64])
+        texts[f"turn{number}"] = f"e {{\n  x = {shape} parameter(0)\n  ROOT r = {shape} reverse(x), dimensions={{2}}\n}}\n"
+    texts["both"] = "e {\n  x = f32[6,192] parameter(0)\n  y = f32[6,192] reverse(x), dimensions={0,1}\n  ROOT r = f32[6,192] subtract(x, y)\n}\n"
+    for name, text in texts.items():
+        made = program(fusions(text, name)[0], target, device)
+        assert ("_backwards" in made.text) == (name not in ("turn1", "turn2")), name    # bf16, f16: in pairs, lane by lane
+    texts["odd"] = "e {\n  x = f32[7,37] parameter(0)\n  ROOT r = f32[7,37] reverse(x), dimensions={1}\n}\n"
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
 def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rows of a result begin anywhere on a line, vectors lie where lines do, in batches too; not where rows are short, a
     vector is less than a line, or windows reach beyond a border."""

@@ -72,7 +72,7 @@ class Helpers:
 
     def load_apart(self, width: int, lanes: int, stride: int) -> str:
         """A function of gen/emit/register_tiles.py."""
-        name = f"load_u{width}_{lanes}_each{stride}"
+        name = f"load_u{width}_{lanes}_{f'each{stride}' if stride > 0 else 'backwards'}"
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:

@@ -233,7 +233,8 @@ class Loads(Accesses):
             raise NotWide
         # whole vectors read what lies between, which another work-item may be writing where a result is updated in
         # place
-        if stride is not None and 2 <= stride <= MOST_APART and dtype not in TINY and pointer not in self.shared:
+        picked = stride is not None and 2 <= stride <= MOST_APART and pointer not in self.shared
+        if stride is not None and (picked or stride == -1) and dtype not in TINY:
             return self._load_apart(parameter, pointer, dtype, flat, stride)
         whole = unbroken and unbroken[1] == 1 and dtype not in TINY
         return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"),
@@ -256,7 +257,7 @@ class Loads(Accesses):
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _load_apart(self, parameter: Buffer, pointer: str, dtype: str, flat: str, stride: int) -> Value:
-        """Elements a few apart, picked from whole vectors."""
+        """Elements a few apart, picked from whole vectors; or those of one vector, the last first."""
         load, t = self.helpers.load_apart(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
         at = offset(pointer, self._first(flat))
         return self._from_bits(parameter, dtype, f"{load}((const {self.d.pointer}{t} *)({at}))")

@@ -357,15 +357,17 @@ def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) 
 
 def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
     """The function whose result has from[l * stride] in lane l: picked from whole vectors, the last of which ends with
-    the last of these elements."""
-    t, kind, last = d.types[f"u{width}"], register(d, width, lanes), (lanes - 1) * (stride - 1)
-    starts = [min(k * lanes, last) for k in range(-(-last // lanes) + 1)]
-    places = [(k, l * stride - starts[k]) for l in range(lanes) for k in [min(l * stride // lanes, len(starts) - 1)]]
-    text = "".join(
-        f"  const {kind} a{k} = *({_memory(d, 'const ', 'piece', '')})(from + {start});\n"
-        for k, start in enumerate(starts)
-    )
-    merged = _merged([f"a{k}" for k in range(len(starts))], places, lanes)
+    the last of these elements; for stride -1 one vector, turned around."""
+    t, kind, piece = d.types[f"u{width}"], register(d, width, lanes), _memory(d, "const ", "piece", "")
+    if stride == -1:
+        text = f"  const {kind} a = *({piece})(from - {lanes - 1});\n"
+        merged = f"__builtin_shufflevector(a, a, {', '.join(map(str, reversed(range(lanes))))})"
+    else:
+        last = (lanes - 1) * (stride - 1)
+        starts = [min(k * lanes, last) for k in range(-(-last // lanes) + 1)]
+        places = [(k, l * stride - starts[k]) for l in range(lanes) for k in [min(l * stride // lanes, len(starts) - 1)]]
+        text = "".join(f"  const {kind} a{k} = *({piece})(from + {start});\n" for k, start in enumerate(starts))
+        merged = _merged([f"a{k}" for k in range(len(starts))], places, lanes)
     return (
         f"{d.function} {kind} {name}({_memory(d, 'const ', t, 'from')})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{_piece(d, width, lanes)}"
         f"{text}  return {merged};\n#else\n  {kind} out;\n  for (int l = 0; l < {lanes}; ++l) (({t} *)&out)[l] = from[l * {stride}];\n"

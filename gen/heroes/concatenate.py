@@ -29,9 +29,11 @@ class Sections(Schedule):
     """The schedule of a kernel whose blocks are those of several walks."""
 
     each: Tuple[Schedule, ...] = ()
+    alternate: bool = False
 
     def text(self) -> str:
-        return f"{len(self.each)} parts: " + ", ".join(f"({section.text()})" for section in self.each)
+        turns = " in turn" if self.alternate else ""
+        return f"{len(self.each)} parts{turns}: " + ", ".join(f"({section.text()})" for section in self.each)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,15 @@ class Part:
     walk: Walk
     first: int
     last: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The walks of a kernel. `alternate`: block b belongs to part b mod len(parts), so that neighbours in time read the
+    same operand, which is in the cache then; else each part has the blocks `first` to `last`."""
+
+    parts: List[Part]
+    alternate: bool
 
 
 class _Hero(Hero):
@@ -78,9 +89,11 @@ def _joined(nest: Concatenate, kernels: List[Kernel], context: Context) -> Kerne
     largest = max(kernels, key=lambda k: k.nest.shape.elements)
     lasts = list(itertools.accumulate(k.blocks for k in kernels))
     parts = [Part(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
-    sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels))
+    pointers = [pointer for part in nest.parts for pointer in buffers_of(part.partition, part.partition.entry)]
+    alternate = context.device.cpu and len({k.blocks for k in kernels}) == 1 and len(set(pointers)) < len(pointers)
+    sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels), alternate=alternate)
     return Kernel(nest.name, nest, sections, largest.index, lasts[-1],
                   ", ".join(arguments(context.target, reads, writes)), [f for k in kernels for f in k.functions],
                   attribute=largest.attribute, thread=largest.thread, pointers=[*reads, *sorted(writes)],
-                  accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate", record=parts,
-                  each=kernels)
+                  accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate",
+                  record=Parts(parts, alternate), each=kernels)

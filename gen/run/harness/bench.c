@@ -371,16 +371,23 @@ static const struct rival *fastest(const struct rival *rivals, int count, int (*
   return best;
 }
 
-/* Rests who is slower than the fastest of its kind by more than a factor, and libraries as far from the kernel. */
+static double best_turn(const struct rival *rival)
+{
+  double best = INFINITY;
+  for (int i = 0; i < rival->turns; ++i) best = fmin(best, rival->time[i]);
+  return best;
+}
+
+/* Rests who, in its best turn, is slower than the fastest of its kind by more than a factor, and libraries as far from the kernel. The best turn
+ * decides: the first ones of a library may be several times slower than all later ones. */
 static void rest(struct rival *rivals, int count, double factor)
 {
-  static double sorted[MOST_TURNS];
   const struct rival *copy = fastest(rivals, count, is_copy), *read = fastest(rivals, count, is_read);
   for (int i = 1; i < count; ++i) {
     const struct rival *best = is_copy(&rivals[i]) ? copy : is_read(&rivals[i]) ? read : &rivals[0];
     double ratio;
     if (rivals[i].resting) continue;
-    ratio = median(rivals[i].time, rivals[i].turns, sorted) / median(best->time, best->turns, sorted);
+    ratio = best_turn(&rivals[i]) / best_turn(best);
     rivals[i].resting = ratio > factor || ratio < 1 / factor;
   }
 }
