@@ -1,4 +1,4 @@
-/* sett.h - v0.4 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared and converted
+/* sett.h - v0.5 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared and converted
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -58,9 +58,12 @@ THE MODEL
       {dim0 = [[1], [3]]} -> {offset = 4}   to CuTe      S<1,0,1> o 0 o 4:1
       2x17x3x3@aBcd16b                      to CuTe      no: 17 is no multiple of 16
 
+  sett_any_move          the cheapest way from one distribution over threads to another: registers, shuffles or shared memory (sett_move.h)
+      {register = [[1]], lane = [[2]]} -> {d = 4}   {register = [[2]], lane = [[1]]} -> {d = 4}   1 shuffle
+
 FUNCTIONS
   any notation      sett_any_parse, _print, _map  text                            sett_any_same          the same function?
-                    sett_any_convert             in another notation
+                    sett_any_convert             in another notation             sett_any_move          from threads to threads
   tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      in memory order
                     sett_layout_physical         an answer between places
   nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
@@ -76,6 +79,7 @@ LAWS (tests/test_shape.py, tests/test_nested.py)
   4 convert        (tests/test_convert.py) what sett_any_convert makes is the same; there and back is a yes; the values of a no are those of the layout.
   5 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
                    padding is in no pair.
+  6 move           (tests/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -98,6 +102,7 @@ LIMITS
   Those of the headers that it joins.
 
 HISTORY
+  0.5  the way from one distribution over threads to another.
   0.4  a layout in any notation: read, printed, compared with another, converted.
   0.3  every sett header has its version as a number and sett_<module>_message; here sett_message was sett_error_message.
   0.2  answers between places in memory.
@@ -106,7 +111,7 @@ HISTORY
 #ifndef SETT_H
 #define SETT_H
 
-#define SETT_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
+#define SETT_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
 
 #include "sett_tile.h"
 #include "sett_relayout.h"
@@ -115,6 +120,7 @@ HISTORY
 #include "sett_nested_layout.h"
 #include "sett_mma_layouts.h"
 #include "sett_notation.h"
+#include "sett_move.h"
 
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h, as errors of a map: FIRST + code */
 /* those of sett_nested_layout.h: sett_nested_explain says more of the layout itself */
@@ -195,6 +201,13 @@ typedef struct sett_any_made {
  * swizzle, of which all are tried. CuTe has an owner's index as coordinates: ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). A linear layout goes from the offset to the
  * index where all offsets are hit once, else from the index to the offset. Tags and arrays of XLA are padded where that makes the offsets. */
 SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
+
+/* The cheapest way from distribution a of an array over threads to distribution b, for elements of that many bits: sett_move_plan of their tables. A distribution
+ * goes from (register, lane, warp, block) to the index: Triton's, Mosaic's; IREE's, whose slots are registers and whose thread is warp * lanes + lane; CuTe's of
+ * coordinates, its modes in that order, and CuTe's of integers with two modes, (thread, value), whose integer is the index with the first dimension fastest. lanes of a
+ * warp, 0: those of a layout that says it; else 32, or 64 where an IREE layout has 33 to 64 threads. Ids of IREE wrap. Blocks move alike, and nothing goes between
+ * them. */
+SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
@@ -2190,4 +2203,258 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
   if (sett_any_same(arena, layout, &made.layout).yes) made.answer = settp_layout_any_say(1, 0, "yes");
   return made;
 }
+
+/* ---- bodies: from threads to threads ------------------------------------------------------------------------------ */
+
+/* A layout as a distribution: which inputs are register, lane, warp and block (-1: it has none). */
+typedef struct settp_layout_owner {
+  const sett_any *layout;
+  settp_layout_form *form;
+  int error, pair; /* pair: the inputs are thread and value */
+  int at[4];
+  int64_t size[4];
+  int64_t *value; /* [(thread * registers + register) * outs + out] */
+  int outs;
+  int64_t dims[SETT_ANY_DIMS];
+} settp_layout_owner;
+
+SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *layout, settp_layout_owner *owner) {
+  static const char *const names[] = {"register", "lane", "warp", "block"};
+  const sett_notation *notation = &layout->notation;
+  settp_layout_form *form = settp_layout_any_form(arena, layout, 0, 0);
+  int i, k;
+  owner->layout = layout;
+  owner->form = form;
+  owner->value = NULL;
+  owner->pair = owner->outs = 0;
+  owner->error = !form ? SETT_MOVE_ERROR_FULL : form->error ? SETT_MOVE_ERROR_OWNERS : 0;
+  for (k = 0; k < 4; ++k) {
+    owner->at[k] = -1;
+    owner->size[k] = 1;
+  }
+  if (owner->error) return;
+  if (layout->kind == SETT_ANY_NOTATION && notation->kind == SETT_NOTATION_CUTE && !form->owners) {
+    owner->pair = form->ins == 2 && form->outs == 1;
+    if (!owner->pair) owner->error = SETT_MOVE_ERROR_OWNERS;
+    owner->size[0] = form->in[1];
+    owner->size[1] = form->in[0];
+  } else if (!form->owners ||
+             (layout->kind == SETT_ANY_NOTATION && notation->kind == SETT_NOTATION_CUTE && form->ins > 4)) {
+    owner->error = SETT_MOVE_ERROR_OWNERS;
+  } else {
+    for (i = 0; i < form->ins; ++i) {
+      for (k = 0; k < 4; ++k)
+        if (form->name[i] ? settp_notation_name_is(form->name[i], names[k]) : k == i) break;
+      if (k == 4 && form->in[i] > 1) owner->error = SETT_MOVE_ERROR_OWNERS;
+      if (k == 4) continue;
+      owner->at[k] = i;
+      owner->size[k] = form->in[i];
+    }
+  }
+  owner->outs = form->outs;
+  if (form->outs > SETT_MOVE_DIMS) owner->error = SETT_MOVE_ERROR_SIZE;
+  for (k = 0; k < form->outs; ++k) owner->dims[k] = form->out[k];
+  for (k = 0; k < 4; ++k)
+    if (owner->size[k] < 1 || owner->size[k] > SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
+}
+
+/* The index that each register holds, and of dimensions whose size is not known the size that is needed. */
+SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_owner *owner, int lanes, int warps,
+                                         int blocks) {
+  int64_t point[SETT_ANY_DIMS], value[SETT_ANY_DIMS], i, registers = owner->size[0];
+  int64_t count = (int64_t)lanes * warps * blocks * registers;
+  int wraps = owner->form->wraps, k;
+  if (registers > SETT_MOVE_REGISTERS_MAX || count > 4 * SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
+  if (owner->error) return;
+  owner->value = (int64_t *)settp_map_take(arena, (size_t)(count * owner->outs + 1) * sizeof *owner->value);
+  if (!owner->value) owner->error = SETT_MOVE_ERROR_FULL;
+  for (k = 0; k < SETT_ANY_DIMS; ++k) point[k] = 0;
+  for (i = 0; i < count && !owner->error; ++i) {
+    int64_t thread = i / registers, lane = thread % lanes, warp = thread / lanes % warps;
+    int64_t id[4];
+    id[0] = i % registers;
+    id[1] = wraps ? thread % ((int64_t)lanes * warps) : lane;
+    id[2] = warp;
+    id[3] = thread / lanes / warps;
+    if (owner->pair) {
+      point[0] = thread;
+      point[1] = id[0];
+    }
+    for (k = 0; k < 4; ++k)
+      if (owner->at[k] >= 0) point[owner->at[k]] = id[k];
+    if (!settp_layout_any_value(arena, owner->layout, owner->form, 0, point, value))
+      owner->error = SETT_MOVE_ERROR_SIZE;
+    for (k = 0; k < owner->outs && !owner->error; ++k) {
+      if (value[k] < 0 || value[k] >= SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
+      owner->value[i * owner->outs + k] = value[k];
+      if (owner->form->out[k] == 0 && value[k] >= owner->dims[k]) owner->dims[k] = value[k] + 1;
+    }
+  }
+}
+
+/* A dimension whose size a layout does not say is as large as that of the other; an integer is split, the first dimension fastest. */
+SETT_INLINE void settp_layout_owner_fit(sett_map_arena *arena, settp_layout_owner *owner,
+                                        const settp_layout_owner *other, int64_t count) {
+  int64_t size = 1, *split, i;
+  int k;
+  if (other->pair) return;
+  for (k = 0; k < other->outs; ++k) size = settp_layout_form_times(size, other->dims[k]);
+  if (!owner->pair) {
+    for (k = 0; k < owner->outs && k < other->outs; ++k)
+      if (owner->form->out[k] == 0 && owner->dims[k] < other->dims[k]) owner->dims[k] = other->dims[k];
+    return;
+  }
+  if (owner->dims[0] > size) return;
+  split = (int64_t *)settp_map_take(arena, (size_t)(count * other->outs + 1) * sizeof *split);
+  if (!split) {
+    owner->error = SETT_MOVE_ERROR_FULL;
+    return;
+  }
+  for (i = 0; i < count; ++i) {
+    int64_t rest = owner->value[i];
+    for (k = 0; k < other->outs; ++k) {
+      split[i * other->outs + k] = rest % other->dims[k];
+      rest /= other->dims[k];
+    }
+  }
+  owner->value = split;
+  owner->outs = other->outs;
+  for (k = 0; k < other->outs; ++k) owner->dims[k] = other->dims[k];
+}
+
+SETT_INLINE sett_move_table settp_layout_owner_table(sett_map_arena *arena, const settp_layout_owner *owner, int lanes,
+                                                     int warps, int blocks) {
+  sett_move_table table;
+  int64_t count = (int64_t)lanes * warps * blocks * owner->size[0], size = 1, i;
+  int32_t *element = (int32_t *)settp_map_take(arena, (size_t)(count + 1) * sizeof *element);
+  int k;
+  table.error = element ? 0 : SETT_MOVE_ERROR_FULL;
+  table.rank = owner->outs;
+  table.lanes = lanes;
+  table.warps = warps;
+  table.registers = (int)owner->size[0];
+  table.element = element;
+  for (k = 0; k < owner->outs; ++k) {
+    table.dims[k] = owner->dims[k];
+    size = settp_layout_form_times(size, owner->dims[k]);
+  }
+  if (size > SETT_MOVE_ELEMENTS_MAX || size < 1) table.error = SETT_MOVE_ERROR_SIZE;
+  for (i = 0; i < count && !table.error; ++i) {
+    int64_t number = 0;
+    for (k = 0; k < owner->outs; ++k) number = number * owner->dims[k] + owner->value[i * owner->outs + k];
+    element[i] = (int32_t)number;
+  }
+  return table;
+}
+
+/* Do all blocks as the first does, up to other names of elements? Elements that another block holds are a no. */
+SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
+                                           int blocks, sett_move *move) {
+  int64_t size = 1, held = (int64_t)a->lanes * a->warps * a->registers,
+          wanted = (int64_t)b->lanes * b->warps * b->registers, i;
+  int32_t *name;
+  int block, k;
+  for (k = 0; k < a->rank; ++k) size *= a->dims[k];
+  name = (int32_t *)settp_map_take(arena, (size_t)(2 * size + 1) * sizeof *name);
+  if (!name) {
+    move->error = SETT_MOVE_ERROR_FULL;
+    return;
+  }
+  for (block = 0; block < blocks && !move->error && !move->no; ++block) {
+    const int32_t *own = a->element + block * held, *other = b->element + block * wanted;
+    for (i = 0; i < 2 * size; ++i) name[i] = -1; /* of the first block's elements; whether the block has it */
+    for (i = 0; i < held; ++i) {
+      name[size + own[i]] = 1;
+      if (name[a->element[i]] >= 0 && name[a->element[i]] != own[i]) move->error = SETT_MOVE_ERROR_BLOCKS;
+      name[a->element[i]] = own[i];
+    }
+    for (i = 0; i < wanted && !move->no; ++i) {
+      if (name[size + other[i]] < 0) {
+        *move = settp_move_differ(move, "no register of the block holds the element", -1, -1);
+        move->error = 0;
+        move->element = other[i];
+        move->thread = (int)(block * (wanted / b->registers) + i / b->registers);
+        move->reg = (int)(i % b->registers);
+      } else if (name[b->element[i]] != other[i]) {
+        move->error = SETT_MOVE_ERROR_BLOCKS;
+      }
+    }
+  }
+}
+
+SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes) {
+  settp_layout_owner owner[2];
+  sett_move_table table[2];
+  sett_move move = settp_move_none(0);
+  int64_t size[4];
+  int i, k, fixed[4];
+  if (a->error || b->error) return settp_move_none(SETT_MOVE_ERROR_OWNERS);
+  settp_layout_owner_read(arena, a, &owner[0]);
+  settp_layout_owner_read(arena, b, &owner[1]);
+  if (owner[0].error || owner[1].error) return settp_move_none(owner[0].error ? owner[0].error : owner[1].error);
+  for (k = 1; k < 4; ++k) { /* sizes of the layouts whose ids do not wrap */
+    size[k] = 1;
+    fixed[k] = 0;
+    for (i = 0; i < 2; ++i) {
+      if (owner[i].form->wraps || (owner[i].pair && k < 3)) continue;
+      if (fixed[k] && size[k] != owner[i].size[k])
+        return settp_move_differ(&move,
+                                 k == 1   ? "the numbers of lanes differ"
+                                 : k == 2 ? "the numbers of warps differ"
+                                          : "the numbers of blocks differ",
+                                 size[k], owner[i].size[k]);
+      fixed[k] = 1;
+      size[k] = owner[i].size[k];
+    }
+  }
+  if (lanes > 0 && fixed[1] && size[1] != lanes)
+    return settp_move_differ(&move, "the numbers of lanes differ", size[1], lanes);
+  if (lanes > 0) size[1] = lanes;
+  for (i = 0; i < 2 && !fixed[1] && lanes <= 0; ++i) {
+    int64_t threads = owner[i].size[1];
+    size[1] = i == 0 || size[1] < 32 ? 32 : size[1];
+    if (threads > 32 && threads <= 64 && !owner[i].pair) size[1] = 64;
+  }
+  if (lanes <= 0 && !fixed[1])
+    for (i = 0; i < 2; ++i)
+      if (owner[i].pair && owner[i].size[1] < 32 && owner[1 - i].size[1] <= owner[i].size[1])
+        size[1] = owner[i].size[1];
+  for (i = 0; i < 2; ++i) { /* the warps that the others need */
+    int64_t warps = owner[i].size[2], of_ids = (owner[i].size[1] + size[1] - 1) / size[1];
+    if (!owner[i].form->wraps && !owner[i].pair) continue;
+    if (of_ids > warps) warps = of_ids;
+    if (owner[i].pair && owner[i].size[1] % size[1])
+      return settp_move_differ(&move, "the threads are no whole warps", owner[i].size[1], size[1]);
+    if (fixed[2] && (owner[i].pair ? warps != size[2] : warps > size[2]))
+      return settp_move_differ(&move, "the numbers of warps differ", i ? size[2] : warps, i ? warps : size[2]);
+    if (owner[i].pair && !fixed[2] && size[2] > warps)
+      return settp_move_differ(&move, "the numbers of warps differ", i ? size[2] : warps, i ? warps : size[2]);
+    if (warps > size[2]) size[2] = warps;
+    if (owner[i].pair) fixed[2] = 1;
+  }
+  if (size[1] > SETT_MOVE_LANES_MAX || size[2] > SETT_MOVE_THREADS_MAX / size[1] || size[3] > 64)
+    return settp_move_none(SETT_MOVE_ERROR_SIZE);
+  for (i = 0; i < 2; ++i) settp_layout_owner_fill(arena, &owner[i], (int)size[1], (int)size[2], (int)size[3]);
+  for (i = 0; i < 2; ++i)
+    if (!owner[0].error && !owner[1].error)
+      settp_layout_owner_fit(arena, &owner[i], &owner[1 - i], size[1] * size[2] * size[3] * owner[i].size[0]);
+  for (i = 0; i < 2; ++i) {
+    if (owner[i].error) return settp_move_none(owner[i].error);
+    table[i] = settp_layout_owner_table(arena, &owner[i], (int)size[1], (int)size[2], (int)size[3]);
+  }
+  for (k = 0; k < table[0].rank && size[3] > 1 && !table[0].error && !table[1].error; ++k)
+    if (table[0].rank != table[1].rank || table[0].dims[k] != table[1].dims[k]) size[3] = 1; /* a no anyway */
+  if (size[3] > 1 && !table[0].error && !table[1].error) {
+    sett_move first = sett_move_plan(arena, &table[0], &table[1], bits);
+    if (first.error) return first;
+    move = first;
+    move.no = 0;
+    settp_layout_owner_blocks(arena, &table[0], &table[1], (int)size[3], &move);
+    if (move.error) return settp_move_none(move.error);
+    if (move.no) move.yes = 0;
+    return move.no ? move : first;
+  }
+  return sett_move_plan(arena, &table[0], &table[1], bits);
+}
+
 #endif

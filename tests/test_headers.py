@@ -18,7 +18,7 @@ SECTIONS = ["WHAT", "INCLUDE", "OPTIONS", "A FIRST LOOK", "THE MODEL", "FUNCTION
 WARNINGS = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()
 # sett_MODULE_.. and SETT_MODULE_..: each header's own name.
 MODULES = {"sett_tile.h": "tile", "sett_relayout.h": "relayout", "sett_indexing_map.h": "map", "sett_indexing_analysis.h": "analysis", "sett_nested_layout.h": "nested",
-           "sett_mma_layouts.h": "mma", "sett_notation.h": "notation", "sett.h": ""}
+           "sett_mma_layouts.h": "mma", "sett_notation.h": "notation", "sett_move.h": "move", "sett.h": ""}
 # What goes in by value, as ARGUMENTS says; the last are plans of a device.
 BY_VALUE = {"sett_expr", "sett_map", "sett_analysis_list", "sett_nested_counts", "sett_map_mark", "sett_tile_device_plan", "sett_nested_plan"}
 EACH = pytest.mark.parametrize("header", sorted(TEXTS))
@@ -97,7 +97,7 @@ def test_messages(tmp_path: Path) -> None:
     """Each header with errors of its own has sett_MODULE_message(int), the same for 0 and for a number that is no error."""
     declared = re.findall(r"^SETT_INLINE const char \*(sett_\w*message|sett_\w*error_\w+)\((.*)\);", "".join(TEXTS.values()), re.M)
     own = {name_of(header, "message") for header, text in TEXTS.items() if re.search(r"^#define SETT_\w+_ERRORS\(X\)", text, re.M)}
-    assert len(own) == 6 and sorted(declared) == sorted((name, "int error") for name in own | {"sett_message"})
+    assert len(own) == 7 and sorted(declared) == sorted((name, "int error") for name in own | {"sett_message"})
     lines = "".join(f'  printf("%s|%s|%s\\n", {name}(0), {name}(-1), {name}(123456789));\n' for name, _ in declared)
     (tmp_path / "say.c").write_text(f'#include <stdio.h>\n#include "sett.h"\nint main(void) {{\n{lines}  return 0;\n}}\n')
     subprocess.run(["cc", "-std=c11", *WARNINGS, f"-I{ROOT / 'include'}", "say.c", "-o", "say"], cwd=tmp_path, check=True)

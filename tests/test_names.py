@@ -12,7 +12,7 @@ import pytest
 
 INCLUDE = Path(__file__).resolve().parent.parent / "include"
 HEADERS = ["sett_tile.h", "sett_relayout.h", "sett_indexing_map.h", "sett_indexing_analysis.h", "sett_nested_layout.h", "sett_mma_layouts.h",
-           "sett_notation.h", "sett.h"]
+           "sett_notation.h", "sett_move.h", "sett.h"]
 # Macros of other headers, by who defines them.
 OBJECTS = """
 windows.h (minwindef.h, winnt.h, wingdi.h, winerror.h, rpcndr.h, combaseapi.h, dlgs.h):
@@ -64,7 +64,8 @@ def preprocessed(compiler: str, lines: "list[str]") -> str:
 
 # The modules whose private names a header may use, its own first: sett.h joins the others.
 PRIVATE = {"sett_tile.h": ["tile"], "sett_relayout.h": ["relayout"], "sett_indexing_map.h": ["map"], "sett_indexing_analysis.h": ["analysis", "map"], "sett_nested_layout.h": ["nested"],
-           "sett_mma_layouts.h": ["mma", "nested"], "sett_notation.h": ["notation", "map"], "sett.h": ["layout", "nested", "notation", "map"]}
+           "sett_mma_layouts.h": ["mma", "nested"], "sett_notation.h": ["notation", "map"], "sett_move.h": ["move", "map"],
+           "sett.h": ["layout", "nested", "notation", "move", "map"]}
 
 
 @pytest.mark.parametrize("header", HEADERS)

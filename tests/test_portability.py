@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 STRICT = re.search(r"^strict = (.*)$", (ROOT / "build.ninja").read_text(), re.M)[1].split()
 HEADERS = {"sett_tile.h": [], "sett_relayout.h": ["sett_tile.h"], "sett_indexing_map.h": [], "sett_indexing_analysis.h": ["sett_indexing_map.h"], "sett_nested_layout.h": [],
-           "sett_mma_layouts.h": ["sett_nested_layout.h"], "sett_notation.h": ["sett_indexing_map.h"], "sett.h": []}
+           "sett_mma_layouts.h": ["sett_nested_layout.h"], "sett_notation.h": ["sett_indexing_map.h"], "sett_move.h": ["sett_indexing_map.h"], "sett.h": []}
 # The same standards have other names in older compilers.
 STANDARDS = {"c11": ["c11"], "c17": ["c17", "c18"], "c23": ["c23", "c2x"], "c++17": ["c++17"], "c++20": ["c++20", "c++2a"], "c++23": ["c++23", "c++2b"],
              "c++26": ["c++26", "c++2c"]}

@@ -22,13 +22,16 @@
 #endif
 
 /* Options stand anywhere, each with a word behind it. */
-enum { OPTION_LANE, OPTION_VECTOR, OPTION_SVG, COMMAND_OPTIONS };
+enum { OPTION_LANE, OPTION_VECTOR, OPTION_SVG, OPTION_ELEMENT, OPTION_SUBGROUP, OPTION_EMIT, COMMAND_OPTIONS };
 static const struct {
   const char *name, *value, *of, *what; /* of: the groups that take it, what: its word is */
 } command_option[COMMAND_OPTIONS] = {
     {"--lane", "NAME", "coalescing, banks and draw", "a dimension's name"},
     {"--vector", "NAME", "coalescing, banks and draw", "the name of a variable, the same in all maps"},
     {"--svg", "FILE", "draw", "the name of a file"},
+    {"--element", "BITS", "layout move", "the bits of an element"},
+    {"--subgroup", "N", "layout move", "the lanes of a warp"},
+    {"--emit", "c|cuda", "layout move", "c or cuda"},
 };
 
 /* What every verb gets: its words, memory for its maps, and where the answer goes. */
@@ -38,7 +41,7 @@ typedef struct {
   char *out;
   size_t capacity;
   size_t length; /* of the whole answer; more than capacity - 1: it did not fit */
-  const char *option[COMMAND_OPTIONS]; /* the words behind --lane, --vector, --svg (the answer is SVG then), or NULL */
+  const char *option[COMMAND_OPTIONS]; /* the words behind --lane, .., --svg (the answer is SVG then), or NULL */
   int terminal;                        /* columns of the terminal that the answer goes to, in colours; 0: it goes elsewhere */
   int column, word; /* of the error: its column, and the word that was read last */
   sett_map_arena arena;
@@ -405,6 +408,7 @@ static int say_version(command *self) {
   say_version_of(self, "\nsett_nested_layout.h", SETT_NESTED_VERSION);
   say_version_of(self, "\nsett_mma_layouts.h", SETT_MMA_VERSION);
   say_version_of(self, "\nsett_notation.h", SETT_NOTATION_VERSION);
+  say_version_of(self, "\nsett_move.h", SETT_MOVE_VERSION);
   say_version_of(self, "\nsett_indexing_analysis.h", SETT_ANALYSIS_VERSION);
   say_text(self, "\n");
 #endif

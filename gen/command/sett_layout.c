@@ -303,6 +303,215 @@ static int layout_convert(command *self) {
   return 1;
 }
 
+/* ---- moves ------------------------------------------------------------------------------------------------------ */
+
+/* "17 shuffles" */
+static void layout_count(command *self, int64_t count, const char *what) {
+  say_int(self, count);
+  say_text(self, " ");
+  say_text(self, what);
+  if (count != 1) say_text(self, what[strlen(what) - 1] == 's' ? "es" : "s");
+}
+
+/* The number behind an option, from 1 to most; otherwise where it is not given; -1 after say_error. */
+static int layout_option(command *self, int option, int otherwise, int most) {
+  char text[96];
+  int64_t value;
+  int count;
+  if (!self->option[option]) return otherwise;
+  count = shape_integers(self, self->option[option], &value, 1);
+  if (count == 1 && value >= 1 && value <= most) return (int)value;
+  snprintf(text, sizeof text, "expected %s and a number from 1 to %d", command_option[option].name, most);
+  say_error(self, 0, text);
+  return -1;
+}
+
+/* Lanes of the subgroup of a fragment by name; 0: the word is none. */
+static int layout_fragment_lanes(command *self, int word) {
+  const char *text = self->argv[word], *dot = strchr(text, '.');
+  int intrinsic = dot ? sett_mma_find(text, (size_t)(dot - text)) : -1;
+  return intrinsic < 0 ? 0 : sett_mma_get(intrinsic).subgroup_size;
+}
+
+static int layout_move_no(command *self, const sett_move *move) {
+  int64_t index[SETT_MOVE_DIMS];
+  int32_t rest = move->element;
+  int d;
+  say_text(self, "no: ");
+  say_text(self, move->reason);
+  if (move->left >= 0) {
+    say_text(self, ": ");
+    say_int(self, move->left);
+    say_text(self, " and ");
+    say_int(self, move->right);
+  }
+  if (move->element < 0) return 1;
+  for (d = move->rank; d-- > 0; rest /= (int32_t)move->dims[d]) index[d] = rest % (int32_t)move->dims[d];
+  say_text(self, move->rank == 1 ? " at (" : " at ");
+  layout_put_numbers(self, move->rank, index);
+  say_text(self, move->rank == 1 ? "), which register " : ", which register ");
+  say_int(self, move->reg);
+  say_text(self, " of lane ");
+  say_int(self, move->thread % move->lanes);
+  if (move->thread >= move->lanes) {
+    say_text(self, " of warp ");
+    say_int(self, move->thread / move->lanes);
+  }
+  say_text(self, " wants");
+  return 1;
+}
+
+/* The registers that get another number, each once for all threads: b1 = a2, .. */
+static void layout_move_say_registers(command *self, const sett_move *move) {
+  int r, t, threads = move->lanes * move->warps, said = 0;
+  if (!move->moves) {
+    say_text(self, "\nthe same registers: nothing moves");
+    return;
+  }
+  say_text(self, "\n");
+  layout_count(self, move->moves, "register move");
+  if (move->selects) {
+    say_text(self, ", ");
+    layout_count(self, move->selects, "select");
+    say_text(self, " by the lane");
+  }
+  say_text(self, ":");
+  for (r = 0; r < move->to; ++r) {
+    int same = 1;
+    for (t = 0; t < threads; ++t) same &= move->held[t * move->to + r] == move->held[r];
+    if (same && move->held[r] == r) continue;
+    if (said++ == 8) {
+      say_text(self, ", ..");
+      return;
+    }
+    say_text(self, said > 1 ? ", b" : " b");
+    say_int(self, r);
+    say_text(self, " = a");
+    if (same) say_int(self, move->held[r]);
+    else say_text(self, "[by lane]");
+  }
+}
+
+/* Which lanes the words of each step come from. */
+static void layout_move_say_steps(command *self, const sett_move *move) {
+  int step, t, threads = move->lanes * move->warps;
+  for (step = 0; step < move->steps; ++step) {
+    const int32_t *lane = move->lane + (int64_t)step * threads;
+    int by = lane[0], shift = lane[0], same_xor = 1, same_shift = 1;
+    if (step == 8) {
+      say_text(self, "\n..");
+      return;
+    }
+    for (t = 0; t < threads; ++t) {
+      int own = t % move->lanes;
+      same_xor &= (own ^ by) == lane[t];
+      same_shift &= (own + shift) % move->lanes == lane[t];
+    }
+    say_text(self, "\nstep ");
+    say_int(self, step + 1);
+    if (same_xor || same_shift) {
+      say_text(self, same_xor ? ": from lane xor " : ": from lane + ");
+      say_int(self, by);
+      continue;
+    }
+    say_text(self, ": from lanes ");
+    for (t = 0; t < move->lanes && t < 8; ++t) {
+      if (t) say_text(self, ", ");
+      say_int(self, lane[t]);
+    }
+    if (move->lanes > 8) say_text(self, ", ..");
+  }
+}
+
+static void layout_move_say_shared(command *self, const sett_move *move) {
+  say_text(self, "\nplaces: row-major");
+  if (move->order >= 0 && move->order != move->rank - 1) {
+    say_text(self, ", dimension ");
+    say_int(self, move->order);
+    say_text(self, " last");
+  }
+  if (move->padding) {
+    say_text(self, ", ");
+    layout_count(self, move->padding, "element");
+    say_text(self, " of padding after each ");
+    say_int(self, move->every);
+  }
+  if (move->swizzle[0]) {
+    int i;
+    say_text(self, ", then S<");
+    for (i = 0; i < 3; ++i) {
+      if (i) say_text(self, ",");
+      say_int(self, move->swizzle[i]);
+    }
+    say_text(self, ">, in elements");
+  }
+  say_text(self, "\n");
+  layout_count(self, move->stores, "store");
+  say_text(self, " and ");
+  layout_count(self, move->loads, "load");
+  say_text(self, " a thread, ");
+  layout_count(self, move->turns, "turn");
+  say_text(self, " in all");
+}
+
+static int layout_move(command *self) {
+  sett_any a, b;
+  sett_move move;
+  const char *emit = self->option[OPTION_EMIT];
+  int bits = layout_option(self, OPTION_ELEMENT, 32, 64), lanes = bits < 0 ? -1 : layout_option(self, OPTION_SUBGROUP, 0, 64), i;
+  if (bits < 0 || lanes < 0) return 2;
+  if (emit && strcmp(emit, "c") && strcmp(emit, "cuda")) return say_error(self, 0, "expected --emit c or --emit cuda");
+  if (!layout_read_any(self, 2, &a) || !layout_read_any(self, 3, &b)) return 2;
+  for (i = 2; i < 4 && !self->option[OPTION_SUBGROUP]; ++i)
+    if (layout_fragment_lanes(self, i) > lanes) lanes = layout_fragment_lanes(self, i);
+  for (i = 0; i < 2 && !self->option[OPTION_SUBGROUP]; ++i)
+    if ((i ? &b : &a)->kind != SETT_ANY_IREE) lanes = 0; /* that layout says it */
+  move = sett_any_move(&self->arena, &a, &b, bits, lanes);
+  if (move.error) return say_error(self, 0, sett_move_message(move.error));
+  if (move.no) return layout_move_no(self, &move);
+  if (emit) {
+    char none[1], *end;
+    size_t room;
+    if (!strcmp(emit, "cuda") && move.lanes != 32 && move.lanes != 64) return say_error(self, 0, sett_move_message(SETT_MOVE_ERROR_LANES));
+    end = answer_end(self, none, &room);
+    self->length += sett_move_print(&move, strcmp(emit, "c") ? SETT_MOVE_CUDA : SETT_MOVE_C, "sett_move", end, room);
+    return 0;
+  }
+  if (move.kind == SETT_MOVE_REGISTERS) {
+    say_text(self, "registers");
+    layout_move_say_registers(self, &move);
+    return 0;
+  }
+  if (move.kind == SETT_MOVE_SHUFFLES) {
+    say_text(self, "shuffles ");
+    say_int(self, move.shuffles);
+    say_text(self, move.shuffles == move.least ? "\nno plan has fewer" : "\nno plan has fewer than ");
+    if (move.shuffles != move.least) say_int(self, move.least);
+    say_text(self, "; ");
+    layout_count(self, move.selects, "select");
+    layout_move_say_steps(self, &move);
+  } else {
+    say_text(self, "shared ");
+    say_int(self, move.bytes);
+    say_text(self, ", barriers ");
+    say_int(self, move.barriers);
+    say_text(self, ", conflicts ");
+    say_int(self, move.conflicts);
+    layout_move_say_shared(self, &move);
+    if (!move.barriers) say_text(self, "\nall stays in its warp: a barrier of the warp is enough");
+  }
+  say_text(self, "\ncost ");
+  say_int(self, move.cost);
+  say_text(self, " quarters of a turn");
+  if (move.other >= 0) {
+    say_text(self, move.kind == SETT_MOVE_SHARED ? "; " : "; shared memory ");
+    if (move.kind == SETT_MOVE_SHARED) layout_count(self, move.shuffles, "shuffle");
+    if (move.kind == SETT_MOVE_SHARED) say_text(self, " ");
+    say_int(self, move.other);
+  }
+  return 0;
+}
+
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
 /* Up to three layouts of the words behind the verb; count of them, or -1 after layout_error. */
@@ -565,6 +774,10 @@ static const command_verb layout_verbs[] = {
      "f32[70,300]{1,0:T(8,128)}\t70x300@AB8a128b", layout_same},
     {"convert", "TEXT NOTATION", "the same layout as cute, triton, mosaic, onednn, strides, xla, iree or map; or no, with places that none has",
      "S<2,0,2> o 0 o (4,4):(4,1)\ttriton", layout_convert},
+    {"move", "[--element BITS] [--subgroup N] [--emit c|cuda] A B",
+     "the cheapest way from one distribution over threads to another: registers, shuffles N, or shared BYTES, barriers N, conflicts N, and the way;"
+     "\n--emit: the way as a C or CUDA function. An element has 32 bits, unless --element says 8, 16 or 64; --subgroup: lanes of a warp",
+     "NV_MMA_SYNC_F32_16x8x16_F16.acc\t16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>", layout_move},
     {"coalesce", "A [PROFILE]", "the same values by the fewest modes, or the fewest in each terminal of PROFILE", "(2,(1,6)):(1,(6,2))", layout_coalesce},
     {"composition", "A B", "A(B(c)) for each c; B may be a tile [a;b]", "(6,2):(8,2)\t(4,3):(3,1)", layout_composition},
     {"complement", "A [BOUND]", "the offsets that A leaves out, up to BOUND (its cosize)", "4:2\t24", layout_complement},

@@ -1,0 +1,428 @@
+"""`sett layout move`: the code that it writes runs, as C and as CUDA on the CPU, between layouts whose tables are those of models that share no code with the headers.
+Every element reaches every register of B; shuffles, selects, bytes, barriers and bank conflicts are those that are counted while it runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import random
+import re
+import struct
+import subprocess
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Tuple
+
+import pytest
+
+from test_convert import Table, canonical, draw_owner, iree_table, linear_table, table_of
+from test_notation import ROOT, one
+
+COUNT = int(os.environ.get("SETT_COUNT", "60"))
+
+
+# ---- what registers hold, by the models ---------------------------------------------------------------------------------------------------------------
+
+class Side(NamedTuple):
+    text: str    # what the command is asked
+    table: Table
+    lanes: int   # of a fragment's subgroup; 0: the layout says it, or nothing does
+
+
+def size_of(side: Side, k: int) -> int:
+    return side.table.inputs[k] if k < len(side.table.inputs) else 1
+
+
+def lanes_of(a: Side, b: Side) -> int:
+    """A layout that says it; then the larger subgroup of two fragments; then 32, or 64 where one has 33 to 64 threads."""
+    for side in (a, b):
+        if not side.table.wraps:
+            return size_of(side, 1)
+    if a.lanes or b.lanes:
+        return max(a.lanes, b.lanes)
+    return 64 if any(32 < size_of(side, 1) <= 64 for side in (a, b)) else 32
+
+
+def warps_of(side: Side, lanes: int) -> int:
+    return max(size_of(side, 2), -(-size_of(side, 1) // lanes) if side.table.wraps else 1)
+
+
+def held(side: Side, lanes: int, warps: int) -> "List[List[Tuple[int, ...]]]":
+    """The index in each register of each thread."""
+    rows = []
+    for t in range(lanes * warps):
+        ids = (t if side.table.wraps else t % lanes, t // lanes)
+        rows.append([side.table.value(((r, *ids) + (0,) * 8)[:max(len(side.table.inputs), 3 if side.table.wraps else 0)]) for r in range(side.table.inputs[0])])
+    return rows
+
+
+class Case(NamedTuple):
+    a: Side
+    b: Side
+    bits: int
+    lanes: int
+    warps: int
+    rows: "List[List[List[Tuple[int, ...]]]]"
+
+
+def case_of(a: Side, b: Side, bits: int) -> Case:
+    lanes = lanes_of(a, b)
+    warps = max(warps_of(a, lanes), warps_of(b, lanes))
+    return Case(a, b, bits, lanes, warps, [held(a, lanes, warps), held(b, lanes, warps)])
+
+
+# ---- what the command says ----------------------------------------------------------------------------------------------------------------------------
+
+def asked(rows: "List[List[str]]", *options: str) -> "List[str]":
+    given = "".join("\t".join(row) + "\n" for row in rows)
+    done = subprocess.run([str(ROOT / "build" / "sett"), "layout", "move", *options, "-"], input=given, capture_output=True, text=True, timeout=300)
+    assert done.returncode in (0, 2), done.stderr
+    said = [re.sub(r"\\(.)", lambda found: {"n": "\n"}.get(found[1], found[1]), line) for line in done.stdout.splitlines()]
+    assert len(said) == len(rows)
+    return said
+
+
+class Said(NamedTuple):
+    kind: str
+    shuffles: int
+    selects: int    # -1: not said
+    bytes: int
+    barriers: int
+    conflicts: int
+    least: int      # shuffles that no plan is below; -1: not said
+
+
+def parsed(text: str) -> Said:
+    head, rest = text.split("\n", 1)
+    selects = re.search(r"(\d+) selects?", rest)
+    chosen = int(selects[1]) if selects else 0
+    if head == "registers":
+        return Said("registers", 0, chosen, 0, 0, 0, 0)
+    if head.startswith("shuffles "):
+        count = int(head.split()[1])
+        fewer = re.match(r"no plan has fewer( than (\d+))?; ", rest)
+        return Said("shuffles", count, chosen, 0, 0, 0, int(fewer[2]) if fewer[1] else count)
+    numbers = re.fullmatch(r"shared (\d+), barriers (\d+), conflicts (\d+)", head)
+    return Said("shared", 0, -1, *map(int, numbers.groups()), -1)
+
+
+# ---- one program of all the functions -----------------------------------------------------------------------------------------------------------------
+
+HARNESS = r"""
+#define SETT_LANES %(lanes)d
+#include "cuda_on_cpu.h"
+#include <map>
+#include <set>
+#include <vector>
+struct access { long at; int bytes; };
+typedef std::map<int, std::map<unsigned, access>> accesses; // by the line of the code, then by the thread
+static accesses stores, loads;
+static long shuffles, barriers, limit, outside;
+static unsigned now; // the thread, in CUDA
+alignas(16) static unsigned char shared_memory[1 << 22];
+static long note(accesses &all, int line, unsigned t, long at, int bytes) {
+  all[line][t] = access{ at, bytes };
+  outside += at < 0 || at + bytes > limit || at %% bytes;
+  return 0;
+}
+// A group of lanes that moves 128 bytes takes as many turns as the most words of one bank.
+static long conflicts(const accesses &all, unsigned lanes, unsigned threads) {
+  long sum = 0;
+  for (const auto &line : all) {
+    const unsigned bytes = (unsigned)line.second.begin()->second.bytes, group = 128 / (bytes < 4 ? 4 : bytes);
+    for (unsigned warp = 0; warp < threads; warp += lanes)
+      for (unsigned first = warp; first < warp + lanes; first += group) {
+        std::map<long, std::set<long>> banks;
+        size_t most = 0;
+        for (unsigned t = first; t < first + group && t < warp + lanes; ++t) {
+          const auto found = line.second.find(t);
+          if (found == line.second.end()) continue;
+          for (long word = found->second.at / 4; word <= (found->second.at + found->second.bytes - 1) / 4; ++word) banks[word %% 32].insert(word);
+        }
+        for (const auto &bank : banks) most = bank.second.size() > most ? bank.second.size() : most;
+        sum += most > 1 ? (long)most - 1 : 0;
+      }
+  }
+  return sum;
+}
+static uint64_t mixed(uint64_t element, int pass) { return (element + 1) * 0x9e3779b97f4a7c15u >> pass * 7; }
+struct job {
+  int index, bits, lanes, threads, from, to, shared, cuda;
+  std::vector<int> a, b;
+};
+template <class T> static void fill(const job &j, int pass, std::vector<T> &a, std::vector<T> &b) {
+  for (int k : j.a) a.push_back((T)mixed((uint64_t)k, pass));
+  for (int k : j.b) b.push_back((T)~mixed((uint64_t)k, pass));
+  memset(shared_memory, 0xa5, sizeof shared_memory);
+  stores.clear();
+  loads.clear();
+  shuffles = barriers = outside = 0;
+  limit = j.shared;
+}
+template <class T> static void check(const job &j, int pass, const char *form, const std::vector<T> &b) {
+  size_t wrong = 0, k;
+  for (k = 0; k < b.size(); ++k) wrong += b[k] != (T)mixed((uint64_t)j.b[k], pass);
+  if (pass == 2)
+    printf("%%d %%s %%ld %%ld %%ld %%ld\n", j.index, form, shuffles, barriers, conflicts(stores, (unsigned)j.lanes, (unsigned)j.threads) +
+           conflicts(loads, (unsigned)j.lanes, (unsigned)j.threads), outside);
+  if (wrong) printf("%%d %%s WRONG %%zu of %%zu\n", j.index, form, wrong, b.size());
+}
+template <class T, class F> static void run_c(const job &j, F *function) {
+  for (int pass = 0; pass < 3; ++pass) {
+    std::vector<T> a, b;
+    fill(j, pass, a, b);
+    function(a.data(), b.data());
+    check(j, pass, "c", b);
+  }
+}
+template <class T> static void run_cuda(const job &j, void (*kernel)(const T *, T *)) {
+  for (int pass = 0; pass < 3; ++pass) {
+    std::vector<T> a, b;
+    fill(j, pass, a, b);
+    const T *from = a.data();
+    T *to = b.data();
+    void *arguments[] = { &from, &to };
+    if (sett_launch("kernel", kernel, dim3(1), dim3((unsigned)j.threads), arguments, 0, NULL) != cudaSuccess) printf("%%d cuda WRONG fault\n", j.index);
+    check(j, pass, "cuda", b);
+  }
+}
+#define SETT_MOVE_SHUFFLE(words, thread) (++shuffles, (words)[thread])
+#define SETT_MOVE_STORE(thread, place, count) note(stores, __LINE__, thread, (long)(place) * (long)sizeof memory[0], (int)(count) * (int)sizeof memory[0])
+#define SETT_MOVE_LOAD(thread, place, count) note(loads, __LINE__, thread, (long)(place) * (long)sizeof memory[0], (int)(count) * (int)sizeof memory[0])
+#define SETT_MOVE_BARRIER() ((void)0)
+%(c)s
+#undef SETT_MOVE_SHUFFLE
+#undef SETT_MOVE_STORE
+#undef SETT_MOVE_LOAD
+#define SETT_MOVE_SHUFFLE(word, lane) (++shuffles, sett_shfl(__LINE__, SETT_LANES == 64 ? ~(uint64_t)0 : 0xffffffffu, word, (int)(lane)))
+#define SETT_MOVE_STORE(type, address, value) (note(stores, __LINE__, now = threadIdx.x, (long)((address) - shared_memory), (int)sizeof(type)), *(type *)(address) = (value))
+#define SETT_MOVE_LOAD(type, address) (note(loads, __LINE__, now = threadIdx.x, (long)((address) - shared_memory), (int)sizeof(type)), *(const type *)(address))
+#define SETT_MOVE_WARP_BARRIER() sett_syncwarp{ __LINE__ }()
+#undef __syncthreads
+#define __syncthreads() (++barriers, sett_barrier(__LINE__))
+%(cuda)s
+int main(int argc, char **argv) {
+  FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;
+  int head[8];
+  while (file && fread(head, sizeof head, 1, file) == 1) {
+    job j = { head[0], head[1], head[2], head[3], head[4], head[5], head[6], head[7], std::vector<int>((size_t)(head[3] * head[4])), std::vector<int>((size_t)(head[3] * head[5])) };
+    if (fread(j.a.data(), sizeof(int), j.a.size(), file) != j.a.size() || fread(j.b.data(), sizeof(int), j.b.size(), file) != j.b.size()) return 1;
+    switch (j.index) {
+%(calls)s
+    }
+  }
+  return file ? fclose(file) : 1;
+}
+"""
+TYPES = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned long long"}
+
+
+def program(jobs: "Dict[int, Tuple[Case, Said, str, str]]", lanes: int, folder: Path) -> str:
+    """What the code of all jobs does, a line each; lanes: of a warp of CUDA."""
+    calls, data, cuda = [], [], []
+    for index, (case, said, c, d) in jobs.items():
+        kind, to, start = TYPES[case.bits], len(case.rows[1][0]), len(case.rows[0][0])
+        name = f"move_{'d' if d else 'c'}{index}"
+        call = f"run_c<{kind}>(j, +[](const {kind} *a, {kind} *b) {{ move_c{index}((const {kind} (*)[{start}])a, ({kind} (*)[{to}])b); }});"
+        if d:
+            cuda.append(d.replace("sett_move", name) + f"""__global__ void kernel_{index}(const {kind} *a, {kind} *b) {{
+  {kind} x[{start}], y[{to}];
+  for (int r = 0; r < {start}; ++r) x[r] = a[threadIdx.x * {start} + (unsigned)r];
+  {name}(x, y, threadIdx.x, shared_memory);
+  for (int r = 0; r < {to}; ++r) b[threadIdx.x * {to} + (unsigned)r] = y[r];
+}}
+""")
+            call += f" run_cuda<{kind}>(j, kernel_{index});"
+        calls.append(f"      case {index}: {call} break;")
+        names: Dict[Tuple[int, ...], int] = {}
+        numbers = [[names.setdefault(at, len(names)) for row in rows for at in row] for rows in case.rows]
+        flat = [index, case.bits, case.lanes, case.lanes * case.warps, start, to, said.bytes, int(bool(d)), *numbers[0], *numbers[1]]
+        data.append(struct.pack(f"{len(flat)}i", *flat))
+    source = HARNESS % {"lanes": lanes, "c": "\n".join(c.replace("sett_move", f"move_c{index}") for index, (_, _, c, _) in jobs.items()),
+                        "cuda": "\n".join(cuda), "calls": "\n".join(calls)}
+    (folder / "moves.cpp").write_text(source)
+    (folder / "moves.bin").write_bytes(b"".join(data))
+    done = subprocess.run(["g++", "-std=c++17", "-O0", "-w", f"-I{ROOT / 'tests'}", "moves.cpp", "-o", "moves"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:3000]
+    done = subprocess.run(["./moves", "moves.bin"], cwd=folder, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[:3000]
+    return done.stdout
+
+
+def missing(case: Case) -> "set":
+    return {at for row in case.rows[1] for at in row} - {at for row in case.rows[0] for at in row}
+
+
+def ran(cases: "List[Case]", folder: Path) -> "List[Said]":
+    """All cases are asked, written, run and compared; the answers of those that are no `no`."""
+    jobs: Dict[int, Tuple[Case, Said, str, str]] = {}
+    for bits in sorted({case.bits for case in cases}):
+        chosen = [k for k, case in enumerate(cases) if case.bits == bits]
+        words = [[cases[k].a.text, cases[k].b.text] for k in chosen]
+        texts, c, cuda = (asked(words, "--element", str(bits), *more) for more in ([], ["--emit", "c"], ["--emit", "cuda"]))
+        for k, text, in_c, in_cuda in zip(chosen, texts, c, cuda):
+            case = cases[k]
+            assert not text.startswith("error"), (text, case.a.text, case.b.text)
+            if text.startswith("no: "):
+                found = re.match(r"no: no register holds the element at \(?([\d,]+)\)?, which register (\d+) of lane (\d+)(?: of warp (\d+))? wants", text)
+                assert found, (text, case.a.text, case.b.text)
+                at = tuple(map(int, found[1].split(",")))
+                thread = int(found[3]) + case.lanes * int(found[4] or 0)
+                assert at in missing(case) and case.rows[1][thread][int(found[2])] == at, (text, case.a.text, case.b.text)
+                continue
+            assert not missing(case), (text, case.a.text, case.b.text)
+            said = parsed(text)
+            assert f"a[{case.lanes * case.warps}][" in in_c and f"% {case.lanes}u" in in_c, (case.a.text, case.b.text)
+            assert in_cuda.startswith("error") == (case.lanes not in (32, 64)) and in_cuda.count("__syncthreads()") in (said.barriers, 0 if in_cuda.startswith("error") else -1)
+            assert said.selects in (-1, in_c.count(" ? ")), (text, in_c)
+            jobs[k] = (case, said, in_c, "" if in_cuda.startswith("error") else in_cuda)
+    lines: Dict[Tuple[int, str], List[str]] = {}
+    for lanes in sorted({64 if case.lanes == 64 else 32 for case, *_ in jobs.values()}):
+        part = {k: job for k, job in jobs.items() if (64 if job[0].lanes == 64 else 32) == lanes}
+        (folder / str(lanes)).mkdir(parents=True)
+        for line in program(part, lanes, folder / str(lanes)).splitlines():
+            index, form, *rest = line.split()
+            assert rest[0] != "WRONG", (line, cases[int(index)].a.text, cases[int(index)].b.text)
+            lines[int(index), form] = rest
+    for k, (case, said, _, cuda) in jobs.items():
+        for form in ("c", "cuda") if cuda else ("c",):
+            shuffles, barriers, conflicts, outside = map(int, lines[k, form])
+            threads = case.lanes * case.warps
+            assert (shuffles, conflicts, outside) == (said.shuffles * threads, said.conflicts, 0), (form, said, lines[k, form], case.a.text, case.b.text)
+            assert form == "c" or barriers == said.barriers * threads
+    return [said for _, said, _, _ in jobs.values()]
+
+
+# ---- fragments ----------------------------------------------------------------------------------------------------------------------------------------
+
+def fragments() -> "Dict[Tuple[int, ...], List[Side]]":
+    """All operands of all intrinsics by the shape; equal ones are there once."""
+    sett = str(ROOT / "build" / "sett")
+    rows = [line.split("\t") for line in subprocess.run([sett, "nested", "mma"], capture_output=True, text=True, check=True).stdout.splitlines()]
+    names = [(f"{row[0]}.{operand}", int(row[2])) for row in rows for operand in ("lhs", "rhs", "acc", "lhs_scale", "rhs_scale")]
+    said = subprocess.run([sett, "nested", "-"], input="".join(f"{name}\n" for name, _ in names), capture_output=True, text=True).stdout.splitlines()
+    assert len(rows) == 130 and len(said) == len(names)
+    shapes: Dict[Tuple[int, ...], Dict[Tuple[str, int], Side]] = {}
+    for (name, lanes), line in zip(names, said):
+        if line.startswith("error"):
+            continue
+        text, shape, _ = line.split("\t")
+        shapes.setdefault(tuple(map(int, shape.split(","))), {}).setdefault((text, lanes), Side(name, iree_table(text), lanes))
+    return {shape: list(sides.values()) for shape, sides in shapes.items()}
+
+
+def fragment_pairs() -> "List[Tuple[Side, Side]]":
+    return [pair for sides in fragments().values() for pair in itertools.product(sides, sides)]
+
+
+def test_fragments_quick(tmp_path: Path) -> None:
+    """Some pairs of fragments of one shape."""
+    pairs = random.Random(1).sample(fragment_pairs(), 24)
+    kinds = {said.kind for said in ran([case_of(a, b, bits) for (a, b), bits in zip(pairs, itertools.cycle([32, 16, 8, 64]))], tmp_path)}
+    assert kinds == {"registers", "shuffles", "shared"} or kinds == {"registers", "shuffles"}
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_fragments_all(bits: int, tmp_path: Path) -> None:
+    """All pairs of operands of one shape."""
+    pairs = fragment_pairs()
+    assert len(pairs) > 300
+    assert len(ran([case_of(a, b, bits) for a, b in pairs], tmp_path)) == len(pairs)
+
+
+# ---- drawn layouts ------------------------------------------------------------------------------------------------------------------------------------
+
+def draw_linear(rng: random.Random, dims: "Tuple[int, ...]", lanes: int, warps: int) -> str:
+    """Bits of the dimensions, in any order, some of them with another added, some 0."""
+    bases = [[1 << k if e == d else 0 for e in range(len(dims))] for d, size in enumerate(dims) for k in range(size.bit_length() - 1)]
+    if rng.random() < 0.7:
+        rng.shuffle(bases)
+    for _ in range(rng.choice([0, 0, 1, 3])):
+        if len(bases) > 1:
+            i, j = rng.sample(range(len(bases)), 2)
+            bases[i] = [x ^ y for x, y in zip(bases[i], bases[j])]
+    for _ in range(max(0, lanes + warps - len(bases)) + rng.choice([0, 0, 1])):
+        bases.insert(rng.randrange(len(bases) + 1), [0] * len(dims))
+    cut = len(bases) - lanes - warps
+    spans = [bases[:cut], bases[cut:cut + lanes], bases[cut + lanes:], []]
+    return "{" + ", ".join(f"{name} = {span}" for name, span in zip(("register", "lane", "warp", "block"), spans)) + "} -> {" + ", ".join(
+        f"dim{d} = {size}" for d, size in enumerate(dims)) + "}"
+
+
+def draw_encoding(rng: random.Random, dims: "Tuple[int, ...]", warps: int) -> str:
+    """Triton's attributes on two dimensions, 32 lanes."""
+    shape, w = "x".join(map(str, dims)), 1 << warps
+    split = 1 << rng.randint(0, warps)
+    mma = f"#ttg.nvidia_mma<{{versionMajor = 2, versionMinor = 0, warpsPerCTA = [{split}, {w // split}], instrShape = [16, 8]}}>"
+    threads = 1 << rng.randint(0, 5)
+    blocked = (f"#ttg.blocked<{{sizePerThread = [{rng.choice([1, 1, 2])}, {rng.choice([1, 2, 4])}], threadsPerWarp = [{threads}, {32 // threads}], "
+               f"warpsPerCTA = [{split}, {w // split}], order = {rng.choice(['[0, 1]', '[1, 0]'])}}}>")
+    kind = rng.randrange(4)
+    if kind == 0:
+        return f"{shape}@{mma}"
+    if kind == 1:
+        return f"{shape}@#ttg.dot_op<{{opIdx = {rng.randrange(2)}, parent = {mma}, kWidth = {rng.choice([2, 4])}}}>"
+    return f"{shape}@{blocked}"
+
+
+def draw_nested(rng: random.Random, dims: "Tuple[int, ...]", threads: int, groups: int) -> str:
+    """Every dimension split into subgroups, batches, outers, threads and elements."""
+    keys = ("subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile")
+    field: Dict[str, List[int]] = {key: [] for key in keys}
+    for size in dims:
+        part = {key: 1 for key in keys}
+        while size > 1:
+            p = next(p for p in range(2, size + 1) if size % p == 0)
+            size //= p
+            key = rng.choice(keys)
+            if key == "thread_tile" and p * part[key] * math.prod(field[key]) > threads or key == "subgroup_tile" and p * part[key] * math.prod(field[key]) > groups:
+                key = "batch_tile"
+            part[key] *= p
+        for key in keys:
+            field[key].append(part[key])
+    for key in ("subgroup", "thread"):
+        step, steps = 1, [0] * len(dims)
+        for d in rng.sample(range(len(dims)), len(dims)):
+            steps[d] = step if field[f"{key}_tile"][d] > 1 else 0
+            step *= field[f"{key}_tile"][d]
+        field[f"{key}_strides"] = steps
+    return "#iree_vector_ext.nested_layout<" + ", ".join(f"{key} = {numbers}" for key, numbers in field.items()) + ">"
+
+
+def draw_pair(rng: random.Random) -> "Tuple[str, str]":
+    """Two distributions of one array."""
+    kind = rng.randrange(5)
+    if kind == 4:  # sizes that are no powers of two
+        dims = tuple(rng.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16]) for _ in range(rng.randint(1, 3)))
+        most, groups = rng.choice([(32, 1), (64, 1), (32, 3), (128, 2)])
+        if math.prod(dims) > 1024:
+            return draw_pair(rng)
+        return draw_nested(rng, dims, most, groups), draw_nested(rng, dims, most, groups)
+    warps, lanes = rng.choice([0, 0, 1, 2]), 5 if kind else rng.choice([2, 3, 4, 5, 6])
+    dims = tuple(rng.choice([4, 8, 16, 32]) for _ in range(2))
+    while math.prod(dims) > 1 << (lanes + warps + 5):
+        dims = tuple(max(size // 2, 1) for size in dims)
+    makers = [lambda: draw_linear(rng, dims, lanes, warps)] + ([lambda: draw_encoding(rng, dims, warps)] * 2 if kind else []) + [
+        lambda: draw_nested(rng, dims, 1 << lanes, 1 << warps)] * (kind > 1)
+    first = rng.choice(makers)()
+    return first, rng.choice(makers)()
+
+
+def drawn(seed: int, count: int) -> "List[Case]":
+    rng = random.Random(seed)
+    pairs = [draw_pair(rng) for _ in range(count)]
+    texts = canonical([text for pair in pairs for text in pair])
+    sides = [Side(text, (iree_table if shown.startswith("#iree") else linear_table)(shown), 0) for text, shown in zip([text for pair in pairs for text in pair], texts)]
+    cases = []
+    for a, b in zip(sides[::2], sides[1::2]):
+        fixed = [side for side in (a, b) if not side.table.wraps]
+        if fixed and any(warps_of(side, lanes_of(a, b)) > size_of(fixed[0], 2) for side in (a, b)):
+            continue
+        cases.append(case_of(a, b, rng.choice([8, 16, 32, 32, 64])))
+    return cases
+
+
+def test_drawn(tmp_path: Path) -> None:
+    """Linear layouts, encodings and nested layouts, with copies, several warps, and sizes that are no powers of two."""
+    said = ran(drawn(7, COUNT), tmp_path)
+    assert len(said) > COUNT // 2 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
