@@ -49,13 +49,13 @@ class Usage(argparse.ArgumentParser):
         self.exit(2, f"error: {message}\n{self.format_usage()}")
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        found, left = super().parse_known_args(args, namespace)
+        known, left = super().parse_known_args(args, namespace)
         for word in left:
             if word.startswith("-"):
                 name = word.split("=")[0]
                 self.error(f"unknown option {name}{did_you_mean(name, self._option_string_actions)}")
             self.error(f"expected no further argument, found '{word}'")
-        return found, left
+        return known, left
 
 
 def one_of(what: str, names: "List[str]") -> "Callable[[str], str]":
@@ -181,18 +181,18 @@ def options(given: argparse.Namespace) -> run.Options:
 
 def inputs(words: "List[str]") -> List[str]:
     """The files that arguments name: a folder's .hlo files in the order of their names."""
-    found: List[str] = []
+    files: List[str] = []
     for word in words:
         if not os.path.isdir(word):
-            found.append(word)
+            files.append(word)
             continue
         inside = sorted(str(path) for path in Path(word).glob("*.hlo") if path.is_file())
         if not inside:
             raise run.RunError(f"{word}: expected .hlo files in this folder, found none: name the files")
-        found += inside
-    if found.count("-") > 1:
+        files += inside
+    if files.count("-") > 1:
         raise run.RunError("-: expected standard input once")
-    return found
+    return files
 
 
 Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]

@@ -163,8 +163,8 @@ def each(work: Work, items: Sequence[Any], jobs: int,
                 os.kill(worker.process, signal.SIGTERM)
             for worker in workers.values():
                 os.waitpid(worker.process, 0)
-            for one in [*workers, *leash]:
-                os.close(one)
+            for child in [*workers, *leash]:
+                os.close(child)
 
 
 def _start(work: Work, item: Any, number: int, leash: Tuple[int, int], workers: Dict[int, _Worker]) -> int:
@@ -218,8 +218,8 @@ def _answer(worker: _Worker) -> Answer:
     if not worker.text:
         how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit status {os.WEXITSTATUS(status)}"
         return Answer(3, None, "", f"error: the process ended by {how}: run fewer at a time, with --jobs 1\n")
-    found: Answer = pickle.loads(bytes(worker.text))
-    return found
+    answer: Answer = pickle.loads(bytes(worker.text))
+    return answer
 
 
 def overall(statuses: List[int]) -> int:

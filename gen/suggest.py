@@ -14,5 +14,5 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
     """The end of an error about an unknown word: a question, or nothing."""
-    found = nearest(word, words)
-    return f", did you mean '{found}'?" if found else ""
+    best = nearest(word, words)
+    return f", did you mean '{best}'?" if best else ""

@@ -51,6 +51,6 @@ def put(text: str, stream: TextIO) -> None:
     """Writes lines; the word that a line begins with is coloured on a terminal, unless NO_COLOR is set."""
     if stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         text = re.sub(rf"^( *)({'|'.join(COLOURS)})(?=\s)",
-                      lambda found: f"{found[1]}\033[{COLOURS[found[2]]}m{found[2]}\033[0m", text, flags=re.M)
+                      lambda match: f"{match[1]}\033[{COLOURS[match[2]]}m{match[2]}\033[0m", text, flags=re.M)
     stream.write(text)
     stream.flush()

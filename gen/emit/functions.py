@@ -32,12 +32,12 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 def pieces(suffix: str) -> Dict[str, Tuple[str, str]]:
     """The pieces of functions.c and of a language's vectors: for each name the first that its piece defines, and the
     piece's text."""
-    found: Dict[str, Tuple[str, str]] = {}
+    blocks: Dict[str, Tuple[str, str]] = {}
     for file in (f"vectors{suffix}", "functions.c"):
         for block in re.split(r"\n\n+", (HERE / file).read_text().strip("\n")):
             names = [next(filter(None, match.groups())) for match in _NAME.finditer(block)]
-            found.update({name: (names[0], block + "\n") for name in names})
-    return found
+            blocks.update({name: (names[0], block + "\n") for name in names})
+    return blocks
 
 
 def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:
@@ -60,12 +60,12 @@ def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str
     """A piece, after the pieces that it names; or a function on registers of a type and lanes, by one on the machine's
     vectors."""
     if not about:
-        found = pieces(d.suffix)
-        first, text = found[name]
+        known = pieces(d.suffix)
+        first, text = known[name]
         d.used.update(["functions"] + ["double"] * ("double" in text))
         for word in dict.fromkeys(_WORD.findall(_COMMENT.sub("", text))):
-            if word in found and found[word][0] != first:
-                need(found[word][0])
+            if word in known and known[word][0] != first:
+                need(known[word][0])
         return text
     vector, register = VECTORS[about[0]], d.register(about[0], int(about[1]))
     function, sides = need(f"{name}_{vector}"), ("x", "y") if name in BINARY else ("x",)

@@ -35,24 +35,24 @@ class Helpers:
         return title
 
     def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0,
-             ahead: int = 0) -> str:
+             distance: int = 0) -> str:
         """A function of gen/emit/register_tiles.py: load or store. each: lanes that follow one another evenly, where
-        not all do. ahead: elements."""
+        not all do. distance: prefetch distance in elements."""
         d, width = self.target, bits(dtype)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8
                                                     else "") + ("" if index_type == "uint" else f"_{index_type}")
-        name += (f"_each{each}" if each else "") + (f"_ahead{ahead}" if ahead else "")
+        name += (f"_each{each}" if each else "") + (f"_prefetch{distance}" if distance else "")
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if verb == "load" and ahead and piece == 16 and lanes * width == rows * width == 512 and name not in self.texts:
+        if verb == "load" and distance and piece == 16 and lanes * width == rows * width == 512 and name not in self.texts:
             part = 128 // width
             self.vector(f"u{width}", rows)
             buffered, index = f"{verb}_u{width}_{lanes}x{part}_private", d.index[index_type]
             self.texts[buffered] = register_tiles.load_tile(d, width, lanes, part, index, piece, buffered, private=True)
-            self.texts[name] = register_tiles.load_lines(d, width, lanes, index, ahead, name, buffered, part, each)
+            self.texts[name] = register_tiles.load_lines(d, width, lanes, index, distance, name, buffered, part, each)
         if name not in self.texts:
             self.texts[name] = (
-                register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, ahead)
+                register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, distance)
                 if verb == "load"
                 else register_tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)
             )

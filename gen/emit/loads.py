@@ -224,7 +224,7 @@ class Loads(Accesses):
                                                                      "vec")[0] == self.lanes else self.lanes
                 for k in range(step // together):
                     first = offset(pointer, self.c(flat, **{**self._start, "vec": k})[0])
-                    self.index_prefetches += [self.d.ahead("L2", first, line, size)
+                    self.index_prefetches += [self.d.prefetch("L2", first, line, size)
                                               for line in range(0, together * size, 64)]
             return self.declare(parameter.name, dtype, self.lanes,
                                 self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0),
@@ -321,7 +321,8 @@ class Loads(Accesses):
         for number, (word, distance) in enumerate(self.loop.prefetches()):
             if distance:
                 lines = range(0, max(64, (elements or self.loop.step) * size), 64)
-                self.prefetches[number, pointer, at] = [self.d.ahead(word, offset(pointer, at), distance + line, size)
+                first = offset(pointer, at)
+                self.prefetches[number, pointer, at] = [self.d.prefetch(word, first, distance + line, size)
                                                         for line in lines]
 
     def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:

@@ -205,11 +205,11 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"{need('power', dtype)}({x[0]}, {x[1]})"
     if not d.has_remainder and opcode == "remainder" and dtype == "f64":
         return f"{need('remainder', dtype)}({x[0]}, {x[1]})"
-    one = d.splat(dtype, lanes, "1") if lanes > 1 else "1.0f" if single else "1.0"
+    unity = d.splat(dtype, lanes, "1") if lanes > 1 else "1.0f" if single else "1.0"
     if opcode == "logistic":
-        return f"{one} / ({one} + {d.math('exp', dtype)}(-{x[0]}))"
+        return f"{unity} / ({unity} + {d.math('exp', dtype)}(-{x[0]}))"
     if opcode == "rsqrt" and not d.has_rsqrt:
-        return f"{one} / {d.math('sqrt', dtype)}({x[0]})"
+        return f"{unity} / {d.math('sqrt', dtype)}({x[0]})"
     return f"{d.math(about.function, dtype)}({', '.join(x)})" if about.function else None
 
 
@@ -294,8 +294,8 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
                 f"  return b == 0 || a == 1 ? 1 : {d.math('pow', dtype)}(a, b);\n}}\n")
     if name == "sign":
         if dtype in FLOATS:
-            one, copy = "1.0f" if t == "float" else "1.0", d.math("copysign", dtype)
-            return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({one}, a);\n}}\n"
+            unity, copy = "1.0f" if t == "float" else "1.0", d.math("copysign", dtype)
+            return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({unity}, a);\n}}\n"
         return f"{head} {t} {title}({t} a)\n{{\n  return ({t})((a > 0) - (a < 0));\n}}\n"
     if name == "wrap":
         return _wrap(d, dtype, title)
@@ -660,7 +660,7 @@ def _reduce_precision(d: Target, dtype: str, title: str) -> str:
     u, mantissa, bias = d.types["u64" if real == "f64"
                                 else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
     own, own_bias = {"f64": (52, 1023), "f32": (23, 127), "bf16": (7, 127), "f16": (10, 15)}[dtype]
-    one = f"({u})1"
+    bit = f"({u})1"
     near, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32",
                                     "f32"), d.reinterpret("b ^ sign", "u32", "f32")
     # a float is normal there: 1.5 * 2^(9 - m), added and taken away, rounds to 2^(-14 - m)
@@ -672,12 +672,12 @@ def _reduce_precision(d: Target, dtype: str, title: str) -> str:
         f"{d.function} {t} {title}({t} x, int e, int m)\n{{\n"
         f"  {u} b = {d.reinterpret('x', real, 'u64' if real == 'f64' else 'u32')}, sign = b >> {bits(real) - 1} << {bits(real) - 1};\n"
         f"  int drop = m < {own} ? {mantissa} - m : 0, top = {mantissa};\n"
-        f"  {u} largest = ({u})({bias} + ({one} << (e - 1)) - 1), least = ({u})({bias} - (({one} << (e - 1)) - 1) + 1);\n"
+        f"  {u} largest = ({u})({bias} + ({bit} << (e - 1)) - 1), least = ({u})({bias} - (({bit} << (e - 1)) - 1) + 1);\n"
         f"  if (x != x) return x;\n"
-        f"{subnormal}  if (drop > 0) b = (b + ((({one} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
+        f"{subnormal}  if (drop > 0) b = (b + ((({bit} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
         f"  b ^= sign;\n"
-        f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top > largest) b = ({u}){2 * bias + 1} << top;\n"
-        f"  if (({one} << (e - 1)) - 1 < {own_bias} && b >> top < least) b = 0;\n"
+        f"  if (({bit} << (e - 1)) - 1 < {own_bias} && b >> top > largest) b = ({u}){2 * bias + 1} << top;\n"
+        f"  if (({bit} << (e - 1)) - 1 < {own_bias} && b >> top < least) b = 0;\n"
         f"  return {d.reinterpret('b | sign', 'u64' if real == 'f64' else 'u32', real)};\n}}\n"
     )
 

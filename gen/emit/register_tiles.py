@@ -153,11 +153,11 @@ def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: 
 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
-              each: int = 0, ahead: int = 0, private: bool = False) -> str:
+              each: int = 0, distance: int = 0, private: bool = False) -> str:
     """The function out[r][l] = from[l * stride + r].
 
     piece: the most bytes of a row that one load reads. each: after this many lanes at `stride` continue at `further`,
-    one more argument (0: all lanes are at `stride`). ahead: prefetch distance in elements, where bursts are off; the
+    one more argument (0: all lanes are at `stride`). distance: prefetch distance in elements, where bursts are off; the
     prefetch stands here because gcc leaves out calls of functions that do nothing else. private: `from` is not in
     global memory."""
     if private:
@@ -173,8 +173,8 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     text = _piece(d, width, size) + _row(d, "const ", "from", each)
     text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n"
                     for n in joins) + define
-    if ahead:
-        text += _asks(d, width, lanes, each, ahead)
+    if distance:
+        text += _prefetches(d, width, lanes, each, distance)
     for first in range(0, rows, size):
         registers: List[Register] = []
         for i in range(size):
@@ -193,23 +193,25 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     return _load(d, width, lanes, rows, index, name or f"load_u{width}_{lanes}x{rows}", each, text)
 
 
-def load_lines(d: Any, width: int, lanes: int, index: str, ahead: int, name: str, buffered: str, rows: int,
+def load_lines(d: Any, width: int, lanes: int, index: str, distance: int, name: str, buffered: str, rows: int,
                each: int = 0) -> str:
     """load_tile for rows of a whole line each, which is read once; a function of it that takes `rows` elements of
     private memory has them from there. (Rows a power of two apart do not stay in the first level of a cache while a
     line is read in quarters.)"""
     t, whole = d.types[f"u{width}"], 512 // width
     text = _piece(d, width,
-                  whole) + f"  {register(d, width, whole)} line[{lanes}];\n" + _asks(d, width, lanes, each, ahead)
+                  whole) + f"  {register(d, width, whole)} line[{lanes}];\n" + _prefetches(d, width, lanes, each, distance)
     text += "".join(f"  line[{lane}] = *({_memory(d, 'const ', 'piece', '')})(from + {_apart(each, str(lane))});\n"
                     for lane in range(lanes))
     text += f"  for (int r = 0; r < {whole}; r += {rows}) {buffered}(out + r, (const {t} *)line + r, {whole});\n"
     return _load(d, width, lanes, whole, index, name, each, text)
 
 
-def _asks(d: Any, width: int, lanes: int, each: int, ahead: int) -> str:
-    asks = (d.ahead("L2", f"from + {_apart(each, str(lane))}", ahead * width // 8, width // 8) for lane in range(lanes))
-    return "  if (!SETT_BURSTS) {\n" + "".join(f"    {ask}\n" for ask in asks) + "  }\n"
+def _prefetches(d: Any, width: int, lanes: int, each: int, distance: int) -> str:
+    """The lines that prefetch each row of a later tile, where bursts are off."""
+    lines = (d.prefetch("L2", f"from + {_apart(each, str(lane))}", distance * width // 8, width // 8)
+             for lane in range(lanes))
+    return "  if (!SETT_BURSTS) {\n" + "".join(f"    {line}\n" for line in lines) + "  }\n"
 
 
 def _load(d: Any, width: int, lanes: int, rows: int, index: str, name: str, each: int, fast: str) -> str:

@@ -59,7 +59,7 @@ class Stores(Loads):
             walked = self.loop.thread_map(root.shape.elements)
             for k in range(n):
                 at = self.c(walked, **{**self._start, "down": k})[0]
-                self.before.add(self.d.ahead("L2", offset(pointer, at), self.loop.order_prefetch, bits(dtype) // 8))
+                self.before.add(self.d.prefetch("L2", offset(pointer, at), self.loop.order_prefetch, bits(dtype) // 8))
         self.before.add(*(f"{names[0]}[{number}] = *{text};" for number, text in lines[0]))
         for number in range(0, n * self.loop.fused_steps, n):
             to, of = (offset(name, str(number)) if number else name for name in reversed(names))

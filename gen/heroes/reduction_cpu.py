@@ -132,13 +132,13 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             streams = (
                 streams
                 if size >= LANES
-                and blocks * outer >= 4 * device.reduction_streams * device.units
+                and blocks * outer >= device.stream_blocks * device.reduction_streams * device.units
                 and blocks >= device.reduction_streams
                 else 1
             )
             if size >= LANES:
                 paired = paired and size >= 2 * LANES
-                vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
+                vec = 2 if paired else min(device.row_vectors, size // LANES // 2 * 2 or 1)
                 while vec > (2 if paired else 1) and vec * streams * many > device.column_registers:
                     vec //= 2
             elif size in (2, 4, 8) and digits.weights[row] == size:
@@ -148,7 +148,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             data = LANES * width * math.prod(sizes[k] for k in digits.reduced())
             each = blocks // streams
             chunks = max(1, min(each, device.part_bytes // data, each * outer // (device.unit_items * device.units)))
-            if data * blocks * outer < 4 * device.part_bytes or streams > 1 or size < LANES:
+            if data * blocks * outer < device.flat_parts * device.part_bytes or streams > 1 or size < LANES:
                 items = -(-each // chunks) * outer
                 return Sweep(threads if items >= device.group_items * threads else 1, chunks, vec,
                              interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
@@ -177,7 +177,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             burst=device.prefetch_burst,
             l2_prefetch=digits.weights[cut]
             * width
-            * max(1, 4 * device.reduction_prefetch // (registers * LANES * width)),
+            * max(1, device.column_prefetch // (registers * LANES * width)),
         )
     if out[minor]:
         below = sizes[minor]
@@ -187,7 +187,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
     period = below // math.gcd(below, LANES)
     paired = paired and below == 1
     streams = device.reduction_streams if period == 1 and lane >= device.stream_vectors * LANES else 1
-    vec = 2 if paired else period if streams > 1 else period * max(1, 4 // period)
+    vec = 2 if paired else period if streams > 1 else period * max(1, device.row_vectors // period)
     steps = lane // (vec * LANES * streams)
     if steps == 0:
         raise Refused(f"{lane} contiguous elements are fewer than {vec * LANES * streams}")
@@ -204,8 +204,9 @@ def _periodic(device: Device, digits: Digits) -> bool:
     minor = digits.minor
     below = digits.sizes[minor]
     period = below // math.gcd(below, LANES)
-    return below < LANES or (minor > 0 and not digits.out[minor - 1] and period <= device.column_period and
-                             digits.sizes[minor - 1] * below >= device.period_vectors * LANES * max(4, period))
+    least = device.period_vectors * LANES * max(device.row_vectors, period)
+    return below < LANES or (minor > 0 and not digits.out[minor - 1] and period <= device.column_period
+                             and digits.sizes[minor - 1] * below >= least)
 
 
 # ---- what the templates are handed ----
@@ -382,9 +383,6 @@ class Columns(Record):
     results: Results
     edge: Optional[Step]
     edge_results: Optional[Results]
-
-
-TURN = 64    # steps of a lane: sums of n numbers in turns of sqrt(n) have the fewest roundings one after another
 
 
 @dataclass(frozen=True)
@@ -695,7 +693,7 @@ class Emitter(reduction.Emitter):
             base = f"part * {sweep.per_part * span} + " if sweep.parts > 1 else ""
         elif sweep.parts > 1:
             (first, last), of_part = self.part_of(count), sweep.per_part
-        turn = TURN if self.sums() and of_part >= 2 * TURN else 0
+        turn = self.device.turn_steps if self.sums() and of_part >= 2 * self.device.turn_steps else 0
         steps = self.steps("turn" if turn else first, "end" if turn else last, count, base)
         count = sweep.parts * sweep.per_part if sweep.streams > 1 else count
         rest, left = None, size - count * span

@@ -115,7 +115,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     rows = math.prod(sizes[k] for k in kept if k != digit)
     across = _across(wide, device.column_threads if first else max(1, device.sector // (vec * width)))
     most = _pow2(threads // across) if across & (across - 1) == 0 else threads // across
-    fold = most if units // 4 >= most else _pow2(units // 4)
+    fold = most if units // device.thread_steps >= most else _pow2(units // device.thread_steps)
     if across == 1:
         fold = min(most,
                    max(fold, min(max(1, device.coalesced // (vec * width)),
@@ -127,13 +127,14 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     across = _across(wide, max(across, threads // fold)) if first else across
     columns, together = -(-wide // across), max(1, min(rows, threads // (fold * across)))
     used = -(-together * fold * across // device.warp) * device.warp
-    blocks, steps, ahead, parts, per = -(-rows // together) * columns, units // fold, max(
-        1, device.ahead_bytes // (vec * width)), 1, 1
-    if first and blocks < 2 * device.units and steps >= 4 * ahead:   # fewer are done before a second kernel starts
-        per = -(-steps // (ahead * -(-4 * device.units // blocks))) * ahead
+    blocks, steps, parts, per = -(-rows // together) * columns, units // fold, 1, 1
+    loads = max(1, device.loading_bytes // (vec * width))      # steps that are loaded at once
+    # fewer are done before a second kernel starts
+    if first and blocks < device.unit_blocks * device.units and steps >= device.part_loads * loads:
+        per = -(-steps // (loads * -(-device.part_blocks * device.units // blocks))) * loads
         parts = -(-steps // per)
-    slots = vec if column else min(vec, 4)
-    return Block(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=ahead,
+    slots = vec if column else min(vec, device.thread_results)
+    return Block(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=loads,
                  parts=parts, per_part=per)
 
 

@@ -39,11 +39,11 @@ from gen.schedule import LANES, Device, Schedule
 
 @dataclass(frozen=True)
 class RowSweep(Sweep):
-    """kept: registers of each kept value of a row. ahead: of each buffer that is read, bytes from what is read for some
-    rows to the same for the next ones."""
+    """kept: registers of each kept value of a row. distances: of each buffer that is read, the prefetch distance
+    in bytes, from what is read for some rows to the same for the next ones."""
 
     kept: int = 0
-    ahead: "Tuple[Tuple[str, int], ...]" = ()
+    distances: "Tuple[Tuple[str, int], ...]" = ()
 
     def text(self) -> str:
         words = [
@@ -82,9 +82,9 @@ class _Hero(RowsHero):
 HERO = _Hero()
 
 
-def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) -> RowSweep:
+def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) -> RowSweep:
     sizes, out, minor = digits.sizes, digits.out, digits.minor
-    size, reads = sizes[minor], [a for a in found.accesses[1:]]
+    size, reads = sizes[minor], [a for a in space.accesses[1:]]
     if not digits.kept():
         raise Refused("there is a single row")
     if out[minor] or any(a.strides is None or a.strides[minor] not in (0, 1) for a in reads):
@@ -102,7 +102,7 @@ def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) ->
     along = {a.name for a in reads if a.strides and a.strides[minor]}
     small = {shape.dtype for name, shape in {**reads_of(nest), **writes_of(nest)}.items() if name in along} == {"bf16"}
     paired = small and size >= 2 * LANES
-    vec = 2 if paired else min(4, size // LANES // 2 * 2 or 1)
+    vec = 2 if paired else min(device.row_vectors, size // LANES // 2 * 2 or 1)
     steps = elements // size * (size // (vec * LANES))
     left = -(-(size % (vec * LANES)) // LANES) * (elements // size)
     kept, width = steps * vec + left, 4 * max(
@@ -135,7 +135,7 @@ def _sweep(device: Device, nest: Rows, digits: Digits, found: IterationSpace) ->
         rows=together,
         stream=traffic > device.cache,
         kept=kept if count else 0,
-        ahead=tuple(
+        distances=tuple(
             (a.name, (a.strides or ())[row] * together * a.width)
             for a in by_row.values()
             if a.strides and a.strides[row] > 0
@@ -152,9 +152,6 @@ class Kept:
     type: str
     name: str
     count: int
-
-
-TURN = 8    # steps; gen/heroes/reduction_cpu.py has another, for longer sums
 
 
 @dataclass(frozen=True)
@@ -232,12 +229,12 @@ class _StageWriter(reduction_cpu.Emitter):
 
     def values(self, body: Body) -> List[Value]:
         kept = self.stage.kept
-        found = super().values(body)
+        values = super().values(body)
         roots = self.nest.inputs.roots[len(self.nest.inputs.roots) - len(kept):] if kept else []
         for instruction, root in zip(kept, roots):
             value = settled(self.whole.context, body, body.read(self.nest.inputs.root_read(root), body.function.body))
             body.text.add(f"{self.whole.kept[instruction].name}[{self.slot}] = {body.splat(value)};")
-        return found
+        return values
 
     @property
     def sides(self):  # type: ignore[no-untyped-def]
@@ -272,7 +269,8 @@ class _StageWriter(reduction_cpu.Emitter):
         before = "".join(f"{text} + " for text in run)
         self.slot = before + (f"step * {sweep.vec} + vec" if sweep.vec > 1 else "step")
         self.sweep = replace(sweep, l2_prefetch=prefetch, burst=1)
-        turn = TURN if self.stage.heroes and self.sums() and count >= 2 * TURN else 0
+        turn = self.device.row_turn_steps
+        turn = turn if self.stage.heroes and self.sums() and count >= 2 * turn else 0
         steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count)
         self.sweep = sweep
         steps = replace(steps, prefetches=prefetches, burst=1 if prefetches else 0)
@@ -328,7 +326,7 @@ class _Writer:
         self.writers: "List[_StageWriter]" = []
         for stage in nest.stages:
             self.writers.append(
-                _StageWriter(self, stage, sum(len(one.heroes) for one in nest.stages[: len(self.writers)]))
+                _StageWriter(self, stage, sum(len(before.heroes) for before in nest.stages[: len(self.writers)]))
             )
 
     def of_row(self) -> "Dict[Instruction, Given]":
@@ -349,12 +347,12 @@ class _Writer:
         place, groups = placed_at(counts, sweep.threads)
         c = algebra.c_text(place, self.index_type)
         at, box = dict(first.at), dict(first.box)
-        ahead: "Dict[str, List[str]]" = {}
+        of_buffer: "Dict[str, List[str]]" = {}
         for writer in self.writers:
-            for pointer, distance in sweep.ahead:
+            for pointer, distance in sweep.distances:
                 writer.lines(at, box, distance, [])
-                ahead.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
-        prefetches, later = [line for pointer in ahead for line in ahead[pointer]], len(self.writers) - 1
+                of_buffer.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
+        prefetches, later = [line for lines in of_buffer.values() for line in lines], len(self.writers) - 1
         cuts = [0, *(len(prefetches) * n // later for n in range(later + 1))]
         stages = [writer.lines(at, box, 0, prefetches[cuts[n]:cuts[n + 1]]) for n, writer in enumerate(self.writers)]
         reads, writes = reads_of(nest), writes_of(nest)

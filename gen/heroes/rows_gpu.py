@@ -76,13 +76,13 @@ HERO = _Hero()
 
 def _held(nest: Rows) -> "Dict[Instruction, str]":
     """The parameters that more than one stage reads, all at one place of the row, with the map to it."""
-    found: "Dict[Instruction, List[Tuple[Stage, str, bool]]]" = {}
+    readers: "Dict[Instruction, List[Tuple[Stage, str, bool]]]" = {}
     for stage in nest.stages:
         for function in stage.inputs.functions:
             for read, region in buffers.reads_of(stage.inputs, function):
                 if read.source.opcode == "parameter" and read.source.shape.kind == "array":
-                    found.setdefault(read.source, []).append((stage, read.map, region is stage.inputs.entry.body))
-    return {i: reads[0][1] for i, reads in found.items()
+                    readers.setdefault(read.source, []).append((stage, read.map, region is stage.inputs.entry.body))
+    return {i: reads[0][1] for i, reads in readers.items()
             if len({stage for stage, _, _ in reads}) > 1
             and all(body and index == reads[0][1] for _, index, body in reads)
             and compose(nest.first_of, reads[0][1]) != reads[0][1]}
@@ -124,7 +124,8 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
     shared = values * 8 * (fold * together + together)
     if shared > context.target.shared_bytes:
         raise Refused(f"{shared} bytes of shared memory are more than {context.target.shared_bytes}")
-    if rows < device.units // 4 and elements * max(widths) > device.reduction_threads * device.ahead_bytes:
+    long = elements * max(widths) > device.reduction_threads * device.loading_bytes
+    if rows < device.units // device.few_rows and long:
         # reductions in parts keep more processors busy
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
@@ -206,7 +207,7 @@ class _StageWriter(reduction_gpu._Emitter):
         return super().body(thread, box, sweep, partition, given)
 
     def values(self, body: Body) -> List[Value]:
-        found = super().values(body)
+        values = super().values(body)
         inputs = self.nest.inputs
         for i in self.held_first:
             value = body.read(Read(i, self.whole.held[i]), body.function.body)
@@ -214,7 +215,7 @@ class _StageWriter(reduction_gpu._Emitter):
         for i, root in zip(self.stage.kept, inputs.roots[len(inputs.roots) - len(self.stage.kept):]):
             value = settled(self.whole.context, body, body.read(inputs.root_read(root), body.function.body))
             body.text.add(f"{self.whole.arrays[i].name}[{self.slot}] = {value.text};")
-        return found
+        return values
 
     @property
     def sides(self):  # type: ignore[no-untyped-def]
@@ -264,19 +265,19 @@ class _Writer:
         self.first_read = {i: next(stage for stage in nest.stages if i in reads[stage]) for i in held}
         self.writers: "List[_StageWriter]" = []
         for stage in nest.stages:
-            number = sum(len(one.heroes) for one in nest.stages[:len(self.writers)])
+            number = sum(len(before.heroes) for before in nest.stages[:len(self.writers)])
             self.writers.append(_StageWriter(self, stage, number))
 
     def given(self, writer: _StageWriter, slot: str) -> "Dict[Instruction, Given]":
         """What a stage finds in registers."""
         of_partition = writer.stage.inputs.given
-        found: "Dict[Instruction, Given]" = {i: left(self.context, i, array.name)
+        given: "Dict[Instruction, Given]" = {i: left(self.context, i, array.name)
                                              for i, array in self.values.items() if i in of_partition}
-        found.update({i: left(self.context, i, f"{array.name}[{slot}]")
+        given.update({i: left(self.context, i, f"{array.name}[{slot}]")
                       for i, array in self.arrays.items() if i in of_partition})
-        found.update({i: [Value(f"{self.arrays[i].name}[{slot}]", i.shape.dtype, 1, i.shape.dtype == "f16")]
+        given.update({i: [Value(f"{self.arrays[i].name}[{slot}]", i.shape.dtype, 1, i.shape.dtype == "f16")]
                       for i in self.held if self.first_read[i] is not writer.stage})
-        return found
+        return given
 
     def totals(self, upto: _StageWriter) -> "Dict[Instruction, Given]":
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}")

@@ -107,8 +107,8 @@ def widths(nest: Scan) -> List[int]:
 
 def free(nest: Scan) -> bool:
     """Whether prefixes may be put together of parts, from values that are known."""
-    found = [combiner.analyse(hero) for hero in nest.heroes]
-    return all(one.free and one.start is not None and None not in one.start for one in found)
+    combiners = [combiner.analyse(hero) for hero in nest.heroes]
+    return all(by.free and by.start is not None and None not in by.start for by in combiners)
 
 
 class Emitter:

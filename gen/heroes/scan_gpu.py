@@ -176,9 +176,9 @@ class Emitter(scan.Emitter):
         """A hero's values in the second loop over a thread's elements."""
         def values(body: Body) -> List[Value]:
             ids = [self.id(h, k) for k in range(len(self.of(h)))]
-            new = self.extended(body, h, [f"before{one}" for one in ids], [f"x{one}[vec]" for one in ids])
-            found = [Value(text, dtype, 1, rounded=dtype not in SMALL) for text, dtype in zip(new, self.of(h))]
-            return [v if self.excess else body.settled(v, "scan") for v in found]
+            new = self.extended(body, h, [f"before{suffix}" for suffix in ids], [f"x{suffix}[vec]" for suffix in ids])
+            values = [Value(text, dtype, 1, rounded=dtype not in SMALL) for text, dtype in zip(new, self.of(h))]
+            return [v if self.excess else body.settled(v, "scan") for v in values]
         return values
 
     def join(self, into: str, before: str, x: str) -> List[str]:
@@ -187,7 +187,7 @@ class Emitter(scan.Emitter):
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.of(h)))]
             body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
-            new = self.extended(body, h, *([side.replace("#", one) for one in ids] for side in (before, x)))
-            body.text.add(*(f"{into.replace('#', one)} = {text};" for one, text in zip(ids, new)))
+            new = self.extended(body, h, *([side.replace("#", suffix) for suffix in ids] for side in (before, x)))
+            body.text.add(*(f"{into.replace('#', suffix)} = {text};" for suffix, text in zip(ids, new)))
             lines += ["{", *("  " + line for line in body.text.lines), "}"]
         return lines

@@ -36,7 +36,7 @@ from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.nest import Nest
 from gen.plan.partition import Function, Root, compose
 from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
-from gen.schedule import Device, Loop, Schedule
+from gen.schedule import LANES, Device, Loop, Schedule
 from gen.targets import NARROW, TINY, Target, bits
 
 
@@ -45,19 +45,20 @@ from gen.targets import NARROW, TINY, Target, bits
 class InOrder(Schedule):
     """Updates in order: `items` work-items share the result along one dimension, `chunk` of it each.
 
-    moved: whether indices move the windows along that dimension. updates_ahead: prefetch distance in
-    updates (0: none), for at most `ahead_bytes` of each and of the result."""
+    moved: whether indices move the windows along that dimension. updates_prefetch: prefetch distance in
+    updates (0: none), for at most `prefetch_bytes` of each and of the result, a line of memory at a time."""
 
     items: int = 1
     chunk: int = 1
     dimension: int = -1
     moved: bool = False
-    updates_ahead: int = 0
-    ahead_bytes: int = 0
+    updates_prefetch: int = 0
+    prefetch_bytes: int = 0
+    line: int = 1
 
     def text(self) -> str:
         how = "" if self.items == 1 else f", {self.chunk} of dimension {self.dimension} of the result each"
-        how += f", prefetch {self.updates_ahead} updates ahead" * (self.updates_ahead > 0)
+        how += f", prefetch {self.updates_prefetch} updates ahead" * (self.updates_prefetch > 0)
         return f"updates in order, {self.items} item{'s' * (self.items > 1)}{how}"
 
 
@@ -524,15 +525,16 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
         if size > 1 and dimension is not None:
             chunk = -(-size // min(max(1, int(items)), size))
             chunk = max(chunk, min(device.shared_neighbours, -(-size // 2)))
-            chunk = -(-chunk // 16) * 16 if chunk > 16 else chunk
-            far = device.wide and not moved and nest.targets[0].shape.bytes > device.cache
+            chunk = -(-chunk // LANES) * LANES if chunk > LANES else chunk
+            large = device.wide and not moved and nest.targets[0].shape.bytes > device.cache
             return InOrder(
                 items=-(-size // chunk),
                 chunk=chunk,
                 dimension=dimension,
                 moved=moved,
-                updates_ahead=device.updates_ahead * far,
-                ahead_bytes=device.gathered_bytes,
+                updates_prefetch=device.updates_prefetch * large,
+                prefetch_bytes=device.gathered_bytes,
+                line=device.line,
             )
     return InOrder()
 
@@ -581,7 +583,7 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_
     order = sorted(window, key=lambda k: -_stride(nest, k))
     long = [k for k in rows if dims[k] != 1]
     prefetch = _prefetch(d, helpers, nest, form, index_type, excess, long, loop(across)) \
-        if form.updates_ahead and across is not None and long else []
+        if form.updates_prefetch and across is not None and long else []
     record = InOrderCode(
         indices,
         in_range,
@@ -601,11 +603,11 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     """The lines that prefetch the part of a later row's window that is a work-item's, and the elements of the result
     that it is combined with, where these are contiguous. None where there is no later row."""
     dims, out = nest.shape.dims, Text()
-    if dims[rows[-1]] <= form.updates_ahead:
+    if dims[rows[-1]] <= form.updates_prefetch:
         return []
     names = [f"i{k}" for k in range(len(dims))]
-    later = [name + f" + {form.updates_ahead}" * (k == rows[-1]) for k, name in enumerate(names)]
-    domain = [f"{name} in [0, {size - 1 - form.updates_ahead * (k == rows[-1])}]"
+    later = [name + f" + {form.updates_prefetch}" * (k == rows[-1]) for k, name in enumerate(names)]
+    domain = [f"{name} in [0, {size - 1 - form.updates_prefetch * (k == rows[-1])}]"
               for k, (name, size) in enumerate(zip(names, dims))]
     thread, box = f"({', '.join(names)}) -> ({', '.join(later)}), domain: {', '.join(domain)}", {
         name: (0, size - 1) for name, size in zip(names, dims)}
@@ -625,7 +627,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
         always = {v.name for v in variables} <= set(known) and set(conditions(flat, known, index_type)) <= set(inside)
         if always and shapes[pointer].dtype not in dtypes.PACKED and writer.of.stride(flat, part.name)[0] == 1:
             at = offset(pointer, writer.of.c(flat, **start)[0])
-            lines += [d.ahead("L2", at, line, size) for line in range(0, min(form.chunk * size, form.ahead_bytes), 64)]
+            lines += [d.prefetch("L2", at, line, size) for line in range(0, min(form.chunk * size, form.prefetch_bytes), form.line)]
     if lines:
         with out.block(f"if ({' && '.join(inside)})"):
             out.add(*indices)

@@ -108,7 +108,7 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     flats = [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    prefetches = [[d.ahead(word, offset(f"p{number}", whole), distance, 2)] for word, distance in loop.prefetches()[:1]
+    prefetches = [[d.prefetch(word, offset(f"p{number}", whole), distance, 2)] for word, distance in loop.prefetches()[:1]
                   if distance]
     tail_thread, thread = thread_map(nest, scalar), thread_map(nest, loop)
     inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % loop.step else ""

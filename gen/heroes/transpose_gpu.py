@@ -195,7 +195,7 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
 
     def following(run: str) -> Optional[int]:
         used = {*runs["rows"], *runs["lanes"], len(sizes) - 1}
-        if size(run) % line == 0 or size(run) >= 8 * line:
+        if size(run) % line == 0 or size(run) >= device.run_lines * line:
             return None
         if run == "lanes":
             return runs["lanes"][-1] - 1 if runs["lanes"][-1] - 1 not in used and runs["lanes"][-1] else None

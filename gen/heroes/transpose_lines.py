@@ -111,9 +111,9 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
         return None
     outer = math.prod(size for k, size in enumerate(space.sizes) if k not in (digit, last))
     columns, strips, wanted = device.carried_columns, space.sizes[last] // side, device.carried_items * device.units
-    while columns > 4 * side and outer * max(1, space.sizes[digit] // columns) < wanted:
+    while columns > device.carried_sides * side and outer * max(1, space.sizes[digit] // columns) < wanted:
         columns //= 2
-    parts = max(1, min(strips // 8, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
+    parts = max(1, min(strips // device.carried_strips, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
     return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width,
                  columns=columns, parts=parts)
 

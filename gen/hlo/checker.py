@@ -505,8 +505,8 @@ class Check:
                 self.fail("expected true or false", attribute=key)
         types = [self.array(number).dtype for number in range(count)]
         results = self._scalars(types + [self.array(count + 1 + number).dtype for number in range(count)])
-        if [one.dtype
-            for one in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
+        if [result.dtype
+            for result in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
             self.fail(
                 f"expected {', '.join(d + '[]' for d in types)} as the result of '{attributes['to_apply'].name}', "
                 f"found {attributes['to_apply'].root.shape.text}",

@@ -17,8 +17,8 @@ MOST_SLOTS = 1 << 16      # of a thread, which loops over them
 
 def layout_of(instruction: Any) -> str:
     """The layout that an instruction names for its result; "" where it names none."""
-    found = ATTRIBUTE.search(instruction.attributes.get("raw", {}).get("frontend_attributes", ""))
-    return canonical(found[1]) if found else ""
+    written = ATTRIBUTE.search(instruction.attributes.get("raw", {}).get("frontend_attributes", ""))
+    return canonical(written[1]) if written else ""
 
 
 def canonical(text: str) -> str:
@@ -34,17 +34,17 @@ def info(layout: str) -> "Dict[str, List[int]]":
 
 def misfit(layout: str, dims: "Sequence[int]") -> str:
     """Why a layout cannot distribute a result of these dimensions; "" where it can."""
-    found = info(layout)
-    tile, threads = found["undistributed"], found["subgroups"][0] * found["threads"][0]
+    facts = info(layout)
+    tile, threads = facts["undistributed"], facts["subgroups"][0] * facts["threads"][0]
     if len(tile) > len(dims):
         return f"expected a layout of rank {len(dims)} or less, that of the result, found rank {len(tile)}"
-    if found["held"] != found["elements"]:
-        return f"expected a complete layout: {found['held'][0]} of {found['elements'][0]} elements are held, the rest would be computed by nobody"
-    if max(found["subgroups"][0], found["threads"][0], threads) > MOST_THREADS:
-        return f"expected at most {MOST_THREADS} threads in a block, found {found['subgroups'][0]} subgroups of {found['threads'][0]}"
-    if not 0 <= found["slots"][0] <= MOST_SLOTS:
-        return f"expected at most {MOST_SLOTS} slots for a thread" + (f", found {found['slots'][0]}"
-                                                                      if found["slots"][0] > 0 else "")
+    if facts["held"] != facts["elements"]:
+        return f"expected a complete layout: {facts['held'][0]} of {facts['elements'][0]} elements are held, the rest would be computed by nobody"
+    if max(facts["subgroups"][0], facts["threads"][0], threads) > MOST_THREADS:
+        return f"expected at most {MOST_THREADS} threads in a block, found {facts['subgroups'][0]} subgroups of {facts['threads'][0]}"
+    if not 0 <= facts["slots"][0] <= MOST_SLOTS:
+        return f"expected at most {MOST_SLOTS} slots for a thread" + (f", found {facts['slots'][0]}"
+                                                                      if facts["slots"][0] > 0 else "")
     if math.prod(tiles(tile, dims)) > MOST_BLOCKS:
         return f"expected at most {MOST_BLOCKS} blocks, found {math.prod(tiles(tile, dims))} tiles"
     return ""

@@ -78,13 +78,13 @@ class Window:
 
     @property
     def text(self) -> str:
-        ones, zeros = (1,) * len(self.size), (0,) * len(self.size)
-        lists = [("size", self.size, None), ("stride", self.stride, ones),
+        each, zeros = (1,) * len(self.size), (0,) * len(self.size)
+        lists = [("size", self.size, None), ("stride", self.stride, each),
                  ("pad", tuple(zip(self.low, self.high)), tuple(zip(zeros, zeros))),
-                 ("lhs_dilate", self.base_dilation, ones), ("rhs_dilate", self.dilation, ones),
+                 ("lhs_dilate", self.base_dilation, each), ("rhs_dilate", self.dilation, each),
                  ("rhs_reversal", self.reversal, zeros)]
         # type: ignore[arg-type]
-        words = ["x".join("_".join(map(str, one)) if name == "pad" else str(one) for one in values)
+        words = ["x".join("_".join(map(str, value)) if name == "pad" else str(value) for value in values)
                  for name, values, _ in lists]
         return " ".join(f"{name}={word}" for (name, values, plain), word in zip(lists, words) if values
                         and values != plain)
@@ -295,9 +295,9 @@ def same_positions(to: Shape, of: Shape) -> bool:
     """Whether the elements of two arrays have the same set of positions."""
     if to.elements != of.elements or to.bytes != of.bytes:
         return False
-    found = layout_map(to, of) if to.elements else ""
-    return to.elements == 0 or (found != "KNOWN EMPTY" and algebra.domain(found)[1] == () and
-                                tuple(v.hi + 1 for v in algebra.info(found).of("dim")) == to.dims)
+    index = layout_map(to, of) if to.elements else ""
+    return to.elements == 0 or (index != "KNOWN EMPTY" and algebra.domain(index)[1] == () and
+                                tuple(v.hi + 1 for v in algebra.info(index).of("dim")) == to.dims)
 
 
 def same_shape(a: Shape, b: Shape) -> bool:
@@ -333,22 +333,23 @@ def unique_indices(scatter: Instruction) -> bool:
 def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
     """The parameter whose elements, in the order of memory, are a scatter's indices and nothing else's; None where
     there is none."""
-    one = scatter.operands[len(scatter.operands) // 2]
+    indices = scatter.operands[len(scatter.operands) // 2]
     while (
-        len(one.users) == 1
-        and one.shape.kind == "array"
-        and not one.shape.tiled
-        and one.shape.minor_to_major == tuple(range(one.shape.rank))[::-1]
-        and dtypes.TABLE[one.shape.dtype].kind in ("sint", "uint")
-        and dtypes.TABLE[one.shape.dtype].bits >= 32
+        len(indices.users) == 1
+        and indices.shape.kind == "array"
+        and not indices.shape.tiled
+        and indices.shape.minor_to_major == tuple(range(indices.shape.rank))[::-1]
+        and dtypes.TABLE[indices.shape.dtype].kind in ("sint", "uint")
+        and dtypes.TABLE[indices.shape.dtype].bits >= 32
     ):
-        if one.opcode == "parameter":
-            return one
-        if one.opcode not in ("reshape", "copy",
-                              "convert") and not (one.opcode == "bitcast"
-                                                  and memory_bits(one.shape) == memory_bits(one.operands[0].shape)):
+        if indices.opcode == "parameter":
+            return indices
+        same_bits = (
+            indices.opcode == "bitcast" and memory_bits(indices.shape) == memory_bits(indices.operands[0].shape)
+        )
+        if indices.opcode not in ("reshape", "copy", "convert") and not same_bits:
             return None
-        one = one.operands[0]
+        indices = indices.operands[0]
     return None
 
 
@@ -391,11 +392,11 @@ def apart(scatter: Instruction) -> "Optional[List[int]]":
     windowed = [d for d in range(of.rank) if d not in a["inserted_window_dims"]
                 and d not in a.get("input_batching_dims", ())]
     sizes = {d: scatter.operands[half + 1].shape.dims[k] for d, k in zip(windowed, a["update_window_dims"])}
-    found = [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(a["scatter_dims_to_operand_dims"])]
+    numbers = [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(a["scatter_dims_to_operand_dims"])]
     for d in a["scatter_dims_to_operand_dims"]:
         width = max(1, sizes.get(d, 1))
-        found += [of.dims[d] // width, width]
-    return found
+        numbers += [of.dims[d] // width, width]
+    return numbers
 
 
 # Ops whose result may differ by more than a zero where an operand is -0 and not +0, or that hide such ops.

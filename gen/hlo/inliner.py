@@ -103,7 +103,7 @@ class Inliner:
         attributes = {key: self._called(value) if isinstance(value, Computation) else value
                       for key, value in instruction.attributes.items()}
         copy = Instruction(instruction.name if own else self._name(instruction.name), instruction.opcode, of, operands,
-                           attributes, [], [self._called(one) for one in instruction.called],
+                           attributes, [], [self._called(computation) for computation in instruction.called],
                            instruction.parameter_number, instruction.literal, instruction.line, instruction.col,
                            self.target, instruction.places)
         self.target.instructions.append(copy)
@@ -128,14 +128,14 @@ class Inliner:
 
     def _scalars(self, array: Instruction) -> List[Instruction]:
         """The elements of an array of rank 1."""
-        found = []
+        leaves = []
         for k in range(array.shape.dims[0]):
-            one = array
+            leaf = array
             for opcode, dims, attributes in (("slice", (1,), {"slice": ((k, k + 1, 1),)}), ("reshape", (), {})):
                 # type: ignore[arg-type]
-                one = self._add(array, opcode, array_shape(array.shape.dtype, dims), [one], **attributes)
-            found.append(one)
-        return found
+                leaf = self._add(array, opcode, array_shape(array.shape.dtype, dims), [leaf], **attributes)
+            leaves.append(leaf)
+        return leaves
 
     def _name(self, wanted: str) -> str:
         name = wanted

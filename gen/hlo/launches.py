@@ -152,7 +152,7 @@ def _leaf(of: Shape, path: str) -> int:
 def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str,
            where: "Tuple[str, int, int]") -> Dict[int, int]:
     """`{ {0}: (1, {}), .. }`: from flattened results to flattened operands."""
-    found: Dict[int, int] = {}
+    aliases: Dict[int, int] = {}
     if not _ALIASES.fullmatch(text or "{}"):
         raise HloError(*where, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
     for to, number, of in _ALIAS.findall(text):
@@ -162,10 +162,10 @@ def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str,
             raise HloError(
                 *where, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})"
             )
-        if leaf in found:
+        if leaf in aliases:
             raise HloError(*where, f"{key}: expected each result once, found {{{to}}} again")
-        found[leaf] = sum(len(shape.leaves()) for shape in operands[:int(number)]) + inner
-    return found
+        aliases[leaf] = sum(len(shape.leaves()) for shape in operands[:int(number)]) + inner
+    return aliases
 
 
 def _module_aliases(module: Module) -> Dict[int, int]:
@@ -187,9 +187,9 @@ def _share_buffers(launches: List[Launch]) -> None:
         number = 0
         for parameter in fusion.computation.parameters:
             if parameter.shape.kind == "array":
-                known, one = first.setdefault(tuple(row[number] for row in rows), (number, parameter))
-                if one is not parameter:
-                    fusion.same[number], stands[parameter] = known, one
+                known, same = first.setdefault(tuple(row[number] for row in rows), (number, parameter))
+                if same is not parameter:
+                    fusion.same[number], stands[parameter] = known, same
             number += len(parameter.shape.leaves())
         if stands:
             fusion.computation = _with_one_for(fusion.computation, stands)
@@ -197,19 +197,19 @@ def _share_buffers(launches: List[Launch]) -> None:
 
 def _with_one_for(computation: Computation, stands: "Dict[Instruction, Instruction]") -> Computation:
     """The computation with some parameters read in place of others."""
-    made = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
+    copied = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
                        attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}
     for instruction in [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]:
         operands = [known[stands.get(operand, operand)] for operand in instruction.operands]
-        known[instruction] = replace(instruction, operands=operands, users=[], computation=made)
-        made.instructions.append(known[instruction])
+        known[instruction] = replace(instruction, operands=operands, users=[], computation=copied)
+        copied.instructions.append(known[instruction])
         for operand in dict.fromkeys(operands):
             operand.users.append(known[instruction])
-    made.parameters = [known[parameter] for parameter in computation.parameters]
+    copied.parameters = [known[parameter] for parameter in computation.parameters]
     root = root_of(computation)
-    made.root = known[stands.get(root, root)]
-    return made
+    copied.root = known[stands.get(root, root)]
+    return copied
 
 
 def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) -> None:
@@ -245,14 +245,14 @@ def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) ->
 
 
 def _give_names(fusions: List[Fusion], stem: str) -> None:
-    taken: Set[str] = set()
+    used: Set[str] = set()
     for fusion in fusions:
         base = stem if len(fusions) == 1 else c_identifier(f"{stem}_{fusion.name}")
         name, count = base, 1
-        while name in taken:
+        while name in used:
             count += 1
             name = f"{base}_{count}"
-        taken.add(name)
+        used.add(name)
         fusion.name = name
 
 

@@ -94,13 +94,13 @@ class Literal:
             scanner.need(")", "after the imaginary part")
             return real | imaginary << dtypes.TABLE[part].bits
         pos = scanner.skip()
-        found = scanner.match(_VALUE, f"a value of {dtype}")
-        key = (dtype, found.group())
+        word = scanner.match(_VALUE, f"a value of {dtype}")
+        key = (dtype, word.group())
         bits = self.known.get(key)
         if bits is None:
             part = dtypes.TABLE[dtype].part or dtype
             try:
-                bits = self.known[key] = _number(found.group(), part)
+                bits = self.known[key] = _number(word.group(), part)
             except ValueError as error:
                 scanner.fail(pos, str(error))
         return bits

@@ -57,16 +57,16 @@ class Parser:
 
     def parse(self) -> Module:
         scanner = self.scanner
-        if found := _MLIR.match(scanner.text):
+        if start := _MLIR.match(scanner.text):
             scanner.fail(
-                found.start(1),
+                start.start(1),
                 """expected HLO text, found MLIR (StableHLO): JAX prints HLO text by .lower(..).as_text("hlo")""",
             )
         if scanner.keyword("HloModule"):
             self._header()
             scanner.skip()
-            while found := _SOURCES.match(scanner.text, scanner.pos):
-                scanner.pos = found.end()
+            while start := _SOURCES.match(scanner.text, scanner.pos):
+                scanner.pos = start.end()
                 scanner.skip()
         while scanner.peek():
             self._computation()
@@ -181,17 +181,17 @@ class Parser:
 
     def _parameters(self, pos: int) -> None:
         """Parameters in order of their numbers, which must be 0 to n-1."""
-        found: Dict[int, Instruction] = {}
+        numbered: Dict[int, Instruction] = {}
         for instruction in self.computation.instructions:
             if instruction.parameter_number is not None:
-                found[instruction.parameter_number] = instruction
-        for number in range(len(found)):
-            if number not in found:
-                highest = found[max(found)]
+                numbered[instruction.parameter_number] = instruction
+        for number in range(len(numbered)):
+            if number not in numbered:
+                highest = numbered[max(numbered)]
                 raise HloError(self.scanner.filename, highest.line, highest.col,
                                f"expected parameters 0, 1, .. without a gap in '{self.computation.name}', "
                                f"found {highest.parameter_number} but no {number}")
-        self.computation.parameters = [found[number] for number in range(len(found))]
+        self.computation.parameters = [numbered[number] for number in range(len(numbered))]
 
     # instructions
 
@@ -220,15 +220,15 @@ class Parser:
     def _opcode(self, written: Optional[Shape]) -> str:
         scanner = self.scanner
         pos = scanner.skip()
-        found = WORD.match(scanner.text, pos)
-        if found is None:
+        match = WORD.match(scanner.text, pos)
+        if match is None:
             scanner.expected("an opcode" if written is not None else "a shape and an opcode")
-        word = found.group()
+        word = match.group()
         if not is_opcode(word):
             if written is None and word in dtypes.TABLE:
-                scanner.fail(found.end(), f"expected '[' after the type '{word}', found {scanner.found(found.end())}")
+                scanner.fail(match.end(), f"expected '[' after the type '{word}', found {scanner.found(match.end())}")
             scanner.fail(pos, f"expected an opcode of HLO, found '{word[:60]}'{did_you_mean(word[:60], OPCODES)}")
-        scanner.pos = found.end()
+        scanner.pos = match.end()
         return word
 
     def _operation(self, draft: Draft, depth: int) -> None:
@@ -272,8 +272,8 @@ class Parser:
         shape_pos = scanner.skip()
         written = scanner.shape() if scanner.at_shape() else None
         pos = scanner.skip()
-        found = scanner.match(NAME, f"an operand of '{draft.instruction.opcode}'")
-        word = found.group()
+        name = scanner.match(NAME, f"an operand of '{draft.instruction.opcode}'")
+        word = name.group()
         if not word.startswith("%") and scanner.peek() == "(":
             operand = self._inline(word, written, pos, shape_pos, depth + 1)
         else:
@@ -295,12 +295,12 @@ class Parser:
         self._operation(draft, depth)
         return self._finish(draft)
 
-    def _unused(self, wanted: str, taken: "Dict[str, Any]") -> str:
+    def _unused(self, wanted: str, used: "Dict[str, Any]") -> str:
         """A name for what the text gives none. Names that the whole text has anywhere are avoided too."""
         while True:
             self._count += 1
             name = f"{wanted}.inline.{self._count}"
-            if name not in taken and name not in self._spoken:
+            if name not in used and name not in self._spoken:
                 return name
 
     def _lookup(self, name: str, pos: int) -> Instruction:
@@ -394,10 +394,10 @@ class Parser:
             else:
                 self._raw_attribute(instruction, key, raw)
                 if key == "frontend_attributes" and "sett_distribute" in raw[key]:
-                    found = distribution.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
+                    layout = distribution.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
                     draft.distribute_pos = (
-                        found.start(1)
-                        if found
+                        layout.start(1)
+                        if layout
                         else scanner.fail(pos, 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"')
                     )
         if raw:
@@ -416,11 +416,11 @@ class Parser:
             raw[key] = "%" + computation.name
             instruction.called.append(self._deepen(computation, start))
             return
-        for found in re.finditer(r"%?([A-Za-z0-9_.\-]+)", raw[key]):
-            if found.group(1) in self.computations:
-                instruction.called.append(self._deepen(self.computations[found.group(1)], start))
+        for name in re.finditer(r"%?([A-Za-z0-9_.\-]+)", raw[key]):
+            if name.group(1) in self.computations:
+                instruction.called.append(self._deepen(self.computations[name.group(1)], start))
             else:
-                self.scanner.fail(start + found.start(), self._no_computation(found.group(1)))
+                self.scanner.fail(start + name.start(), self._no_computation(name.group(1)))
 
     def _read_integer(self, instruction: Instruction, key: str) -> None:
         instruction.attributes[key] = self.scanner.integer(f"the integer of '{key}'")
@@ -444,8 +444,8 @@ class Parser:
             if slices:
                 scanner.need(",", f"or '}}' in '{key}'")
             pos = scanner.skip()
-            found = scanner.match(_SLICE, "[START:LIMIT] or [START:LIMIT:STRIDE]")
-            slices.append(tuple(scanner.small(text or "1", pos) for text in found.groups()))
+            part = scanner.match(_SLICE, "[START:LIMIT] or [START:LIMIT:STRIDE]")
+            slices.append(tuple(scanner.small(text or "1", pos) for text in part.groups()))
         scanner.need("}")
         instruction.attributes[key] = tuple(slices)
 
@@ -455,31 +455,31 @@ class Parser:
         text = self.scanner.raw(f"the value of '{key}'", empty=True)
         padding = []
         for part in text.split("x") if text else []:
-            found = _PADDING.match(part)
-            if found is None:
+            numbers = _PADDING.match(part)
+            if numbers is None:
                 self.scanner.fail(pos, f"expected LOW_HIGH or LOW_HIGH_INTERIOR for each dimension, joined by x, "
                                        f"found '{text[:60]}'")
-            padding.append(tuple(self.scanner.small(number or "0", pos) for number in found.groups()))
+            padding.append(tuple(self.scanner.small(number or "0", pos) for number in numbers.groups()))
         instruction.attributes[key] = tuple(padding)
 
     def _read_window(self, instruction: Instruction, key: str) -> None:
         """`{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`, all but the size as it
         is by default where left out."""
-        scanner, found, where = self.scanner, {}, {}  # type: ignore[var-annotated]
+        scanner, numbers, where = self.scanner, {}, {}  # type: ignore[var-annotated]
         scanner.need("{", f"to open '{key}'")
         while scanner.peek() != "}":
             pos = scanner.skip()
             name, text = scanner.match(
                 _WINDOW, "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal= with numbers joined by x"
             ).groups()
-            if name in found:
+            if name in numbers:
                 scanner.fail(pos, f"expected '{name}' once in '{key}'")
             pattern, form = (_PADDING, "LOW_HIGH") if name == "pad" else (_WHOLE, "a number")
             parts = [pattern.match(part) for part in text.split("x")]
             if None in parts or (name == "pad" and any(part and part[3] for part in parts)):
                 scanner.fail(pos, f"expected {form} for each dimension of '{name}', joined by x, found '{text[:60]}'")
             where[name] = pos
-            found[name] = tuple(
+            numbers[name] = tuple(
                 (
                     (scanner.small(part[1], pos), scanner.small(part[2], pos))
                     if name == "pad"
@@ -489,22 +489,22 @@ class Parser:
                 if part
             )
         scanner.need("}")
-        size = found.get("size", ())
-        for name, values in found.items():
+        size = numbers.get("size", ())
+        for name, values in numbers.items():
             if len(values) != len(size):
                 scanner.fail(
                     where[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}"
                 )
-        low, high = zip(*found["pad"]) if "pad" in found else ((0,) * len(size),) * 2
-        ones = (1,) * len(size)
+        low, high = zip(*numbers["pad"]) if "pad" in numbers else ((0,) * len(size),) * 2
+        each = (1,) * len(size)
         window = Window(
             size,
-            found.get("stride", ones),
+            numbers.get("stride", each),
             low,
             high,
-            found.get("lhs_dilate", ones),
-            found.get("rhs_dilate", ones),
-            found.get("rhs_reversal", (0,) * len(size)),
+            numbers.get("lhs_dilate", each),
+            numbers.get("rhs_dilate", each),
+            numbers.get("rhs_reversal", (0,) * len(size)),
         )
         for name, values, least in (
             ("size", size, 1),

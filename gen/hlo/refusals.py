@@ -63,8 +63,8 @@ def _further(module: Module, first: Instruction) -> str:
     for instruction in (i for computation in reachable(module) for i in computation.instructions):
         if instruction is not first and instruction.opcode not in TABLE:
             places.setdefault(instruction.opcode, []).append(instruction)
-    named = [f"'{opcode}' at {found[0].line}:{found[0].col}" + (f" ({len(found)} times)" if len(found) > 1 else "")
-             for opcode, found in places.items()]
+    named = [f"'{opcode}' at {instructions[0].line}:{instructions[0].col}" + (f" ({len(instructions)} times)" if len(instructions) > 1 else "")
+             for opcode, instructions in places.items()]
     return f"; further ops that get no kernel: {', '.join(named)}" if named else ""
 
 

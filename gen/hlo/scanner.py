@@ -83,11 +83,11 @@ class Scanner:
 
     def match(self, pattern: "re.Pattern[str]", what: str) -> "re.Match[str]":
         self.skip()
-        found = pattern.match(self.text, self.pos)
-        if found is None:
+        match = pattern.match(self.text, self.pos)
+        if match is None:
             self.expected(what)
-        self.pos = found.end()
-        return found
+        self.pos = match.end()
+        return match
 
     def name(self, what: str) -> str:
         return self.match(NAME, what).group().lstrip("%")
@@ -95,10 +95,10 @@ class Scanner:
     def keyword(self, word: str) -> bool:
         """Reads a word if a name follows it, so that the word can be a name too."""
         start = self.skip()
-        found = WORD.match(self.text, start)
-        if found is None or found.group() != word:
+        match = WORD.match(self.text, start)
+        if match is None or match.group() != word:
             return False
-        self.pos = found.end()
+        self.pos = match.end()
         self.skip()
         if NAME.match(self.text, self.pos):
             return True
@@ -138,18 +138,18 @@ class Scanner:
             elif char == '"':
                 pos = self.string(pos)
             else:
-                found = _COMMENT.match(self.text, pos) or _RAW_RUN.match(self.text, pos)
-                pos = found.end() if found else pos + 1
+                match = _COMMENT.match(self.text, pos) or _RAW_RUN.match(self.text, pos)
+                pos = match.end() if match else pos + 1
         close, opened = stack[-1]
         line, col = self.place(opened)
         self.fail(len(self.text), f"expected '{close}' to close the '{self.text[opened]}' of {line}:{col}, "
                                   f"found the end of the file")
 
     def string(self, pos: int) -> int:
-        found = _STRING.match(self.text, pos)
-        if found is None:
+        match = _STRING.match(self.text, pos)
+        if match is None:
             self.fail(pos, "expected '\"' to close this string, found the end of the file")
-        return found.end()
+        return match.end()
 
     def raw(self, what: str, empty: bool = False) -> str:
         """An attribute's value as text: up to a comma, a blank or a closing bracket outside brackets and strings."""
@@ -163,10 +163,10 @@ class Scanner:
             elif char == "/" and not self.text.startswith(("//", "/*"), pos):
                 pos += 1
             else:
-                found = _RAW_RUN.match(self.text, pos)
-                if found is None:
+                match = _RAW_RUN.match(self.text, pos)
+                if match is None:
                     break
-                pos = found.end()
+                pos = match.end()
         if pos == start and not empty:
             self.expected(what)
         self.pos = pos
@@ -177,14 +177,14 @@ class Scanner:
         pos = self.skip()
         if self.text.startswith("(", pos):
             return True
-        found = WORD.match(self.text, pos)
-        if found is None:
+        word = WORD.match(self.text, pos)
+        if word is None:
             return False
-        end = found.end()
-        if found.group() in dtypes.TABLE:
+        end = word.end()
+        if word.group() in dtypes.TABLE:
             blank = _BLANK.match(self.text, end)
             end = blank.end() if blank else end
-        return self.text.startswith("[", end) or (found.group() == "b" and self.text.startswith("(", end))
+        return self.text.startswith("[", end) or (word.group() == "b" and self.text.startswith("(", end))
 
     def _shape_end(self, pos: int) -> int:
         """Where the text of the shape at `pos` ends; nothing inside is judged but that it is closed."""
@@ -212,10 +212,10 @@ class Scanner:
 
     def _tuple_depth(self, pos: int, end: int) -> None:
         depth = 0
-        for found in re.finditer(r"[()]", self.text[pos:end]):
-            depth += 1 if found.group() == "(" else -1
+        for bracket in re.finditer(r"[()]", self.text[pos:end]):
+            depth += 1 if bracket.group() == "(" else -1
             if depth > TUPLE_DEPTH:
-                self.fail(pos + found.start(), f"expected at most {TUPLE_DEPTH} tuples in one another")
+                self.fail(pos + bracket.start(), f"expected at most {TUPLE_DEPTH} tuples in one another")
 
     def shape(self) -> Shape:
         """Reads a shape. The C headers judge it; their column is taken to the file's."""

@@ -17,9 +17,10 @@ from typing import Dict, List, Sequence, Tuple
 from gen import algebra
 from gen.hlo import (Computation, Instruction, Leaf, Shape, array_shape, distribution, dtypes, layout_map,
                      result_leaves, shape as of_text, tuple_shape)
-from gen.schedule.devices import LANES
 
-LEAST = 1 << 16                              # elements of whole tiles for which the rest has kernels of its own
+# One graph is for all devices, so these numbers are no device's.
+LEAST = 1 << 16      # elements of whole tiles, at least, before the rest has kernels of its own
+VECTOR = 16          # elements; of the rest of a minor dimension, multiples of them are whole vectors on a CPU
 
 
 def plain(shape: Shape) -> Shape:
@@ -87,7 +88,7 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
         return Box(tuple(start if k == d else 0 for k in range(shape.rank)),
                    tuple(end - start if k == d else n for k, n in enumerate(dims)), whole)
     for d in reversed(shape.minor_to_major):
-        even = inner[d] + (shape.dims[d] - inner[d]) // LANES * LANES if d == shape.minor_to_major[0] else inner[d]
+        even = inner[d] + (shape.dims[d] - inner[d]) // VECTOR * VECTOR if d == shape.minor_to_major[0] else inner[d]
         vectors = slab(d, inner[d], even)
         if even > inner[d] and positions(_part(shape, vectors.dims)) == math.prod(vectors.dims):
             boxes.append(vectors)
@@ -166,6 +167,6 @@ def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
                        slice=tuple((s, s + n, 1) for s, n in zip(box.start, box.dims)))
             layout = _part(shape, box.dims)
             memory = replace(array_shape(shape.dtype, (positions(layout),)), place=box.place(shape))
-            lowered_leaves.append(Leaf(number, memory,
-                                       add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text), 0))
+            tile = add(f"result.{number}.{k}", "tile", memory, [part, zero], layout=layout.text)
+            lowered_leaves.append(Leaf(number, memory, tile, 0))
     return copied, lowered_leaves

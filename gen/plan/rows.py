@@ -70,16 +70,16 @@ class Rows(Nest):
 
     def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
         if apart:
-            return [one for member in self.members for one in member.written(False)]
+            return [part for member in self.members for part in member.written(False)]
         return [(self.space, root) for stage in self.stages for root in stage.writes] + [
             (self.rows, root) for stage in self.stages for root in stage.row_writes
         ]
 
     def iteration_space(self) -> "Optional[IterationSpace]":
         """The digits along which all accesses to the space move evenly; the first of these is that of the rows."""
-        found = [MemoryMap("row", True, 0, 0, self.row_of)]
+        maps = [MemoryMap("row", True, 0, 0, self.row_of)]
         for stage in self.stages:
-            found += [
+            maps += [
                 MemoryMap(
                     root.pointer,
                     True,
@@ -93,7 +93,7 @@ class Rows(Nest):
                 buffer = buffer_of(stage.inputs, read)
                 if buffer and buffer.shape.dims:
                     leaf = buffer.shape
-                    found.append(
+                    maps.append(
                         MemoryMap(
                             buffer.pointer,
                             False,
@@ -102,15 +102,15 @@ class Rows(Nest):
                             compose(read.map, memory_map(leaf)),
                         )
                     )
-        return space_of(found, self.space)
+        return space_of(maps, self.space)
 
 
-def joined(made: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -> "List[Nest]":
+def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -> "List[Nest]":
     """The nests, in an order in which they may run, those that go over the same rows together. cuts: what goes through
     scratch. name: of what is all."""
     groups: "List[List[Nest]]" = []
-    needs = _needs(made)
-    for nest in made:
+    needs = _needs(nests)
+    for nest in nests:
         for group in groups:
             if (
                 _candidate(nest, group)
@@ -121,7 +121,7 @@ def joined(made: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) ->
                 break
         else:
             groups.append([nest])
-    found: "List[Nest]" = []
+    result: "List[Nest]" = []
     waiting = list(groups)
     done: "Set[Nest]" = set()
     while waiting:      # each as soon as what it needs is there
@@ -132,46 +132,46 @@ def joined(made: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) ->
         done.update(group)
         whole = _rows(name if len(groups) == 1 else group[0].name, group, cuts) if len(group) > 1 else None
         if whole and len(whole.stages) > 1:
-            outside = {pointer for other in made if other not in group for pointer in _reads(other)}
+            outside = {pointer for other in nests if other not in group for pointer in _reads(other)}
             whole.inner = {root.pointer for part in group for root in part.partition.roots if root.scratch} - outside
-            found.append(_without(whole, whole.inner))
+            result.append(_without(whole, whole.inner))
         else:
-            found += group
-    return found
+            result += group
+    return result
 
 
 def _reads(nest: Nest) -> "Set[str]":
     """The scratch buffers that a nest reads."""
     return {
         pointer
-        for one in (nest, *nest.sides)
-        for partition in (one.partition, *one.further)
+        for part in (nest, *nest.sides)
+        for partition in (part.partition, *part.further)
         for pointer in buffers_of(partition, partition.entry)
         if pointer[0] == "q"
     }
 
 
-def _needs(made: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
+def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
     """The nests that each runs after: those that write what it reads. Nests of other kinds keep their place among
     all."""
-    writers = {root.pointer: nest for nest in made for root in nest.partition.roots if root.scratch}
-    found: "Dict[Nest, Set[Nest]]" = {}
+    writers = {root.pointer: nest for nest in nests for root in nest.partition.roots if root.scratch}
+    needs: "Dict[Nest, Set[Nest]]" = {}
     others: "Set[Nest]" = set()
-    for number, nest in enumerate(made):
+    for number, nest in enumerate(nests):
         plain = type(nest) in (Nest, Reduction)
-        found[nest] = (
+        needs[nest] = (
             ({writers[pointer] for pointer in _reads(nest) if pointer in writers} | others) - {nest}
             if plain
-            else set(made[:number])
+            else set(nests[:number])
         )
         others |= set() if plain else {nest}
-    return found
+    return needs
 
 
 def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
     """Whether a nest needs what is made of a group's totals outside of the group."""
-    of = {one: other for other in groups for one in other}
-    waiting = [one for one in needs[nest] if one not in group]
+    of = {member: other for other in groups for member in other}
+    waiting = [member for member in needs[nest] if member not in group]
     seen: "Set[Nest]" = set()
     while waiting:
         here = waiting.pop()
@@ -180,7 +180,7 @@ def _between(nest: Nest, group: "List[Nest]", groups: "List[List[Nest]]", needs:
         if here not in seen:
             together = of.get(here, [here])
             seen.update(together)
-            waiting += [need for one in together for need in needs[one] if need not in seen]
+            waiting += [need for member in together for need in needs[member] if need not in seen]
     return False
 
 
@@ -189,10 +189,10 @@ def _candidate(nest: Nest, group: "List[Nest]") -> bool:
     first = group[0]
     if not isinstance(first, Reduction) or not _plain(first) or not _plain(nest):
         return False
-    wants = bool(_reads(nest) & {root.pointer for one in group for root in one.partition.roots})
+    wants = bool(_reads(nest) & {root.pointer for member in group for root in member.partition.roots})
     if isinstance(nest, Reduction):
         return nest.space.elements == first.space.elements and (
-            wants or any(reads_same(nest.inputs, one.partition) for one in group)
+            wants or any(reads_same(nest.inputs, member.partition) for member in group)
         )
     return wants and nest.shape.elements in (first.space.elements, first.heroes[0].shape.leaves()[0].elements)
 
@@ -203,8 +203,8 @@ def _plain(nest: Nest) -> bool:
         return False
     if any(
         root.at or root.shape.place or root.shape.dtype in dtypes.PACKED
-        for one in (nest, *nest.sides)
-        for root in one.partition.roots
+        for part in (nest, *nest.sides)
+        for root in part.partition.roots
     ):
         return False
     if not isinstance(nest, Reduction):
@@ -262,9 +262,9 @@ def _bitcast(of: Shape, to: Shape) -> str:
 def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
     """The map from an index to that of its row; kept: to the first index of its row."""
     names = [f"i{k}" for k in range(len(space.dims))]
-    found = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]
+    renamed = [n if k not in gone else "0" for k, n in enumerate(names) if kept or k not in gone]
     return algebra.simplify(
-        f"({', '.join(names)}) -> ({', '.join(found)}), domain: "
+        f"({', '.join(names)}) -> ({', '.join(renamed)}), domain: "
         + ", ".join(f"{n} in [0, {size - 1}]" for n, size in zip(names, space.dims))
     )
 
@@ -455,7 +455,7 @@ class _Stages:
         """What a partition computes for a row alone, from totals, and uses for its elements: as results of the row."""
         once = _once(partition)
         alone: "Set[Instruction]" = set()       # of a row alone
-        found: "Dict[Instruction, Root]" = {}
+        roots: "Dict[Instruction, Root]" = {}
         for entry in partition.entry.body.entries:
             i = entry.instruction
             reads = [partition.operand(entry, operand, inner) for operand, inner in partition.operands(entry)]
@@ -464,8 +464,8 @@ class _Stages:
                 alone.add(i)
         for read, user in _uses(partition):
             if (read.source in alone or read.source in self.level) and user not in alone:
-                found[read.source] = Root(0, read.source.shape, read.source, 0, compose(self.into, read.map))
-        return found
+                roots[read.source] = Root(0, read.source.shape, read.source, 0, compose(self.into, read.map))
+        return roots
 
     def _kept(self, number: int) -> "List[Instruction]":
         """The values that a stage reads where earlier ones have kept them. Those that it is worth are kept by the first
@@ -475,11 +475,11 @@ class _Stages:
         once = _once(partition)
         entries = {entry.instruction: entry for entry in partition.entry.body.entries}
         earlier = [
-            (one, {e.instruction: e.map for e in of.entry.body.entries if e.instruction in _once(of)})
-            for one in self.stages[:number]
-            for of in [self._inputs(one)]
+            (before, {e.instruction: e.map for e in of.entry.body.entries if e.instruction in _once(of)})
+            for before in self.stages[:number]
+            for of in [self._inputs(before)]
         ]
-        found: "List[Instruction]" = []
+        values: "List[Instruction]" = []
         waiting = [partition.root_read(root) for root in partition.roots]
         seen: "Set[Instruction]" = set()
         while waiting:
@@ -490,13 +490,13 @@ class _Stages:
             entry = entries[i]
             if i in once and _simple(entry) and self._cost(partition, entries, entry) >= KEPT_COST:
                 if self.places.get(i) == entry.map:
-                    found.append(i)
+                    values.append(i)
                     continue
-                first = next((one for one, has in earlier if has.get(i) == entry.map), None)
+                first = next((before for before, has in earlier if has.get(i) == entry.map), None)
                 if first and i not in self.places:
                     self.places[i] = entry.map
                     first.kept.append(i)
-                    found.append(i)
+                    values.append(i)
                     continue
             waiting += [partition.operand(entry, operand, inner) for operand, inner in partition.operands(entry)]
             waiting += [
@@ -505,7 +505,7 @@ class _Stages:
                 for e in region.entries
                 for operand, inner in partition.operands(e)
             ]
-        return found
+        return values
 
     def _cost(self, partition: Partition, entries: "Dict[Instruction, Entry]", entry: Entry) -> int:
         """Instructions for a register of a value and what is computed for it."""
@@ -548,12 +548,12 @@ def _inside(entry: Entry) -> "List[Region]":
 
 def _uses(partition: Partition) -> "List[Tuple[Read, Optional[Instruction]]]":
     """What is read, and by which op (None: it is a root)."""
-    found: "List[Tuple[Read, Optional[Instruction]]]" = [(partition.root_read(root), None) for root in partition.roots]
+    reads: "List[Tuple[Read, Optional[Instruction]]]" = [(partition.root_read(root), None) for root in partition.roots]
     for region in regions(partition.entry.body):
         for entry in region.entries:
             if entry.callee is None:
-                found += [
+                reads += [
                     (partition.operand(entry, operand, inner), entry.instruction)
                     for operand, inner in partition.operands(entry)
                 ]
-    return found
+    return reads

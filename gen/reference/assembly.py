@@ -35,8 +35,8 @@ class Loops:
                  for pointer, kind in pointers_of(self.emitter, array)}
         written = {pointer for array in step.defines for pointer, _ in pointers_of(self.emitter, array)}
         known: Dict[str, str] = {}
-        lines = [_POINTER.sub(lambda found: known.setdefault(found[0], f"array_{len(known)}") if found[0] in kinds
-                              else found[0], line) for line in step.lines]
+        lines = [_POINTER.sub(lambda match: known.setdefault(match[0], f"array_{len(known)}") if match[0] in kinds
+                              else match[0], line) for line in step.lines]
         body = "\n".join(f"  {line}" for line in lines)
         given = [(name, f"{kind}{name}")
                  for name, kind in (("params", "const void *const *"), ("results", "void *const *"),
@@ -45,7 +45,7 @@ class Loops:
                      for pointer, name in known.items()]
         text = f"({', '.join([*arguments, *(argument for _, argument in given)]) or 'void'}) {{\n{body}\n}}"
         name = self.names.setdefault(text, f"loop_{len(self.names)}")
-        return f"{name}({', '.join([*map(place, known), *(one for one, _ in given)])});"
+        return f"{name}({', '.join([*map(place, known), *(argument for argument, _ in given)])});"
 
     def texts(self) -> List[str]:
         return [f"static APART void {name}{text}" for text, name in self.names.items()]

@@ -152,8 +152,8 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         q = r.add(times(c, t), r.keep_zero(d, l))
         re, im = times(g, op("cosine", q)), r.keep_zero(op("sine", q), g)
         re, im = (r.choose(r.is_("EQ", g, 0), 0, part) for part in (re, im))
-        one = r.all(r.is_("EQ", c, 0), real)
-        return (r.choose(one, 1, re), r.choose(one, 0, im))
+        real_only = r.all(r.is_("EQ", c, 0), real)
+        return (r.choose(real_only, 1, re), r.choose(real_only, 0, im))
     if opcode == "logistic":
         low = op("negate", op("abs", a))
         e, u, h = op("exponential", low), op("negate", op("exponential-minus-one", low)), op("cosine", times(0.5, b))

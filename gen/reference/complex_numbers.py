@@ -15,7 +15,7 @@ def real_computation(computation: Computation) -> Computation:
     """The same on real numbers: a complex parameter is two, what is in tuples is flat."""
     if not any(table.is_complex(leaf.dtype) for i in computation.instructions for leaf in i.shape.leaves()):
         return computation
-    made = type(computation)(computation.name)
+    copied = type(computation)(computation.name)
     known: Dict[int, PartsOf] = {}
 
     def part(shape: Shape) -> Shape:
@@ -25,10 +25,10 @@ def real_computation(computation: Computation) -> Computation:
     def op(opcode: str, shape: Shape, *operands: Instruction, **more: object) -> Instruction:
         attributes = {**(like.attributes if more.pop("keep", False) else {}), **more}
         i = type(like)(like.name, opcode, shape, list(operands), attributes, called=list(like.called), literal=None,
-                       computation=made)
+                       computation=copied)
         for operand in operands:
             operand.users.append(i)
-        made.instructions.append(i)
+        copied.instructions.append(i)
         return i
 
     def flat(value: PartsOf) -> List[Instruction]:
@@ -37,8 +37,8 @@ def real_computation(computation: Computation) -> Computation:
 
     def parameter(shape: Shape) -> Instruction:
         i = op("parameter", shape)
-        i.parameter_number = len(made.parameters)
-        made.parameters.append(i)
+        i.parameter_number = len(copied.parameters)
+        copied.parameters.append(i)
         return i
 
     def function(opcode: str, real: Shape, x: List[Instruction]) -> PartsOf:
@@ -140,15 +140,15 @@ def real_computation(computation: Computation) -> Computation:
             return (op("subtract", part(shape), ac, bd), op("add", part(shape), ad, bc))
         if opcode in ("fusion", "call", "map", "reduce", "reduce-window", "scatter"):
             leaves = [(part(leaf), 2) if table.is_complex(leaf.dtype) else (leaf, 1) for leaf in shape.leaves()]
-            kinds = [one for one, count in leaves for _ in range(count)]
+            kinds = [part for part, count in leaves for _ in range(count)]
             sides = [v for value in x for v in flat(value)]
             if len(kinds) == 1:
                 return op(opcode, kinds[0], *sides, keep=True, **inner)
             several = replace(shape, kind="tuple", dtype="", dims=(), text="(..)", children=tuple(kinds))
             whole = op(opcode, several, *sides, keep=True, **inner)
             each = iter([op("get-tuple-element", kind, whole, index=k) for k, kind in enumerate(kinds)])
-            found: List[PartsOf] = [(next(each), next(each)) if count == 2 else next(each) for _, count in leaves]
-            return found if shape.kind == "tuple" else found[0]
+            parts: List[PartsOf] = [(next(each), next(each)) if count == 2 else next(each) for _, count in leaves]
+            return parts if shape.kind == "tuple" else parts[0]
         if opcode == "copy" and not isinstance(x[0], tuple):
             return x[0]
         if opcode == "constant":
@@ -179,7 +179,7 @@ def real_computation(computation: Computation) -> Computation:
             root = known[id(like)]
     leaves = flat(root)
     like = computation.root
-    made.root = leaves[0] if len(leaves) == 1 else op("tuple",
+    copied.root = leaves[0] if len(leaves) == 1 else op("tuple",
                                                       replace(like.shape, kind="tuple", dtype="", text="(..)",
                                                               children=tuple(i.shape for i in leaves)), *leaves)
-    return made
+    return copied

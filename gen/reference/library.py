@@ -62,16 +62,16 @@ class Library:
 def pieces() -> Mapping[str, str]:
     """All functions and types by name."""
     plain, typed = (path.read_text() for path in FILES)
-    found: Dict[str, str] = {}
+    texts: Dict[str, str] = {}
     for row in rows():
-        found.update(_cut(typed, row))
-    return {**found, **_cut(plain, {})}     # library.c has those functions whose intervals mind their domain
+        texts.update(_cut(typed, row))
+    return {**texts, **_cut(plain, {})}     # library.c has those functions whose intervals mind their domain
 
 
 def _cut(text: str, row: Mapping[str, str]) -> Dict[str, str]:
     """The pieces of a file by name, with a row's words put in."""
     word = re.compile(rf"(?<![A-Z])({'|'.join(sorted(row, key=len, reverse=True))})(?![A-Z])") if row else None
-    found = {}
+    blocks = {}
     for block in re.split(r"\n\n+", _chosen(text, row) if row else text):
         name = _NAME.search(block)
         if name and not block.lstrip().startswith("#"):
@@ -79,8 +79,8 @@ def _cut(text: str, row: Mapping[str, str]) -> Dict[str, str]:
                 block = "\n".join(_wrapped(word.sub(lambda match: row[match[0]], line)) for line in block.split("\n"))
                 name = _NAME.search(block)
             assert name is not None
-            found[name[1] or name[2]] = block.strip("\n")
-    return found
+            blocks[name[1] or name[2]] = block.strip("\n")
+    return blocks
 
 
 def _chosen(text: str, row: Mapping[str, str]) -> str:
@@ -90,7 +90,7 @@ def _chosen(text: str, row: Mapping[str, str]) -> str:
     for line in text.split("\n"):
         directive = re.match(r"#(if|elif|else|endif)\b([A-Z_ |]*)", line)
         if directive is None:
-            if all(taken for taken, _ in stack):
+            if all(inside for inside, _ in stack):
                 lines.append(line)
         elif directive[1] == "endif":
             stack.pop()

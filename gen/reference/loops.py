@@ -36,9 +36,9 @@ def is_row_major(shape: Shape) -> bool:
 
 def tiles_of(shape: Shape) -> List[List[int]]:
     """The tiles of a layout, as its text has them; 0 for *."""
-    found = re.search(r":[^}]*?T((?:\([^()]*\))+)", shape.text)
+    tiles = re.search(r":[^}]*?T((?:\([^()]*\))+)", shape.text)
     return [[0 if n == "*" else int(n) for n in tile.split(",")]
-            for tile in re.findall(r"\(([^()]*)\)", found[1])] if found else []
+            for tile in re.findall(r"\(([^()]*)\)", tiles[1])] if tiles else []
 
 
 def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]]:

@@ -116,18 +116,18 @@ def factor(e: Emitter, i: Instruction, k: int, x: Array, kind: str, source: str,
     """An operand of a product as its factors are wanted: converted to the accumulator's type and, where it has an error
     of its own, its middles and the most of its magnitudes."""
     element, inexact = e.element(x, source), kind in FLOATS and not x.exact
-    made = [Array(e.unique(f"{i.name}_{name}{k}"), dtype, (size,), True)
+    copies = [Array(e.unique(f"{i.name}_{name}{k}"), dtype, (size,), True)
             for name, dtype in [("factor", kind)] + [("middle", "f64"), ("most", "f64")] * inexact]
     value = value_of("convert", {}, kind, [element])
-    lines = [f"v_{made[0].name}[{at}] = {value};"]
+    lines = [f"v_{copies[0].name}[{at}] = {value};"]
     if inexact:
         r = interval_of_op("convert", {}, kind, [element], value, False,
                            e.options) if x.dtype != kind else interval_of(element)
-        lines = [f"const range r = {r};", *lines, f"v_{made[1].name}[{at}] = range_middle(r);",
-                 f"v_{made[2].name}[{at}] = range_most(r);"]
-    clear = [f"memset(v_{a.name}, 0, {max(1, size)} * sizeof v_{a.name}[0]);" for a in made]
-    e.step(f"operand {k} of {i.name} as {kind}", clear + nest(lines), made, [x])
-    return made
+        lines = [f"const range r = {r};", *lines, f"v_{copies[1].name}[{at}] = range_middle(r);",
+                 f"v_{copies[2].name}[{at}] = range_most(r);"]
+    clear = [f"memset(v_{a.name}, 0, {max(1, size)} * sizeof v_{a.name}[0]);" for a in copies]
+    e.step(f"operand {k} of {i.name} as {kind}", clear + nest(lines), copies, [x])
+    return copies
 
 
 def put_sum(e: Emitter, i: Instruction, out: Array, total: Scalar, sums: Optional[ProductSums], each: str, count: int,

@@ -101,7 +101,7 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
         body = ["(void)0;"]
     body = [*head, f"if ({' && '.join(inside)}) {{", *("  " + line for line in body), "}"] if inside else [*head, *body]
     in_order = [d for d in range(len(dims)) if d not in a["update_window_dims"]] + list(a["update_window_dims"])
-    if all(" <= -" not in one for one in inside):     # else no window fits
+    if all(" <= -" not in condition for condition in inside):     # else no window fits
         lines += ["{", *("  " + line for line in loops_in_order(dims, in_order, body)), "}"]
     for k, (out, mass) in enumerate(zip(outs, masses)):
         if mass and not out.exact:
@@ -123,7 +123,7 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
                       *("    " + line
                         for line in loops_over((out.count,), anything(e, out, "0" if out.count == 1 else "i"))), "  }"]
         lines.append("}")
-    lines += [f"(void)v_{one.name};" for one in x if not any(f"v_{one.name}[" in line for line in lines)]
+    lines += [f"(void)v_{operand.name};" for operand in x if not any(f"v_{operand.name}[" in line for line in lines)]
     e.step(e.title(i), lines, [*outs, *([met] if counted else []), *(mass for mass in masses if mass)], x)
     return outs[0] if i.shape.kind == "array" else list(outs)
 
@@ -133,7 +133,7 @@ def scatter_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Seq
     updates meet)."""
     if not e.options.intervals:
         return "exact"
-    exact, once = all(one.exact for one in of), apart(i) is not None
+    exact, once = all(operand.exact for operand in of), apart(i) is not None
     if unique_indices(i) and not once:      # what is drawn may break the promise that kernels rely on
         return "met"
     if part is not None:

@@ -52,20 +52,20 @@ def select_and_scatter(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     body += loops_in_window(window.size, "r", before, tests, inner)
     put: List[str] = []
     there = e.element(out, "best")
-    made = e.inline(scatter, [Scalar(x.v, x.dtype) for x in (of_source, there)] if vague else [of_source, there],
+    values = e.inline(scatter, [Scalar(x.v, x.dtype) for x in (of_source, there)] if vague else [of_source, there],
                     put)[0]
-    put += [f"const {STORAGE[out.dtype]} v = {made.v};",
-            *([f"(void){made.interval};"] if vague and made.interval else [])]
+    put += [f"const {STORAGE[out.dtype]} v = {values.v};",
+            *([f"(void){values.interval};"] if vague and values.interval else [])]
     if vague and not unknown:
         maybe: List[str] = []
         there = e.element(out, "may[k]")
-        made = e.inline(scatter, [of_source, there], maybe)[0]
-        maybe += [f"const {kind} now = {interval_of(made)};", f"(void){made.v};",
+        values = e.inline(scatter, [of_source, there], maybe)[0]
+        maybe += [f"const {kind} now = {interval_of(values)};", f"(void){values.v};",
                   f"const {kind} r = some == 1 ? now : {kind}_hull({interval_of(there)}, now);"]
         put += ["for (int64_t k = 0; k < some; ++k) {",
                 *("  " + line for line in maybe + e.put_interval(out, "may[k]", "r")), "}"]
     elif not exact:
-        put += [f"const {kind} r = {every if unknown else interval_of(made)};", *e.put_interval(out, "best", "r")]
+        put += [f"const {kind} r = {every if unknown else interval_of(values)};", *e.put_interval(out, "best", "r")]
     body += ["if (best >= 0) {", *("  " + line for line in [*put, f"v_{out.name}[best] = v;"]), "}"]
     loop = ["{", *("  " + line for line in body), "}"]
     for d in reversed(range(len(of.dims))):

@@ -114,8 +114,8 @@ def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
     numbers = ["overflow or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]
     reasons = [(nans, "NaN or a number"), (integers, "a comparison, a conversion or an index"),
                (unbounded - nans - integers, ", or where ".join(numbers))]
-    found = [(count, why) for count, why in reasons if count]
-    whys = ", ".join(why + (f" ({count})" if len(found) > 1 else "") for count, why in found)
+    counted = [(count, why) for count, why in reasons if count]
+    whys = ", ".join(why + (f" ({count})" if len(counted) > 1 else "") for count, why in counted)
     share = f"{float('%.2g' % (100 * unbounded / total)):g}%"
     whose = (
         f" were not compared ({share}, {ordinary} of ordinary inputs)"
@@ -286,7 +286,7 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False) -> P
     """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with
     them."""
     name, folder, runner = built.name, built.folder, runner_of(target)
-    sources = [one for one in (f"{name}_ref.c", f"{name}_bound.c") if with_reference and (folder / one).exists()]
+    sources = [file for file in (f"{name}_ref.c", f"{name}_bound.c") if with_reference and (folder / file).exists()]
     glue_file = f"{name}_glue_{target}.c"
     (folder / glue_file).write_text(glue(built.manifest, runner, f"{name}_ref.c" in sources,
                                          f"{name}_bound.c" in sources))
@@ -361,10 +361,10 @@ def find_device(target: str, options: Options) -> Event:
     runner.headers(), runner.linker()       # what is missing is said first
     answer = call_harness(target, ["device", options.device], 60)
     raise_for_start(answer)
-    found = answer.of("device")
-    if not found:
+    devices = answer.of("device")
+    if not devices:
         raise RunError(f"the {target} runtime ended with {ending(answer, 60)}", 3)
-    return found[0]
+    return devices[0]
 
 
 def ending(answer: Answer, seconds: float) -> str:
@@ -481,9 +481,9 @@ def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
     """gen build of one fusion into a folder of its own."""
     options.step(f"generate {fusion.name} ({len(fusion.computation.instructions)} ops)")
     folder.mkdir(parents=True, exist_ok=True)
-    made = pipeline.build_fusion(fusion, str(folder), [runner_of(target).target.name], options.schedule,
+    about = pipeline.build_fusion(fusion, str(folder), [runner_of(target).target.name], options.schedule,
                                  options.excess_precision)
-    manifest = made if "params" in made else made.get("manifest", made)
+    manifest = about if "params" in about else about.get("manifest", about)
     if not isinstance(manifest, dict):
         manifest = json.loads(Path(manifest).read_text())
     return Built(folder, manifest, fusion)
@@ -573,11 +573,11 @@ def run_built(built: Built, target: str, params: Sequence[Path], results: Sequen
 def _check_sizes(files: Sequence[Path], sizes: Sequence[int]) -> None:
     for path, size in zip(files, sizes):
         try:
-            found = path.stat().st_size
+            length = path.stat().st_size
         except OSError as error:
             raise RunError(f"{path}: {error.strerror}") from None
-        if found != size:
-            raise RunError(f"{path}: {found} bytes, not {size}")
+        if length != size:
+            raise RunError(f"{path}: {length} bytes, not {size}")
 
 
 def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
@@ -591,11 +591,11 @@ def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
     per, plain = dtypes.per_byte(shape.dtype), tuple(reversed(range(len(shape.dims))))
     patterns = list(literal)
 
-    def joined(found: "List[int]") -> bytes:
+    def joined(patterns: "List[int]") -> bytes:
         if per == 1:
-            return b"".join(value.to_bytes(dtypes.storage_bytes(shape.dtype), "little") for value in found)
-        return bytes(sum(value << k * bits for k, value in enumerate(found[i:i + per]))
-                     for i in range(0, len(found), per))
+            return b"".join(value.to_bytes(dtypes.storage_bytes(shape.dtype), "little") for value in patterns)
+        return bytes(sum(value << k * bits for k, value in enumerate(patterns[i:i + per]))
+                     for i in range(0, len(patterns), per))
 
     if tuple(shape.minor_to_major) == plain and not shape.tiled:
         return joined(patterns)
@@ -630,13 +630,13 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
             name = step.fusion.name
             if name not in built:
                 built[name] = build(step.fusion, Path(work) / str(number), target, options)
-            made = [Path(work) / f"s{number}_{k}.bin" for k in range(len(step.results))]
+            results = [Path(work) / f"s{number}_{k}.bin" for k in range(len(step.results))]
             cost = costs.cost(step.fusion)
             expected = cost.launch_seconds(emulated, bool(device["on_host"]))
             if expected > LONG_SECONDS:
                 options.say(f"{name}: {cost.text()}, about {costs.duration(expected)}")
-            run_built(built[name], target, [find(v) for v in step.operands], made, options, expected)
-            files.update(zip(step.results, made))
+            run_built(built[name], target, [find(v) for v in step.operands], results, options, expected)
+            files.update(zip(step.results, results))
         final = [find(value) for value in hlo.module_results(module)]
         Path(out_dir).mkdir(parents=True, exist_ok=True)
         outputs = [Path(out_dir) / f"r{number}.bin" for number in range(len(final))]

@@ -96,12 +96,12 @@ def _mixed_share(kernel: run.Event, copy: run.Event, read: run.Event, manifest: 
     return median((copied * c + rest * r) / k for k, c, r in zip(kernel["times"], copy["times"], read["times"]))
 
 
-def _libraries(kernel: run.Event, answer: run.Answer, found: Sequence[rivals.Library]) -> List[Row]:
+def _libraries(kernel: run.Event, answer: run.Answer, libraries: Sequence[rivals.Library]) -> List[Row]:
     """A row for each library: its times, or why there are none."""
     times = {e["name"]: e for e in answer.of("time") if e["kind"] == "library"}
     said = {e["name"]: e for e in answer.of("library")}  # the last word counts
     rows: List[Row] = []
-    for library in found:
+    for library in libraries:
         event = said.get(library.name, {})
         row: Row = {"name": library.name, "status": "PASS" if library.name in times else "SKIP"}
         if library.name in times:
@@ -289,8 +289,8 @@ def _gbps(event: Optional[Row]) -> str:
 
 
 def _library_cell(row: Row, name: str) -> str:
-    found = next((r for r in row["libraries"] if r["name"] == name), {})
-    return _gbps(found if found.get("status") == "PASS" else None) + "*" * bool(found.get("differs"))
+    library = next((r for r in row["libraries"] if r["name"] == name), {})
+    return _gbps(library if library.get("status") == "PASS" else None) + "*" * bool(library.get("differs"))
 
 
 def _cells(row: Row, libraries: Sequence[str]) -> Dict[str, str]:
@@ -344,9 +344,9 @@ def skipped(report: Report) -> List[str]:
     absent = {x.name for x in report.libraries if x.missing}
     kernels: Dict[str, List[str]] = {}
     for row in report.rows:
-        for found in row["libraries"]:
-            if found["status"] == "SKIP" and found["name"] not in absent:
-                kernels.setdefault(f"SKIP {found['name']}: {found['reason']}", []).append(row["kernel"])
+        for library in row["libraries"]:
+            if library["status"] == "SKIP" and library["name"] not in absent:
+                kernels.setdefault(f"SKIP {library['name']}: {library['reason']}", []).append(row["kernel"])
     return lines + [f"{reason} ({', '.join(names)})" for reason, names in kernels.items()]
 
 
@@ -354,10 +354,10 @@ def differing(report: Report) -> List[str]:
     """A line for each library whose result differs from a kernel's, by more than sums in another order would, but not
     by more than rounding may cause."""
     return [
-        f"* {found['name']}: {found['differs']}: rounding at other places may cause it ({row['kernel']})"
+        f"* {library['name']}: {library['differs']}: rounding at other places may cause it ({row['kernel']})"
         for row in report.rows
-        for found in row["libraries"]
-        if found.get("differs")
+        for library in row["libraries"]
+        if library.get("differs")
     ]
 
 

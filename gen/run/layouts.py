@@ -76,16 +76,16 @@ def _shape(text: str) -> hlo.Shape:
 def _first_tile(shape: hlo.Shape, tiles: str) -> Tuple[int, ...]:
     """The first tile of `shape info`'s line of tiles: a size for each logical dimension; () where there is none or it
     combines dimensions."""
-    found = re.match(r"\((\d+(?:,\d+)*)\)", tiles)
-    if not found:
+    match = re.match(r"\((\d+(?:,\d+)*)\)", tiles)
+    if not match:
         return ()
-    sizes = dict(zip(shape.minor_to_major, map(int, reversed(found[1].split(",")))))
+    sizes = dict(zip(shape.minor_to_major, map(int, reversed(match[1].split(",")))))
     return tuple(min(sizes.get(d, 1), extent) for d, extent in enumerate(shape.dims))
 
 
 def _picked(extent: int) -> List[int]:
     """At most eight of the numbers below `extent`: all, or four pairs of neighbours."""
-    return list(range(extent)) if extent <= 8 else [k * (extent // 4) + one for k in range(4) for one in (0, 1)]
+    return list(range(extent)) if extent <= 8 else [k * (extent // 4) + step for k in range(4) for step in (0, 1)]
 
 
 def _walk(shape: hlo.Shape, tile: Sequence[int]) -> Tuple[Tuple[int, int], ...]:
@@ -290,24 +290,24 @@ def reasons(matrix: Matrix) -> List[str]:
 def notes(matrix: Matrix) -> List[str]:
     """What a reader of the figures must know of them."""
     measured = [row for row in matrix.report.rows if "median_s" in row]
-    found = []
+    rows = []
     if any(row["bytes"] < bench.SMALL for row in measured):
         worst = max(row["latency_s"] for row in measured)
-        found.append(
+        rows.append(
             f"so few bytes measure the launch, not the layout: {bench.seconds_text(worst)} a launch and the wait for it"
         )
     if any(row["fits_cache"] for row in measured):
-        found.append("the buffers fit in the cache")
+        rows.append("the buffers fit in the cache")
     spreads = [row["share_spread"] for row in measured]
     wide = [s for s in spreads if s is None or s > matrix.report.options.spread]
     if wide:
         known = "not known at all" if None in wide else f"known within {100 * max(wide):.0f}%"
-        found.append(
+        rows.append(
             f"in {len(wide)} of {len(measured)} cells turns ended before the share was known so well; the worst is {known}"
         )
     if not matrix.report.options.with_check:
-        found.append("the kernels were not checked (--no-check)")
-    return found
+        rows.append("the kernels were not checked (--no-check)")
+    return rows
 
 
 def _grid(cells: "Sequence[Sequence[str]]") -> List[str]:

@@ -23,10 +23,10 @@ def check(fusion: Fusion) -> Optional[str]:
     return all_inside(kernels) or written_once(kernels, places(fusion, kernels))
 
 
-def all_inside(made: "Sequence[Nest]") -> Optional[str]:
+def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
     """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all
     is inside of its buffer."""
-    for nest in (one for nest in made for one in (nest, *nest.sides, *nest.members)):
+    for nest in (part for nest in kernels for part in (nest, *nest.sides, *nest.members)):
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, _ in reads_of(partition, function):
                 buffer = buffer_of(partition, read)
@@ -38,13 +38,13 @@ def all_inside(made: "Sequence[Nest]") -> Optional[str]:
     return None
 
 
-def places(fusion: Fusion, made: "Sequence[Nest]") -> "Dict[str, int]":
+def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[str, int]":
     """Positions of each result and scratch buffer, by their pointers."""
-    found = {f"r{n}": tiled_layouts.positions(shape)
+    sizes = {f"r{n}": tiled_layouts.positions(shape)
              for n, shape, _, _ in result_leaves(fusion.computation) if shape.elements}
-    found.update({root.pointer: root.shape.elements for nest in made for _, root in nest.written(True) if root.scratch
-                  and root.shape.elements})
-    return found
+    sizes.update({root.pointer: root.shape.elements for nest in kernels for _, root in nest.written(True)
+                  if root.scratch and root.shape.elements})
+    return sizes
 
 
 def _indices_inside(index: str, shape: Shape) -> bool:
@@ -54,14 +54,14 @@ def _indices_inside(index: str, shape: Shape) -> bool:
     names, domain = ", ".join(v.name for v in info.variables), [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]
     domain += [f"{c.text} in [{c.lo}, {c.hi}]" for c in info.constraints]
     for result, size in zip(info.results, shape.dims):
-        found = [(result.lo, result.hi)]
+        intervals = [(result.lo, result.hi)]
         for c in info.constraints:
             apart = algebra.ranges(
                 algebra.simplify(f"({names}) -> (({result.text}) - ({c.text})), domain: {', '.join(domain)}")
             )[0]
-            found += [(c.lo + apart[0], c.hi + apart[1])]
-        beyond = [(low, -1) for low in [max(low for low, _ in found)] if low < 0] + \
-            [(size, high) for high in [min(high for _, high in found)] if high >= size]
+            intervals += [(c.lo + apart[0], c.hi + apart[1])]
+        beyond = [(low, -1) for low in [max(low for low, _ in intervals)] if low < 0] + \
+            [(size, high) for high in [min(high for _, high in intervals)] if high >= size]
         for low, high in beyond:
             if (
                 algebra.simplify(
@@ -79,24 +79,24 @@ def _indices_inside(index: str, shape: Shape) -> bool:
 Piece = Tuple[str, Shape, str]
 
 
-def written_once(made: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[str]:
+def written_once(kernels: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[str]:
     """What is wrong with what nests write, or None: each position of each result (by its pointer, how many) belongs to
     one point of one nest. Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box;
     boxes do not meet and have all positions. What a nest updates, from an index that is read on, it writes once; in
     place nothing else is written."""
-    in_place = {root.pointer for nest in made if nest.aliases for root in nest.partition.roots}
-    for nest, root in ((nest, root) for nest in made for root in nest.partition.roots if root.at):
+    in_place = {root.pointer for nest in kernels if nest.aliases for root in nest.partition.roots}
+    for nest, root in ((nest, root) for nest in kernels for root in nest.partition.roots if root.at):
         low, high = algebra.ranges(compose(root.at, memory_map(root.shape)))[0]
-        starts = {one.name: 0 for one in nest.partition.starts(root)}
+        starts = {start.name: 0 for start in nest.partition.starts(root)}
         flat = compose(algebra.call("shape", "unmap", nest.shape.text),
                        compose(algebra.substitute(root.at, **starts), memory_map(root.shape)))
         wrong = _exactly([(root.pointer, nest.shape, flat)], root.shape.elements, False)
         if wrong or low < 0 or high >= root.shape.elements:
             return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
     for apart in (False, True):
-        inner = {pointer for nest in made if not apart for pointer in nest.inner}
+        inner = {pointer for nest in kernels if not apart for pointer in nest.inner}
         pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place | inner}
-        for nest in made:
+        for nest in kernels:
             for shape, root in nest.written(apart):
                 if not shape.elements:
                     continue
@@ -108,8 +108,8 @@ def written_once(made: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[
                         return f"a part of result {root.pointer}: {wrong}"
                     shape, flat = part, root.shape.place
                 pieces.setdefault(root.pointer, []).append((root.pointer, shape, flat))
-        for pointer, found in pieces.items():
-            wrong = _exactly(found, results.get(pointer, 0))
+        for pointer, parts in pieces.items():
+            wrong = _exactly(parts, results.get(pointer, 0))
             if wrong:
                 return f"result {pointer}: {wrong}"
     return None
@@ -117,30 +117,30 @@ def written_once(made: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[
 
 def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
     """The steps of a walk's digits; one digit whose step is the length of another is part of that."""
-    found: "List[int]" = []
+    apart: "List[int]" = []
     end = -1
     for step, size in sorted((abs(step), size) for size, step in zip(sizes, steps) if size > 1):
-        found += [] if step == end else [step]
+        apart += [] if step == end else [step]
         end = step * size
-    return found
+    return apart
 
 
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
     """Whether the maps of walks to one result reach each of its positions once; where it need not be the whole: at most
     once."""
     digits = [strides(flat) if shape.elements > 1 else ((), ()) for _, shape, flat in pieces]
-    weights = sorted({1, *(step for one in digits if one for step in _steps(*one))})
+    weights = sorted({1, *(step for digit in digits if digit for step in _steps(*digit))})
     if 0 in weights or any(high % low for low, high in zip(weights, weights[1:])) or None in digits:
         weights = [1]
     sizes = [high // low for low, high in zip(weights, weights[1:])] + [-(-room // weights[-1])]
     split = f"(d0) -> ({', '.join(f'(d0 floordiv {w}) mod {n}' for w, n in zip(weights, sizes))}), domain: d0 in [0, {max(0, room - 1)}]"
     boxes: "List[Tuple[Tuple[int, int], ...]]" = []
-    for (_, shape, flat), one in zip(pieces, digits):
+    for (_, shape, flat), digit in zip(pieces, digits):
         low, high = reach(flat) if shape.elements > 1 else algebra.ranges(flat)[0]
         if low < 0 or high >= room:
             return f"written at [{low}, {high}] of {room}: {flat}"
         back = algebra.call("map", "inverse",
-                            compose(compose(position(one[0]), flat) if one and one[0] else flat, split))
+                            compose(compose(position(digit[0]), flat) if digit and digit[0] else flat, split))
         if back.startswith("no"):
             return f"{back[4:]}: {flat}"
         box = tuple((v.lo, v.hi) for v in algebra.info(back).variables)

@@ -188,10 +188,10 @@ class Library:
 
 def find(folder: Path) -> "List[Library]":
     """Each library's program, made in a folder."""
-    found = []
+    libraries = []
     for name, start in STARTS.items():
         try:
-            found.append(Library(name, tuple(start(folder))))
+            libraries.append(Library(name, tuple(start(folder))))
         except run.RunError as error:
-            found.append(Library(name, missing=error.message))
-    return found
+            libraries.append(Library(name, missing=error.message))
+    return libraries

@@ -77,8 +77,8 @@ class Device:
     interleaved_elements: int = 0       # elements of a work-item where registers interleave rows
     row_bytes: int = 0                  # bytes of a row that are moved together before those of the next row
     # prefetch distance in bytes, in the order in which interleaved rows lie; rows in blocks of more than twice that are
+    # left to the prefetchers of the processor
     order_prefetch: int = 0
-                                        # left to the prefetchers of the processor
     gathered_bytes: int = 0             # bytes of a step, at most, whose address one index gives
     gathered_prefetch: int = 0          # prefetch distance in bytes of rows that indices select
 
@@ -96,6 +96,8 @@ class Device:
     tile_run: int = 0
     tile_joined: int = 0                # elements up to which a digit is joined with those that follow
     carried_columns: int = 0            # columns of a work-item that carries parts of lines in registers
+    carried_sides: int = 0              # sides of a tile across, at least, where work-items are too few
+    carried_strips: int = 0             # tiles of a part of the rows, at least
     carried_tiles: Mapping[int, SquareTile] = field(default_factory=dict)   # by bytes of an element
 
     # Reductions of a CPU
@@ -105,6 +107,15 @@ class Device:
     # bytes; rows up to this size use half the streams: frequent folds leave too few slots for prefetched lines
     short_row: int = 0
     reduction_prefetch: int = 0         # prefetch distance in bytes
+    column_prefetch: int = 0            # the same down columns
+    row_vectors: int = 0                # vectors of a row in a step, at most
+    # blocks of rows for each stream of each core, at least, before there are streams
+    stream_blocks: int = 0
+    # parts of an input, at least, before long rows that are not read in streams are divided
+    flat_parts: int = 0
+    # steps of a lane: sums of n numbers in turns of sqrt(n) have the fewest roundings one after another
+    turn_steps: int = 0
+    row_turn_steps: int = 0             # the same for rows that go through several stages, which are shorter
     prefetch_burst: int = 0             # lines prefetched together
     column_registers: int = 0           # accumulators of a block of columns
     stream_vectors: int = 0             # vectors of a row, at least, before it is read in streams
@@ -133,7 +144,7 @@ class Device:
     # neighbours that one of these takes at least, where more work-items would have fewer
     shared_neighbours: int = 0
     # updates, prefetch distance where they are combined in order with a result above the size of the cache
-    updates_ahead: int = 0
+    updates_prefetch: int = 0
     scatter_threads: int = 0            # of a block
     runs: int = 0                       # runs of sorted rows for each unit of a GPU, at least
     unit_threads: int = 0               # threads that fill a unit of a GPU
@@ -156,13 +167,21 @@ class Device:
     row_registers: int = 0
     # bytes of an input that a thread has for itself at least, before more threads share a result
     thread_bytes: int = 0
-    ahead_bytes: int = 0                # bytes of an input that a thread has under way
+    loading_bytes: int = 0              # bytes of an input that a thread loads at once
+    thread_steps: int = 0               # steps of a thread, at least, before more threads share a result
+    thread_results: int = 0             # partial results of a thread that has one result
+    # blocks for each unit below which the input is cut in parts, and blocks that the parts then make
+    unit_blocks: int = 0
+    part_blocks: int = 0
+    part_loads: int = 0                 # times that a thread loads, at least, before its input is cut in parts
+    few_rows: int = 0                   # units for each row above which rows are too few for stages in one block
 
     # Transposes of a GPU
     transpose_threads: int = 0          # of a block
     # elements of a side of a shared-memory tile; half of it where memory or the array is small
     tile_side: int = 0
     tile_threads: int = 0               # a block's threads are a multiple of it
+    run_lines: int = 0                  # tiles of a digit from which on a last one that is mostly empty does not matter
     banks: int = 0                      # of shared memory
     bank: int = 0                       # bytes of a bank's word
 
@@ -212,6 +231,12 @@ _CPU = Device(
     reduction_streams=4,  # one: 0.90 to 0.94 for 0.89 to 0.98
     short_row=1024,
     reduction_prefetch=2048,
+    column_prefetch=8 << 10,
+    row_vectors=4,
+    stream_blocks=4,
+    flat_parts=4,
+    turn_steps=64,
+    row_turn_steps=8,
     prefetch_burst=4,
     column_registers=16,  # 24 are no faster
     column_period=25,
@@ -230,7 +255,7 @@ _CPU = Device(
     indexed_items=2,
     shared_updates=4096,
     shared_neighbours=128,
-    updates_ahead=32,
+    updates_prefetch=32,
     scatter_threads=128,
     moved_tiles={
         1: (
@@ -252,6 +277,8 @@ _CPU = Device(
     tile_run=1024,
     tile_joined=64,
     carried_columns=256,  # 16 KiB of registers' lines
+    carried_sides=4,
+    carried_strips=8,
     carried_tiles={
         1: SquareTile(side=64, load_bytes=16, tiles_down=1),
         2: SquareTile(side=32, load_bytes=32, tiles_down=1),
@@ -265,11 +292,12 @@ _GPU = Device(
     name="", language="", cpu=False, units=0, warp=32, line=16, cache=0,
     walk_threads=128, walk_unit_threads=512, step_bytes=32,
     reduction_unit_threads=1024, reduction_threads=256, least_threads=64, column_threads=32,
-    coalesced=128, sector=32, reduction_values=32, row_threads=1024, row_registers=16, thread_bytes=16, ahead_bytes=64,
+    coalesced=128, sector=32, reduction_values=32, row_threads=1024, row_registers=16, thread_bytes=16,
+    loading_bytes=64, thread_steps=4, thread_results=4, unit_blocks=2, part_blocks=4, part_loads=4, few_rows=4,
     shared_updates=4096, shared_neighbours=128, scatter_threads=128, runs=4, unit_threads=2048,
     transpose_threads=256, banks=32, bank=4,
     # a row of the tile is read by 32 threads: a line of four-byte elements; also where waves are 64
-    tile_side=32, tile_threads=32,
+    tile_side=32, tile_threads=32, run_lines=8,
 )
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns

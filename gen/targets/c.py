@@ -43,7 +43,7 @@ class C(Target):
     def scatter(self, dtype: str, lanes: int, value: str, array: str) -> str:
         return f"store_{self.register(dtype, lanes)}({value}, {array});"
 
-    def ahead(self, word: str, at: str, distance: int, size: int) -> str:
+    def prefetch(self, word: str, at: str, distance: int, size: int) -> str:
         self.used.add("prefetch")
         return f"PREFETCH_{word}({at}, {distance});"
 
@@ -85,19 +85,19 @@ class Vector:
 
 def vectors(text: str) -> "List[Vector]":
     """The vectors of a text, and those that they need."""
-    found: Dict[str, Set[str]] = {}
+    words: Dict[str, Set[str]] = {}
     for word, name, base, lanes in _VECTOR.findall(text):
-        found.setdefault(name, set()).add(word)
+        words.setdefault(name, set()).add(word)
         if word == "choose":
-            found.setdefault(_mask(base) + lanes, set())
+            words.setdefault(_mask(base) + lanes, set())
     kinds = {base: dtype for dtype, base in VECTOR.items()}
-    made = []
-    for name in sorted(found):
+    vectors = []
+    for name in sorted(words):
         base, lanes = re.match(r"([a-z]+)(\d+)", name).groups()   # type: ignore[union-attr]
         dtype = kinds[base]
-        made.append(Vector(name, TARGET.types[dtype], int(lanes), bits(dtype) // 8 * int(lanes), _mask(base) + lanes,
-                           frozenset(found[name])))
-    return made
+        vectors.append(Vector(name, TARGET.types[dtype], int(lanes), bits(dtype) // 8 * int(lanes), _mask(base) + lanes,
+                           frozenset(words[name])))
+    return vectors
 
 
 def _mask(base: str) -> str:

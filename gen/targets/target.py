@@ -231,7 +231,7 @@ class Target:
 
     # ---- the rest ----
 
-    def ahead(self, word: str, at: str, distance: int, size: int) -> str:
+    def prefetch(self, word: str, at: str, distance: int, size: int) -> str:
         """A prefetch, `distance` bytes on from an element of `size` bytes."""
         self.used.add("prefetch")
         return f"PREFETCH_{word}({at} + {distance // size});"

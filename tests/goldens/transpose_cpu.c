@@ -6,8 +6,8 @@ static void sett_transpose_f32(const float *restrict p0, float *restrict r0, siz
   const uint32_t g1 = bl_x & 63;
   for (uint32_t g0 = part * 64; g0 < part * 64 + 64; ++g0) {
     uint16 w_p0[32];
-    load_u32_16x16_ahead128(w_p0, (const uint32_t *)(p0 + g0 * 16 + g1 * 65536), 2048);
-    load_u32_16x16_ahead128(w_p0 + 16, (const uint32_t *)(p0 + g0 * 16 + g1 * 65536 + 32768), 2048);
+    load_u32_16x16_prefetch128(w_p0, (const uint32_t *)(p0 + g0 * 16 + g1 * 65536), 2048);
+    load_u32_16x16_prefetch128(w_p0 + 16, (const uint32_t *)(p0 + g0 * 16 + g1 * 65536 + 32768), 2048);
     UNROLL
     for (uint32_t vec = 0; vec < 16; ++vec) {
       UNROLL

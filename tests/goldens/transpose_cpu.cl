@@ -6,8 +6,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_transpose_f32(
   const uint g1 = bl_x & 63;
   for (uint g0 = part * 64; g0 < part * 64 + 64; ++g0) {
     uint16 w_p0[32];
-    load_u32_16x16_ahead128(w_p0, (const __global uint *)(p0 + g0 * 16 + g1 * 65536), 2048);
-    load_u32_16x16_ahead128(w_p0 + 16, (const __global uint *)(p0 + g0 * 16 + g1 * 65536 + 32768), 2048);
+    load_u32_16x16_prefetch128(w_p0, (const __global uint *)(p0 + g0 * 16 + g1 * 65536), 2048);
+    load_u32_16x16_prefetch128(w_p0 + 16, (const __global uint *)(p0 + g0 * 16 + g1 * 65536 + 32768), 2048);
     #pragma unroll
     for (uint vec = 0; vec < 16; ++vec) {
       #pragma unroll
