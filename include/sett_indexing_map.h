@@ -1,4 +1,4 @@
-/* sett_indexing_map.h - v0.3 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+/* sett_indexing_map.h - v0.4 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -36,8 +36,10 @@ THE MODEL
   map      (d0, d1)[s0]{rt0} -> (results), domain: d0 in [0, 9], ..., expression in [lo, hi], ...
            dimensions in ( ), ranges in [ ], runtime variables in { }. Names are free; d0.., s0.., rt0.. are the defaults. Also a map is
            KNOWN EMPTY (no point) or UNDEFINED (nothing is known; {0} is this one).
-  operator + - * floordiv mod ceildiv, // / % for floordiv and mod, min(a, b) max(a, b), -x. A divisor may be any expression.
+  operator + - * floordiv mod ceildiv, // / % for floordiv and mod, min(a, b) max(a, b), -x, a xor b. A divisor may be any expression.
            Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
+           a xor b (^ is read, too) is the exclusive or of 64 bits in two's complement, so that it has a value for all a and b. It binds weaker than + and -,
+           as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), which is how it prints.
   value    an expression is a handle of a node in the caller's arena; equal nodes are one handle. Where 64 bits do not do, evaluation says so.
   domain   all points inside the bounds where every constraint holds. A point where one does not hold is outside, whether the others have a value there or
            not; at any other point a constraint or a result without a value (a divisor is 0, or 64 bits do not do) is an error.
@@ -71,6 +73,13 @@ THE NORMAL FORM
     I3  L = t * (F - m * q) + rest, q = Q(F, m):  L lies in t * [r, m - g + r] + rest, g = gcd of m and F's coefficients, r = F's constant mod g
     I4  the same, t chosen so that an atom of F goes      I5  L = k * Q(F, m) + k * A + rest = k * Q(F + m * A, m) + rest
     I6  at last, all points of its variables, when they are few (for R14, all results together, where all samples say so, up to half a million values in all)
+  Bits (settp_map_lin_xor). What is linear over two elements is a sum of source bits modulo 2; a source is a variable, a quotient by a number that is no power of
+  two, or a sum with carries. A form is read as such bits, lowest first (settp_map_read), so that equal bits are found whatever they were made of:
+    X1  a xor b, place by place: bit j is (a_j + b_j) mod 2, and beyond the widest of both the sign
+    X2  places that continue each other in one source are a digit: (x floordiv 2^p) mod 2^n at place t, so that an exclusive or of disjoint bits is a sum
+    X3  a place of several source bits is an atom for their set, 0 or 1, in which a bit that stands twice is gone; one turned around is 1 - x. Quotients by powers
+        of two and remainders then are those of a sum of such places
+    X4  in a map with xor: F mod 2^n of a form whose low bits are known is those bits: (u + v) mod 2 = u xor v for bits u, v
   Constraints, until nothing changes: P in [l, h] is divided by its content and cut to integers, the constant is in [l, h].
     C1  dropped when implied; empty when disjoint; two of one form are one
     C2  q + A in [l, h], q = Q(F, m), is F + m * A in [l * m, h * m + m - 1]
@@ -81,7 +90,8 @@ THE NORMAL FORM
     C7  digits F mod m inside P get bounds as in C4; of one variable they are residues, else they are known when results are simplified
     C8  g * A + y in [l, h] where another constraint has y in [a, b], b - a < g, and neither end depends on y:  A in [ceil((l - a) / g), floor((h - a) / g)]
   Print: P1 t * (F - m * q) is t * (F mod m), or t * (m - 1) - t * ((m - 1 - F) mod m);  P2 a quotient of the same variables beside it is
-  tried as such a digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r. Each step is taken where,
+  tried as such a digit;  P4 k * Q(F, m) takes in what k divides;  P6 m * (y * b) is (x - r) * b for x = m * y + r;  P7 places are fields of their sources,
+  2^t * ((x floordiv 2^p) mod 2^n) xor .., and low or high places that several fields cut off are cut off together. Each step is taken where,
   by an estimate, it makes the fewest nodes, of digits the one with the smaller divisor; inside a mod coefficients are the least residues, or not negative. Ties are
   decided by the expressions themselves. Constraints stand in the order of their texts, those with divisors that are not numbers last.
 
@@ -132,6 +142,7 @@ LIMITS
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
+  0.4  xor: an operation of expressions; xor is no variable's name any more.
   0.3  a constraint that does not hold puts a point outside, whichever other has no value; rules R9 and C8.
        answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
        sett_map_message was sett_map_error_message.
@@ -142,7 +153,7 @@ HISTORY
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
-#define SETT_MAP_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
+#define SETT_MAP_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -175,7 +186,7 @@ HISTORY
   X(EXPECTED_OPERAND, "expected a variable, an integer, '-' or '('")                                        \
   X(EXPECTED_CALL, "expected '(' after min or max")                                                         \
   X(UNKNOWN, "unknown variable, expected one of those declared")                                            \
-  X(EXPECTED_OPERATOR, "expected '+', '-', '*', floordiv, mod, ceildiv, ',' or ')'")                        \
+  X(EXPECTED_OPERATOR, "expected '+', '-', '*', floordiv, mod, ceildiv, xor, ',' or ')'")                   \
   X(EXPECTED_DOMAIN, "expected ', domain:' or the end of the map")                                          \
   X(EXPECTED_IN, "expected 'in [lo, hi]'")                                                                  \
   X(EXPECTED_INTEGER, "expected an integer")                                                                \
@@ -251,7 +262,7 @@ SETT_INLINE size_t sett_map_parse_bytes(size_t length);
 SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
 SETT_INLINE const char *sett_map_message(int error);
 
-/* ---- build expressions (constants fold; x+0, x*1, x*0, x floordiv 1, x mod 1 vanish; nothing else is rewritten) ---- */
+/* ---- build expressions (constants fold; x+0, x*1, x*0, x floordiv 1, x mod 1, x xor 0, x xor x vanish; nothing else is rewritten) ---- */
 SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value);
 /* variable number index: dims, then ranges, then rts */
 SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index);
@@ -263,6 +274,7 @@ SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr
 SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b);
 SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_INLINE sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b);
 
 /* ---- build maps: the arrays are copied into the arena; a failed expression makes a failed map; lo > hi makes KNOWN EMPTY,
  * and so do constraints that leave no point beside an expression that failed for want of a value ---- */
@@ -318,6 +330,12 @@ SETT_INLINE int sett_map_points_next(sett_map_points *points);
 
 /* ---- algebra ---- */
 SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
+/* Simplified, with what is a sum of bits modulo 2 as xor, also where map has none; and simplified without any xor, for readers that do not know it: a xor b is written
+ * as sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the places where both vary, and is left like that. Error OVERFLOW: an operand has no bounds.
+ * Laws: simplify's.
+ *   (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), .. and back */
+SETT_INLINE sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
+SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
 /* first feeds second; not simplified */
 SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);
 SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
@@ -581,8 +599,33 @@ enum {
   SETTP_MAP_FLOORDIV,
   SETTP_MAP_CEILDIV,
   SETTP_MAP_MIN,
-  SETTP_MAP_MAX
+  SETTP_MAP_MAX,
+  SETTP_MAP_XOR
 };
+
+/* In two's complement, so it has a value for all a and b. */
+SETT_INLINE int64_t settp_map_xor(int64_t a, int64_t b) { return (int64_t)((uint64_t)a ^ (uint64_t)b); }
+
+/* The least 2^k - 1 that is not below v. */
+SETT_INLINE uint64_t settp_map_ones(uint64_t v) {
+  int shift;
+  for (shift = 1; shift < 64; shift *= 2) v |= v >> shift;
+  return v;
+}
+
+/* Bits above those in which an interval's ends differ are the same in all its values; where signs differ there are none. */
+SETT_INLINE sett_map_interval settp_map_interval_xor(sett_map_interval a, sett_map_interval b) {
+  uint64_t vary = settp_map_ones(((uint64_t)a.lo ^ (uint64_t)a.hi) | ((uint64_t)b.lo ^ (uint64_t)b.hi)), same;
+  if (a.lo == INT64_MIN || a.hi == INT64_MAX || b.lo == INT64_MIN || b.hi == INT64_MAX)
+    return settp_map_interval(a.lo < 0 || b.lo < 0 ? INT64_MIN : 0, INT64_MAX);
+  if (vary >> 63) {
+    vary = settp_map_ones((uint64_t)(a.lo < 0 ? ~a.lo : a.lo) | (uint64_t)(a.hi < 0 ? ~a.hi : a.hi) |
+                          (uint64_t)(b.lo < 0 ? ~b.lo : b.lo) | (uint64_t)(b.hi < 0 ? ~b.hi : b.hi));
+    return settp_map_interval(~(int64_t)vary, (int64_t)vary);
+  }
+  same = ((uint64_t)a.lo ^ (uint64_t)b.lo) & ~vary;
+  return settp_map_interval((int64_t)same, (int64_t)(same | vary));
+}
 
 /* The interval of an operation on intervals. Sound for each pair of values where the operation has a value. */
 SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a, sett_map_interval b) {
@@ -598,6 +641,7 @@ SETT_INLINE sett_map_interval settp_map_interval_op(int op, sett_map_interval a,
     }
     case SETTP_MAP_MIN: return settp_map_interval(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
     case SETTP_MAP_MAX: return settp_map_interval(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
+    case SETTP_MAP_XOR: return settp_map_interval_xor(a, b);
     case SETTP_MAP_FLOORDIV:
     case SETTP_MAP_CEILDIV:
       if (b.lo == 0) b.lo = 1; /* a zero divisor has no value */
@@ -647,6 +691,7 @@ SETT_INLINE int settp_map_apply(int op, int64_t a, int64_t b, int64_t *out) {
     case SETTP_MAP_MUL: failed = settp_map_mul(a, b, out); break;
     case SETTP_MAP_MIN: *out = a < b ? a : b; break;
     case SETTP_MAP_MAX: *out = a > b ? a : b; break;
+    case SETTP_MAP_XOR: *out = settp_map_xor(a, b); break;
     default:
       if (!b) return SETT_MAP_ERROR_ZERO_DIVISOR;
       if (op == SETTP_MAP_MOD) *out = settp_map_mod(a, b);
@@ -826,17 +871,17 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
     error = settp_map_apply(op, x, y, &r);
     return error ? (sett_expr)error : sett_map_constant(arena, r);
   }
-  if (ca && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL)) { /* a constant stands on the right */
+  if (ca && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL || op == SETTP_MAP_XOR)) { /* a constant stands on the right */
     sett_expr t = a;
     a = b;
     b = t;
     y = x;
     cb = 1;
   }
-  if (cb && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL)) {
+  if (cb && (op == SETTP_MAP_ADD || op == SETTP_MAP_MUL || op == SETTP_MAP_XOR)) {
     const settp_map_node *n = settp_map_at(arena, a);
     int64_t z;
-    if (op == SETTP_MAP_ADD && !y) return a;
+    if (op != SETTP_MAP_MUL && !y) return a;
     if (op == SETTP_MAP_MUL && (y == 1 || !y)) return y ? a : b;
     if (n->op == (uint32_t)op && settp_map_is_constant(arena, settp_map_b(n), &z)) { /* (e + z) + y, (e * z) * y */
       sett_expr inner = settp_map_a(n);
@@ -874,6 +919,7 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
     if (y == 1) return op == SETTP_MAP_MOD ? sett_map_constant(arena, 0) : a;
   }
   if ((op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) && a == b) return a;
+  if (op == SETTP_MAP_XOR && a == b) return sett_map_constant(arena, 0);
   return settp_map_intern(arena, (uint32_t)op, (int64_t)((uint64_t)b << 32 | a));
 }
 
@@ -901,6 +947,9 @@ SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr
 }
 SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_MAX, a, b);
+}
+SETT_INLINE sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b) {
+  return settp_map_binary(arena, SETTP_MAP_XOR, a, b);
 }
 
 /* A list of all nodes below some roots, each once, operands first, in the order of a walk from the roots: whatever the arena held before. A node's mark is its place
@@ -1248,6 +1297,11 @@ SETT_INLINE void settp_map_task_push(sett_map_arena *arena, settp_map_tasks *tas
   tasks->task[tasks->count++].strong = strong;
 }
 
+/* Whether an expression is in brackets beside + and -. */
+SETT_INLINE int settp_map_is_loose(const sett_map_arena *arena, sett_expr e) {
+  return settp_map_at(arena, e)->op == SETTP_MAP_ADD || settp_map_at(arena, e)->op == SETTP_MAP_XOR;
+}
+
 SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, settp_map_out *out, sett_expr e) {
   settp_map_tasks tasks;
   size_t keep = arena->top;
@@ -1283,10 +1337,11 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
           settp_map_task_push(arena, &tasks, NULL, sett_map_constant(arena, -k), 0);
           settp_map_task_push(arena, &tasks, " * ", 0, 0);
         }
-        settp_map_task_push(arena, &tasks, NULL, a, k < -1 || settp_map_at(arena, a)->op == SETTP_MAP_ADD);
+        settp_map_task_push(arena, &tasks, NULL, a, k < -1 || settp_map_is_loose(arena, a));
       } else {
         settp_map_put(out, " + ");
-        settp_map_task_push(arena, &tasks, NULL, t.expr, n->op == SETTP_MAP_ADD); /* a long sum, see settp_map_binary */
+        settp_map_task_push(arena, &tasks, NULL, t.expr,
+                            settp_map_is_loose(arena, t.expr)); /* a long sum, see settp_map_binary */
       }
       continue;
     }
@@ -1295,7 +1350,7 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
     } else if (n->op == SETTP_MAP_VAR) {
       settp_map_put(
           out, n->value >= 0 && n->value < sett_map_variables(*map) ? sett_map_name(*map, (int)n->value, buffer) : "?");
-    } else if (n->op >= SETTP_MAP_MIN) {
+    } else if (n->op == SETTP_MAP_MIN || n->op == SETTP_MAP_MAX) {
       settp_map_put(out, n->op == SETTP_MAP_MIN ? "min(" : "max(");
       settp_map_task_push(arena, &tasks, ")", 0, 0);
       settp_map_task_push(arena, &tasks, NULL, b, 0);
@@ -1309,6 +1364,10 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
       if (n->op == SETTP_MAP_MUL && settp_map_is_constant(arena, b, &k) && k == -1) {
         settp_map_put(out, "-");
         settp_map_task_push(arena, &tasks, NULL, a, 1);
+      } else if (n->op == SETTP_MAP_XOR) {
+        settp_map_task_push(arena, &tasks, NULL, b, 1);
+        settp_map_task_push(arena, &tasks, " xor ", 0, 0);
+        settp_map_task_push(arena, &tasks, NULL, a, settp_map_at(arena, a)->op != SETTP_MAP_XOR);
       } else if (n->op != SETTP_MAP_ADD) {
         out->divisors += n->op != SETTP_MAP_MUL && settp_map_at(arena, b)->op != SETTP_MAP_CONST;
         settp_map_task_push(arena, &tasks, NULL, b, 1);
@@ -1321,7 +1380,7 @@ SETT_INLINE void settp_map_put_expr(sett_map_arena *arena, const sett_map *map, 
         settp_map_task_push(arena, &tasks, NULL, a, 1);
       } else {
         settp_map_task_push(arena, &tasks, NULL, b, SETTP_MAP_SUMMAND);
-        settp_map_task_push(arena, &tasks, NULL, a, 0);
+        settp_map_task_push(arena, &tasks, NULL, a, settp_map_at(arena, a)->op == SETTP_MAP_XOR);
       }
     }
   }
@@ -1402,7 +1461,7 @@ SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett
   return settp_map_finish(&out);
 }
 
-/* sums and products first, then mod, floordiv, ceildiv, min, max, constants, variables */
+/* sums and products first, then mod, floordiv, ceildiv, min, max, xor, constants, variables */
 SETT_INLINE int settp_map_rank(uint32_t op) {
   return op == SETTP_MAP_ADD ? 0 : op == SETTP_MAP_CONST ? 20 : op == SETTP_MAP_VAR ? 21 : (int)op;
 }
@@ -1548,7 +1607,8 @@ SETT_INLINE int settp_map_eat_word(settp_map_parser *p, const char *word) {
 
 SETT_INLINE int settp_map_keyword(const char *text, size_t n) {
   return settp_map_same("mod", text, n) || settp_map_same("floordiv", text, n) || settp_map_same("ceildiv", text, n) ||
-         settp_map_same("in", text, n) || settp_map_same("min", text, n) || settp_map_same("max", text, n);
+         settp_map_same("in", text, n) || settp_map_same("min", text, n) || settp_map_same("max", text, n) ||
+         settp_map_same("xor", text, n);
 }
 
 SETT_INLINE int64_t settp_map_integer(settp_map_parser *p) {
@@ -1590,7 +1650,10 @@ enum {
 };
 
 SETT_INLINE int settp_map_binding(int op) {
-  return op == SETTP_MAP_NEGATE ? 3 : op == SETTP_MAP_ADD || op == SETTP_MAP_SUB ? 1 : op < SETTP_MAP_OPEN ? 2 : 0;
+  return op == SETTP_MAP_ADD || op == SETTP_MAP_SUB ? 2
+         : op < SETTP_MAP_OPEN                      ? (op == SETTP_MAP_XOR ? 1 : 3)
+         : op == SETTP_MAP_NEGATE                   ? 4
+                                                    : 0;
 }
 
 /* Whether to read on after this expression was made: one without a value travels on. */
@@ -1668,12 +1731,14 @@ SETT_INLINE sett_expr settp_map_expression(settp_map_parser *p) {
       if (c == '+' || c == '-') op = c == '+' ? (int)SETTP_MAP_ADD : (int)SETTP_MAP_SUB, ++p->at;
       else if (c == '*') op = SETTP_MAP_MUL, ++p->at;
       else if (c == '%') op = SETTP_MAP_MOD, ++p->at;
+      else if (c == '^') op = SETTP_MAP_XOR, ++p->at;
       else if (c == '/') {
         op = SETTP_MAP_FLOORDIV;
         if (!settp_map_eat(p, "//")) ++p->at;
       } else if (c == 'm' && settp_map_eat_word(p, "mod")) op = SETTP_MAP_MOD;
       else if (c == 'f' && settp_map_eat_word(p, "floordiv")) op = SETTP_MAP_FLOORDIV;
       else if (c == 'c' && settp_map_eat_word(p, "ceildiv")) op = SETTP_MAP_CEILDIV;
+      else if (c == 'x' && settp_map_eat_word(p, "xor")) op = SETTP_MAP_XOR;
       if (op >= 0) {
         settp_map_reduce(p, &ops, &values, settp_map_binding(op));
         p->op_column[ops] = (int)column;
@@ -2235,8 +2300,8 @@ typedef struct settp_map_form { /* a name of a quotient: floor(lin / c) on this 
 
 typedef struct settp_map_atom {
   int64_t lo, hi, c; /* c: the divisor of a quotient; of a variable x = c * atom + r */
-  int64_t r;
-  uint64_t support; /* bit i: variable i modulo 64 */
+  int64_t r;         /* of a xor that was made of a bit: that bit */
+  uint64_t support;  /* bit i: variable i modulo 64 */
   int64_t weight;
   int32_t kind, op; /* op: of SETTP_MAP_ATOM_OTHER */
   int32_t a, b;     /* linear forms; a: the variable's number */
@@ -2305,8 +2370,10 @@ typedef struct settp_map_engine {
   int64_t step;                         /* settp_map_at_step of the form stepped */
   uint32_t step_hash;
   int32_t stepped;
-  int fixed;             /* an atom is known to be one number */
-  int renamed, refolded; /* a quotient was printed by another name than its first; in a digit only */
+  int fixed;                   /* an atom is known to be one number */
+  int renamed, refolded;       /* a quotient was printed by another name than its first; in a digit only */
+  int xors;                    /* the map holds xor: what a sum is modulo 2 is one, too */
+  struct settp_map_bits *bits; /* NULL: no bit was asked yet */
 } settp_map_engine;
 
 SETT_INLINE void *settp_map_grow(settp_map_engine *e, void *old, int32_t *room, size_t size) {
@@ -3483,6 +3550,7 @@ SETT_INLINE int64_t settp_map_lin_most(const settp_map_engine *e, int32_t l, con
 SETT_INLINE int64_t settp_map_other_most(int op, int64_t a, int64_t b) {
   if (op == SETTP_MAP_MUL) return settp_map_sat_mul(a, b);
   if (op == SETTP_MAP_MIN || op == SETTP_MAP_MAX) return a > b ? a : b;
+  if (op == SETTP_MAP_XOR) return settp_map_sat_add(settp_map_sat_mul(a > b ? a : b, 2), 1);
   return op == SETTP_MAP_MOD ? b : a;
 }
 
@@ -4020,7 +4088,8 @@ SETT_INLINE int settp_map_engine_start(settp_map_engine *e, sett_map_arena *aren
   e->scaled = 0;
   e->sampled = 1;
   e->stepped = SETTP_MAP_NONE;
-  e->fixed = e->renamed = e->refolded = 0;
+  e->fixed = e->renamed = e->refolded = e->xors = 0;
+  e->bits = NULL;
   e->step = 0;
   e->step_hash = 0;
   e->point = NULL;
@@ -4070,6 +4139,489 @@ SETT_INLINE int32_t settp_map_lin_product(settp_map_engine *e, int32_t a, int32_
   return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_MUL, a, b), k, 0);
 }
 
+/* ---- bits: what is linear over two elements ----
+ * A bit is the number 2 * set + n: the sum modulo 2 of a set of source bits, plus n. A source is a form that is no sum of others' bits (a variable, a
+ * quotient by another number than a power of two, a sum with carries); its source bit j is bit j of its values in two's complement, bit
+ * SETTP_MAP_BIT_SIGN the sign. Set 0 is the empty one, so that bits 0 and 1 are the numbers. */
+
+enum {
+  SETTP_MAP_BITS_MAX = 512,
+  SETTP_MAP_BIT_WORDS = SETTP_MAP_BITS_MAX / 64,
+  SETTP_MAP_BIT_SIGN = 63,
+  SETTP_MAP_BIT_WIDTH = 62,  /* places of a value below its sign */
+  SETTP_MAP_BITS_KNOWN = 64, /* all places of a value are known */
+  SETTP_MAP_BIT_SOURCES = 64,
+  SETTP_MAP_BIT_SETS = 4096,
+  SETTP_MAP_BIT_BUCKETS = 256,
+  SETTP_MAP_BIT_DEPTH = 8, /* operations within operations that are read; below them is a source */
+  SETTP_MAP_BIT_TERMS = 128,
+  SETTP_MAP_BIT_DIGITS = 256,
+  SETTP_MAP_BIT_MEMBERS = 100, /* source bits of a sum that is an atom */
+  SETTP_MAP_BIT_WORK = 2000    /* atoms that one reading looks into */
+};
+
+typedef struct settp_map_bit_set {
+  uint64_t word[SETTP_MAP_BIT_WORDS];
+  int32_t next;
+} settp_map_bit_set;
+
+/* Places place .. place + size - 1 of a source as a form. */
+typedef struct settp_map_bit_digit {
+  int32_t lin, source;
+  int16_t place, size;
+} settp_map_bit_digit;
+
+typedef struct settp_map_bits {
+  int32_t source[SETTP_MAP_BIT_SOURCES];                         /* forms */
+  int16_t number[SETTP_MAP_BIT_SOURCES][SETTP_MAP_BIT_SIGN + 1]; /* of a source bit, -1: not asked yet */
+  int16_t of[SETTP_MAP_BITS_MAX], place[SETTP_MAP_BITS_MAX];     /* of each source bit */
+  int32_t bucket[SETTP_MAP_BIT_BUCKETS];
+  settp_map_bit_set *set;
+  int32_t sets, set_room;
+  settp_map_bit_digit digit[SETTP_MAP_BIT_DIGITS];
+  int digits, sources, count, work;
+} settp_map_bits;
+
+/* Places 0 .. width - 1 of a value, and the sign, which all places from width on have. Only the first known places are known. */
+typedef struct settp_map_reading {
+  int32_t bit[SETTP_MAP_BIT_WIDTH + 1];
+  int32_t sign;
+  int width, known;
+} settp_map_reading;
+
+SETT_INLINE int32_t settp_map_bit_find(settp_map_engine *e, const settp_map_bit_set *x) {
+  settp_map_bits *b = e->bits;
+  uint32_t hash = 0;
+  int32_t at, *bucket;
+  int i;
+  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) hash = settp_map_hash(x->word[i], hash + 1);
+  bucket = b->bucket + hash % SETTP_MAP_BIT_BUCKETS;
+  for (at = *bucket; at >= 0; at = b->set[at].next) {
+    for (i = 0; i < SETTP_MAP_BIT_WORDS && b->set[at].word[i] == x->word[i]; ++i) {}
+    if (i == SETTP_MAP_BIT_WORDS) return at;
+  }
+  if (b->sets == SETTP_MAP_BIT_SETS) return SETTP_MAP_NONE;
+  if (b->sets == b->set_room) {
+    int32_t room = b->set_room * 2;
+    settp_map_bit_set *grown = (settp_map_bit_set *)settp_map_take(e->arena, (size_t)room * sizeof *grown);
+    if (!grown) return SETTP_MAP_NONE;
+    settp_map_copy(grown, b->set, (size_t)b->sets * sizeof *grown);
+    b->set = grown;
+    b->set_room = room;
+  }
+  b->set[b->sets] = *x;
+  b->set[b->sets].next = *bucket;
+  *bucket = b->sets;
+  return b->sets++;
+}
+
+SETT_INLINE int settp_map_bits_start(settp_map_engine *e) {
+  settp_map_bit_set none;
+  settp_map_bits *b;
+  int i;
+  if (e->bits) return 1;
+  b = (settp_map_bits *)settp_map_take(e->arena, sizeof *b);
+  if (!b) return 0;
+  b->digits = b->sources = b->count = b->work = 0;
+  b->sets = 0;
+  b->set_room = 64;
+  b->set = (settp_map_bit_set *)settp_map_take(e->arena, (size_t)b->set_room * sizeof *b->set);
+  if (!b->set) return 0;
+  for (i = 0; i < SETTP_MAP_BIT_BUCKETS; ++i) b->bucket[i] = SETTP_MAP_NONE;
+  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) none.word[i] = 0;
+  none.next = SETTP_MAP_NONE;
+  e->bits = b;
+  return settp_map_bit_find(e, &none) == 0;
+}
+
+/* a + b modulo 2; SETTP_MAP_NONE: there are too many sets. */
+SETT_INLINE int32_t settp_map_bit_add(settp_map_engine *e, int32_t a, int32_t b) {
+  settp_map_bit_set sum;
+  int32_t set;
+  int i;
+  if (a < 0 || b < 0) return SETTP_MAP_NONE;
+  if (a < 2) return a ^ b;
+  if (b < 2) return a ^ b;
+  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) sum.word[i] = e->bits->set[a / 2].word[i] ^ e->bits->set[b / 2].word[i];
+  set = settp_map_bit_find(e, &sum);
+  return set < 0 ? SETTP_MAP_NONE : 2 * set + ((a ^ b) & 1);
+}
+
+/* Bit `place` of a source; SETTP_MAP_NONE: there are too many. */
+SETT_INLINE int32_t settp_map_bit_of(settp_map_engine *e, int32_t source, int place) {
+  settp_map_bits *b = e->bits;
+  settp_map_bit_set one;
+  int i, n, set;
+  for (i = 0; i < b->sources && b->source[i] != source; ++i) {}
+  if (i == SETTP_MAP_BIT_SOURCES) return SETTP_MAP_NONE;
+  if (i == b->sources) {
+    b->source[b->sources++] = source;
+    for (n = 0; n <= SETTP_MAP_BIT_SIGN; ++n) b->number[i][n] = -1;
+  }
+  n = b->number[i][place];
+  if (n < 0) {
+    if (b->count == SETTP_MAP_BITS_MAX) return SETTP_MAP_NONE;
+    n = b->count++;
+    b->number[i][place] = (int16_t)n;
+    b->of[n] = (int16_t)i;
+    b->place[n] = (int16_t)place;
+  }
+  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) one.word[i] = 0;
+  one.word[n / 64] = UINT64_C(1) << (n & 63);
+  set = settp_map_bit_find(e, &one);
+  return set < 0 ? SETTP_MAP_NONE : 2 * set;
+}
+
+/* The number of the one source bit of a bit, or -1; with -2 it is a number. */
+SETT_INLINE int settp_map_bit_single(const settp_map_engine *e, int32_t bit) {
+  const settp_map_bit_set *x = e->bits->set + bit / 2;
+  int i, n = -2;
+  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) {
+    uint64_t w = x->word[i];
+    if (!w) continue;
+    if (n >= 0 || (w & (w - 1))) return -1;
+    for (n = i * 64; !(w & 1); w >>= 1) ++n;
+  }
+  return n;
+}
+
+/* The places of a source that vary, and whether its sign does: bits from *width on are those of r.lo, or the sign. 0: it has no bounds. */
+SETT_INLINE int settp_map_bit_range(settp_map_engine *e, int32_t source, sett_map_interval *r, int *width, int *sign) {
+  uint64_t vary;
+  *r = settp_map_lin_interval(e, source);
+  if (r->lo == INT64_MIN || r->hi == INT64_MAX || r->lo > r->hi) return 0;
+  *sign = (r->lo < 0) != (r->hi < 0);
+  vary = *sign ? settp_map_ones((uint64_t)~r->lo | (uint64_t)r->hi) : settp_map_ones((uint64_t)r->lo ^ (uint64_t)r->hi);
+  for (*width = 0; vary; vary >>= 1) ++*width;
+  return *width <= SETTP_MAP_BIT_WIDTH;
+}
+
+/* Its places from out->known on, as its own source bits. */
+SETT_INLINE void settp_map_bit_source(settp_map_engine *e, int32_t l, settp_map_reading *out) {
+  sett_map_interval r;
+  int width, sign, j;
+  if (!settp_map_bit_range(e, l, &r, &width, &sign)) return;
+  for (j = out->known; j < width; ++j)
+    if ((out->bit[j] = settp_map_bit_of(e, l, j)) < 0) return;
+  if (sign) {
+    out->sign = settp_map_bit_of(e, l, SETTP_MAP_BIT_SIGN);
+    if (out->sign < 0) return;
+  } else {
+    int64_t top = j < 63 ? r.lo >> j : 0;
+    for (; top && top != -1 && j < SETTP_MAP_BIT_WIDTH; ++j, top >>= 1) out->bit[j] = (int32_t)(top & 1);
+    if (top && top != -1) return;
+    out->sign = r.lo < 0;
+  }
+  out->width = j;
+  out->known = SETTP_MAP_BITS_KNOWN;
+}
+
+SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int depth, settp_map_reading *out);
+
+SETT_INLINE int32_t settp_map_reading_at(const settp_map_reading *r, int place) {
+  return place < r->width || r->known < SETTP_MAP_BITS_KNOWN ? r->bit[place] : r->sign;
+}
+
+/* a becomes a xor b, where all places of both are known. */
+SETT_INLINE void settp_map_reading_add(settp_map_engine *e, settp_map_reading *a, const settp_map_reading *b) {
+  int j, width = a->width > b->width ? a->width : b->width;
+  if (b->known < SETTP_MAP_BITS_KNOWN) a->known = 0;
+  if (a->known < SETTP_MAP_BITS_KNOWN) return;
+  for (j = 0; j < width; ++j) {
+    int32_t bit = settp_map_bit_add(e, settp_map_reading_at(a, j), settp_map_reading_at(b, j));
+    if (bit < 0) {
+      a->known = 0;
+      return;
+    }
+    /* places of a up to here are its own now: its sign is asked beyond them only */
+    a->bit[j] = bit;
+    if (j >= a->width) a->width = j + 1, a->bit[j] = bit;
+  }
+  a->sign = settp_map_bit_add(e, a->sign, b->sign);
+  if (a->sign < 0) a->known = 0;
+  for (a->width = width; a->width && a->bit[a->width - 1] == a->sign; --a->width) {}
+}
+
+SETT_INLINE void settp_map_read_atom(settp_map_engine *e, int32_t q, int depth, settp_map_reading *out) {
+  settp_map_atom x = e->atom[q];
+  int shift = 0, j;
+  out->width = out->known = 0;
+  out->sign = 0;
+  if (!depth) e->bits->work = 0;
+  if ((depth >= SETTP_MAP_BIT_DEPTH && !x.r) || ++e->bits->work > SETTP_MAP_BIT_WORK)
+    x.kind = SETTP_MAP_ATOM_VAR; /* not looked into */
+  if (x.kind == SETTP_MAP_ATOM_QUOTIENT && !(x.c & (x.c - 1))) {
+    while (x.c >> shift > 1) ++shift;
+    settp_map_read(e, x.a, 1, depth + 1, out);
+    if (out->known == SETTP_MAP_BITS_KNOWN) {
+      for (j = shift; j < out->width; ++j) out->bit[j - shift] = out->bit[j];
+      out->width = out->width > shift ? out->width - shift : 0;
+      return;
+    }
+    out->known = 0;
+  } else if (x.kind == SETTP_MAP_ATOM_OTHER && x.op == SETTP_MAP_XOR && x.r) {
+    out->bit[0] = (int32_t)x.r;
+    out->width = 1;
+    out->known = SETTP_MAP_BITS_KNOWN;
+    return;
+  } else if (x.kind == SETTP_MAP_ATOM_OTHER && x.op == SETTP_MAP_XOR) {
+    settp_map_reading other;
+    settp_map_read(e, x.a, 1, depth + 1, out);
+    settp_map_read(e, x.b, 1, depth + 1, &other);
+    settp_map_reading_add(e, out, &other);
+    if (out->known == SETTP_MAP_BITS_KNOWN) return;
+    out->known = 0;
+  }
+  settp_map_bit_source(e, x.own, out);
+}
+
+typedef struct settp_map_bit_term { /* k * bit */
+  int64_t k;
+  int32_t bit;
+} settp_map_bit_term;
+
+/* term += k * bit and *constant likewise, where a bit turned around is 1 minus it. 0: a number is too large. */
+SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int64_t *constant, int32_t bit,
+                                       int64_t k) {
+  int i;
+  if (bit & 1) {
+    if (settp_map_add(*constant, k, constant) || k == INT64_MIN) return 0;
+    k = -k;
+    --bit;
+  }
+  if (!bit) return 1;
+  for (i = 0; i < *count && term[i].bit != bit; ++i) {}
+  if (i == SETTP_MAP_BIT_TERMS) return 0;
+  if (i == *count) {
+    term[i].bit = bit;
+    term[i].k = 0;
+    ++*count;
+  }
+  return !settp_map_add(term[i].k, k, &term[i].k);
+}
+
+/* The places of a sum of bits times numbers, lowest first: a sum of one bit and a number hands on what is linear, one of several bits what is not. It is known
+ * itself, but left out where whole. */
+SETT_INLINE void settp_map_read_sum(settp_map_engine *e, settp_map_bit_term *term, int count, int64_t constant,
+                                    int limit, int whole, settp_map_reading *out) {
+  int place, i, n;
+  out->known = 0;
+  for (place = 0; place < limit; ++place) {
+    int odds = 0, odd = 0;
+    int32_t bit = (int32_t)(constant & 1);
+    for (i = n = 0; i < count; ++i)
+      if (term[i].k) term[n++] = term[i];
+    count = n;
+    out->width = place;
+    if (!count && (!constant || constant == -1)) out->sign = constant != 0;
+    else if (count == 1 && term[0].k == -1 && !constant) out->sign = term[0].bit;
+    else if (count == 1 && term[0].k == 1 && constant == -1) out->sign = term[0].bit + 1;
+    else if (place == SETTP_MAP_BIT_WIDTH) return;
+    else {
+      for (i = 0; i < count; ++i)
+        if (term[i].k & 1) {
+          ++odds;
+          odd = i;
+          bit = settp_map_bit_add(e, bit, term[i].bit);
+        }
+      if (bit < 0 || (odds > 1 && whole)) return;
+      out->bit[place] = bit;
+      out->known = place + 1;
+      if (odds > 1) return;
+      if (odds) term[odd].k += constant & 1 ? 1 : -1;
+      for (i = 0; i < count; ++i) term[i].k /= 2;
+      constant = settp_map_floor(constant, 2);
+      continue;
+    }
+    out->known = SETTP_MAP_BITS_KNOWN;
+    return;
+  }
+}
+
+/* Remembers that a form of several terms is a digit of a source, which its terms alone may not show. */
+SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int32_t source, int place, int size) {
+  settp_map_bits *b = e->bits;
+  int i;
+  if (l < 0 || e->lin[l].count < 2) return l;
+  for (i = 0; i < b->digits && b->digit[i].lin != l; ++i) {}
+  if (i < b->digits || i == SETTP_MAP_BIT_DIGITS) return l;
+  b->digit[i].lin = l;
+  b->digit[i].source = source;
+  b->digit[i].place = (int16_t)place;
+  b->digit[i].size = (int16_t)size;
+  ++b->digits;
+  return l;
+}
+
+/* What l holds of such digits, times a number, goes to term; the rest. A sum of bits that its terms show is not looked at. */
+SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_map_bit_term *term, int *count,
+                                          int64_t *constant) {
+  int i, j;
+  for (i = 0; i < e->bits->digits; ++i) {
+    settp_map_bit_digit d = e->bits->digit[i];
+    int32_t rest, n = e->lin[d.lin].count;
+    settp_map_term t = e->term[e->lin[d.lin].first];
+    int64_t k = settp_map_lin_coefficient(e, l, t.atom);
+    if (!k || k % t.k || settp_map_lin_shared(e, d.lin, l) < n) continue;
+    k /= t.k;
+    rest = k == INT64_MIN ? SETTP_MAP_NONE : settp_map_lin_mix(e, l, 1, d.lin, -k, 0);
+    if (rest < 0 || e->lin[rest].count > e->lin[l].count - n) continue;
+    for (j = 0; j < d.size; ++j) {
+      int32_t bit = settp_map_bit_of(e, d.source, d.place + j);
+      if (bit < 0 || (j && settp_map_mul(k, 2, &k)) || !settp_map_bit_term_add(term, count, constant, bit, k))
+        return SETTP_MAP_NONE;
+    }
+    l = rest;
+  }
+  return l;
+}
+
+/* The places of a form's values; what is not known of them is a source where whole, else left out. */
+SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int depth, settp_map_reading *out) {
+  settp_map_bit_term term[SETTP_MAP_BIT_TERMS];
+  int count = 0, limit = SETTP_MAP_BITS_KNOWN, j;
+  int32_t i, rest = l;
+  int64_t constant = 0;
+  out->width = out->known = 0;
+  out->sign = 0;
+  if (e->lin[l].count == 1 && !e->lin[l].constant && e->term[e->lin[l].first].k == 1) {
+    settp_map_read_atom(e, e->term[e->lin[l].first].atom, depth, out);
+    return;
+  }
+  rest = settp_map_read_digits(e, l, term, &count, &constant);
+  if (rest < 0 || settp_map_add(constant, e->lin[rest].constant, &constant)) rest = l, limit = 0;
+  for (i = 0; i < e->lin[rest].count && limit; ++i) {
+    settp_map_term t = e->term[e->lin[rest].first + i];
+    int64_t k = t.k, low = t.k & -t.k;
+    int shift = 0, over = 0;
+    settp_map_read_atom(e, t.atom, depth, out);
+    while (low >> shift > 1) ++shift;
+    if (out->known < SETTP_MAP_BITS_KNOWN && shift < limit) limit = shift;
+    for (j = 0; j <= out->width && out->known == SETTP_MAP_BITS_KNOWN && limit; ++j) {
+      int32_t bit = settp_map_reading_at(out, j);
+      over |= k == INT64_MIN;
+      if (bit && (over || !settp_map_bit_term_add(term, &count, &constant, bit, j == out->width ? -k : k))) limit = 0;
+      if (!over) over = settp_map_mul(k, 2, &k);
+    }
+  }
+  out->width = out->known = 0;
+  out->sign = 0;
+  settp_map_read_sum(e, term, count, constant, limit, whole, out);
+  if (whole && out->known < SETTP_MAP_BITS_KNOWN) settp_map_bit_source(e, l, out);
+}
+
+/* A source bit as a form. */
+SETT_INLINE int32_t settp_map_lin_of_source_bit(settp_map_engine *e, int number) {
+  int32_t source = e->bits->source[e->bits->of[number]], q;
+  int place = e->bits->place[number], width, sign;
+  sett_map_interval r;
+  if (place == SETTP_MAP_BIT_SIGN) {
+    if (!settp_map_bit_range(e, source, &r, &width, &sign)) return SETTP_MAP_NONE;
+    return settp_map_lin_scale(e, settp_map_divide(e, source, (int64_t)1 << width), -1, 0);
+  }
+  q = settp_map_divide(e, source, (int64_t)1 << place);
+  q = settp_map_lin_mix(e, q, 1, settp_map_divide(e, source, (int64_t)1 << (place + 1)), -2, 0);
+  return settp_map_bit_digit_add(e, q, source, place, 1);
+}
+
+/* A bit as a form: a source bit, or an atom for each further one. */
+SETT_INLINE int32_t settp_map_lin_of_bit(settp_map_engine *e, int32_t bit) {
+  int32_t l = SETTP_MAP_NONE, atom = SETTP_MAP_NONE;
+  int i, members = 0;
+  if (bit < 2) return settp_map_lin_constant(e, bit);
+  for (i = 0; i < e->bits->count; ++i) {
+    int32_t one;
+    if (!(e->bits->set[bit / 2].word[i / 64] >> (i & 63) & 1)) continue;
+    one = settp_map_lin_of_source_bit(e, i);
+    if (one < 0) return SETTP_MAP_NONE;
+    if (++members > SETTP_MAP_BIT_MEMBERS) return SETTP_MAP_NONE;
+    if (l >= 0) atom = settp_map_atom_other(e, SETTP_MAP_XOR, l, one);
+    l = l < 0 ? one : settp_map_lin_atom(e, atom, 1, 0);
+    if (l < 0) return SETTP_MAP_NONE;
+  }
+  if (atom >= 0) e->atom[atom].r = bit & ~1;
+  return bit & 1 ? settp_map_lin_scale(e, l, -1, 1) : l;
+}
+
+/* A value whose places are all known as a form: places that continue each other in one source are one digit. X1, X2, X3 */
+SETT_INLINE int32_t settp_map_lin_of_reading(settp_map_engine *e, const settp_map_reading *r) {
+  int32_t l = settp_map_lin_constant(e, 0);
+  int j, n;
+  for (j = 0; j <= r->width && l >= 0; j += n) {
+    int32_t bit = settp_map_reading_at(r, j), part;
+    int number = settp_map_bit_single(e, bit), source, place, width, sign, topped = 0;
+    int64_t weight = j == r->width ? -((int64_t)1 << j) : (int64_t)1 << j;
+    sett_map_interval range;
+    n = 1;
+    if (number < 0 || j == r->width || e->bits->place[number] == SETTP_MAP_BIT_SIGN) {
+      if (bit) l = settp_map_lin_mix(e, l, 1, settp_map_lin_of_bit(e, bit), weight, 0);
+      continue;
+    }
+    source = e->bits->of[number];
+    place = e->bits->place[number];
+    for (; j + n < r->width && place + n < SETTP_MAP_BIT_WIDTH; ++n) {
+      int next = settp_map_bit_single(e, r->bit[j + n]);
+      if (next < 0 || e->bits->of[next] != source || e->bits->place[next] != place + n || ((r->bit[j + n] ^ bit) & 1))
+        break;
+    }
+    if (j + n == r->width && r->sign > 1 && !((r->sign ^ bit) & 1)) { /* up to the sign */
+      int next = settp_map_bit_single(e, r->sign);
+      topped = next >= 0 && e->bits->of[next] == source && e->bits->place[next] == SETTP_MAP_BIT_SIGN &&
+               settp_map_bit_range(e, e->bits->source[source], &range, &width, &sign) && width <= place + n;
+    }
+    part = settp_map_divide(e, e->bits->source[source], (int64_t)1 << place);
+    if (!topped) {
+      part = settp_map_lin_mix(e, part, 1, settp_map_divide(e, e->bits->source[source], (int64_t)1 << (place + n)),
+                               -((int64_t)1 << n), 0);
+      part = settp_map_bit_digit_add(e, part, e->bits->source[source], place, n);
+    }
+    if (bit & 1) part = settp_map_lin_scale(e, part, -1, topped ? -1 : ((int64_t)1 << n) - 1);
+    l = settp_map_lin_mix(e, l, 1, part, weight, 0);
+    if (topped) break;
+  }
+  return l;
+}
+
+/* a xor b. Where a bound is missing it stays an operation. */
+SETT_INLINE int32_t settp_map_lin_xor(settp_map_engine *e, int32_t a, int32_t b) {
+  settp_map_reading r, other;
+  int32_t t;
+  if (a == b) return settp_map_lin_constant(e, 0);
+  if (!e->lin[a].count && !e->lin[b].count)
+    return settp_map_lin_constant(e, settp_map_xor(e->lin[a].constant, e->lin[b].constant));
+  if (!e->lin[a].count) t = a, a = b, b = t;
+  if (!e->lin[b].count && !e->lin[b].constant) return a;
+  if (!e->lin[b].count && e->lin[b].constant == -1) return settp_map_lin_scale(e, a, -1, -1);
+  if (settp_map_bits_start(e)) {
+    settp_map_read(e, a, 1, 0, &r);
+    settp_map_read(e, b, 1, 0, &other);
+    settp_map_reading_add(e, &r, &other);
+    if (r.known == SETTP_MAP_BITS_KNOWN && (t = settp_map_lin_of_reading(e, &r)) >= 0) return t;
+  }
+  if (e->error) return SETTP_MAP_NONE;
+  if (a > b) t = a, a = b, b = t;
+  return settp_map_lin_atom(e, settp_map_atom_other(e, SETTP_MAP_XOR, a, b), 1, 0);
+}
+
+/* X4: a modulo c, a power of two, where the places that count are known, and some of them is a sum of bits; else SETTP_MAP_NONE. */
+SETT_INLINE int32_t settp_map_lin_parity(settp_map_engine *e, int32_t a, int64_t c) {
+  settp_map_reading r;
+  int j, bits = 0, sums = 0;
+  if (c < 2 || c & (c - 1) || !settp_map_bits_start(e)) return SETTP_MAP_NONE;
+  while (c >> bits > 1) ++bits;
+  settp_map_read(e, a, 0, 0, &r);
+  if (r.known < bits || bits > SETTP_MAP_BIT_WIDTH) return SETTP_MAP_NONE;
+  for (j = 0; j < bits; ++j) {
+    r.bit[j] = settp_map_reading_at(&r, j);
+    sums |= settp_map_bit_single(e, r.bit[j]) == -1;
+  }
+  if (!sums) return SETTP_MAP_NONE;
+  r.width = bits;
+  r.sign = 0;
+  r.known = SETTP_MAP_BITS_KNOWN;
+  return settp_map_lin_of_reading(e, &r);
+}
+
 SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t a, int32_t b) {
   sett_map_interval x, y;
   int32_t q, t;
@@ -4087,6 +4639,7 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
       }
       if (a > b) t = a, a = b, b = t;
       return settp_map_lin_atom(e, settp_map_atom_other(e, op, a, b), 1, 0);
+    case SETTP_MAP_XOR: e->xors = 1; return settp_map_lin_xor(e, a, b);
     default: break;
   }
   y = settp_map_lin_interval(e, b);
@@ -4094,6 +4647,7 @@ SETT_INLINE int32_t settp_map_lin_operation(settp_map_engine *e, int op, int32_t
   c = y.lo;
   if (op == SETTP_MAP_CEILDIV)
     return settp_map_lin_scale(e, settp_map_divide(e, settp_map_lin_scale(e, a, -1, 0), c), -1, 0);
+  if (e->xors && op == SETTP_MAP_MOD && (t = settp_map_lin_parity(e, a, c)) >= 0) return t;
   q = settp_map_divide(e, a, c);
   return op == SETTP_MAP_FLOORDIV || q < 0 ? q : settp_map_lin_mix(e, a, 1, q, -c, 0);
 }
@@ -4717,6 +5271,221 @@ SETT_INLINE int settp_map_fold_product(settp_map_engine *e, settp_map_term t, se
   return 1;
 }
 
+/* ---- print of bits ---- */
+
+/* 2^to * ((source floordiv 2^from) mod 2^size), or without mod where topped: up to the source's sign. */
+typedef struct settp_map_field {
+  int32_t source;
+  int from, to, size, topped;
+} settp_map_field;
+
+enum { SETTP_MAP_FIELDS_MAX = 32 };
+
+SETT_INLINE int settp_map_bit_has(const settp_map_engine *e, int32_t bit, int number) {
+  return (int)(e->bits->set[bit / 2].word[number / 64] >> (number & 63) & 1);
+}
+
+/* A reading as fields whose exclusive or it is, but for the bits that are turned around. Their number, or -1. */
+SETT_INLINE int settp_map_fields(settp_map_engine *e, const settp_map_reading *r, settp_map_field *field) {
+  int fields = 0, j, i, n;
+  for (j = 0; j <= r->width; ++j)
+    for (n = 0; n < e->bits->count; ++n) {
+      int32_t source = e->bits->source[e->bits->of[n]];
+      int place = e->bits->place[n], width, sign;
+      sett_map_interval range;
+      settp_map_field *f;
+      if (!settp_map_bit_has(e, settp_map_reading_at(r, j), n)) continue;
+      for (i = 0; i < fields; ++i) {
+        f = field + i;
+        if (f->source != source || f->to + f->size != j || f->topped) continue;
+        if (f->from + f->size == place && j < r->width) break;
+        if (place == SETTP_MAP_BIT_SIGN && settp_map_bit_range(e, source, &range, &width, &sign) &&
+            f->from + f->size >= width)
+          break;
+      }
+      if (i < fields) {
+        if (j == r->width) field[i].topped = 1;
+        else ++field[i].size;
+        continue;
+      }
+      if (fields == SETTP_MAP_FIELDS_MAX || j == r->width || place == SETTP_MAP_BIT_SIGN) return -1;
+      f = field + fields++;
+      f->source = source;
+      f->from = place;
+      f->to = j;
+      f->size = 1;
+      f->topped = 0;
+    }
+  return fields;
+}
+
+/* Fields that overlap, with field `first`, directly or by others: moved to the front, their number; *lo and *hi: their places. */
+SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, int first, int *lo, int *hi) {
+  int n = 1, i, more = 1;
+  settp_map_field f = field[first];
+  field[first] = field[0];
+  field[0] = f;
+  *lo = f.to;
+  *hi = f.topped ? SETTP_MAP_BITS_KNOWN : f.to + f.size;
+  while (more)
+    for (i = n, more = 0; i < fields; ++i) {
+      int end = field[i].topped ? SETTP_MAP_BITS_KNOWN : field[i].to + field[i].size;
+      if (field[i].to >= *hi || end <= *lo) continue;
+      f = field[i];
+      field[i] = field[n];
+      field[n++] = f;
+      if (f.to < *lo) *lo = f.to;
+      if (end > *hi) *hi = end;
+      more = 1;
+    }
+  return n;
+}
+
+/* The exclusive or of fields and a number, over 2^lo: of places lo .. hi - 1. Low places that several of them cut off are cut off together, and so are high ones. P7 */
+SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field *field, int fields, int64_t number,
+                                           int lo, int hi, sett_expr *out) {
+  sett_expr expr[SETTP_MAP_FIELDS_MAX], x;
+  int low = SETTP_MAP_BIT_WIDTH, lows = 0, highs = 0, topped = 0, i, j;
+  int32_t nodes = 0, own, size_of[SETTP_MAP_FIELDS_MAX];
+  for (i = 0; i < fields; ++i) {
+    sett_map_interval r;
+    topped |= field[i].topped;
+    if (field[i].to == lo && field[i].from < low) low = field[i].from;
+    r = settp_map_lin_interval(e, field[i].source);
+    if (field[i].topped || (r.lo >= 0 && r.hi >> (field[i].from + field[i].size) == 0))
+      field[i].topped = 1; /* no mod */
+    else highs += field[i].to + field[i].size == hi;
+  }
+  if (topped || highs < 2) hi = SETTP_MAP_BITS_KNOWN;
+  for (i = 0; i < fields; ++i) lows += field[i].to == lo && field[i].from == low;
+  if (!low || lows < 2 || low + (hi < SETTP_MAP_BITS_KNOWN ? hi : 0) - lo > SETTP_MAP_BIT_WIDTH ||
+      number >> lo > INT64_MAX >> low >> 1)
+    low = 0;
+  for (i = 0; i < fields; ++i) {
+    settp_map_field *f = field + i;
+    int from = f->from, to = f->to - lo, size = f->size;
+    if (low && to) to += low;
+    else if (low) from -= low, size += low;
+    if (to > SETTP_MAP_BIT_WIDTH) return 0;
+    own = settp_map_print(e, f->source);
+    x = e->lin[f->source].expr;
+    if (!own) return 0;
+    if (from) x = sett_map_floordiv(e->arena, x, sett_map_constant(e->arena, (int64_t)1 << from)), own += 2;
+    if (!f->topped && f->to + f->size != hi)
+      x = sett_map_mod(e->arena, x, sett_map_constant(e->arena, (int64_t)1 << size)), own += 2;
+    if (to) x = sett_map_mul(e->arena, x, sett_map_constant(e->arena, (int64_t)1 << to)), own += 2;
+    if (x < SETT_MAP_ERROR_COUNT) return 0;
+    nodes += own + 1;
+    for (j = i; j > 0; --j) { /* the shortest first */
+      if (size_of[j - 1] < own || (size_of[j - 1] == own && settp_map_order(e->arena, expr[j - 1], x) < 0)) break;
+      expr[j] = expr[j - 1];
+      size_of[j] = size_of[j - 1];
+    }
+    expr[j] = x;
+    size_of[j] = own;
+  }
+  for (i = 1, x = expr[0]; i < fields; ++i) x = sett_map_xor(e->arena, x, expr[i]);
+  number >>= lo;
+  if (number) x = sett_map_xor(e->arena, x, sett_map_constant(e->arena, number * ((int64_t)1 << low))), nodes += 2;
+  if (low) x = sett_map_floordiv(e->arena, x, sett_map_constant(e->arena, (int64_t)1 << low)), nodes += 2;
+  if (hi < SETTP_MAP_BITS_KNOWN)
+    x = sett_map_mod(e->arena, x, sett_map_constant(e->arena, (int64_t)1 << (hi - lo))), nodes += 2;
+  *out = x;
+  return x < SETT_MAP_ERROR_COUNT ? 0 : nodes - 1;
+}
+
+SETT_INLINE int settp_map_atom_is_xor(const settp_map_engine *e, int32_t q) {
+  return e->atom[q].kind == SETTP_MAP_ATOM_OTHER && e->atom[q].op == SETTP_MAP_XOR;
+}
+
+/* The terms of l that odd divides, over it. pass 0: all, and the constant; then those whose coefficient is a power of two: 1: all, and the constant; 2: without it;
+ * 3: those of variables that xors hold; 4: xors; 5: the xor in term `one` alone. */
+SETT_INLINE int32_t settp_map_xor_group(settp_map_engine *e, int32_t l, int64_t odd, int32_t one, int pass) {
+  int64_t constant = pass > 1 || e->lin[l].constant % odd ? 0 : e->lin[l].constant / odd;
+  uint64_t support = 0;
+  int32_t i, n = 0;
+  if (!SETTP_MAP_ROOM(e, term, terms, term_room, e->lin[l].count)) return SETTP_MAP_NONE;
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    if (settp_map_atom_is_xor(e, t.atom) && t.k % odd == 0) support |= e->atom[t.atom].support;
+  }
+  for (i = 0; i < e->lin[l].count; ++i) {
+    settp_map_term t = e->term[e->lin[l].first + i];
+    uint64_t k;
+    if (t.k % odd) continue;
+    k = settp_map_magnitude(t.k / odd);
+    if (pass && k & (k - 1)) continue;
+    if (pass == 3 && e->atom[t.atom].support & ~support) continue;
+    if ((pass == 4 && !settp_map_atom_is_xor(e, t.atom)) || (pass == 5 && i != one)) continue;
+    t.k /= odd;
+    e->term[e->terms + n++] = t;
+  }
+  return settp_map_lin_make(e, constant, n);
+}
+
+/* P7: terms of l that are an exclusive or of fields, as one part; the form that is left. SETTP_MAP_NONE: there are none. alone: also one field with bits turned
+ * around, of a form without an operation xor. */
+SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map_part *part, int alone) {
+  settp_map_field field[SETTP_MAP_FIELDS_MAX];
+  settp_map_reading r, some;
+  int32_t i, one = SETTP_MAP_NONE, group, left;
+  int64_t odd = 1, sign, number;
+  int pass, fields, first, count, lo, hi, j, turned;
+  for (i = 0; i < e->lin[l].count && one < 0; ++i)
+    if (settp_map_atom_is_xor(e, e->term[e->lin[l].first + i].atom)) one = i;
+  if ((one < 0) != alone || !settp_map_bits_start(e)) return SETTP_MAP_NONE;
+  if (one >= 0) odd = e->term[e->lin[l].first + one].k;
+  while (!(odd & 1)) odd /= 2;
+  for (pass = 0; pass < 12; ++pass) {
+    sign = pass & 1 ? -odd : odd;
+    if (alone && pass) return SETTP_MAP_NONE;
+    group = settp_map_xor_group(e, l, sign, one, pass / 2);
+    if (group < 0) return SETTP_MAP_NONE;
+    settp_map_read(e, group, 0, 0, &r);
+    if (r.known < SETTP_MAP_BITS_KNOWN) continue;
+    fields = settp_map_fields(e, &r, field);
+    for (first = 0; first < fields; ++first) {
+      count = settp_map_fields_together(field, fields, first, &lo, &hi);
+      for (turned = 0, j = lo; j < hi && j < r.width; ++j) turned |= (int)(r.bit[j] & 1);
+      if (hi > r.width) turned |= (int)(r.sign & 1);
+      if (count > 1 || (turned && alone)) break;
+    }
+    if (fields < 1 || first >= fields) continue;
+    /* the value of these fields: places lo to hi - 1, each 1 that is in no other place of the group stays outside */
+    some = r;
+    number = 0;
+    for (j = 0; j < r.width; ++j)
+      if (j < lo || j >= hi) some.bit[j] = 0;
+      else if (r.bit[j] & 1) number |= (int64_t)1 << j;
+    if (hi <= r.width) some.sign = 0;
+    else if (r.sign & 1) number |= -((int64_t)1 << r.width);
+    left = settp_map_lin_of_reading(e, &some);
+    part->nodes = left < 0 ? 0 : settp_map_print_fields(e, field, count, number, lo, hi, &part->expr);
+    if (!part->nodes || settp_map_mul(sign, (int64_t)1 << lo, &part->k)) continue;
+    left = settp_map_lin_mix(e, l, 1, left, -sign, 0);
+    if (left >= 0) return left;
+  }
+  return SETTP_MAP_NONE;
+}
+
+/* A printed form again, where as an exclusive or with a number it is shorter: its nodes. */
+SETT_INLINE int32_t settp_map_print_flipped(settp_map_engine *e, int32_t l, int32_t nodes, sett_expr *expr) {
+  settp_map_part part;
+  int32_t left = settp_map_fold_xor(e, l, &part, 1), more = 0;
+  sett_expr x;
+  if (left < 0) return nodes;
+  more = part.nodes + (part.k == 1 ? 0 : 2);
+  x = sett_map_mul(e->arena, part.expr, sett_map_constant(e->arena, part.k));
+  if (e->lin[left].count || e->lin[left].constant) {
+    if (e->lin[left].count >= e->lin[l].count || !settp_map_print(e, left)) return nodes;
+    more += e->lin[left].nodes + 1;
+    x = sett_map_add(e->arena, x, e->lin[left].expr);
+  }
+  if (more >= nodes || x < SETT_MAP_ERROR_COUNT) return nodes;
+  *expr = x;
+  return more;
+}
+
 /* Whether l is a quotient, times a number, that was made of positive numbers: then nothing moves into it, nor is it turned around. */
 SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
   const settp_map_atom *x;
@@ -4727,7 +5496,7 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
 
 SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   settp_map_part *part;
-  int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients;
+  int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients, xors;
   int64_t constant;
   sett_expr sum = 0;
   if (l < 0 || e->error) return 0;
@@ -4741,7 +5510,7 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
       return e->lin[l].nodes = nodes;
     }
   }
-  room = e->lin[l].count * 2 + 20;
+  room = e->lin[l].count * 3 + 20;
   part = (settp_map_part *)settp_map_take(e->arena, (size_t)room * sizeof *part);
   if (!part) {
     e->error = SETT_MAP_ERROR_FULL;
@@ -4749,8 +5518,14 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   }
   for (i = 0; i < e->lin[l].count && e->atom[e->term[e->lin[l].first + i].atom].kind != SETTP_MAP_ATOM_QUOTIENT; ++i) {}
   quotients = i < e->lin[l].count;
+  if (e->xors)
+    while (n < e->lin[l].count && (left = settp_map_fold_xor(e, work, part + n, 0)) >= 0) {
+      work = left;
+      ++n;
+    }
+  xors = n;
   if (quotients && e->lin[l].count > 1) {
-    if (settp_map_print_searches(e)) settp_map_find_digits(e, l);
+    if (settp_map_print_searches(e)) settp_map_find_digits(e, work);
     while (n < 16 && settp_map_print_searches(e) && (left = settp_map_fold_mod(e, work, part + n)) >= 0) {
       work = left;
       ++n;
@@ -4830,8 +5605,10 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     if (!e->error) e->error = sum ? (int)sum : SETT_MAP_ERROR_FULL;
     return 0;
   }
+  nodes = nodes > 1 ? nodes - 1 : 1;
+  if (e->xors && quotients && !xors) nodes = settp_map_print_flipped(e, l, nodes, &sum);
   e->lin[l].expr = sum;
-  e->lin[l].nodes = nodes > 1 ? nodes - 1 : 1;
+  e->lin[l].nodes = nodes;
   return e->lin[l].nodes;
 }
 
@@ -4842,8 +5619,8 @@ enum { SETTP_MAP_KEEP, SETTP_MAP_DROP, SETTP_MAP_EMPTY };
 typedef struct settp_map_domain {
   sett_map_variable *bounds;
   int64_t *modulus, *residue;
-  int changed, empty;
-  int32_t work; /* forms that may still be made: all searches end when it is spent */
+  int changed, empty, xors; /* xors: as of the engine, from the start on */
+  int32_t work;             /* forms that may still be made: all searches end when it is spent */
   /* the map's bounds and constraints are what an earlier round ended with: looking at their points changes nothing */
   int done;
   int same;        /* and they are what this round ends with */
@@ -5544,6 +6321,7 @@ SETT_INLINE int settp_map_solve(sett_map_arena *arena, const sett_map *map, sett
       return -1;
     }
     settp_map_work_limit(e, d->work);
+    e->xors = d->xors;
     settp_map_known_start(known);
     known->list = list;
     n = settp_map_round(e, d, map, known, kept);
@@ -5642,6 +6420,7 @@ SETT_INLINE int settp_map_results_start(settp_map_engine *e, sett_map_arena *are
   if (settp_map_engine_start(e, arena, map, d->bounds, d->modulus, d->residue, nodes + (uint32_t)constraints * 8))
     return e->error;
   settp_map_work_limit(e, d->work);
+  e->xors = d->xors;
   if (!constraints) return 0;
   e->scaled = 1;
   settp_map_known_start(&known);
@@ -5682,7 +6461,7 @@ SETT_INLINE int settp_map_domain_start(sett_map_arena *arena, const sett_map *ma
   d->bounds = (sett_map_variable *)settp_map_take(arena, (size_t)n * sizeof *d->bounds + 8);
   d->modulus = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *d->modulus + 8);
   d->residue = (int64_t *)settp_map_take(arena, (size_t)n * sizeof *d->residue + 8);
-  d->changed = d->empty = d->done = d->same = 0;
+  d->changed = d->empty = d->xors = d->done = d->same = 0;
   d->points = NULL;
   d->found = SETTP_MAP_NONE;
   d->work = SETTP_MAP_WORK_MAX;
@@ -5707,7 +6486,7 @@ typedef struct settp_map_asked {
 
 typedef struct settp_map_carry { /* what one round of simplify leaves to the next */
   int32_t work;                  /* what is left of it, 0 also where the result will not change again */
-  int done, found;
+  int done, found, xors;
   int64_t *points;
 } settp_map_carry;
 
@@ -5723,6 +6502,7 @@ SETT_INLINE int settp_map_ask_within(sett_map_arena *arena, sett_map map, settp_
     a->domain.done = carry->done;
     a->domain.points = carry->points;
     a->domain.found = carry->found;
+    a->domain.xors = carry->xors;
   }
   a->constraints = settp_map_solve(arena, &map, &a->domain, a->constraint, &a->engine, &a->known, &error);
   if (a->constraints < 0) return error ? error : -1;
@@ -5745,9 +6525,13 @@ SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return settp_map_size(l
 SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map) {
   size_t atoms = (size_t)sett_map_variables(map), nodes = arena->nodes, forms;
   uint32_t i;
-  for (i = SETT_MAP_ERROR_COUNT; i < arena->nodes; ++i) atoms += settp_map_at(arena, i)->op > SETTP_MAP_ADD;
+  int xors = 0;
+  for (i = SETT_MAP_ERROR_COUNT; i < arena->nodes; ++i) {
+    atoms += settp_map_at(arena, i)->op > SETTP_MAP_ADD;
+    xors |= settp_map_at(arena, i)->op == SETTP_MAP_XOR;
+  }
   forms = settp_map_size(nodes, atoms < 64 ? atoms + 16 : 80, 2 * (size_t)SETTP_MAP_LINS_MAX);
-  return settp_map_size(forms, 768 + 64 * (atoms < 512 ? atoms : 512), 0);
+  return settp_map_size(forms, 768 + 64 * (atoms < 512 ? atoms : 512), xors ? (size_t)1 << 20 : (size_t)1 << 18);
 }
 
 /* Result i is its dimension, or the dimension is the number that the result is. */
@@ -5870,7 +6654,7 @@ SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, cons
                                   const sett_map_constraint *constraint, int constraints) {
   int32_t i, j, f, g, n = 0, *list;
   int plain = 1, one_way = 1;
-  if (e->facts || e->renamed || e->variables > 64 || e->forms > 64) return 0;
+  if (e->facts || e->renamed || e->xors || e->variables > 64 || e->forms > 64) return 0;
   for (i = 0; i < constraints; ++i)
     if (settp_map_at(e->arena, constraint[i].expr)->op != SETTP_MAP_MOD) return 0;
   for (i = 0; i < count && constraints; ++i)
@@ -5919,6 +6703,7 @@ SETT_INLINE sett_map settp_map_simplify_once(sett_map_arena *arena, sett_map map
   if (settp_map_settled(&a.engine, form, result, map.results, a.constraint, a.constraints)) carry->work = 0;
   carry->done = a.domain.done && !a.domain.changed; /* R14 may have cut a dimension */
   carry->found = a.domain.changed ? SETTP_MAP_NONE : a.domain.found;
+  carry->xors |= a.engine.xors;
   map.variable = a.domain.bounds;
   map.result = result;
   map.constraint = a.constraint;
@@ -5994,8 +6779,9 @@ SETT_INLINE int settp_map_smaller_map(sett_map_arena *arena, const sett_map *a, 
   return order < 0;
 }
 
-/* The rules again and again until nothing changes: what is printed is its own simplification. Where they go in a circle its smallest map is taken. */
-SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
+/* The rules again and again until nothing changes: what is printed is its own simplification. Where they go in a circle its smallest map is taken. xors: X4 from
+ * the start on. */
+SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int xors) {
   enum { SETTP_MAP_MOST_TIMES = 16 };
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map made[SETTP_MAP_MOST_TIMES];
@@ -6004,12 +6790,14 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
   if (map.kind != SETT_MAP_DEFINED || settp_map_is_plain(arena, &map)) return map;
   carry.work = SETTP_MAP_WORK_MAX;
   carry.done = 0;
+  carry.xors = xors;
   carry.found = SETTP_MAP_NONE;
   carry.points = NULL;
   if (map.constraints && arena->top - settp_map_low(arena) > (size_t)1 << 20) /* where that is little of the memory */
     carry.points = (int64_t *)settp_map_take(
         arena, (size_t)sett_map_variables(map) * (SETTP_MAP_SAMPLES + SETTP_MAP_MORE + 1) * sizeof *carry.points + 8);
   for (i = 0; i < SETTP_MAP_MOST_TIMES && (!i || carry.work); ++i) {
+    int seen = carry.xors;
     made[i] = settp_map_simplify_once(arena, i ? made[i - 1] : map, arena->top, &carry);
     /* numbers that the rules do not hold, a divisor that is 0 everywhere: as it is */
     if (made[i].kind == SETT_MAP_FAILED && settp_map_no_value(made[i].error)) {
@@ -6020,15 +6808,24 @@ SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
       sett_map_arena_rewind(arena, mark);
       return made[i];
     }
-    if (settp_map_is_plain(arena, made + i) || (!i && settp_map_same_map(map, made[i])))
+    /* where xor was met only now, what came before it is looked at again */
+    if (settp_map_is_plain(arena, made + i) || (!i && seen == carry.xors && settp_map_same_map(map, made[i])))
       return settp_map_store(arena, made[i], mark.top);
     for (j = i - 1; j >= 0 && !settp_map_same_map(made[j], made[i]); --j) {}
-    if (j < 0) continue;
+    if (j < 0 || seen != carry.xors) continue;
     for (map = made[i]; ++j < i;)
       if (settp_map_smaller_map(arena, made + j, &map)) map = made[j];
     return settp_map_store(arena, map, mark.top);
   }
   return settp_map_store(arena, made[i - 1], mark.top);
+}
+
+SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
+  return settp_map_simplify(arena, map, 0);
+}
+
+SETT_INLINE sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map) {
+  return settp_map_simplify(arena, map, 1);
 }
 
 /* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
@@ -6046,6 +6843,257 @@ SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map
     r = code ? settp_map_interval(1, 0) : settp_map_lin_interval(&a.engine, a.lin[settp_map_at(arena, expr)->mark]);
   sett_map_arena_rewind(arena, mark);
   return r;
+}
+
+/* ======================================================================= bodies: matrices over two elements ==== */
+
+/* Bits that a map is made of: bit `place` of a variable or a result; SETTP_MAP_BIT_SIGN is the sign, that all places from `width` on have. */
+typedef struct settp_map_line {
+  settp_map_bit_set in,
+      out; /* the sum of the bits in `out` of the results is that of `in` of the variables, plus one */
+  int one;
+} settp_map_line;
+
+typedef struct settp_map_bit_at {
+  int of, place, width;
+} settp_map_bit_at;
+
+/* A map whose results are sums modulo 2 of bits of its variables. Lines are reduced: line i < rank alone has variable bit pivot[i]; those from rank on have none. */
+typedef struct settp_map_matrix {
+  settp_map_bit_at in[SETTP_MAP_BITS_MAX], out[SETTP_MAP_BITS_MAX];
+  settp_map_line line[SETTP_MAP_BITS_MAX];
+  int pivot[SETTP_MAP_BITS_MAX];
+  int ins, outs, rank;
+  int full; /* the domain is all values of these bits */
+} settp_map_matrix;
+
+SETT_INLINE void settp_map_set_clear(settp_map_bit_set *x) {
+  int i;
+  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) x->word[i] = 0;
+  x->next = SETTP_MAP_NONE;
+}
+SETT_INLINE int settp_map_set_has(const settp_map_bit_set *x, int n) { return (int)(x->word[n / 64] >> (n & 63) & 1); }
+SETT_INLINE void settp_map_set_flip(settp_map_bit_set *x, int n) { x->word[n / 64] ^= UINT64_C(1) << (n & 63); }
+
+SETT_INLINE void settp_map_line_add(settp_map_line *a, const settp_map_line *b) {
+  int i;
+  for (i = 0; i < SETTP_MAP_BIT_WORDS; ++i) {
+    a->in.word[i] ^= b->in.word[i];
+    a->out.word[i] ^= b->out.word[i];
+  }
+  a->one ^= b->one;
+}
+
+/* The value of a bit of a number. */
+SETT_INLINE int settp_map_place_at(settp_map_bit_at p, int64_t value) {
+  return p.place == SETTP_MAP_BIT_SIGN ? value < 0 : (int)((uint64_t)value >> p.place & 1);
+}
+/* What it adds. */
+SETT_INLINE int64_t settp_map_place_weight(settp_map_bit_at p) {
+  return p.place == SETTP_MAP_BIT_SIGN ? -((int64_t)1 << p.width) : (int64_t)1 << p.place;
+}
+
+SETT_INLINE void settp_map_matrix_reduce(settp_map_matrix *m) {
+  int column, i;
+  m->rank = 0;
+  for (column = 0; column < m->ins; ++column) {
+    settp_map_line swap;
+    for (i = m->rank; i < m->outs && !settp_map_set_has(&m->line[i].in, column); ++i) {}
+    if (i == m->outs) continue;
+    swap = m->line[i];
+    m->line[i] = m->line[m->rank];
+    m->line[m->rank] = swap;
+    for (i = 0; i < m->outs; ++i)
+      if (i != m->rank && settp_map_set_has(&m->line[i].in, column)) settp_map_line_add(m->line + i, &swap);
+    m->pivot[m->rank++] = column;
+  }
+}
+
+/* The bits of a form's values that are asked, as lines of result i; 0: they are not sums of bits of the variables. */
+SETT_INLINE int settp_map_matrix_result(settp_map_engine *e, settp_map_matrix *m, const int *column, int i, int32_t l) {
+  settp_map_reading r;
+  int j, n;
+  settp_map_read(e, l, 0, 0, &r);
+  if (r.known < SETTP_MAP_BITS_KNOWN) return 0;
+  for (j = 0; j <= r.width; ++j) {
+    settp_map_line *line = m->line + m->outs;
+    int32_t bit = settp_map_reading_at(&r, j);
+    if (m->outs == SETTP_MAP_BITS_MAX) return 0;
+    m->out[m->outs].of = i;
+    m->out[m->outs].place = j < r.width ? j : SETTP_MAP_BIT_SIGN;
+    m->out[m->outs].width = r.width;
+    settp_map_set_clear(&line->in);
+    settp_map_set_clear(&line->out);
+    settp_map_set_flip(&line->out, m->outs);
+    line->one = (int)(bit & 1);
+    for (n = 0; n < e->bits->count; ++n)
+      if (settp_map_bit_has(e, bit, n)) {
+        if (column[n] < 0) return 0;
+        settp_map_set_flip(&line->in, column[n]);
+      }
+    ++m->outs;
+  }
+  return 1;
+}
+
+/* The matrix of a simplified map; NULL: it has none, or the arena is full. */
+SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_map s) {
+  settp_map_matrix *m = (settp_map_matrix *)settp_map_take(arena, sizeof *m);
+  size_t keep = arena->top;
+  settp_map_asked a;
+  settp_map_engine *e = &a.engine;
+  settp_map_carry carry;
+  int column[SETTP_MAP_BITS_MAX], i, j, n, ok;
+  carry.work = SETTP_MAP_WORK_MAX;
+  carry.done = 0;
+  carry.found = SETTP_MAP_NONE;
+  carry.xors = 1;
+  carry.points = NULL;
+  ok = m && s.kind == SETT_MAP_DEFINED && !settp_map_ask_within(arena, s, &a, &carry) && settp_map_bits_start(e);
+  if (ok) {
+    m->ins = m->outs = 0;
+    m->full = !a.constraints;
+  }
+  for (i = 0; i < SETTP_MAP_BITS_MAX; ++i) column[i] = -1; /* source bits of others */
+  for (i = 0; ok && i < sett_map_variables(s); ++i) {
+    int32_t l = settp_map_lin_variable(e, i);
+    int width = 0, sign = 0;
+    sett_map_interval r;
+    ok = l >= 0;
+    if (!ok || !e->lin[l].count) continue;
+    ok = e->atom[e->variable[i]].c == 1 && settp_map_bit_range(e, l, &r, &width, &sign);
+    if (!ok) break;
+    n = width < 63 ? width : 62;
+    m->full &=
+        settp_map_mod(r.lo, (int64_t)1 << n) == 0 && settp_map_mod(r.hi, (int64_t)1 << n) == ((int64_t)1 << n) - 1;
+    for (j = 0; ok && j < width + sign; ++j) {
+      int32_t bit = settp_map_bit_of(e, l, j < width ? j : SETTP_MAP_BIT_SIGN);
+      ok = bit >= 0 && m->ins < SETTP_MAP_BITS_MAX;
+      if (!ok) break;
+      m->in[m->ins].of = i;
+      m->in[m->ins].place = j < width ? j : SETTP_MAP_BIT_SIGN;
+      m->in[m->ins].width = width;
+      column[settp_map_bit_single(e, bit)] = m->ins++;
+    }
+  }
+  for (i = 0; ok && i < s.results; ++i)
+    ok = settp_map_matrix_result(e, m, column, i, a.lin[settp_map_at(arena, s.result[i])->mark]);
+  arena->top = keep;
+  if (!ok) return NULL;
+  settp_map_matrix_reduce(m);
+  return m;
+}
+
+/* The line of the variable bit that has place `place` of the variable of line i, -1: there is none. */
+SETT_INLINE int settp_map_matrix_line(const settp_map_matrix *m, int i, int place) {
+  int k;
+  for (k = 0; k < m->rank; ++k)
+    if (m->in[m->pivot[k]].of == m->in[m->pivot[i]].of && m->in[m->pivot[k]].place == place) return k;
+  return -1;
+}
+
+/* Whether line i holds output bit j shifted by n places. */
+SETT_INLINE int settp_map_matrix_holds(const settp_map_matrix *m, int i, int j, int n) {
+  int to = j + n;
+  return i >= 0 && to >= 0 && to < m->outs && m->out[to].of == m->out[j].of &&
+         m->out[to].place == m->out[j].place + n && settp_map_set_has(&m->line[i].out, to);
+}
+
+/* Each variable as an expression of the results; the matrix is of full rank. Bits that continue each other are one digit. 0: the arena is full. */
+SETT_INLINE int settp_map_matrix_back(sett_map_arena *arena, sett_map s, const settp_map_matrix *m, sett_expr *out) {
+  int v, i, j;
+  for (v = 0; v < sett_map_variables(s); ++v) {
+    sett_expr sum = sett_map_constant(arena, 0), sign = sum;
+    int64_t rest = s.variable[v].lo, ones = 0; /* rest: of a variable that varies in some bits only, the others */
+    for (j = 0; j < m->ins; ++j)
+      if (m->in[j].of == v && settp_map_place_at(m->in[j], rest)) rest -= settp_map_place_weight(m->in[j]);
+    for (i = 0; i < m->rank; ++i) {
+      settp_map_bit_at in = m->in[m->pivot[i]];
+      int is_sign = in.place == SETTP_MAP_BIT_SIGN, before, n;
+      if (in.of != v) continue;
+      if (m->line[i].one && is_sign) sign = sett_map_constant(arena, 1);
+      else if (m->line[i].one) ones |= (int64_t)1 << in.place;
+      before = is_sign ? -1 : settp_map_matrix_line(m, i, in.place - 1);
+      for (j = 0; j < m->outs; ++j) {
+        sett_expr digit;
+        if (!settp_map_set_has(&m->line[i].out, j) || settp_map_matrix_holds(m, before, j, -1)) continue;
+        for (n = 1; !is_sign && in.place + n < SETTP_MAP_BIT_SIGN &&
+                    settp_map_matrix_holds(m, settp_map_matrix_line(m, i, in.place + n), j, n);
+             ++n) {}
+        digit = sett_map_constant(
+            arena, (int64_t)1 << (m->out[j].place == SETTP_MAP_BIT_SIGN ? m->out[j].width : m->out[j].place));
+        digit = sett_map_floordiv(arena, sett_map_var(arena, m->out[j].of), digit);
+        digit = sett_map_mod(arena, digit, sett_map_constant(arena, (int64_t)1 << n));
+        if (is_sign) sign = sett_map_xor(arena, sign, digit);
+        else
+          sum = sett_map_xor(arena, sum, sett_map_mul(arena, digit, sett_map_constant(arena, (int64_t)1 << in.place)));
+      }
+      if (!is_sign) continue;
+      sign = sett_map_mul(arena, sign, sett_map_constant(arena, settp_map_place_weight(in)));
+    }
+    sum = sett_map_xor(arena, sum, sett_map_constant(arena, ones));
+    out[v] = sett_map_add(arena, sett_map_add(arena, sum, sign), sett_map_constant(arena, rest));
+    if (out[v] < SETT_MAP_ERROR_COUNT) return 0;
+  }
+  return 1;
+}
+
+/* Two points of a full domain with one image, where the rank is less than the number of bits. */
+SETT_INLINE void settp_map_matrix_collision(sett_map s, const settp_map_matrix *m, int64_t *point, int64_t *other) {
+  int i, free_bit;
+  for (i = 0; i < sett_map_variables(s); ++i) point[i] = other[i] = s.variable[i].lo;
+  for (free_bit = 0; free_bit < m->rank && m->pivot[free_bit] == free_bit; ++free_bit) {}
+  /* that bit, and each pivot whose line holds it */
+  for (i = -1; i < m->rank; ++i) {
+    settp_map_bit_at p = m->in[i < 0 ? free_bit : m->pivot[i]];
+    if (i >= 0 && !settp_map_set_has(&m->line[i].in, free_bit)) continue;
+    other[p.of] += settp_map_place_at(p, other[p.of]) ? -settp_map_place_weight(p) : settp_map_place_weight(p);
+  }
+}
+
+/* Whether a full map hits all points of a box of powers of two: 1, 0: missed is not hit, -1: it is no such box. */
+SETT_INLINE int settp_map_matrix_covers(sett_map s, const settp_map_matrix *m, const sett_map_interval *box,
+                                        int64_t *missed) {
+  int i, j, k;
+  for (i = 0; i < s.results; ++i) {
+    uint64_t vary = (uint64_t)box[i].lo ^ (uint64_t)box[i].hi;
+    if (vary & (vary + 1) || (uint64_t)box[i].lo & vary) return -1;
+    missed[i] = box[i].lo;
+  }
+  for (k = m->rank; k < m->outs; ++k) { /* the sum of these bits is one number in the image */
+    int sum = m->line[k].one, varies = -1;
+    for (j = 0; j < m->outs; ++j) {
+      settp_map_bit_at p = m->out[j];
+      if (!settp_map_set_has(&m->line[k].out, j)) continue;
+      sum ^= settp_map_place_at(p, box[p.of].lo);
+      if (p.place < SETTP_MAP_BIT_SIGN && (((uint64_t)box[p.of].lo ^ (uint64_t)box[p.of].hi) >> p.place & 1))
+        varies = j;
+    }
+    if (sum) return 0;
+    if (varies < 0) continue;
+    missed[m->out[varies].of] |= (int64_t)1 << m->out[varies].place;
+    return 0;
+  }
+  return 1;
+}
+
+/* Whether a map may be one of bits: it has xor, or a sum modulo a power of two and no other divisor. */
+SETT_INLINE int settp_map_of_bits(sett_map_arena *arena, const sett_map *map) {
+  size_t keep = arena->top;
+  settp_map_list list;
+  uint32_t i;
+  int64_t c = 0;
+  int sums = 0, others = 0, xors = 0;
+  if (map->kind != SETT_MAP_DEFINED || settp_map_list_of_map(arena, &list, map)) return 0;
+  for (i = 0; i < list.count; ++i) {
+    const settp_map_node *n = settp_map_at(arena, list.handle[i]);
+    xors |= n->op == SETTP_MAP_XOR;
+    if (n->op != SETTP_MAP_MOD && n->op != SETTP_MAP_FLOORDIV && n->op != SETTP_MAP_CEILDIV) continue;
+    if (!settp_map_is_constant(arena, settp_map_b(n), &c) || c < 1 || c & (c - 1)) others = 1;
+    else if (n->op == SETTP_MAP_MOD && settp_map_at(arena, settp_map_a(n))->op == SETTP_MAP_ADD) sums = 1;
+  }
+  arena->top = keep;
+  return xors ? 2 : sums && !others;
 }
 
 /* ======================================================================= bodies: questions ==== */
@@ -6714,6 +7762,14 @@ SETT_INLINE settp_map_class settp_map_class_scale(settp_map_class a, int64_t k) 
   return settp_map_class_mul(a, settp_map_class_make(0, k));
 }
 
+/* The low bits that both have. */
+SETT_INLINE settp_map_class settp_map_class_xor(settp_map_class a, settp_map_class b) {
+  int64_t m = settp_map_gcd(a.modulus, b.modulus);
+  if (!m) return settp_map_class_make(0, settp_map_xor(a.residue, b.residue));
+  m &= -m;
+  return settp_map_class_make(m, settp_map_xor(settp_map_mod(a.residue, m), settp_map_mod(b.residue, m)));
+}
+
 /* Both hold: the Chinese remainder theorem; where the product overflows the finer of the two. */
 SETT_INLINE settp_map_class settp_map_class_meet(settp_map_class a, settp_map_class b) {
   int64_t g, n, m, t, r;
@@ -6760,6 +7816,7 @@ SETT_INLINE settp_map_class *settp_map_classes(settp_map_engine *e) {
     else if (x->op == SETTP_MAP_MIN || x->op == SETTP_MAP_MAX)
       atom[i] = settp_map_class_make(
           settp_map_gcd(settp_map_gcd(a.modulus, b.modulus), settp_map_difference(a.residue, b.residue, 1)), a.residue);
+    else if (x->op == SETTP_MAP_XOR) atom[i] = settp_map_class_xor(a, b);
     /* a - b * quotient */
     else if (x->op == SETTP_MAP_MOD)
       atom[i] = settp_map_class_make(settp_map_gcd(settp_map_gcd(a.modulus, b.modulus), b.residue), a.residue);
@@ -7079,6 +8136,7 @@ SETT_INLINE int settp_map_equation_add(settp_map_solver *s, int32_t l, sett_expr
   value = sett_map_floordiv(e->arena, value, sett_map_constant(e->arena, g < 0 ? -g : g));
   if (value < SETT_MAP_ERROR_COUNT) return 0;
   if (e->lin[l].count == 1) {
+    if (e->term[e->lin[l].first].atom >= s->atoms) return 0;
     s->known[e->term[e->lin[l].first].atom] = value;
     s->changed = 1;
     return 1;
@@ -7100,12 +8158,14 @@ SETT_INLINE settp_map_equation settp_map_equation_take(settp_map_solver *s, int 
   return q;
 }
 
+SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, int at);
+
 /* Operations whose operands are known; then what is known is put into the equations. */
 SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
   settp_map_engine *e = s->e;
   int32_t i, f, n;
   int j;
-  for (i = 0; i < s->atoms; ++i) {
+  for (i = 0; i < s->atoms && i < e->atoms; ++i) {
     const settp_map_atom *x = e->atom + i;
     if (s->known[i] || x->kind == SETTP_MAP_ATOM_VAR) continue;
     if (x->kind == SETTP_MAP_ATOM_OTHER) {
@@ -7131,6 +8191,54 @@ SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
       break;
     }
   }
+  for (j = 0; j < s->equations && e->xors;)
+    if (!settp_map_equation_bits(s, j)) ++j;
+}
+
+/* An equation of bits some of whose sources are known: they go to the other side. 1: it did. */
+SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, int at) {
+  settp_map_engine *e = s->e;
+  settp_map_equation q = s->equation[at];
+  settp_map_field field[SETTP_MAP_FIELDS_MAX];
+  settp_map_reading r, known;
+  settp_map_bit_set mine;
+  sett_expr form[SETTP_MAP_BIT_SOURCES], value = q.value;
+  int32_t i, l;
+  int j, n, fields, any = 0;
+  for (i = 0; i < e->lin[q.lin].count && !settp_map_atom_is_xor(e, e->term[e->lin[q.lin].first + i].atom); ++i) {}
+  if (i == e->lin[q.lin].count || !settp_map_bits_start(e)) return 0;
+  settp_map_read(e, q.lin, 0, 0, &r);
+  if (r.known < SETTP_MAP_BITS_KNOWN) return 0;
+  for (j = 0; j < e->bits->sources; ++j) form[j] = settp_map_known_form(s, e->bits->source[j]);
+  known = r;
+  for (j = 0; j <= r.width; ++j) {
+    int32_t bit = settp_map_reading_at(&r, j), gone;
+    mine = e->bits->set[bit / 2];
+    for (n = 0; n < e->bits->count; ++n)
+      if (form[e->bits->of[n]] < SETT_MAP_ERROR_COUNT && settp_map_set_has(&mine, n)) settp_map_set_flip(&mine, n);
+    gone = settp_map_bit_find(e, &mine);
+    if (gone < 0) return 0;
+    any |= gone != 0;
+    if (j < r.width) known.bit[j] = 2 * gone, r.bit[j] = settp_map_bit_add(e, bit, 2 * gone);
+    else known.sign = 2 * gone, r.sign = settp_map_bit_add(e, bit, 2 * gone);
+    if (settp_map_reading_at(&r, j) < 0) return 0;
+  }
+  fields = any ? settp_map_fields(e, &known, field) : 0;
+  if (fields < 1) return 0;
+  for (j = 0; j < fields; ++j) {
+    sett_expr x;
+    for (n = 0; e->bits->source[n] != field[j].source; ++n) {}
+    x = sett_map_floordiv(e->arena, form[n], sett_map_constant(e->arena, (int64_t)1 << field[j].from));
+    if (!field[j].topped) x = sett_map_mod(e->arena, x, sett_map_constant(e->arena, (int64_t)1 << field[j].size));
+    x = sett_map_mul(e->arena, x, sett_map_constant(e->arena, (int64_t)1 << field[j].to));
+    value = sett_map_xor(e->arena, value, x);
+  }
+  l = settp_map_lin_of_reading(e, &r);
+  if (l < 0 || value < SETT_MAP_ERROR_COUNT) return 0;
+  (void)settp_map_equation_take(s, at);
+  (void)settp_map_equation_add(s, l, value);
+  s->changed = 1;
+  return 1;
 }
 
 /* Candidates for the weight of the next digit, ascending: what divides two of the coefficients, where a quotient's may also be without its share in t * (F
@@ -7321,7 +8429,7 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   for (i = 0; i < map.results && result; ++i) result[i] = a.lin[settp_map_at(arena, map.result[i])->mark];
   for (i = 0; i < n && variable; ++i) variable[i] = settp_map_lin_variable(e, i);
   s.e = e;
-  s.atoms = e->atoms;
+  s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0); /* an equation without known bits may have further ones */
   s.equations = s.seens = s.tries = 0;
   s.equation = (settp_map_equation *)settp_map_take(arena, SETTP_MAP_EQUATIONS_MAX * sizeof *s.equation);
   s.seen = (int32_t *)settp_map_take(arena, SETTP_MAP_SEEN_MAX * sizeof *s.seen);
@@ -7635,16 +8743,30 @@ typedef struct settp_map_study {
   sett_expr *back; /* each variable as an expression of the results */
   int left;        /* 1: back is right, 0: it was not found */
   int error;
+  const settp_map_matrix *matrix; /* of bits, or NULL */
 } settp_map_study;
+
+/* The results as they were given, in which sums modulo 2 stand as they were written. */
+SETT_INLINE void settp_map_study_bits(sett_map_arena *arena, settp_map_study *y, const sett_map *map) {
+  sett_map s = y->s;
+  s.result = map->result;
+  y->matrix = settp_map_matrix_make(arena, s);
+  if (y->matrix && y->matrix->rank == y->matrix->ins && settp_map_matrix_back(arena, y->s, y->matrix, y->back))
+    y->left = 1;
+}
 
 SETT_INLINE settp_map_study settp_map_study_make(sett_map_arena *arena, sett_map map) {
   settp_map_study y;
   y.s = sett_map_simplify(arena, map);
   y.back = NULL;
   y.left = y.error = 0;
+  y.matrix = NULL;
   if (y.s.kind == SETT_MAP_DEFINED) {
+    int bits = settp_map_of_bits(arena, &map);
     y.back = (sett_expr *)settp_map_take(arena, (size_t)sett_map_variables(y.s) * sizeof *y.back + 8);
-    y.left = y.back ? settp_map_left_inverse(arena, y.s, y.back) : -SETT_MAP_ERROR_FULL;
+    if (bits > 1 && y.back) settp_map_study_bits(arena, &y, &map);
+    if (!y.left) y.left = y.back ? settp_map_left_inverse(arena, y.s, y.back) : -SETT_MAP_ERROR_FULL;
+    if (bits == 1 && !y.left) settp_map_study_bits(arena, &y, &map);
     if (y.left < 0) y.error = -y.left;
   } else if (y.s.kind != SETT_MAP_EMPTY) {
     y.error = y.s.kind == SETT_MAP_FAILED ? y.s.error : SETT_MAP_ERROR_NO_MAP;
@@ -7669,6 +8791,10 @@ SETT_INLINE sett_map_answer settp_map_injective(sett_map_arena *arena, const set
   if (!point || !value) return settp_map_not_decided(SETT_MAP_ERROR_FULL);
   answer.point = point;
   answer.other = point + n;
+  if (y->matrix && y->matrix->full && y->matrix->rank < y->matrix->ins) {
+    settp_map_matrix_collision(y->s, y->matrix, point, point + n);
+    return answer;
+  }
   if (settp_map_guess_collision(arena, y->s, point, point + n)) return answer;
   if (settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX) {
     code = settp_map_collide(arena, y->s, point, point + n, NULL);
@@ -7853,6 +8979,7 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
     return out;
   }
   if (y->left) out.count = settp_map_count_points(arena, s);
+  else if (y->matrix && y->matrix->full && y->matrix->rank < 62) out.count = (int64_t)1 << y->matrix->rank;
   out.product = out.count >= 0 && settp_map_product_of(value, results) == out.count;
   u = out.product ? s : sett_map_remove_unused(arena, s, SETT_MAP_ALL_KINDS, NULL);
   /* linear results on a box: their intervals are exact */
@@ -7965,6 +9092,8 @@ SETT_INLINE sett_map_answer settp_map_covers(sett_map_arena *arena, const settp_
     return answer;
   }
   if (image->product) return settp_map_yes();
+  if (y->matrix && y->matrix->full) code = settp_map_matrix_covers(y->s, y->matrix, box, missed);
+  if (code >= 0) return code ? settp_map_yes() : answer;
   if (settp_map_box_points(&y->s) <= SETT_MAP_POINTS_MAX && size <= SETTP_MAP_MOST_CELLS)
     code = settp_map_look_at_box(arena, y->s, box, size, missed);
   else if (y->left) code = settp_map_look_back(arena, y->s, box, size, y->back, missed);
@@ -8102,8 +9231,8 @@ SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_
   *why = settp_map_not_decided(back.error);
   if (back.kind == SETT_MAP_FAILED) return back;
   *why = settp_map_yes();
-  /* as many points on both sides: the other direction follows */
-  if (settp_map_is_inverse(arena, y.s, back)) return back;
+  /* as many points on both sides: the other direction follows; of a matrix, this one as well */
+  if ((y.matrix && y.matrix->rank == y.matrix->ins) || settp_map_is_inverse(arena, y.s, back)) return back;
   *why = settp_map_open("a formula was found, but it was not shown to be the inverse");
   return sett_map_undefined();
 }
@@ -8546,6 +9675,14 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
     }
     return;
   }
+  if (n->op == SETTP_MAP_XOR) { /* modulo 2^32 it is of operands modulo 2^32, and with signs it keeps them */
+    if (place > SETTP_MAP_C_TOP) settp_map_put(c->out, "(");
+    settp_map_c_expr(c, a, settp_map_at(c->arena, a)->op == SETTP_MAP_XOR ? SETTP_MAP_C_TOP : SETTP_MAP_C_STRONG, 1);
+    settp_map_put(c->out, " ^ ");
+    settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 1);
+    if (place > SETTP_MAP_C_TOP) settp_map_put(c->out, ")");
+    return;
+  }
   if (n->op == SETTP_MAP_ADD || (n->op == SETTP_MAP_MUL && settp_map_is_constant(c->arena, b, &k) && k < 0)) {
     if (place > SETTP_MAP_C_COMPARE) settp_map_put(c->out, "(");
     settp_map_c_sum(c, e, 0);
@@ -8764,6 +9901,80 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
   return settp_map_finish(&out);
 }
 
+/* ======================================================================= bodies: without xor ==== */
+
+/* a xor b by floordiv, mod and sums; its operands lie in these intervals. */
+SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, sett_expr a, sett_expr b, sett_map_interval x,
+                                       sett_map_interval y) {
+  sett_expr sum, digit;
+  int64_t weight;
+  uint64_t vary;
+  int j, width;
+  if (x.lo == INT64_MIN || x.hi == INT64_MAX || y.lo == INT64_MIN || y.hi == INT64_MAX) return SETT_MAP_ERROR_OVERFLOW;
+  if (y.hi - (y.lo < 0) > x.hi - (x.lo < 0)) return settp_map_expand(arena, b, a, y, x);
+  /* places from width on: of a alone where b is no less than 0, else the sign of both */
+  vary = settp_map_ones((uint64_t)(y.lo < 0 ? ~y.lo : y.lo) | (uint64_t)(y.hi < 0 ? ~y.hi : y.hi));
+  if (y.lo < 0) vary = settp_map_ones(vary | (uint64_t)(x.lo < 0 ? ~x.lo : x.lo) | (uint64_t)(x.hi < 0 ? ~x.hi : x.hi));
+  for (width = 0; vary; vary >>= 1) ++width;
+  if (width > SETTP_MAP_BIT_WIDTH) return SETT_MAP_ERROR_OVERFLOW;
+  weight = (int64_t)1 << width;
+  if (y.lo < 0) {
+    digit = sett_map_add(arena, sett_map_floordiv(arena, a, sett_map_constant(arena, weight)),
+                         sett_map_floordiv(arena, b, sett_map_constant(arena, weight)));
+    sum =
+        sett_map_mul(arena, sett_map_mod(arena, digit, sett_map_constant(arena, 2)), sett_map_constant(arena, -weight));
+  } else {
+    sum = sett_map_mul(arena, sett_map_floordiv(arena, a, sett_map_constant(arena, weight)),
+                       sett_map_constant(arena, weight));
+  }
+  for (j = 0; j < width; ++j) {
+    weight = (int64_t)1 << j;
+    digit = sett_map_add(arena, sett_map_floordiv(arena, a, sett_map_constant(arena, weight)),
+                         sett_map_floordiv(arena, b, sett_map_constant(arena, weight)));
+    digit = sett_map_mod(arena, digit, sett_map_constant(arena, 2));
+    sum = sett_map_add(arena, sum, sett_map_mul(arena, digit, sett_map_constant(arena, weight)));
+  }
+  return sum;
+}
+
+SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
+  sett_map s = sett_map_simplify(arena, map), out;
+  settp_map_list list;
+  const sett_map_interval *range;
+  sett_map_constraint *constraint;
+  sett_expr *made, *result;
+  uint32_t i;
+  int k;
+  if (settp_map_of_bits(arena, &s) < 2) return s;
+  if (settp_map_list_of_map(arena, &list, &s)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  range = settp_map_node_ranges(arena, &list, s.variable, NULL, NULL);
+  made = (sett_expr *)settp_map_take(arena, (size_t)list.count * sizeof *made + 8);
+  result = (sett_expr *)settp_map_take(arena, (size_t)s.results * sizeof *result + 8);
+  constraint = (sett_map_constraint *)settp_map_take(arena, (size_t)s.constraints * sizeof *constraint + 8);
+  if (!range || !made || !result || !constraint) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
+  for (i = 0; i < list.count; ++i) {
+    const settp_map_node *n = settp_map_at(arena, list.handle[i]);
+    uint32_t a, b;
+    made[i] = list.handle[i];
+    if (n->op <= SETTP_MAP_VAR) continue;
+    a = settp_map_at(arena, settp_map_a(n))->mark;
+    b = settp_map_at(arena, settp_map_b(n))->mark;
+    if (made[a] < SETT_MAP_ERROR_COUNT || made[b] < SETT_MAP_ERROR_COUNT || n->op != SETTP_MAP_XOR)
+      made[i] = settp_map_binary(arena, (int)n->op, made[a], made[b]);
+    else made[i] = settp_map_expand(arena, made[a], made[b], range[a], range[b]);
+  }
+  for (k = 0; k < s.results; ++k) result[k] = made[settp_map_at(arena, s.result[k])->mark];
+  for (k = 0; k < s.constraints; ++k) {
+    constraint[k] = s.constraint[k];
+    constraint[k].expr = made[settp_map_at(arena, s.constraint[k].expr)->mark];
+  }
+  out = s;
+  out.result = result;
+  out.constraint = constraint;
+  settp_map_sort_constraints(arena, &out, constraint, out.constraints);
+  return settp_map_store(arena, out, arena->top);
+}
+
 /* ======================================================================= bodies: equality ==== */
 
 /* Two simplified maps, and the two that they were: where one of these has no value nothing is said. */
@@ -8773,6 +9984,68 @@ SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const set
          y = settp_map_code_at(simple + 1, point, values + n), differs = x != y;
   for (i = 0; i < n && x == 1 && !differs; ++i) differs = values[i] != values[n + i];
   return differs && settp_map_code_at(given, point, values) >= 0 && settp_map_code_at(given + 1, point, values) >= 0;
+}
+
+/* Two simplified maps of one domain, and the results that they had, in which sums modulo 2 stand as they were written: whether these, read as bits, are the same. 1: they
+ * are; 0: not decided; -1: look whether they differ at point. */
+SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map y, const sett_expr *first,
+                                     const sett_expr *second, int64_t *point) {
+  sett_map both = x, other = y;
+  settp_map_asked a;
+  settp_map_engine *e = &a.engine;
+  settp_map_carry carry;
+  settp_map_reading r, q;
+  sett_expr *result;
+  int i, j, n, place, same = 1;
+  if (x.kind != SETT_MAP_DEFINED || y.kind != SETT_MAP_DEFINED) return 0;
+  both.results = other.results = 0;
+  if (!settp_map_same_map(both, other)) return 0;
+  result = (sett_expr *)settp_map_take(arena, (size_t)x.results * 2 * sizeof *result + 8);
+  if (!result) return 0;
+  for (i = 0; i < x.results; ++i) {
+    result[i] = first[i];
+    result[x.results + i] = second[i];
+  }
+  both.result = result;
+  both.results = 2 * x.results;
+  carry.work = SETTP_MAP_WORK_MAX;
+  carry.done = 0;
+  carry.found = SETTP_MAP_NONE;
+  carry.xors = 1;
+  carry.points = NULL;
+  if (settp_map_ask_within(arena, both, &a, &carry) || !settp_map_bits_start(e)) return 0;
+  for (i = 0; i < x.results; ++i) {
+    int32_t l = a.lin[settp_map_at(arena, result[i])->mark],
+            m = a.lin[settp_map_at(arena, result[x.results + i])->mark];
+    if (l == m) continue;
+    settp_map_read(e, l, 0, 0, &r);
+    settp_map_read(e, m, 0, 0, &q);
+    settp_map_reading_add(e, &r, &q);
+    if (r.known < SETTP_MAP_BITS_KNOWN) {
+      same = 0;
+      continue;
+    }
+    for (place = 0; place <= r.width; ++place) {
+      int32_t bit = settp_map_reading_at(&r, place);
+      if (!bit) continue;
+      same = 0;
+      if (a.constraints) continue;
+      /* 1 at the lowest point, or where one of its bits is 1 and all others are 0: of a variable, that has it */
+      for (j = 0; j < sett_map_variables(x); ++j) point[j] = x.variable[j].lo;
+      for (n = 0; n < e->bits->count; ++n) {
+        int32_t source = e->bits->source[e->bits->of[n]];
+        int v = 0, at = e->bits->place[n];
+        int64_t up = at == SETTP_MAP_BIT_SIGN ? 0 : (int64_t)1 << at;
+        while (v < e->variables && (e->variable[v] < 0 || e->atom[e->variable[v]].own != source)) ++v;
+        if ((bit & 1) || v == e->variables || !settp_map_bit_has(e, bit, n)) continue;
+        if (e->atom[e->variable[v]].c != 1 || x.variable[v].lo || up > x.variable[v].hi || !up) continue;
+        point[v] = up;
+        break;
+      }
+      return -1; /* the caller looks whether they do */
+    }
+  }
+  return same;
 }
 
 SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b) {
@@ -8825,7 +10098,14 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
       point[i] = lo[i];
     }
     answer = settp_map_open("the domain is too large to look at every point, and none looked at differs");
-    for (round = 0; points <= SETTP_MAP_MOST_POINTS; ++round) {
+    if (settp_map_of_bits(arena, &a) + settp_map_of_bits(arena, &b) > 1) {
+      int same = settp_map_equal_bits(arena, x, y, a.result, b.result, point);
+      if (same > 0) answer = settp_map_yes();
+      else if (same < 0 && settp_map_differs_at(simple, given, point, values)) answer = settp_map_no("they differ");
+      if (answer.yes || answer.no) points = 0; /* none is looked at */
+    }
+    for (i = 0; i < n && points; ++i) point[i] = lo[i];
+    for (round = 0; points && points <= SETTP_MAP_MOST_POINTS; ++round) {
       if (settp_map_differs_at(simple, given, point, values)) {
         answer = settp_map_no("they differ");
         break;

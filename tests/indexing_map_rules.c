@@ -8,7 +8,8 @@
 
 #define RULES(X)                                                                                                                  \
   X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R9) X(R11) X(R12) X(R13) X(R14) X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(C1) X(C2) X(C3) \
-  X(C4) X(C5) X(C6) X(C7) X(C8) X(P1) X(P2) X(P4) X(P6)
+  X(C4) X(C5) X(C6) X(C7) X(C8) X(P1) X(P2) X(P4) X(P6) X(P7) \
+  X(X1) X(X2) X(X3) X(X4)
 #define RULE_ENUM(name) name,
 #define RULE_TEXT(name) #name,
 enum { RULES(RULE_ENUM) RULE_COUNT };
@@ -226,6 +227,37 @@ static void prints(void) {
     }
 }
 
+static int64_t exclusive_or(int64_t a, int64_t b) { /* place by place, by division; -1 is all ones, 0 all zeros */
+  int64_t sum = 0, weight = 1;
+  for (; !((a == 0 || a == -1) && (b == 0 || b == -1)); weight *= 2, a = Q(a, 2), b = Q(b, 2)) sum += weight * residue(a + b, 2);
+  return sum - weight * residue(a + b, 2);
+}
+
+static void bits(void) {
+  EACH(a, -40, 40)
+    EACH(b, -40, 40) {
+      int64_t x = exclusive_or(a, b);
+      for (int64_t w = 1; w <= 128; w *= 2) {
+        law(X1, 1, residue(Q(x, w), 2) == residue(Q(a, w) + Q(b, w), 2));
+        law(X1, w == 128, Q(x, w) == -residue(Q(a, w) + Q(b, w), 2)); /* beyond the widest of both */
+        law(X2, within(a, 0, w - 1) && b % w == 0, x == a + b);
+        law(X2, 1, exclusive_or(a * w, b * w) == x * w);
+        law(X3, 1, Q(x, w) == exclusive_or(Q(a, w), Q(b, w)) && residue(x, w) == exclusive_or(residue(a, w), residue(b, w)));
+        for (int64_t n = 1; n <= 8; n *= 2) {
+          int64_t digit = 0;
+          for (int64_t j = 1; j < n; j *= 2) digit += j * residue(Q(a, w * j), 2);
+          law(X2, 1, residue(Q(a, w), n) == digit);
+          law(P7, 1, residue(Q(x, w), n) == exclusive_or(residue(Q(a, w), n), residue(Q(b, w), n)));
+        }
+      }
+      law(X3, 1, exclusive_or(x, b) == a && exclusive_or(a, b) == exclusive_or(b, a));
+      law(X3, within(a, 0, 1), exclusive_or(a, 1) == 1 - a);
+      law(X4, within(a, 0, 1) && within(b, 0, 1), residue(a + b, 2) == x);
+      law(X4, 1, residue(a + b, 2) == residue(x, 2)); /* the lowest place of any sum */
+      law(X4, within(a, 0, 1), residue(a + 3 * b, 2) == residue(exclusive_or(a, b), 2));
+    }
+}
+
 /* ---- maps ---- */
 
 #define D0 "domain: d0 in [-20, 20]"
@@ -235,11 +267,30 @@ static void prints(void) {
 #define BOX "domain: d0 in [0, 99], d1 in [0, 49]"
 #define SQUARE "domain: d0 in [0, 99], d1 in [0, 99]"
 
+#define BITS "domain: d0 in [0, 63], d1 in [0, 15]"
+
 static const struct row {
   int rule;
   const char *map, *simple;         /* only this rule makes it simple */
   const char *outside, *stays;      /* just outside the rule's condition, and what that prints as; or NULL */
 } rows[] = {
+    {X1, "(d0, d1) -> ((d0 xor d1) xor d0), " BITS, "(d0, d1) -> (d1), " BITS, "(d0, d1) -> ((d0 xor d1) xor d0 mod 32), " BITS,
+     "(d0, d1) -> ((d0 floordiv 32) * 32 + d1), " BITS},
+    {X1, "(d0) -> ((d0 xor (-(d0 floordiv 4) - 1)) xor d0 floordiv 4), domain: d0 in [-9, 20]", "(d0) -> (-d0 - 1), domain: d0 in [-9, 20]", NULL, NULL},
+    {X2, "(d0, d1) -> (d0 * 16 xor d1), " BITS, "(d0, d1) -> (d0 * 16 + d1), " BITS, "(d0, d1) -> (d0 * 8 xor d1), " BITS,
+     "(d0, d1) -> (d1 xor (d0 * 8)), " BITS},
+    {X2, "(d0, d1) -> ((d0 xor d1) xor (d0 mod 4) xor ((d0 floordiv 4) * 4)), " BITS, "(d0, d1) -> (d1), " BITS, NULL, NULL},
+    {X3, "(d0, d1) -> ((d0 xor d1) mod 4 + ((d0 xor d1) floordiv 4) * 4), " BITS, "(d0, d1) -> (d0 xor d1), " BITS,
+     "(d0, d1) -> ((d0 xor d1) mod 4 + ((d0 xor d1) floordiv 4) * 3), " BITS,
+     "(d0, d1) -> (((d0 xor d1) floordiv 4) * 3 + (d0 xor d1) mod 4), " BITS},
+    {X3, "(d0) -> (1 - ((d0 xor d0 floordiv 2) mod 2) - ((d0 floordiv 2 xor d0) xor 1) mod 2), domain: d0 in [0, 999]", "(d0) -> (0), domain: d0 in [0, 999]",
+     NULL, NULL},
+    {X4, "(d0, d1) -> (d0 xor d1, (d0 + d1) mod 2), domain: d0 in [0, 1], d1 in [0, 1]",
+     "(d0, d1) -> (d0 xor d1, d0 xor d1), domain: d0 in [0, 1], d1 in [0, 1]",
+     "(d0, d1) -> (d0 xor d1, (d0 + d1) floordiv 2), domain: d0 in [0, 1], d1 in [0, 1]",
+     "(d0, d1) -> (d0 xor d1, (d0 + d1) floordiv 2), domain: d0 in [0, 1], d1 in [0, 1]"},
+    {P7, "(d0, d1) -> ((d0 floordiv 2 xor d1 floordiv 2) mod 4), " BITS, "(d0, d1) -> (((d0 xor d1) floordiv 2) mod 4), " BITS,
+     "(d0, d1) -> ((d0 floordiv 2 xor d1) mod 4), " BITS, "(d0, d1) -> ((d1 xor (d0 floordiv 2)) mod 4), " BITS},
     {R0, "(d0) -> ((d0 * 8 + d0) floordiv 16), domain: d0 in [0, 7]", "(d0) -> (d0 floordiv 2), domain: d0 in [0, 7]",
      "(d0) -> ((d0 * 8 + d0) floordiv 16), domain: d0 in [0, 15]", "(d0) -> ((d0 * 9) floordiv 16), domain: d0 in [0, 15]"},
     {R0, "(d0) -> ((d0 * 8 + d0 + 17) floordiv 16), domain: d0 in [0, 6]", "(d0) -> ((d0 + 2) floordiv 2), domain: d0 in [0, 6]",
@@ -441,7 +492,7 @@ static void in_manual(const char *header) {
   *end = 0;
   for (char *word = strtok(from, " \n:;,.()"); word; word = strtok(NULL, " \n:;,.()")) {
     int rule = 0;
-    if (!strchr("RICP", *word) || !word[1] || word[1 + strspn(word + 1, "0123456789")]) continue;
+    if (!strchr("RICPX", *word) || !word[1] || word[1 + strspn(word + 1, "0123456789")]) continue;
     while (rule < RULE_COUNT && strcmp(word, names[rule])) ++rule;
     if (rule < RULE_COUNT) ++seen[rule];
     else ++failures, printf("FAIL %s: a rule of the manual without a test\n", word);
@@ -455,6 +506,7 @@ int main(int argc, char **argv) {
   intervals();
   constraints();
   prints();
+  bits();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     ++maps[rows[i].rule];
     simplifies(rows[i].rule, rows[i].map, rows[i].simple);
