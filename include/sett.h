@@ -169,7 +169,8 @@ typedef struct sett_any_answer {
   int ins, outs, points; /* numbers of a point and of a value; points 0: the reason says all */
   int64_t point[SETT_ANY_POINTS][SETT_ANY_DIMS], a[SETT_ANY_POINTS][SETT_ANY_DIMS], b[SETT_ANY_DIMS];
 } sett_any_answer;
-/* Every text of sett_notation.h, an array of XLA, f32[70,300]{1,0:T(8,128)}, or a nested layout of IREE. */
+/* Every text of sett_notation.h, an array of XLA, f32[70,300]{1,0:T(8,128)}, or a nested layout of IREE; 64x64@T(32,32)(16,16), Tenstorrent's tiles and
+ * faces, is f32[64,64]{1,0:T(32,32)(16,16)}. */
 SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
 SETT_INLINE size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
 /* In the notation's own direction: from the index to the place, or (Triton, IREE) from the owner to the index. */
@@ -543,6 +544,41 @@ SETT_INLINE sett_any settp_layout_any_none(int kind) {
   return layout;
 }
 
+/* 64x64@T(..)..: as an array of XLA, or 0. */
+SETT_INLINE int settp_layout_any_faces(sett_map_arena *arena, const char *text, size_t length, size_t at,
+                                       sett_any *layout) {
+  static const char type[] = "f32[";
+  size_t tiles = at, i, used = 0;
+  int rank = 1, d;
+  char *copy;
+  while (tiles < length && ((text[tiles] >= '0' && text[tiles] <= '9') || text[tiles] == 'x'))
+    rank += text[tiles++] == 'x';
+  if (tiles == at || tiles + 2 >= length || text[tiles] != '@' || text[tiles + 1] != 'T' || text[tiles + 2] != '(' ||
+      rank > SETT_TILE_MAX_RANK)
+    return 0;
+  copy = (char *)settp_map_take(arena, length + 4 * (size_t)rank + 16);
+  layout->kind = SETT_ANY_XLA;
+  layout->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_FULL;
+  if (!copy) return 1;
+  for (i = 0; type[i]; ++i) copy[used++] = type[i];
+  for (i = at; i < tiles; ++i) copy[used++] = text[i] == 'x' ? ',' : text[i];
+  copy[used++] = ']';
+  copy[used++] = '{';
+  for (d = rank; d-- > 0;) {
+    if (d >= 10) copy[used++] = (char)('0' + d / 10);
+    copy[used++] = (char)('0' + d % 10);
+    copy[used++] = d ? ',' : ':';
+  }
+  for (i = tiles + 1; i < length; ++i) copy[used++] = text[i];
+  copy[used++] = '}';
+  layout->shape = sett_tile_parse(copy, used);
+  layout->error = layout->shape.error ? SETT_LAYOUT_ERROR_FIRST + layout->shape.error : 0;
+  layout->column = layout->shape.column - (int64_t)(used - 1 - (length - tiles - 1)) + (int64_t)tiles + 1;
+  if (layout->column < 1) layout->column = 1;
+  if (layout->column > (int64_t)length + 1) layout->column = (int64_t)length + 1;
+  return 1;
+}
+
 SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length) {
   sett_any layout = settp_layout_any_none(SETT_ANY_NOTATION);
   settp_notation_reader reader;
@@ -558,6 +594,8 @@ SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, siz
     layout.shape = sett_tile_parse(text, length);
     layout.column = layout.shape.column;
     layout.error = layout.shape.error ? SETT_LAYOUT_ERROR_FIRST + layout.shape.error : 0;
+  } else if (settp_layout_any_faces(arena, text, length, reader.at, &layout)) {
+    return layout;
   } else if (settp_notation_word(&reader, "nested_layout") ||
              settp_notation_word(&reader, "#iree_vector_ext.nested_layout")) {
     layout.kind = SETT_ANY_IREE;
@@ -1002,6 +1040,24 @@ SETT_INLINE int settp_layout_any_shared(const sett_notation_linear *linear) {
   return linear->outs == 1 && settp_notation_name_is(linear->out[0], "offset");
 }
 
+/* Padded memory: where each bit of the number is one bit of the index, a digit for each. */
+SETT_INLINE void settp_layout_form_padded(settp_layout_form *form, const sett_notation *layout) {
+  const sett_notation_padded *padded = layout->padded;
+  int d, i, k, at = 0;
+  form->kind = SETTP_LAYOUT_FORM_DIGITS;
+  form->ins = layout->rank;
+  form->outs = 1;
+  form->constant[0] = form->out[0] = 0;
+  for (d = 0; d < layout->rank; ++d) form->in[d] = layout->dims[d];
+  for (d = 0; d < layout->rank; ++d)
+    for (i = 0; i < padded->inverse->in_bits[d]; ++i, ++at) {
+      int64_t number = (int64_t)padded->inverse->basis[at], stride = number;
+      if (number & (number - 1)) form->kind = SETTP_LAYOUT_FORM_VALUES;
+      for (k = 0; k < padded->pads; ++k) stride += number / padded->interval[k] * padded->pad[k];
+      settp_layout_form_add(form, d, 0, (int64_t)1 << i, 2, stride);
+    }
+}
+
 /* flat: CuTe's modes as one integer. linear: a linear layout stays in its own direction. */
 SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, const sett_any *layout, int flat, int own) {
   settp_layout_form *form = (settp_layout_form *)settp_map_take(arena, sizeof *form);
@@ -1018,6 +1074,8 @@ SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, cons
     settp_layout_form_cute(form, &layout->notation, flat);
   } else if (layout->notation.kind == SETT_NOTATION_STRIDES || layout->notation.kind == SETT_NOTATION_ONEDNN) {
     settp_layout_form_array(form, &layout->notation);
+  } else if (layout->notation.kind == SETT_NOTATION_PADDED) {
+    settp_layout_form_padded(form, &layout->notation);
   } else if (layout->notation.kind == SETT_NOTATION_MOSAIC) {
     settp_layout_form_mosaic(form, &layout->notation);
   } else if (layout->notation.kind == SETT_NOTATION_TRITON) {
@@ -2166,6 +2224,9 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
                                                                      : -1))
     return made;
   if (target < SETT_ANY_TO_XLA && layout->kind == SETT_ANY_NOTATION && layout->notation.kind == kinds[target])
+    return made;
+  if (target == SETT_ANY_TO_TRITON && layout->kind == SETT_ANY_NOTATION &&
+      layout->notation.kind == SETT_NOTATION_PADDED)
     return made;
   work.arena = arena;
   work.layout = layout;

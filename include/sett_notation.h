@@ -47,6 +47,8 @@ THE MODEL
                 GPU's: from the index to (register, element, lane, warp), the warp of 4 and the lane of 32. Copies, Replicated(times=4), have several owners
   linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4}, Triton's: the XOR of the bases of the bits that are set, the lowest bit first
   encoding      16x32@#ttg.blocked<{..}>: Triton's attributes on a shape; they become linear layouts. In shared memory from the offset to the index
+  padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: number i of a linear layout lies at i + 2 * (i / 8). A sum is no XOR,
+                so it goes from the index to the offset, as arrays do. {order = [1, 0], shape = [16, 32]} is row-major
   f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
   [a;b;_]       a tile: a tiler for each mode, _ leaves a mode alone. A tuple (4,8) is [4:1;8:1]
 
@@ -154,7 +156,10 @@ HISTORY
   X(ERROR_POWER, "expected powers of two, up to 2^62 in all")                                                         \
   X(ERROR_BASIS_SIZE, "expected bases of one length, their components below the sizes of the output dimensions")      \
   X(ERROR_ENCODING, "expected an encoding: blocked, nvidia_mma, amd_mfma, amd_wmma, dot_op, slice, linear, "          \
-                    "swizzled_shared, amd_rotating_shared or nvmma_shared")                                           \
+                    "swizzled_shared, amd_rotating_shared, nvmma_shared or padded_shared")                            \
+  X(ERROR_PADDED,                                                                                                     \
+    "expected [INTERVAL:+PADDING, ..] of powers of two, each interval once, then {order = [..], shape = "             \
+    "[..]} of the array, or bases, an offset for each index")                                                         \
   X(ERROR_KEY, "expected a key of this encoding")                                                                     \
   X(ERROR_KEYS, "expected all keys that this encoding needs, with as many numbers as the shape has")                  \
   X(ERROR_TILES, "expected tiles that divide the tile before (the first: the shape) and have no more dimensions, "    \
@@ -207,7 +212,8 @@ enum {
   SETT_NOTATION_STRIDES,
   SETT_NOTATION_ONEDNN,
   SETT_NOTATION_TRITON,
-  SETT_NOTATION_MOSAIC
+  SETT_NOTATION_MOSAIC,
+  SETT_NOTATION_PADDED
 };
 
 enum { SETT_NOTATION_DIMS = 12, SETT_NOTATION_BITS = 62 };
@@ -239,6 +245,14 @@ typedef struct sett_notation_tiled {
   sett_notation_digit digit[SETT_NOTATION_DIGITS];
 } sett_notation_tiled;
 
+/* Triton's padded_shared: index of the array to its number by a linear layout, and after each interval of numbers so many elements more. */
+enum { SETT_NOTATION_PADS = 8 };
+typedef struct sett_notation_padded {
+  int pads; /* the intervals ascend */
+  int64_t interval[SETT_NOTATION_PADS], pad[SETT_NOTATION_PADS];
+  const sett_notation_linear *inverse; /* from the index to the number */
+} sett_notation_padded;
+
 /* Any layout, or a tuple or a tile of tilers as operations take them. {0} is the empty tuple. Arrays lie in the arena. */
 typedef struct sett_notation {
   int kind;
@@ -255,15 +269,16 @@ typedef struct sett_notation {
   int blocks;                                  /* of a tag: inner blocks, the outermost first */
   int block_dim[SETT_NOTATION_DIMS];
   int64_t block_size[SETT_NOTATION_DIMS];
-  const sett_notation_linear *linear; /* TRITON */
+  const sett_notation_linear *linear; /* TRITON; of PADDED from the number to the index */
   const sett_notation_tiled *tiled;   /* MOSAIC */
+  const sett_notation_padded *padded; /* PADDED */
 } sett_notation;
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* ---- text ---- */
 /* CuTe's layouts, tuples and tiles; 4x8@strides(8,1)+0; 16x64@aB16b, an alias such as nChw16c too; {register = [[1], [2]], ..} -> {dim0 = 16};
- * 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts; 64x8@TiledLayout(..). */
+ * 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also as #triton_gpu.blocked and #blocked; 64x8@TiledLayout(..). */
 SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
 SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
@@ -873,10 +888,35 @@ SETT_INLINE uint64_t settp_notation_apply(const sett_notation_linear *linear, ui
   return value;
 }
 
+SETT_INLINE sett_expr settp_notation_linear_result(sett_map_arena *arena, const sett_notation_linear *linear, int shift,
+                                                   int bits);
+
+/* The offset of an index in padded memory; expressions: of the first variables. */
+SETT_INLINE int64_t settp_notation_padded_place(settp_notation_calc *calc, const sett_notation *layout,
+                                                const int64_t *index) {
+  const sett_notation_padded *padded = layout->padded;
+  int64_t number, sum;
+  int i, shift = 0;
+  if (calc->symbolic) {
+    number = (int64_t)settp_notation_linear_result(calc->work.arena, padded->inverse, 0, padded->inverse->out_bits[0]);
+  } else {
+    uint64_t packed = 0;
+    for (i = 0; i < layout->rank; shift += padded->inverse->in_bits[i++]) packed |= (uint64_t)index[i] << shift;
+    number = (int64_t)settp_notation_apply(padded->inverse, packed);
+  }
+  sum = number;
+  for (i = 0; i < padded->pads; ++i) {
+    int64_t blocks = settp_notation_by(calc, SETTP_NOTATION_QUOTIENT, number, padded->interval[i]);
+    sum = settp_notation_plus(calc, sum, settp_notation_by(calc, SETTP_NOTATION_TIMES, blocks, padded->pad[i]));
+  }
+  return sum;
+}
+
 /* The offset of an index: strides, or outer strides and inner blocks, of numbers or expressions. */
 SETT_INLINE int64_t settp_notation_place(settp_notation_calc *calc, const sett_notation *layout, int64_t *index) {
   int64_t sum = settp_notation_constant(calc, layout->offset), stride = 1;
   int i;
+  if (layout->kind == SETT_NOTATION_PADDED) return settp_notation_padded_place(calc, layout, index);
   for (i = layout->blocks; i-- > 0;) {
     int d = layout->block_dim[i];
     int64_t digit = settp_notation_by(calc, SETTP_NOTATION_REST, index[d], layout->block_size[i]);
@@ -2881,7 +2921,8 @@ SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_
   X(SWIZZLE, "swizzlingByteWidth")      \
   X(SHARED_TRANSPOSED, "transposed")    \
   X(FP4, "fp4Padded")                   \
-  X(RANK, "rank")
+  X(RANK, "rank")                       \
+  X(LEADING, "hasLeadingOffset")
 
 enum {
 #define SETTP_NOTATION_KEY(name, text) SETTP_NOTATION_##name,
@@ -2945,6 +2986,20 @@ SETT_INLINE void settp_notation_read_blocks(settp_notation_reader *reader, settp
   }
 }
 
+/* #ttg., as older dumps have it, or # alone. */
+SETT_INLINE int settp_notation_dialect(settp_notation_reader *reader) {
+  return settp_notation_word(reader, "#ttg.") || settp_notation_word(reader, "#triton_gpu.") ||
+         settp_notation_word(reader, "#");
+}
+
+/* A dialect and this word; else the place stays. */
+SETT_INLINE int settp_notation_attribute(settp_notation_reader *reader, const char *word) {
+  size_t at = reader->at;
+  if (settp_notation_dialect(reader) && settp_notation_word(reader, word)) return 1;
+  reader->at = at;
+  return 0;
+}
+
 SETT_INLINE const settp_notation_encoding *settp_notation_read_encoding(settp_notation_reader *reader, int depth) {
   static const char *const names[] = {"blocked",     "nvidia_mma", "amd_mfma",        "amd_wmma",
                                       "dot_op",      "slice",      "swizzled_shared", "amd_rotating_shared",
@@ -2954,9 +3009,9 @@ SETT_INLINE const settp_notation_encoding *settp_notation_read_encoding(settp_no
   if (!reader->work.error) encoding = (settp_notation_encoding *)settp_map_take(reader->work.arena, sizeof *encoding);
   if (!encoding) settp_notation_bad(reader, SETT_NOTATION_ERROR_FULL);
   if (depth > 4) settp_notation_bad(reader, SETT_NOTATION_ERROR_DEEP);
-  if (!settp_notation_word(reader, "#ttg.") && !settp_notation_word(reader, "#triton_gpu."))
-    settp_notation_bad(reader, SETT_NOTATION_ERROR_ENCODING);
+  if (!settp_notation_dialect(reader)) settp_notation_bad(reader, SETT_NOTATION_ERROR_ENCODING);
   for (i = 0; i < 9 && !settp_notation_word(reader, names[i]); ++i) {}
+  if (i == 9 && settp_notation_word(reader, "mma")) i = SETTP_NOTATION_MMA;
   if (i == 9 && settp_notation_word(reader, "shared")) i = SETTP_NOTATION_SWIZZLED;
   if (i == 9) settp_notation_bad(reader, SETT_NOTATION_ERROR_ENCODING);
   settp_notation_want(reader, '<', SETT_NOTATION_ERROR_BRACE);
@@ -3295,7 +3350,8 @@ SETT_INLINE void settp_notation_shared(settp_notation_tiling *tiling, const sett
       for (i = 0; i < rank; ++i) order[i] = i;
   } else {
     settp_notation_order(work, encoding, SETTP_NOTATION_ORDER, rank, order);
-    if (vec < 1 || per < 1 || most < 1) settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
+    if (vec < 1 || per < 1 || most < 1 || settp_notation_entry(encoding, SETTP_NOTATION_LEADING, 0, 0))
+      settp_notation_stop(work, SETT_NOTATION_ERROR_KEYS);
     across = work->error ? 1 : shape[order[0]];
   }
   if (work->error) return;
@@ -3541,6 +3597,105 @@ SETT_INLINE void settp_notation_read_tiled(settp_notation_reader *reader, sett_n
   reader->error_at = start;
 }
 
+/* [2:+1, 4:+2] {order = [1, 0], shape = [16, 32]}, or bases in place of order and shape. */
+SETT_INLINE void settp_notation_read_padded(settp_notation_reader *reader, sett_notation *layout) {
+  settp_notation_reader ahead;
+  sett_notation_padded *padded = NULL;
+  sett_notation inverse;
+  size_t start = reader->at;
+  int64_t size = 1, span;
+  int i, k, d, rest = 0;
+  if (!reader->work.error) padded = (sett_notation_padded *)settp_map_take(reader->work.arena, sizeof *padded);
+  if (!padded) settp_notation_bad(reader, SETT_NOTATION_ERROR_FULL);
+  settp_notation_want(reader, '[', SETT_NOTATION_ERROR_PADDED);
+  for (k = 0; !reader->work.error; ++k) {
+    int64_t interval = 0, pad = 0;
+    settp_notation_integer(reader, &interval);
+    settp_notation_want(reader, ':', SETT_NOTATION_ERROR_PADDED);
+    settp_notation_want(reader, '+', SETT_NOTATION_ERROR_PADDED);
+    settp_notation_integer(reader, &pad);
+    if (!reader->work.error && (k == SETT_NOTATION_PADS || settp_notation_log(interval) < 0 || interval < 1 ||
+                                settp_notation_log(pad) < 0 || pad < 1))
+      settp_notation_bad(reader, SETT_NOTATION_ERROR_PADDED);
+    if (reader->work.error) return;
+    for (i = k; i > 0 && padded->interval[i - 1] >= interval; --i) {
+      if (padded->interval[i - 1] == interval) settp_notation_bad(reader, SETT_NOTATION_ERROR_PADDED);
+      padded->interval[i] = padded->interval[i - 1];
+      padded->pad[i] = padded->pad[i - 1];
+    }
+    padded->interval[i] = interval;
+    padded->pad[i] = pad;
+    if (settp_notation_accept(reader, ']')) break;
+    settp_notation_want(reader, ',', SETT_NOTATION_ERROR_LIST_END);
+  }
+  if (reader->work.error) return;
+  padded->pads = k + 1;
+  ahead = *reader;
+  if (settp_notation_accept(&ahead, '{') && settp_notation_word(&ahead, "order")) {
+    int64_t order[SETT_NOTATION_DIMS], shape[SETT_NOTATION_DIMS];
+    sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
+    int ranks[2], at = 0, shift[SETT_NOTATION_DIMS];
+    *reader = ahead;
+    settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
+    ranks[0] = settp_notation_read_list(reader, '[', ']', order, SETT_NOTATION_DIMS);
+    settp_notation_want(reader, ',', SETT_NOTATION_ERROR_PADDED);
+    if (!settp_notation_word(reader, "shape")) settp_notation_bad(reader, SETT_NOTATION_ERROR_PADDED);
+    settp_notation_want(reader, '=', SETT_NOTATION_ERROR_EQUAL);
+    ranks[1] = settp_notation_read_list(reader, '[', ']', shape, SETT_NOTATION_DIMS);
+    settp_notation_want(reader, '}', SETT_NOTATION_ERROR_BRACE_END);
+    if (reader->work.error) return;
+    if (ranks[0] != ranks[1] || (layout->rank > 0 && layout->rank != ranks[0]) || ranks[0] == 0) rest = 1;
+    for (d = 0; d < ranks[0] && !rest; ++d) {
+      int bits = settp_notation_log(shape[d]);
+      rest |= bits < 0 || shape[d] < 1 || (layout->rank > 0 && layout->dims[d] != shape[d]);
+      linear->out_bits[d] = bits < 0 ? 0 : bits;
+      shift[d] = at;
+      at += linear->out_bits[d];
+      settp_notation_name(linear->out[d], "dim", d);
+    }
+    rest |= at > SETT_NOTATION_BITS;
+    for (i = 0, k = 0; i < ranks[0] && !rest; ++i) {
+      rest |= order[i] < 0 || order[i] >= ranks[0] || (k >> order[i] & 1);
+      if (!rest) k |= 1 << order[i];
+      for (d = 0; !rest && d < linear->out_bits[order[i]]; ++d)
+        linear->basis[linear->in_bits[0]++] = (uint64_t)1 << (shift[order[i]] + d);
+    }
+    linear->ins = 2;
+    linear->outs = ranks[0];
+    settp_notation_name(linear->in[0], "offset", -1);
+    settp_notation_name(linear->in[1], "block", -1);
+    layout->kind = SETT_NOTATION_TRITON;
+    layout->linear = linear;
+  } else {
+    settp_notation_read_linear(reader, layout, 0);
+    if (reader->work.error) return;
+    for (i = 1; i < layout->linear->ins; ++i) rest |= layout->linear->in_bits[i];
+    rest |=
+        layout->linear->ins < 1 || layout->linear->outs < 1 || !settp_notation_name_is(layout->linear->in[0], "offset");
+  }
+  settp_notation_want(reader, '>', SETT_NOTATION_ERROR_CLOSE);
+  if (reader->work.error) return;
+  inverse = *layout;
+  if (!rest) inverse = sett_notation_invert(reader->work.arena, layout);
+  if (rest || inverse.error) {
+    settp_notation_bad(reader, inverse.error == SETT_NOTATION_ERROR_FULL ? inverse.error : SETT_NOTATION_ERROR_PADDED);
+    reader->error_at = start;
+    return;
+  }
+  padded->inverse = inverse.linear;
+  layout->kind = SETT_NOTATION_PADDED;
+  layout->padded = padded;
+  layout->rank = layout->linear->outs;
+  for (d = 0; d < layout->rank; ++d) {
+    layout->dims[d] = (int64_t)1 << layout->linear->out_bits[d];
+    size *= layout->dims[d];
+  }
+  for (i = 0, span = size; i < padded->pads; ++i)
+    span = settp_notation_add(&reader->work, span,
+                              settp_notation_mul(&reader->work, size / padded->interval[i], padded->pad[i]));
+  if (reader->work.error) reader->error_at = start;
+}
+
 /* What stands behind SHAPE@, or a linear layout. */
 SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_notation *layout) {
   char first = settp_notation_peek(reader);
@@ -3550,7 +3705,9 @@ SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_n
     settp_notation_read_linear(reader, layout, 1);
   } else if (settp_notation_word(reader, "strides(")) {
     settp_notation_read_strides(reader, layout);
-  } else if (settp_notation_word(reader, "#ttg.linear<") || settp_notation_word(reader, "#ttg.shared_linear<")) {
+  } else if (settp_notation_attribute(reader, "padded_shared<")) {
+    settp_notation_read_padded(reader, layout);
+  } else if (settp_notation_attribute(reader, "linear<") || settp_notation_attribute(reader, "shared_linear<")) {
     settp_notation_read_linear(reader, layout, 0);
     if (settp_notation_accept(reader, ',')) { /* alignment = 16: of no meaning for the function */
       int64_t alignment;
@@ -4333,7 +4490,7 @@ SETT_INLINE void settp_notation_write_list(settp_notation_writer *writer, int co
   }
 }
 
-SETT_INLINE void settp_notation_write_linear(settp_notation_writer *writer, const sett_notation_linear *linear) {
+SETT_INLINE void settp_notation_write_bases(settp_notation_writer *writer, const sett_notation_linear *linear) {
   int i, j, d, at = 0;
   settp_notation_write(writer, "{");
   for (i = 0; i < linear->ins; ++i) {
@@ -4352,7 +4509,13 @@ SETT_INLINE void settp_notation_write_linear(settp_notation_writer *writer, cons
     }
     settp_notation_write(writer, "]");
   }
-  settp_notation_write(writer, "} -> {");
+  settp_notation_write(writer, "}");
+}
+
+SETT_INLINE void settp_notation_write_linear(settp_notation_writer *writer, const sett_notation_linear *linear) {
+  int d;
+  settp_notation_write_bases(writer, linear);
+  settp_notation_write(writer, " -> {");
   for (d = 0; d < linear->outs; ++d) {
     if (d) settp_notation_write(writer, ", ");
     settp_notation_write(writer, linear->out[d]);
@@ -4408,6 +4571,19 @@ SETT_INLINE void settp_notation_write_array(settp_notation_writer *writer, const
   settp_notation_write(writer, "@");
   if (layout->kind == SETT_NOTATION_MOSAIC) {
     settp_notation_write_tiled(writer, layout->tiled);
+    return;
+  }
+  if (layout->kind == SETT_NOTATION_PADDED) {
+    settp_notation_write(writer, "#ttg.padded_shared<[");
+    for (i = 0; i < layout->padded->pads; ++i) {
+      if (i) settp_notation_write(writer, ", ");
+      settp_notation_write_integer(writer, layout->padded->interval[i]);
+      settp_notation_write(writer, ":+");
+      settp_notation_write_integer(writer, layout->padded->pad[i]);
+    }
+    settp_notation_write(writer, "] ");
+    settp_notation_write_bases(writer, layout->linear);
+    settp_notation_write(writer, ">");
     return;
   }
   if (layout->kind == SETT_NOTATION_STRIDES) {

@@ -137,6 +137,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       check_print(&arena, &made, data, size);
     }
     check_linear(&layout, data, size);
+    {
+      sett_notation_exchange between = sett_notation_shared(&arena, &layout, &other, (int64_t)1 << size % 9);
+      check_print(&arena, &between.layout, data, size);
+      if (!between.layout.error && (between.store_turns != between.store_least || between.load_turns != between.load_least)) fail("turns", data, size);
+    }
     made = sett_notation_quotient(&arena, &layout, "a");
     check_print(&arena, &made, data, size);
     made = sett_notation_coalesce(&arena, &layout, NULL);
@@ -198,7 +203,10 @@ static const char *const arrays[] = {
     "16@#ttg.slice<{dim = 1, parent = #ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 4], instrShape = [32, 32, 8], isTransposed = true}>}>",
     "64x32@#ttg.amd_wmma<{version = 2, isTranspose = false, warpsPerCTA = [2, 4], instrShape = [16, 16, 16]}>",
     "8x32@#ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 8, order = [1, 0]}>", "8x16@#ttg.amd_rotating_shared<{vec = 2, perPhase = 2, maxPhase = 2, order = [1, 0]}>",
-    "32x64@#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8, fp4Padded = true}>"};
+    "32x64@#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8, fp4Padded = true}>",
+    "16x32@#ttg.padded_shared<[2:+1, 4:+2] {order = [1, 0], shape = [16, 32]}>|(16,32):(64,1)", "64x64@T(32,32)(16,16)|f32[64,64]{1,0:T(32,32)(16,16)}",
+    "4x4@#padded_shared<[4:+1] {offset = [[0, 1], [0, 2], [1, 1], [2, 2]], block = []}>|4x4@strides(4,1)",
+    "{register = [[1], [2]], lane = [[4], [8]]} -> {dim0 = 16}|{register = [[4], [1]], lane = [[2], [8]]} -> {dim0 = 16}"};
 
 /* Mostly LAYOUT|LAYOUT, now and then swizzled, a tile or broken. */
 static size_t draw(char *text, size_t capacity) {

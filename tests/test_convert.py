@@ -177,10 +177,22 @@ def iree_table(text: str) -> Table:
     return Table("iree", True, True, period, value, dims)
 
 
+def padded_table(text: str) -> Table:
+    dims = [int(size) for size in text.split("@")[0].split("x")]
+    pads = [(int(interval), int(pad)) for interval, pad in re.findall(r"(\d+):\+(\d+)", text)]
+    if "order" in text:
+        order = [int(d) for d in re.search(r"order = \[([\d, ]*)\]", text)[1].split(",")]
+        bases = [[(1 << k) * (e == d) for e in range(len(dims))] for d in order for k in range(dims[d].bit_length() - 1)]
+    else:
+        bases = json.loads(re.search(r"offset = (\[.*?\]), block", text)[1])
+    found = {xor(bases, number, len(dims)): number for number in range(math.prod(dims))}
+    return Table("padded", False, False, dims, lambda at: found[tuple(at)] + sum(found[tuple(at)] // interval * pad for interval, pad in pads))
+
+
 @functools.lru_cache(None)
 def table_of(text: str) -> Table:
     """A text as `sett` prints it."""
-    return (iree_table if text.startswith("#iree") else linear_table if text.startswith("{") else mosaic_table if "TiledLayout" in text else strides_table if "@strides" in text
+    return (iree_table if text.startswith("#iree") else padded_table if "padded_shared" in text else linear_table if text.startswith("{") else mosaic_table if "TiledLayout" in text else strides_table if "@strides" in text
             else xla_table if re.match(r"\w+\[", text) else tag_table if re.match(r"[\dx]+@[a-zA-Z]+\d*", text) else cute_table)(text)
 
 
@@ -203,9 +215,8 @@ def compare(a: Table, b: Table):
             return "no"
     if a.owners:
         rank = max(len(a.dims), len(b.dims))
-        for table in (a, b):
-            table.dims += [0] * (rank - len(table.dims)) if table.kind == "cute" else []
-        if len(a.dims) != len(b.dims) or any(x and y and x != y for x, y in zip(a.dims, b.dims)):
+        dims = [table.dims + [0] * (rank - len(table.dims) if table.kind == "cute" else 0) for table in (a, b)]
+        if len(dims[0]) != len(dims[1]) or any(x and y and x != y for x, y in zip(*dims)):
             return "no"
     for point in a.points(inputs[0]):
         other = [0] * len(inputs[1])
@@ -229,6 +240,17 @@ def draw_place(rng: random.Random, dims: "list[int]") -> str:
     """A layout from the index to the offset of that array."""
     kind, rank = rng.randrange(5), len(dims)
     shown = "x".join(map(str, dims))
+    if all(size & size - 1 == 0 for size in dims) and math.prod(dims) > 1 and rng.random() < 0.2:
+        intervals = rng.sample([1, 2, 4, 8, 16, 64], rng.randint(1, 3))
+        pads = ", ".join(f"{interval}:+{rng.choice([1, 2, 4, 8])}" for interval in intervals)
+        if rng.random() < 0.4:
+            return f"{shown}@#ttg.padded_shared<[{pads}] {{order = {rng.sample(range(rank), rank)}, shape = {dims}}}>"
+        bases = [[(1 << k) * (e == d) for e in range(rank)] for d in range(rank) for k in range(dims[d].bit_length() - 1)]
+        rng.shuffle(bases)
+        if len(bases) > 1 and rng.random() < 0.4:
+            i, j = rng.sample(range(len(bases)), 2)
+            bases[i] = [a ^ b for a, b in zip(bases[i], bases[j])]
+        return f"{shown}@#ttg.padded_shared<[{pads}] {{offset = {bases}, block = []}}>"
     if kind == 0:
         order, step, steps = rng.sample(range(rank), rank), 1, [0] * rank
         for d in order:
@@ -377,6 +399,12 @@ SAME = [("f32[64,64]{1,0:T(32,32)(16,16)}", "((16,2,2),(16,2,2)):((16,512,2048),
          "subgroup_strides = [1, 1], thread_strides = [8, 1]>"),
         ("(12):(1)", "(4,3):(1,4)"),
         ("NV_MMA_SYNC_F32_16x8x16_F16.acc", "16x8@#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], instrShape = [16, 8]}>"), ("f32[1000000007,998244353]{1,0:T(8,128)}", "1000000007x998244353@AB8a128b"), ("S<2,0,2> o 0 o S<2,0,2> o 0 o (4,4):(4,1)", "(4,4):(4,1)"),
+        ("64x64@T(32,32)(16,16)", "((16,2,2),(16,2,2)):((16,512,2048),(1,256,1024))"),
+        ("64x64@#ttg.padded_shared<[64:+8] {order = [1, 0], shape = [64, 64]}>", "(64,64):(72,1)"),
+        ("16x8@#mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], instrShape = [16, 8]}>",
+         "16x8@#triton_gpu.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], CTAsPerCGA = [1, 1], CTASplitNum = [1, 1], CTAOrder = [1, 0], instrShape = [16, 8]}>"),
+        ("8x8@#shared<{vec = 2, perPhase = 2, maxPhase = 4, order = [1, 0], hasLeadingOffset = false}>",
+         "8x8@#ttg.swizzled_shared<{vec = 2, perPhase = 2, maxPhase = 4, order = [1, 0]}>"),
         ("f32[6,10]{1,0:T(4,4)(3,2)}", "f32[6,10]{1,0:T(4,4)(3,2)}"), ("f32[60000,10000]{1,0:T(4,4)(3,2)}", "bf16[60000,10000]{1,0:T(4,4)(3,2)}"),
         ("64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CTAsPerCGA = [1, 2], CTASplitNum = [1, 2], CTAOrder = [1, 0]}>",
          "64x128@#ttg.blocked<{sizePerThread = [8, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4], order = [0, 1], CGALayout = [[0, 1]]}>"),
@@ -462,6 +490,8 @@ def test_convert_no(text: str, notation: str, expected: str) -> None:
 
 
 def test_convert_words() -> None:
+    assert one("convert", "8x8@aB4b", "--to", "xla") == one("convert", "8x8@aB4b", "xla") and one("convert", "8x8@aB4b", "--to", "xla")[0] == 0
+    assert one("same", "4:1", "--to", "xla")[0] == 2
     assert one("convert", "4:1", "numpy") == (2, "error: 1: expected cute, triton, mosaic, onednn, strides, xla, iree or map, found 'numpy', in NOTATION")
 
 
@@ -499,7 +529,7 @@ def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, i
         elif not said.startswith("no: "):
             counts["yes"] += 1
             made = table_of(said)
-            assert made.kind == notation and compare(table, made) == "yes", (text, notation, said)
+            assert made.kind in (notation, "padded" if notation == "triton" else notation) and compare(table, made) == "yes", (text, notation, said)
             back.append((text, said, table.kind))
         else:
             counts["no"] += 1
@@ -510,7 +540,7 @@ def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, i
                 got = table.value(point)
                 assert (got if isinstance(got, tuple) else (got,)) == value, (text, notation, said)
             assert shows(reason, points, values, table) or not shown, (text, notation, said)
-    for (text, middle, kind), said in zip(back, answers("convert", [[middle, kind] for _, middle, kind in back])):
+    for (text, middle, kind), said in zip(back, answers("convert", [[middle, "cute" if kind == "padded" else kind] for _, middle, kind in back])):
         assert not said.startswith("no: "), (text, middle, said)
         counts["back"] += not said.startswith("not decided") and compare(table_of(text), table_of(said)) == "yes"
     return counts

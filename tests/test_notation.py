@@ -477,6 +477,31 @@ def test_triton_cases() -> None:
         assert said_values(said) == [trimmed(value if len(value) > 1 else value[0]) for value in row["meaning"]["values"]], row["args"]
 
 
+# vec = 8, perPhase = 2: row 1 has phase 0, so offset 32 holds (1, 0); the stated text has (1, 2), and is throughout that of vec = 2, perPhase = 1.
+WRONG_DUMPS = ["Larger2DShared#hardware"]
+
+
+def test_triton_dumps() -> None:
+    """The text that Triton prints, to the letter, and products of what it makes."""
+    rows = [row for row in peer(["triton_encodings"]) if row["op"] in ("dump_layout", "ll_product")]
+    for row in rows:
+        words = row["args"] if row["op"] == "ll_product" else ["x".join(map(str, row["args"][0])) + "@" + row["args"][1]]
+        assert row["op"] == "ll_product" or row["args"][2] == "hardware"
+        if row["name"] in WRONG_DUMPS:
+            assert re.search(r"^Offset: 32 -> \(1, 0\)$", one("dump", *words)[1], re.M) and "Offset: 32 -> (1, 2)\n" in row["expect"]
+            words = [words[0].replace("vec = 8, perPhase = 2", "vec = 2, perPhase = 1")]
+        assert one(row["op"].removeprefix("ll_").removesuffix("_layout"), *words) == (0, row["expect"].rstrip("\n")), row["name"]
+    assert len(rows) >= 5
+
+
+def test_no_row_is_left() -> None:
+    """Every operation of every file of cases is one that a test runs: those of CuTe and of linear layouts all, of the others these (mosaic: test_convert.py, optimal_swizzle: test_swizzles.py)."""
+    ran = {"onednn": {"onednn_tag", "onednn_alias"}, "mosaic": {"mosaic_tiled"}, "triton_encodings": {"to_linear", "dump_layout", "ll_product", "optimal_swizzle"}}
+    assert not PEER.is_dir() or {path.stem for path in PEER.glob("*.json")} == {*CUTE, "linear_layouts", *ran}
+    for name, ops in ran.items():
+        assert {row["op"] for row in peer([name])} <= ops
+
+
 def dims_of(names: "list", sized: bool) -> str:
     """{a = 2, b = 4} of pairs, or {a, b} of names."""
     return "{" + ", ".join(f"{item[0]} = {item[1]}" if sized else item for item in names) + "}"

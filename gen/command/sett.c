@@ -445,6 +445,7 @@ static int command_options(command *self) {
   if (!words) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), 0;
   for (i = 0; i < self->argc; ++i) {
     const char *word = self->argv[i];
+    if (i == 3 && !strcmp(word, "--to") && !strcmp(self->argv[0], "layout") && !strcmp(self->argv[1], "convert")) continue; /* it may stand there */
     for (k = 0; k < COMMAND_OPTIONS && strcmp(word, command_option[k].name); ++k) {}
     if (k == COMMAND_OPTIONS) {
       if (!strncmp(word, "--", 2) && !command_is_help(word) && !command_is_version(word)) return say_unknown_option(self, word), 0;

@@ -204,7 +204,7 @@ static int draw_read_notation(command *self, int word, draw_table *t) {
   t->cell = "offset in memory";
   t->empty = "padding";
   if (layout->kind == SETT_NOTATION_TRITON) return draw_read_linear(self, t);
-  if (layout->kind == SETT_NOTATION_STRIDES || layout->kind == SETT_NOTATION_ONEDNN) {
+  if (layout->kind == SETT_NOTATION_STRIDES || layout->kind == SETT_NOTATION_ONEDNN || layout->kind == SETT_NOTATION_PADDED) {
     t->rank = layout->rank;
     for (i = 0; i < t->rank; ++i) t->axis[i] = draw_axis_of("d", i, 0, layout->dims[i]);
     for (i = 0; layout->kind == SETT_NOTATION_ONEDNN && i < layout->blocks; ++i) {

@@ -107,7 +107,7 @@ static int64_t layout_any_size(const sett_any *layout) {
 }
 
 static int layout_canonical(command *self) {
-  static const char *const names[] = {"tuple", "cute", "tile", "strides", "onednn", "triton", "mosaic"};
+  static const char *const names[] = {"tuple", "cute", "tile", "strides", "onednn", "triton", "mosaic", "triton"};
   sett_any any;
   const sett_notation *layout = &any.notation;
   int64_t size;
@@ -743,6 +743,89 @@ static int layout_recast(command *self) {
   return layout_say(self, &layout);
 }
 
+/* Digits of the largest index of an output dimension. */
+static int layout_digits(const sett_notation_linear *linear, int d) {
+  char text[24];
+  return snprintf(text, sizeof text, "%lld", ((long long)1 << linear->out_bits[d]) - 1);
+}
+
+/* The input dimension of a name, or -1. */
+static int layout_named(const sett_notation_linear *linear, const char *name) {
+  int i;
+  for (i = 0; i < linear->ins; ++i)
+    if (!strcmp(linear->in[i], name)) return i;
+  return -1;
+}
+
+/* The index at inputs a, b and c of the named dimensions: (0,0, 4). */
+static void layout_dump_index(command *self, const sett_notation_linear *linear, const char *const *names, const int64_t *at) {
+  uint64_t packed = 0;
+  int i, k, d, shift = 0;
+  for (i = 0; i < linear->ins; shift += linear->in_bits[i++])
+    for (k = 0; k < 3; ++k)
+      if (!strcmp(linear->in[i], names[k])) packed |= (uint64_t)at[k] << shift;
+  packed = settp_notation_apply(linear, packed);
+  for (d = 0; d < linear->outs; ++d) {
+    char number[32];
+    snprintf(number, sizeof number, "%*lld", layout_digits(linear, d), (long long)(packed & (((uint64_t)1 << linear->out_bits[d]) - 1)));
+    say_text(self, d ? "," : "(");
+    say_text(self, number);
+    packed >>= linear->out_bits[d];
+  }
+  say_text(self, ")");
+}
+
+/* As Triton prints a layout from the hardware's side: a warp's registers down, its lanes across; or shared memory by its offsets. */
+static int layout_dump(command *self) {
+  static const char *const owners[] = {"register", "lane", "warp"}, *const offsets[] = {"offset", "block", ""};
+  sett_notation layout;
+  const sett_notation_linear *linear;
+  int shared, k, in, lines = 0;
+  int64_t count[3], at[3] = {0, 0, 0};
+  const char *const *names;
+  if (layout_linear(self, &layout)) return 2;
+  linear = layout.linear;
+  shared = layout_named(linear, "offset") >= 0;
+  names = shared ? offsets : owners;
+  for (k = 0; k < 3; ++k) {
+    in = layout_named(linear, names[k]);
+    count[k] = in < 0 ? 1 : (int64_t)1 << linear->in_bits[in];
+  }
+  if (sett_notation_size(&layout) > LAYOUT_TABLE_MOST) return say_error(self, 0, "expected a layout of at most 4194304 values");
+  for (at[2] = 0; at[2] < (shared ? 1 : count[2]); ++at[2]) {
+    if (!shared) {
+      say_text(self, at[2] ? "\nWarp" : "Warp");
+      say_int(self, at[2]);
+      say_text(self, ":");
+    }
+    for (at[0] = shared ? at[1] : 0; at[0] < (shared ? count[1] : count[0]); ++at[0]) {
+      int64_t inner;
+      if (shared) {
+        say_text(self, lines++ ? "\nBlock: " : "Block: ");
+        say_int(self, at[0]);
+        say_text(self, ":");
+      } else {
+        say_text(self, "\n");
+      }
+      for (inner = 0; inner < (shared ? count[0] : count[1]); ++inner) {
+        int64_t point[3];
+        point[0] = shared ? inner : at[0];
+        point[1] = shared ? at[0] : inner;
+        point[2] = at[2];
+        if (shared) {
+          say_text(self, "\nOffset: ");
+          say_int(self, inner);
+          say_text(self, " -> ");
+        } else if (inner) {
+          say_text(self, ", ");
+        }
+        layout_dump_index(self, linear, names, point);
+      }
+    }
+  }
+  return 0;
+}
+
 /* Shared memory between two distributions. */
 static int layout_swizzle(command *self) {
   sett_notation store = layout_read(self, 2), load;
@@ -817,6 +900,8 @@ static const command_verb layout_verbs[] = {
     {"is_surjective", "A", "has every value an input: yes, or no with a value", "{in = [[1], [2], [3]]} -> {out = 4}", layout_is_surjective},
     {"free_masks", "A", "in each input dimension, the bits that no value needs", "{in = [[1], [0], [2], [3]]} -> {out = 4}", layout_free_masks},
     {"consecutive", "A", "the largest aligned run of the first input dimension that is a run of the first output dimension", "{in = [[1], [2], [8]]} -> {out = 16}", layout_consecutive},
+    {"dump", "TEXT", "as Triton prints a layout from the hardware's side: each warp's registers down and lanes across, or shared memory by its offsets",
+     "4x4@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [2, 1], order = [1, 0]}>", layout_dump},
     {"swizzle", "STORE LOAD BITS", "shared memory, {offset = ..}, between the distribution that stores and that which loads, elements of BITS, in the fewest turns",
      "{register = [[1]], lane = [[2], [4]]} -> {dim0 = 8}\t{register = [[4]], lane = [[1], [2]]} -> {dim0 = 8}\t32", layout_swizzle},
     {"make_layout", "SHAPE STRIDE", "the layout of that shape and those strides", "(2,3)\t(1@0,1@1)", layout_make_layout},
