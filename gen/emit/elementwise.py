@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Sequence
+from typing import Dict, List, Optional, Sequence
 
 from gen.emit import ops
 from gen.emit.registers import Registers
@@ -32,6 +32,9 @@ class Elementwise(Registers):
         keeps = all(v.rounded for v in x) and not (self.excess and ops.rounds(opcode, to) and opcode != "convert")
         need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]
+        masked = self._masked(opcode, attributes, to, sources, x, texts, of) if lanes > 1 else None
+        if masked:
+            return replace(masked, rounded=keeps or to not in SMALL)
         narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
         rounding = ops.rounds(opcode,
                               to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
@@ -47,6 +50,26 @@ class Elementwise(Registers):
             "bf16"} and not self.excess
         value = self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
         return replace(value, rounded=keeps or rounding or to not in SMALL)
+
+    def _masked(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
+                texts: Sequence[str], of: str) -> Optional[Value]:
+        """A comparison on vectors, logic of comparisons, or a choice by one, without the way through bytes; None: it is
+        something else."""
+        width = max((v.mask_bits for v in x), default=0)
+        if opcode == "compare":
+            text, width = ops.mask(self.d, attributes, sources[0], texts), self.d.register_bits(sources[0])
+        elif opcode == "select" and x[0].mask:
+            chosen = ops.resized(self.d, x[0].mask_bits, self.d.register_bits(to), x[0].mask, self.lanes)
+            return self.declare(of, to, self.lanes, self.d.choose(to, self.lanes, chosen, *texts[1:]), x[1].bits)
+        elif to == "pred" and opcode in ("and", "or", "xor", "not") and all(v.mask_bits == width > 0 for v in x):
+            text = f"~{x[0].mask}" if opcode == "not" else \
+                f"{x[0].mask} {ops.row(opcode).pred_operator} {x[1].mask}"
+        else:
+            return None
+        if text is None:
+            return None
+        name = self.declare(of, f"s{width}", self.lanes, text).text
+        return Value(ops.of_mask(self.d, width, name, self.lanes), "pred", self.lanes, mask=name, mask_bits=width)
 
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
         """A bitcast that starts or ends at f16: its bits are at hand."""

@@ -116,6 +116,23 @@ def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x
     return _wide(d, d.register_bits(dtype), "pred", f"-({x[0]} {sign} {x[1]})", lanes)
 
 
+def mask(d: Target, attributes: Mapping[str, Any], dtype: str, x: Sequence[str]) -> Optional[str]:
+    """A comparison of vectors: -1 where it is true, in signed integers as wide as the operands. None: there is none."""
+    if dtype in COMPLEX or (attributes.get("type") == "TOTALORDER" and dtype in FLOATS):
+        return None
+    return f"{x[0]} {_COMPARE[attributes['direction']]} {x[1]}"
+
+
+def of_mask(d: Target, width: int, text: str, lanes: int) -> str:
+    """A mask of signed integers of `width` bits as predicates in bytes, 0 and 1."""
+    return _wide(d, width, "pred", f"-{text}", lanes)
+
+
+def resized(d: Target, width: int, to: int, text: str, lanes: int) -> str:
+    """A mask of signed integers of `width` bits as one of `to` bits."""
+    return text if width == to else _wide(d, width, f"s{to}", text, lanes)
+
+
 def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
     register = d.register(to, lanes)
     if dtype == to:
@@ -184,8 +201,9 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         own = functions.name(d, need, opcode, "f64" if dtype == "f64" else "f32", lanes)
         if own:
             return f"{own}({x[0]}, {x[1]})"
-        sign = ">=" if opcode == "maximum" else "<="
-        return d.choose(dtype, lanes, f"(({x[0]} {sign} {x[1]}) {d.either} ({x[0]} != {x[0]}))", x[0], x[1])
+        a, b, sign = *x, ">" if opcode == "maximum" else "<"
+        more = d.choose(dtype, lanes, f"({b} {sign} {a})", b, a)     # an instruction of x86 and of PTX
+        return d.choose(dtype, lanes, f"({b} == {b})", f"({more})", b)
     if opcode == "negate":
         return f"-{x[0]}"
     if opcode == "sign":

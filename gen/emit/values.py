@@ -27,10 +27,13 @@ class Touched(NamedTuple):
 class Value:
     """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a
     NaN that is only moved keeps its payload; otherwise an f16 is a float. rounded: no, where excess precision is still
-    in it."""
+    in it. mask: of a predicate on vectors that a comparison gave, the register of signed integers of `mask_bits` bits
+    that has -1 where it is true; text: the same as bytes, a call that nothing may need."""
 
     text: str
     dtype: str
     lanes: int = 1
     bits: bool = False
     rounded: bool = True
+    mask: str = ""
+    mask_bits: int = 0

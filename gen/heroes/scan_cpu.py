@@ -25,6 +25,7 @@ from gen.heroes.kernel import Kernel, Step
 from gen.heroes.scan import Box, Prefixes, Record, free, whole_bytes, widths
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import buffers_of, touches
+from gen.plan.combiner import identity
 from gen.plan.nest import Nest
 from gen.plan.scan import Scan
 from gen.schedule import LANES, Device, Schedule
@@ -86,11 +87,12 @@ def _wide(device: Device, nest: Scan) -> "Iterable[Prefixes]":
 
 
 def _cheap(nest: Scan) -> bool:
-    """Whether combiners are an instruction each: a register of neighbours takes six of them, a lane for each row
+    """Whether combiners are an instruction or two each: a register of neighbours takes six of them, a lane for each row
     one."""
     ops = [i.opcode for hero in nest.heroes for i in hero.called[0].instructions
            if i.opcode not in ("parameter", "tuple")]
-    return all(opcode in ELEMENTWISE and ELEMENTWISE[opcode].operator for opcode in ops)
+    return all(opcode in ("maximum", "minimum") or opcode in ELEMENTWISE and ELEMENTWISE[opcode].operator
+               for opcode in ops)
 
 
 def _columns(device: Device, nest: Scan, lanes: int) -> Prefixes:
@@ -149,7 +151,7 @@ class Emitter(scan.Emitter):
         now = [self.widened(body, v) for v in x]
         distance = 1
         while distance < LANES:
-            before = [f"{self.shift(dtype, distance)}({text}, {self.d.splat(dtype, LANES, self.identity(h, k))})"
+            before = [f"{self.shift(dtype, distance)}({text}, {self.d.splat(dtype, LANES, self.filling(h, k))})"
                       for k, (dtype, text) in enumerate(zip(kinds, now))]
             now = self.extended(body, h, before, now)
             distance *= 2
@@ -158,6 +160,14 @@ class Emitter(scan.Emitter):
         grown = self.extended(body, h, names, total)
         body.text.add(*(f"{name} = {text};" for name, text in zip(names, grown)))
         return new
+
+    def filling(self, h: int, k: int) -> str:
+        """What lanes before the first are filled with: of a sum of floats -0.0, because LLVM makes expansions of shuffles
+        with zeros, which take three times as long on Zen 4."""
+        ops = [i for i in self.nest.heroes[h].called[0].instructions if i.opcode != "parameter"]
+        dtype = self.of(h)[k]
+        start = identity(ops[0].opcode, dtype) if len(ops) == 1 and ops[0].opcode == "add" else None
+        return self.identity(h, k) if start is None else self.d.literal(start, dtype)
 
     def _shuffle(self, name: str, dtype: str, picks: List[int], two: bool) -> str:
         """A function that picks lanes of one register, or of two."""

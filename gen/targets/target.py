@@ -57,7 +57,6 @@ class Target:
     unroll_word: str
     wide: bool
     suffix64: Tuple[str, str]         # of literals of 64 bits, signed and unsigned
-    either: str = "||"                # the or of two vector comparisons
     last: str = ""                    # what follows a kernel's pointers
     shared: str = ""    # what stands before an array that a work-group shares, and where its work-items meet: GPUs
     barrier: str = ""

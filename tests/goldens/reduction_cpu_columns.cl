@@ -19,12 +19,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_column_max_bf1
       #pragma unroll
       for (uint vec = 0; vec < 4; ++vec) {
         const float16 v_x = as_float16(convert_uint16(load_bf16_16(p0 + g0 * 70 + vec * 16)) << 16);
-        const float16 v_m = ((a0[vec] >= v_x) || (a0[vec] != a0[vec])) ? a0[vec] : v_x;
+        const float16 v_m = (v_x == v_x) ? ((v_x > a0[vec]) ? v_x : a0[vec]) : v_x;
         a0[vec] = v_m;
       }
       {
         const float16 v_x = as_float16(convert_uint16(load_bf16_16(p0 + g0 * 70 + 54)) << 16);
-        const float16 v_m = ((e0[0] >= v_x) || (e0[0] != e0[0])) ? e0[0] : v_x;
+        const float16 v_m = (v_x == v_x) ? ((v_x > e0[0]) ? v_x : e0[0]) : v_x;
         e0[0] = v_m;
       }
     }

@@ -23,7 +23,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
             #pragma unroll
             for (uint vec = 0; vec < 4; ++vec) {
               const float16 v_v0 = *(const __global float16 *)(p0 + block * 4096 + step * 64 + vec * 16);
-              const float16 v_r = ((a0[vec] >= v_v0) || (a0[vec] != a0[vec])) ? a0[vec] : v_v0;
+              const float16 v_r = (v_v0 == v_v0) ? ((v_v0 > a0[vec]) ? v_v0 : a0[vec]) : v_v0;
               a0[vec] = v_r;
             }
           }
@@ -31,7 +31,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
       }
       #pragma unroll
       for (uint vec = 1; vec < 4; ++vec) {
-        const float16 v_r = ((a0[0] >= a0[vec]) || (a0[0] != a0[0])) ? a0[0] : a0[vec];
+        const float16 v_r = (a0[vec] == a0[vec]) ? ((a0[vec] > a0[0]) ? a0[vec] : a0[0]) : a0[vec];
         a0[0] = v_r;
       }
       {
@@ -40,7 +40,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
         for (uint turn = 0; turn < 4; ++turn) {
           const float16 even0 = even_f32(a0[0], a0[0]);
           const float16 odd0 = odd_f32(a0[0], a0[0]);
-          const float16 v_r = ((even0 >= odd0) || (even0 != even0)) ? even0 : odd0;
+          const float16 v_r = (odd0 == odd0) ? ((odd0 > even0) ? odd0 : even0) : odd0;
           a0[0] = v_r;
         }
         vstore16(a0[0], 0, x0);

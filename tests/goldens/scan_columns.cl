@@ -10,13 +10,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_column_cummax_
     {
       for (uint vec = 0; vec < 3; ++vec) {
         const float16 v_x = load_f32_16(p0 + place * 50 + vec * 16);
-        const float16 v_max = ((v_x >= a0[vec]) || (v_x != v_x)) ? v_x : a0[vec];
+        const float16 v_max = (a0[vec] == a0[vec]) ? ((a0[vec] > v_x) ? a0[vec] : v_x) : a0[vec];
         a0[vec] = v_max;
         store_f32_16(v_max, r0 + place * 50 + vec * 16);
       }
       {
         const float16 v_x = load_f32_16(p0 + place * 50 + 34);
-        const float16 v_max = ((v_x >= e0) || (v_x != v_x)) ? v_x : e0;
+        const float16 v_max = (e0 == e0) ? ((e0 > v_x) ? e0 : v_x) : e0;
         e0 = v_max;
         store_f32_16(v_max, r0 + place * 50 + 34);
       }

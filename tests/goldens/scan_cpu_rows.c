@@ -9,10 +9,10 @@ static void sett_cumsum_f32(const float *restrict p0, float *restrict r0, size_t
     {
       {
         const float16 v_x = *(const float16 *)(p0 + row * 4096 + step * 16);
-        const float16 v_sum = on_1_float16(v_x, splat_float16(0.0f)) + v_x;
-        const float16 v_sum_1 = on_2_float16(v_sum, splat_float16(0.0f)) + v_sum;
-        const float16 v_sum_2 = on_4_float16(v_sum_1, splat_float16(0.0f)) + v_sum_1;
-        const float16 v_sum_3 = on_8_float16(v_sum_2, splat_float16(0.0f)) + v_sum_2;
+        const float16 v_sum = on_1_float16(v_x, splat_float16((-0.0f))) + v_x;
+        const float16 v_sum_1 = on_2_float16(v_sum, splat_float16((-0.0f))) + v_sum;
+        const float16 v_sum_2 = on_4_float16(v_sum_1, splat_float16((-0.0f))) + v_sum_1;
+        const float16 v_sum_3 = on_8_float16(v_sum_2, splat_float16((-0.0f))) + v_sum_2;
         const float16 v_sum_4 = a0 + v_sum_3;
         const float16 v_sum_5 = a0 + last_float16(v_sum_3);
         a0 = v_sum_5;

@@ -9,10 +9,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_cumsum_f32(__g
     {
       {
         const float16 v_x = *(const __global float16 *)(p0 + row * 4096 + step * 16);
-        const float16 v_sum = on_1_float16(v_x, (float16)(0.0f)) + v_x;
-        const float16 v_sum_1 = on_2_float16(v_sum, (float16)(0.0f)) + v_sum;
-        const float16 v_sum_2 = on_4_float16(v_sum_1, (float16)(0.0f)) + v_sum_1;
-        const float16 v_sum_3 = on_8_float16(v_sum_2, (float16)(0.0f)) + v_sum_2;
+        const float16 v_sum = on_1_float16(v_x, (float16)((-0.0f))) + v_x;
+        const float16 v_sum_1 = on_2_float16(v_sum, (float16)((-0.0f))) + v_sum;
+        const float16 v_sum_2 = on_4_float16(v_sum_1, (float16)((-0.0f))) + v_sum_1;
+        const float16 v_sum_3 = on_8_float16(v_sum_2, (float16)((-0.0f))) + v_sum_2;
         const float16 v_sum_4 = a0 + v_sum_3;
         const float16 v_sum_5 = a0 + last_float16(v_sum_3);
         a0 = v_sum_5;
