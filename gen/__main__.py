@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ i
 from gen import algebra, explain, hlo, jobs, pipeline, run  # noqa: E402
 from gen.run import bench, layouts, proofs, roofline  # noqa: E402
 from gen.plan.nest import BuildError  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
+from gen.schedule import DEFAULT, DEVICES  # noqa: E402
 from gen.suggest import did_you_mean  # noqa: E402
 from gen.targets import RUNNERS, TARGETS  # noqa: E402
 from gen.terminal import PROGRESS, put  # noqa: E402
@@ -394,6 +394,16 @@ def bench_layouts(given: argparse.Namespace, asked: bench.BenchOptions) -> int:
 VERBS = {"build": do_build, "check": do_check, "run": do_run, "explain": do_explain, "bench": do_bench}
 
 
+def unused_device(given: argparse.Namespace) -> str:
+    """What to say of a --device that is of another language than every target; "" where it is used, or not given."""
+    names = given.target if isinstance(given.target, list) else [given.target]
+    languages = {RUNNERS[name].target.name for name in names}
+    if not given.device or DEVICES[given.device].language in languages:
+        return ""
+    instead = ", ".join(f"{language} is scheduled for {DEFAULT[language]}" for language in sorted(languages))
+    return f"--device {given.device} is of {DEVICES[given.device].language} and not used: {instead}"
+
+
 def main(words: Optional[List[str]] = None) -> int:
     sys.setrecursionlimit(10000)
     words = sys.argv[1:] if words is None else words
@@ -405,6 +415,8 @@ def main(words: Optional[List[str]] = None) -> int:
             f"unknown verb '{words[0]}'{did_you_mean(words[0], VERBS) or ','} expected one of {', '.join(VERBS)}"
         )
     given = parser.parse_args(words)
+    if unused_device(given):
+        PROGRESS.note(unused_device(given))
     try:
         return told(lambda: (VERBS[given.verb](given), None))[0]
     except BrokenPipeError:     # who read has what it wanted

@@ -4,6 +4,7 @@
 
 Each module of tests/kernels, tests/tilings, tests/hlo and bench is built for every target and class of device, by the generator of this tree and by that of
 the commit, into build/snapshot/. Files that differ are listed with their count of lines; of those in C and CUDA the compiled instructions are counted too.
+A class of device that only one of the two has is one line.
 Status 0: the same, 1: different.
 """
 
@@ -97,7 +98,13 @@ def instructions(path: Path) -> Optional[int]:
 def compare(old: Path, new: Path, show: bool) -> int:
     before, after = texts(old), texts(new)
     changed: List[Tuple[str, int]] = []
+    devices = [{name.split("/")[0] for name in files if "/" in name} for files in (before, after)]
+    alone = devices[0] ^ devices[1]
+    for device in sorted(alone):
+        print(f"{device}: {sum(name.startswith(device + '/') for name in (before.keys() | after.keys()))} files, {'new' if device in devices[1] else 'gone'}")
     for name in sorted(before.keys() | after.keys()):
+        if name.split("/")[0] in alone:
+            continue
         a, b = before.get(name), after.get(name)
         if a == b:
             continue
@@ -113,7 +120,7 @@ def compare(old: Path, new: Path, show: bool) -> int:
         compiled = f", {a} -> {b} instructions" if a is not None and b is not None else ""
         print(f"{name}: {lines_changed} lines differ{compiled}")
     print(f"{len(before)} files before, {len(after)} now, {len(changed)} differ")
-    return bool(changed)
+    return bool(changed or alone)
 
 
 def main() -> int:

@@ -283,6 +283,14 @@ def test_explain_says_who_refused(name: str, dims: str, other: str, device: str,
     assert re.findall(r"^sett_", schedule, re.M) and re.findall(r"^  (\w+: refused, .*)", schedule, re.M) == lines, schedule
 
 
+@pytest.mark.parametrize("words, said", [
+    (("--target", "c", "--device", "sm_80"), "note: --device sm_80 is of cuda and not used: c is scheduled for cpu\n"), (("--target", "c", "--device", "cpu"), ""),
+    (("--device", "sm_80"), "")])
+def test_a_device_of_another_language(words: "tuple[str, ...]", said: str) -> None:
+    """One that no target uses is said to be so; of several targets it is meant for one."""
+    assert gen("explain", CATALOGUE / "add_f32.hlo", "--stage", "schedule", *words).stderr == said
+
+
 def test_a_device_without_vectors(tmp_path: Path) -> None:
     """No kernel for it has vectors, whatever the hero."""
     names = ["softmax_f32", "row_sum_f32", "transpose_f32", "column_max_bf16"]
@@ -651,7 +659,7 @@ def test_every_test_is_built() -> None:
     """build.ninja names every test and every kernel of the catalogue."""
     text = (ROOT / "build.ninja").read_text().replace("$\n", " ")
     for path in [*ROOT.glob("tests/test_*.py"), *ROOT.glob("tests/*.c")]:
-        assert re.search(rf": (pytest|ctest) [^|\n]*\btests/{re.escape(path.name)}\b", text), path.name
+        assert re.search(rf": (pytest|ctest) [^|\n]*\btests/{re.escape(path.name)}\b", text), f"tests/{path.name}: build.ninja has no line for it"
     assert sorted(re.findall(r"^k = (\w+)$", text, re.M)) == sorted(path.stem for folder in ("kernels", "tilings") for path in ROOT.glob(f"tests/{folder}/*.hlo"))
     stamps = re.findall(r"^build (build/(?:tests|asan)/\S+): (?:pytest|ctest|alone|lines|maps_of)", text, re.M)
     phony = " ".join(re.findall(r"^build (?:test|asan|test-peer|portability): phony ((?:.*\$\n)*.*)", text, re.M)).split()

@@ -26,7 +26,7 @@ from gen.plan import combiner
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, iteration_space
 from gen.plan.nest import Nest
-from gen.plan.partition import Partition, compose
+from gen.plan.partition import Partition, Root, compose
 from gen.plan.plan import Reduction
 from gen.schedule import Schedule
 from gen.targets import COMPLEX, SMALL, TINY, Target
@@ -136,7 +136,8 @@ class Emitter:
                     given=given)
 
     def plain(self, lanes: int = 1) -> Body:
-        """A body for statements that read nothing."""
+        """A body for statements that read nothing. Like every body it names its values from the beginning: its lines
+        stand in braces of their own."""
         partition = self.nest.epilogue
         return Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess, lanes=lanes)
 
@@ -171,7 +172,7 @@ class Emitter:
         return values
 
     @property
-    def sides(self):  # type: ignore[no-untyped-def]
+    def sides(self) -> List[Root]:
         return self.nest.inputs.roots[len(self.accumulators):]
 
     # ---- results ----
@@ -237,11 +238,12 @@ class Emitter:
                 for pointer, shape in buffers_of(partition, partition.entry).items()}
 
     def kernel(self, name: str, blocks: int, threads: int, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
-               partitions: Sequence[object]) -> Kernel:
+               partitions: Sequence[Partition]) -> Kernel:
+        """A kernel whose code is of these partitions; the hero adds its template, its record and
+        its code for people."""
         functions = {}
         for partition in partitions:
-            for f in reversed(partition.functions[1:]):  # type: ignore[attr-defined]
-                # type: ignore[arg-type]
+            for f in reversed(partition.functions[1:]):
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)
         return Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
                       list(functions.values()), self.d.launch_bounds(threads), self.seen[0].position if self.seen else "",

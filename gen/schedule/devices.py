@@ -314,7 +314,8 @@ DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "hip": "gfx90a", "c": "cpu"}
 
 
 def device_for(target: str, name: Optional[str]) -> Device:
-    """The class that is named where it speaks the target's language, else the target's default."""
+    """The class that is named where it speaks the target's language, else the target's default: of several targets a
+    name is meant for one."""
     if name and name in DEVICES and DEVICES[name].language == target:
         return DEVICES[name]
     return DEVICES[DEFAULT[target]]
