@@ -367,7 +367,8 @@ def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
     else:
         last = (lanes - 1) * (stride - 1)
         starts = [min(k * lanes, last) for k in range(-(-last // lanes) + 1)]
-        places = [(k, l * stride - starts[k]) for l in range(lanes) for k in [min(l * stride // lanes, len(starts) - 1)]]
+        places = [(k, l * stride - starts[k])
+                  for l in range(lanes) for k in [min(l * stride // lanes, len(starts) - 1)]]
         text = "".join(f"  const {kind} a{k} = *({piece})(from + {start});\n" for k, start in enumerate(starts))
         merged = _merged([f"a{k}" for k in range(len(starts))], places, lanes)
     return (

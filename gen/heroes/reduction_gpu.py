@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -287,6 +287,33 @@ class Record:
     combine: "Callable[[str], List[str]]"
 
 
+class Place(NamedTuple):
+    """Which results a thread is for. map: (th_x, bl_x) -> coordinates. coordinates: those of more than one value.
+    condition: what a thread must satisfy to have any; blocks: that are launched."""
+
+    map: str
+    coordinates: List[Coordinate]
+    condition: str
+    blocks: int
+
+
+class OwnSteps(NamedTuple):
+    """steps: those that all threads of a block take; rest: a last one that some do; body: of the first of these."""
+
+    steps: Optional[Steps]
+    rest: Optional[Rest]
+    body: Body
+
+
+class Exchange(NamedTuple):
+    """own: where a thread leaves its values; other: where it finds what it folds into its own (of `warp`, or of the
+    thread `apart` shares on); warps: that share a result."""
+
+    own: Optional[Cell]
+    other: Optional[Cell]
+    warps: int
+
+
 class _Emitter(reduction.Emitter):
     """One nest's kernels; `source`: the scratch buffers that the second one reads."""
 
@@ -380,9 +407,8 @@ class _Emitter(reduction.Emitter):
 
     # ---- where a thread is ----
 
-    def place(self) -> "Tuple[str, List[Coordinate], str, int]":
-        """Which results a thread is for: the map (th_x, bl_x) -> coordinates; these, as far as there is more than one
-        value; what a thread must satisfy to have any; blocks."""
+    def place(self) -> Place:
+        """Which results a thread is for."""
         block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
         across, down = -(-wide // block.across), -(-rows // block.rows)
@@ -412,8 +438,8 @@ class _Emitter(reduction.Emitter):
         values = [*zip(texts, algebra.c_text(place, self.index_type).results),
                   ("f", algebra.c_text(share, self.index_type).results[0])]
         sizes = {**{name: high for name, (_, high) in self.bounds.items()}, "f": block.fold - 1}
-        return place, [Coordinate(name, text) for name, text in values
-                       if sizes[name]], _needed(place, box, self.index_type), blocks
+        return Place(place, [Coordinate(name, text) for name, text in values if sizes[name]],
+                     _needed(place, box, self.index_type), blocks)
 
     def wide(self) -> int:
         """Units along the digit that goes across."""
@@ -428,8 +454,8 @@ class _Emitter(reduction.Emitter):
 
     # ---- a thread's own steps ----
 
-    def steps(self) -> "Tuple[Optional[Steps], Optional[Rest], Body]":
-        """Steps that all threads of a block take, a last one that some do, the body of the first."""
+    def steps(self) -> OwnSteps:
+        """What a thread does alone."""
         block, steps, rest = self.sweep, None, None
         units = math.prod(_over(self.digits, block.vec).values())
         count, left = units // block.fold, units % block.fold
@@ -441,7 +467,7 @@ class _Emitter(reduction.Emitter):
             last = f"part == {block.parts - 1} && " if block.parts > 1 else ""
             short = self.stepped(f"{count * block.fold} + f", {"f": (0, left - 1)})
             rest = Rest(f"{last}f < {left}", Step.of(short, block.vec))
-        return steps, rest, body if count else short
+        return OwnSteps(steps, rest, body if count else short)
 
     def stepped(self, unit: str, more: Box) -> Body:
         """A step's body; unit: which one of the reduced units, as text of a map."""
@@ -493,21 +519,20 @@ class _Emitter(reduction.Emitter):
 
     # ---- shared memory ----
 
-    def exchanged(self) -> "Tuple[Optional[Cell], Optional[Cell], int]":
-        """Where a thread leaves its values for others, where it finds what it folds into its own (of `warp`, or of the
-        thread `apart` shares on), and the warps that share a result."""
+    def exchanged(self) -> Exchange:
+        """How the threads that share a result hand over their values."""
         block, warp = self.sweep, self.device.warp
         if not self.cells(block):
-            return None, None, 1
+            return Exchange(None, None, 1)
         if not self.shuffles(block):
-            return self.cell("th_x"), self.cell(f"th_x + apart * {block.across}", "",
-                                                {"apart": (0, block.fold // 2)}), 1
+            other = self.cell(f"th_x + apart * {block.across}", "", {"apart": (0, block.fold // 2)})
+            return Exchange(self.cell("th_x"), other, 1)
         lanes, group = min(warp, block.across), block.fold * block.across
         warps = group // max(warp, block.across)
-        return (self.cell(f"th_x floordiv {warp} * {lanes} + th_x mod {warp}",
-                          f", th_x mod {warp} in [0, {lanes - 1}]"),
-                self.cell(f"((th_x floordiv {group}) * {warps} + warp) * {block.across} + th_x mod {group}",
-                          f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)}), warps)
+        own = self.cell(f"th_x floordiv {warp} * {lanes} + th_x mod {warp}", f", th_x mod {warp} in [0, {lanes - 1}]")
+        other = self.cell(f"((th_x floordiv {group}) * {warps} + warp) * {block.across} + th_x mod {group}",
+                          f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)})
+        return Exchange(own, other, warps)
 
     def cell(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> Cell:
         """Where a thread and a slot have their value in shared memory; text: of a map, in the slot's part."""

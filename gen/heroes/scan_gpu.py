@@ -66,7 +66,7 @@ class _Hero(Hero):
         reads = buffers_of(nest.partition, nest.partition.entry).values()
         moved = sum(shape.bytes for shape in [*reads, *(root.shape for root in nest.partition.roots)])
         lines = [f"memory: {moved / nest.shape.leaves()[0].elements:.3g} bytes an element"]
-        if isinstance(record, Rows):
+        if kernel.loop.kind == "rows":
             sizes = [4 if carry.dtype in SMALL else dtypes.storage_bytes(carry.dtype) for carry in record.carries]
             vec = max(part.vec for part in (record.step, record.rest) if part)
             registers = vec * sum(max(1, size // 4) for size in sizes)

@@ -40,7 +40,6 @@ from gen.schedule import LANES, Device, Loop, Schedule
 from gen.targets import NARROW, TINY, Target, bits
 
 
-
 @dataclass(frozen=True)
 class InOrder(Schedule):
     """Updates in order: `items` work-items share the result along one dimension, `chunk` of it each.
@@ -55,6 +54,11 @@ class InOrder(Schedule):
     updates_prefetch: int = 0
     prefetch_bytes: int = 0
     line: int = 1
+    # signed: with these a C compiler knows that no sum wraps, so that neighbours in a loop are contiguous
+    index_types = INDEX_TYPES[1:]
+
+    def kernel(self, context: Context, nest: Scatter, index_type: str) -> Kernel:
+        return _in_order(context.target, context.helpers, nest, self, index_type, context.excess)
 
     def text(self) -> str:
         how = "" if self.items == 1 else f", {self.chunk} of dimension {self.dimension} of the result each"
@@ -70,6 +74,11 @@ class Updates(Loop):
     how: str = ""
     plain: bool = False
     run: int = 1
+    index_types = INDEX_TYPES
+
+    def kernel(self, context: Context, nest: Scatter, index_type: str) -> Kernel:
+        write = _by_thread if self.run == 1 else _by_run
+        return write(context.target, context.helpers, nest, self, index_type, context.excess)
 
     def text(self) -> str:
         return f"{super().text()}, {self.how}"
@@ -221,14 +230,10 @@ class _Hero(Hero):
         return [Updates(device.scatter_threads, how=how + why, plain=plain, run=run)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
-        """Signed types for updates in order: with these a C compiler knows that no sum wraps, so that neighbours in a
-        loop are contiguous."""
-        return INDEX_TYPES[isinstance(schedule, InOrder):]
+        return tuple(schedule.index_types)
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        assert isinstance(nest, Scatter)
-        make = _in_order if isinstance(schedule, InOrder) else _by_thread if schedule.run == 1 else _by_run
-        return [make(context.target, context.helpers, nest, schedule, index_type, context.excess)]
+        return [schedule.kernel(context, nest, index_type)]
 
 
 HERO = _Hero()
@@ -467,8 +472,7 @@ def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: in
                             each="for each update"))
 
 
-def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
-    assert isinstance(form, Updates)
+def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_type: str, excess: bool) -> Kernel:
     elements = nest.shape.elements
     thread, box = compose(form.thread_map(elements),
                           algebra.call("shape", "unmap", nest.shape.text)), form.box(elements)
@@ -482,10 +486,9 @@ def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index
     return _kernel(d, writer, form, form.blocks(elements), form.threads, "kernels/scatter_by_update", record, thread)
 
 
-def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
+def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_type: str, excess: bool) -> Kernel:
     """The kernel in which a thread goes through a run of rows with one element of the window, and sums the updates of
     one position."""
-    assert isinstance(form, Updates)
     a, rows = nest.instruction.attributes, _rows(nest)
     window = nest.shape.elements // rows
     runs = -(-rows // form.run)
@@ -559,8 +562,7 @@ def _extent(nest: Scatter, d: int) -> int:
     return 1 if k is None else nest.shape.dims[k]
 
 
-def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: Schedule, index_type: str, excess: bool) -> Kernel:
-    assert isinstance(form, InOrder)
+def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool) -> Kernel:
     writer = _Writer(d, helpers, nest, index_type, excess)
     indices, in_range = writer.rows()
     combine = writer.combined([None] * len(nest.targets))

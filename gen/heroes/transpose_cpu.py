@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -219,14 +219,20 @@ def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
     return math.prod(count for _, count in _grid(frame, lanes, rows, chunks))
 
 
-def _origin(name: str, size: int, step: int) -> Tuple[str, str, int]:
-    """A tile's first element along a digit: its text in a map, C text of its name from the tile's number, the name's
-    last value.
+class Origin(NamedTuple):
+    """A tile's first element along a digit. map: its text in a map; text: C text of its name from the tile's number
+    ("": it is the number); last: the name's last value."""
 
-    Where tiles do not divide the digit, the last tile is moved back onto the one before it."""
+    map: str
+    text: str
+    last: int
+
+
+def _origin(name: str, size: int, step: int) -> Origin:
+    """Where tiles do not divide the digit, the last tile is moved back onto the one before it."""
     unit = math.gcd(size, step)
     each, last = step // unit, (size - step) // unit
-    return (
+    return Origin(
         f"{name} * {unit}",
         f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "",
         last,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.hlo import dtypes
@@ -119,7 +119,7 @@ class Root:
     scratch: bool = False
     at: str = ""      # where it is written, if that is not where it is computed: with runtime variables
     # these: name, the scalar that each is, clamped to 0 .. last
-    starts: "Tuple[Tuple[str, Instruction, int], ...]" = ()
+    starts: "Tuple[Start, ...]" = ()
 
     @property
     def pointer(self) -> str:
@@ -228,9 +228,26 @@ def operand_map(instruction: Instruction, operand: int) -> str:
 RUNTIME = {"dynamic-slice": 0, "dynamic-update-slice": 1, "gather": 0}
 
 
-def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, str]]]":
-    """The map from an op's output to the operand that is read at run time's index; for each of its runtime variables:
-    its name, the operand that it is read from, clamped, and the map into it."""
+class IndexRead(NamedTuple):
+    """Where a runtime variable is read: its name, the number of the operand that it is read from, clamped, and the map
+    into it."""
+
+    name: str
+    operand: int
+    map: str
+
+
+class Start(NamedTuple):
+    """A runtime variable that a scalar operand gives: its name, the operand, its largest value."""
+
+    name: str
+    operand: Instruction
+    last: int
+
+
+def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
+    """The map from an op's output to the operand that is read at run time's index, and where its runtime variables are
+    read."""
     opcode, attributes, out = instruction.opcode, instruction.attributes, instruction.shape.dims
     operand = RUNTIME[opcode]
     words = [f"out={algebra.numbers(out)}",
@@ -249,7 +266,7 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[Tuple[str, int, st
     variables, runtimes = algebra.info(index).of("rt"), []
     for v, line in zip(variables, lines):
         _, number, at = line.split(" ", 2)
-        runtimes.append((v.name, int(number), algebra.substitute(at, **{r.name: r.lo for r in variables})))
+        runtimes.append(IndexRead(v.name, int(number), algebra.substitute(at, **{r.name: r.lo for r in variables})))
     return index, runtimes
 
 
@@ -261,20 +278,19 @@ def _known(source: Instruction, last: int) -> Optional[int]:
     return min(max(int(dtypes.decode(values.pop(), source.shape.dtype)), 0), last)  # type: ignore[arg-type]
 
 
-def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Tuple[str, Instruction, int], ...]]":
-    """The map from an update's index to the result's; its runtime variables: name (after the prefix), scalar operand,
-    largest value."""
+def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]":
+    """The map from an update's index to the result's, and its runtime variables, whose names begin with the prefix."""
     index = algebra.call("op", "dynamic-update-slice", "1", f"out={algebra.numbers(dus.shape.dims)}",
                          f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
     known: Dict[str, int] = {}
-    starts: List[Tuple[str, Instruction, int]] = []
+    starts: List[Start] = []
     for k, v in enumerate(algebra.info(index).of("rt")):
         scalar = dus.operands[2 + k]
         while moves_only(scalar):
             scalar = scalar.operands[0]
         start = _known(scalar, v.hi)
         if start is None:
-            starts.append((f"{prefix}{k}", dus.operands[2 + k], v.hi))
+            starts.append(Start(f"{prefix}{k}", dus.operands[2 + k], v.hi))
         else:
             known[v.name] = start
     index = algebra.substitute(index, **known) if known else index
