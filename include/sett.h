@@ -2443,10 +2443,57 @@ SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_mov
   }
 }
 
+/* The layout of shared memory that linear layouts have between them, or an error. */
+SETT_INLINE sett_notation settp_layout_owner_exchange(sett_map_arena *arena, const sett_any *a, const sett_any *b,
+                                                      int bits) {
+  const sett_any *given[2];
+  sett_any_made linear[2];
+  int i;
+  given[0] = a;
+  given[1] = b;
+  for (i = 0; i < 2; ++i) {
+    linear[i].layout = *given[i];
+    if (given[i]->kind == SETT_ANY_NOTATION && given[i]->notation.kind == SETT_NOTATION_TRITON) continue;
+    linear[i] = sett_any_convert(arena, given[i], SETT_ANY_TO_TRITON);
+    if (!linear[i].answer.yes || linear[i].layout.kind != SETT_ANY_NOTATION)
+      return settp_notation_fail(SETT_NOTATION_ERROR_KIND);
+  }
+  return sett_notation_shared(arena, &linear[0].layout.notation, &linear[1].layout.notation, bits).layout;
+}
+
+/* The place of each element in it; NULL: there is none for these arrays. */
+SETT_INLINE const int32_t *settp_layout_owner_places(sett_map_arena *arena, const sett_any *a, const sett_any *b,
+                                                     int bits, const sett_move_table *table) {
+  sett_notation exchange;
+  const sett_notation_linear *linear;
+  int64_t elements = 1, offset;
+  int32_t *place;
+  int d;
+  if (table->error || (bits != 8 && bits != 16 && bits != 32 && bits != 64)) return NULL;
+  for (d = 0; d < table->rank; ++d) elements *= table->dims[d];
+  exchange = settp_layout_owner_exchange(arena, a, b, bits);
+  if (exchange.error || exchange.kind != SETT_NOTATION_TRITON) return NULL;
+  linear = exchange.linear;
+  if (linear->outs != table->rank || (int64_t)1 << linear->in_bits[0] != elements) return NULL;
+  for (d = 0; d < table->rank; ++d)
+    if ((int64_t)1 << linear->out_bits[d] != table->dims[d]) return NULL;
+  place = (int32_t *)settp_map_take(arena, (size_t)(elements + 1) * sizeof *place);
+  if (!place) return NULL;
+  for (offset = 0; offset < elements; ++offset) {
+    uint64_t packed = settp_notation_apply(linear, (uint64_t)offset);
+    int64_t number = 0;
+    for (d = 0; d < table->rank; packed >>= linear->out_bits[d++])
+      number = number * table->dims[d] + (int64_t)(packed & ((uint64_t)table->dims[d] - 1));
+    place[number] = (int32_t)offset;
+  }
+  return place;
+}
+
 SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes) {
   settp_layout_owner owner[2];
   sett_move_table table[2];
   sett_move move = settp_move_none(0);
+  const int32_t *place;
   int64_t size[4];
   int i, k, fixed[4];
   if (a->error || b->error) return settp_move_none(SETT_MOVE_ERROR_OWNERS);
@@ -2505,8 +2552,9 @@ SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
   }
   for (k = 0; k < table[0].rank && size[3] > 1 && !table[0].error && !table[1].error; ++k)
     if (table[0].rank != table[1].rank || table[0].dims[k] != table[1].dims[k]) size[3] = 1; /* a no anyway */
+  place = settp_layout_owner_places(arena, a, b, bits, &table[0]);
   if (size[3] > 1 && !table[0].error && !table[1].error) {
-    sett_move first = sett_move_plan(arena, &table[0], &table[1], bits);
+    sett_move first = settp_move_plan(arena, &table[0], &table[1], bits, place);
     if (first.error) return first;
     move = first;
     move.no = 0;
@@ -2515,7 +2563,7 @@ SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
     if (move.no) move.yes = 0;
     return move.no ? move : first;
   }
-  return sett_move_plan(arena, &table[0], &table[1], bits);
+  return settp_move_plan(arena, &table[0], &table[1], bits, place);
 }
 
 #endif

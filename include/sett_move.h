@@ -42,22 +42,24 @@ THE MODEL
   shared      a stores, a barrier, b loads; without a barrier of the block where all that a thread needs is in its warp. An access takes up to 16 bytes of a
               thread. Lanes are served in groups of 128 bytes (32 lanes of up to 4 bytes, 16 of 8, 8 of 16), in turns: a turn is a word of each of the 32 banks of
               4 bytes. A group takes as many turns as the most different words that it wants in one bank; all above 1 are conflicts. The place of an
-              element is its row-major number in an order of dimensions, after padding or a swizzle (XOR of bits of the place), whichever has the least cost
+              element is its row-major number in an order of dimensions, after padding or a swizzle (XOR of bits of the place), or, of linear layouts in
+              sett_any_move, the linear layout of sett_notation_shared: whichever has the least cost
   cost        per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a barrier of a warp 8. Shuffles
               are taken where they cost no more than shared memory; registers wherever they can
   least       a number of shuffles that no plan is below, direct or not: a thread receives 32 bits in each, and must receive the elements that it lacks;
-              an element that only one lane has is sent by it. shuffles = least: the plan is optimal. It may be above for elements of
-              8 and 16 bits (words that are not full), and where few lanes have what many need
+              an element that only one lane has is sent by it. shuffles = least: the plan is optimal, as it always is for elements of 32 and 64 bits without
+              copies (steps are colours of a bipartite graph). Plans are direct, from owner to taker. With copies, and for elements of 8 and 16
+              bits, whose words may not be full, shuffles may be above least
   way         a plan's code has no index arithmetic of its own: what depends on the thread is a constant, an XOR of bits of the lane or the thread, or a table
 
 FUNCTIONS
   plan      sett_move_plan              the way from a table to another
   text      sett_move_print             the way as code            sett_move_message     what an error means
 
-LAWS (tests/test_move.py)
+LAWS (tests/test_move.py, tests/move_test.c)
   1 moves      the code moves every element to every register of b.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
-  3 least      no plan has fewer shuffles than least; on 4 lanes the least of all plans is found by trying them.
+  3 least      no plan has fewer shuffles than least: on 4 lanes all direct plans are tried. Without copies, of 32 bits or more, shuffles = least.
   4 no         a no has an element that is in no register of a, or in another block.
 
 ANSWERS (in all sett headers)
@@ -155,7 +157,8 @@ typedef struct sett_move {
   int64_t bytes;       /* of shared memory */
   int barriers, stores, loads;
   int64_t turns, conflicts;
-  int order;          /* the dimension that is contiguous in shared memory */
+  int order; /* the dimension that is contiguous in shared memory */
+  int given; /* 1: the places are those that sett_any_move has of the two layouts, an XOR of bits; no order, padding or swizzle */
   int padding, every; /* that many elements after each `every` */
   int swizzle[3];     /* bits, base, shift, in elements, as CuTe's S<B,M,S>; bits 0: none */
   int cost, other; /* in quarters of a turn, per warp; other: of what was not taken, -1 where there is nothing else */
@@ -205,6 +208,7 @@ typedef struct settp_move_work {
   int threads, lanes, elements, held, parts; /* held: elements that a has */
   int32_t *first, *owner;                    /* thread * registers + register */
   uint64_t *lanes_of;                        /* of one warp */
+  const int32_t *given;                      /* a place of each element, or NULL */
   int crosses;                               /* 1: some value comes from another warp */
 } settp_move_work;
 
@@ -824,6 +828,7 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
 
 /* Where elements lie: row-major numbers with dimension `order` last, then padding or a swizzle. */
 typedef struct settp_move_places {
+  int given; /* 1: they are the caller's */
   int order, padding, every, swizzle[3];
   int64_t bytes, turns, conflicts;
   int stores, loads;
@@ -870,10 +875,11 @@ SETT_INLINE int settp_move_order(const settp_move_work *work, int order, int32_t
 }
 
 /* The places of a candidate; how many there are. */
-SETT_INLINE int64_t settp_move_place(const settp_move_places *c, const int32_t *row, int32_t *place, int elements) {
+SETT_INLINE int64_t settp_move_place(const settp_move_work *work, const settp_move_places *c, const int32_t *row,
+                                     int32_t *place) {
   int32_t e, mask = ((1 << c->swizzle[0]) - 1) << c->swizzle[1], last = 0;
-  for (e = 0; e < elements; ++e) {
-    int32_t p = row[e];
+  for (e = 0; e < work->elements; ++e) {
+    int32_t p = c->given && row[e] >= 0 ? work->given[e] : row[e];
     if (p < 0) continue;
     if (c->padding) p += p / c->every * c->padding;
     if (c->swizzle[0]) p ^= p >> c->swizzle[2] & mask;
@@ -973,7 +979,7 @@ SETT_INLINE int settp_move_shared_cost(const settp_move_work *work, const settp_
 SETT_INLINE void settp_move_try(const settp_move_work *work, settp_move_shared *shared, const settp_move_places *tried,
                                 settp_move_places *best) {
   settp_move_places c = *tried;
-  int64_t count = settp_move_place(&c, shared->row, shared->place, work->elements);
+  int64_t count = settp_move_place(work, &c, shared->row, shared->place);
   int e, better;
   for (e = 0; e < work->elements && shared->copies; ++e) shared->written[e] = 0;
   c.bytes = (count * work->move->bits / 8 + 15) / 16 * 16;
@@ -991,6 +997,8 @@ SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_share
   const sett_move_table *a = work->a;
   int order, bits = work->move->bits, banks = 8 * SETTP_MOVE_BANKS * 4 / bits;
   int fewest = (a->registers * bits + 127) / 128 + (work->b->registers * bits + 127) / 128;
+  c.bytes = c.turns = c.conflicts = 0;
+  c.given = c.stores = c.loads = 0;
   best->bytes = -1;
   for (order = a->rank - 1; order >= 0 || (a->rank == 0 && order == -1); --order) {
     int row, low, wide, shift, k;
@@ -1018,6 +1026,14 @@ SETT_INLINE void settp_move_search(const settp_move_work *work, settp_move_share
           c.swizzle[2] = shift;
           settp_move_try(work, shared, &c, best);
         }
+  }
+  if (work->given) {
+    c.given = 1;
+    c.order = a->rank - 1;
+    c.padding = 0;
+    c.every = 1;
+    c.swizzle[0] = c.swizzle[1] = c.swizzle[2] = 0;
+    settp_move_try(work, shared, &c, best);
   }
 }
 
@@ -1069,6 +1085,7 @@ SETT_INLINE void settp_move_share(settp_move_work *work, const int32_t *held) {
   move->loads = best.loads;
   move->turns = best.turns;
   move->conflicts = best.conflicts;
+  move->given = best.given;
   move->order = best.order;
   move->padding = best.padding;
   move->every = best.every;
@@ -1683,8 +1700,9 @@ SETT_INLINE sett_move settp_move_differ(const sett_move *move, const char *reaso
   return no;
 }
 
-SETT_INLINE sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
-                                     int bits) {
+/* place: of each element in shared memory, another for each, or NULL. */
+SETT_INLINE sett_move settp_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
+                                      int bits, const int32_t *place) {
   sett_move move = settp_move_none(a->error ? a->error : b->error), shared;
   settp_move_work work;
   int64_t elements, others;
@@ -1716,6 +1734,7 @@ SETT_INLINE sett_move sett_move_plan(sett_map_arena *arena, const sett_move_tabl
   work.elements = (int)elements;
   work.parts = bits < 32 ? 32 / bits : 1;
   work.crosses = work.held = 0;
+  work.given = place;
   settp_move_index(&work);
   held = settp_move_ints(&work, (int64_t)work.threads * b->registers, -1);
   if (move.error) return settp_move_none(move.error);
@@ -1761,6 +1780,11 @@ SETT_INLINE sett_move sett_move_plan(sett_map_arena *arena, const sett_move_tabl
   move.other = shared.cost;
   shared.other = move.cost;
   return shared.cost < move.cost ? shared : move;
+}
+
+SETT_INLINE sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
+                                     int bits) {
+  return settp_move_plan(arena, a, b, bits, NULL);
 }
 
 #endif

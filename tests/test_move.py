@@ -319,7 +319,7 @@ def test_fragments_quick(tmp_path: Path) -> None:
     """Some pairs of fragments of one shape."""
     pairs = random.Random(1).sample(fragment_pairs(), 24)
     kinds = {said.kind for said in ran([case_of(a, b, bits) for (a, b), bits in zip(pairs, itertools.cycle([32, 16, 8, 64]))], tmp_path)}
-    assert kinds == {"registers", "shuffles", "shared"} or kinds == {"registers", "shuffles"}
+    assert {"registers", "shuffles"} <= kinds
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
@@ -426,3 +426,34 @@ def test_drawn(tmp_path: Path) -> None:
     """Linear layouts, encodings and nested layouts, with copies, several warps, and sizes that are no powers of two."""
     said = ran(drawn(7, COUNT), tmp_path)
     assert len(said) > COUNT // 2 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_drawn(seed: int, tmp_path: Path) -> None:
+    """1,000 pairs in all."""
+    cases = drawn(100 + seed, 300)
+    assert len(cases) >= 250 and len(ran(cases, tmp_path)) > 150
+
+
+CUTE = "((4,8),(2,2)):((32,1),(16,8))"
+
+
+def test_threads_and_values() -> None:
+    """CuTe's (thread, value) layout of an accumulator, whose integer is m + 16 n, and coordinates, are Triton's and IREE's; the threads of IREE are cut into warps."""
+    acc = "NV_MMA_SYNC_F32_16x8x16_F16.acc"
+    assert one("move", CUTE, acc) == (0, "registers\nthe same registers: nothing moves") == one("move", acc, CUTE)
+    assert one("move", acc, one("convert", acc, "cute")[1]) == (0, "registers\nthe same registers: nothing moves")
+    nested = ("#iree_vector_ext.nested_layout<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [128], element_tile = [2], subgroup_strides = [0], "
+              "thread_strides = [1]>")
+    assert one("move", nested, "{register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[64], [128]]} -> {dim0 = 256}") == (0, "registers\nthe same registers: nothing moves")
+    assert one("move", nested, nested, "--subgroup", "16")[0] == 0
+
+
+def test_no() -> None:
+    """What differs, and blocks."""
+    a = "{register = [[1]], lane = [[2]], block = [[4]]} -> {d = 8}"
+    assert one("move", a, "{register = [[1]], lane = [[2], [4]], block = []} -> {d = 8}") == (1, "no: the numbers of lanes differ: 2 and 4")
+    assert one("move", a, "{register = [[1]], lane = [[4]], block = [[2]]} -> {d = 8}") == (
+        1, "no: no register of the block holds the element at (4), which register 0 of lane 1 wants")
+    assert one("move", a, "{register = [[2]], lane = [[1]], block = [[4]]} -> {d = 8}")[1].startswith("shuffles 1\nno plan has fewer; ")
+    assert one("move", "NV_MMA_SYNC_F32_16x8x16_F16.acc", "NV_MMA_SYNC_F32_16x8x16_F16.lhs") == (1, "no: the sizes of the arrays differ: 8 and 16")

@@ -26,7 +26,7 @@ COMPILE_FOR = {"windows-64": ("x86_64-w64-mingw32-gcc", []), "windows-32": ("i68
                "wasm32": ("clang", ["--target=wasm32", "-ffreestanding"]), "wasm64": ("clang", ["--target=wasm64", "-ffreestanding"])}
 TESTS = {"answers_test": "", "indexing_map_test": "200 3", "indexing_map_rules": "", "indexing_map_ops_test": "40 1", "indexing_map_property": "1 300", "tile_test": "50 1",
          "nested_test": "300 1", "relayout_test": "30 2", "indexing_analysis_graph": "30", "physical_test": "60", "indexing_map_fuzz": "1 300", "tile_fuzz": "1 7",
-         "tile_round_trip_fuzz": "1 7", "nested_fuzz": "1 7", "notation_fuzz": "1 7", "indexing_fuzz": "1 7"}
+         "tile_round_trip_fuzz": "1 7", "nested_fuzz": "1 7", "notation_fuzz": "1 7", "indexing_fuzz": "1 7", "move_test": "100"}
 # Headers of systems, with the macros that they have unless the language is strict.
 POSIX = ["complex.h", "tgmath.h", "math.h", "termios.h", "sys/param.h", "sys/sysmacros.h", "sys/types.h", "sys/ioctl.h", "netinet/in.h", "curses.h", "term.h", "X11/Xlib.h"]
 WINDOWS = ["winsock2.h", "windows.h", "windowsx.h", "commctrl.h", "dlgs.h", "objbase.h", "complex.h", "tgmath.h"]

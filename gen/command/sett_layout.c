@@ -423,8 +423,12 @@ static void layout_move_say_steps(command *self, const sett_move *move) {
   }
 }
 
-static void layout_move_say_shared(command *self, const sett_move *move) {
-  say_text(self, "\nplaces: row-major");
+static void layout_move_say_shared(command *self, const sett_move *move, const sett_any *a, const sett_any *b) {
+  say_text(self, move->given ? "\nplaces: " : "\nplaces: row-major");
+  if (move->given) {
+    sett_notation exchange = settp_layout_owner_exchange(&self->arena, a, b, move->bits);
+    layout_put(self, &exchange);
+  }
   if (move->order >= 0 && move->order != move->rank - 1) {
     say_text(self, ", dimension ");
     say_int(self, move->order);
@@ -497,7 +501,7 @@ static int layout_move(command *self) {
     say_int(self, move.barriers);
     say_text(self, ", conflicts ");
     say_int(self, move.conflicts);
-    layout_move_say_shared(self, &move);
+    layout_move_say_shared(self, &move, &a, &b);
     if (!move.barriers) say_text(self, "\nall stays in its warp: a barrier of the warp is enough");
   }
   say_text(self, "\ncost ");
