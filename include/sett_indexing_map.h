@@ -40,6 +40,7 @@ THE MODEL
            Quotients round down: x floordiv c is floor(x / c) for any sign of c; x mod c = x - c * (x floordiv c); x ceildiv c = -((-x) floordiv c).
            a xor b (^ is read, too) is the exclusive or of 64 bits in two's complement, so that it has a value for all a and b. It binds weaker than + and -,
            as in C and Python: r * 8 + c xor r mod 8 is (r * 8 + c) xor (r mod 8), which is how it prints.
+           A swizzle is x xor ((x floordiv 2^p) mod 2^n) * 2^t.
   value    an expression is a handle of a node in the caller's arena; equal nodes are one handle. Where 64 bits do not do, evaluation says so.
   domain   all points inside the bounds where every constraint holds. A point where one does not hold is outside, whether the others have a value there or
            not; at any other point a constraint or a result without a value (a divisor is 0, or 64 bits do not do) is an error.
@@ -98,7 +99,7 @@ THE NORMAL FORM
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
 
-LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, tests/indexing_map_test.c and indexing_map_ops_test.c enumerate them)
+LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, tests/indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) is print(m) to the letter
   L2  simplify(m): where m is inside, it is inside with m's values; where m is outside, it is outside, within the bounds and beyond. Where m is an error it may be
       any of the three. The same text always gives the same text, which simplify leaves as it is
@@ -116,6 +117,7 @@ LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, test
   L13 is_injective, covers, is_bijective: yes and no are true, and a witness is one
   L14 image: values hold all images, exact ends are taken, count and product are what an enumeration says
   L15 runs: contiguous, broadcast and vector divide what an enumeration says, and are it where they are exact
+  L16 with_xor, without_xor: as L2, and without_xor(m) holds no xor
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -142,7 +144,8 @@ LIMITS
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
-  0.4  xor: an operation of expressions; xor is no variable's name any more.
+  0.4  xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor. Maps of bits are inverted and compared,
+       and their questions answered, by matrices over two elements.
   0.3  a constraint that does not hold puts a point outside, whichever other has no value; rules R9 and C8.
        answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
        sett_map_message was sett_map_error_message.
@@ -4380,13 +4383,22 @@ typedef struct settp_map_bit_term { /* k * bit */
   int32_t bit;
 } settp_map_bit_term;
 
-/* term += k * bit and *constant likewise, where a bit turned around is 1 minus it. 0: a number is too large. */
-SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int64_t *constant, int32_t bit,
-                                       int64_t k) {
+/* *sum += k modulo 2^64; *wide: a number is beyond 2^62. */
+SETT_INLINE void settp_map_wide_add(int64_t *sum, int64_t k, int *wide) {
+  const int64_t most = (int64_t)1 << 62;
+  int64_t r = 0;
+  if (settp_map_add(*sum, k, &r)) *wide = 1;
+  *sum = (int64_t)((uint64_t)*sum + (uint64_t)k);
+  if (*sum > most || *sum < -most) *wide = 1;
+}
+
+/* term += k * bit and *constant likewise, where a bit turned around is 1 minus it. 0: there are too many. */
+SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int64_t *constant, int32_t bit, int64_t k,
+                                       int *wide) {
   int i;
   if (bit & 1) {
-    if (settp_map_add(*constant, k, constant) || k == INT64_MIN) return 0;
-    k = -k;
+    settp_map_wide_add(constant, k, wide);
+    k = (int64_t)(0 - (uint64_t)k);
     --bit;
   }
   if (!bit) return 1;
@@ -4397,20 +4409,29 @@ SETT_INLINE int settp_map_bit_term_add(settp_map_bit_term *term, int *count, int
     term[i].k = 0;
     ++*count;
   }
-  return !settp_map_add(term[i].k, k, &term[i].k);
+  settp_map_wide_add(&term[i].k, k, wide);
+  return 1;
+}
+
+/* A number of which the low 64 - place bits count, as the one next to 0. */
+SETT_INLINE int64_t settp_map_narrow(int64_t k, int place) {
+  return settp_map_floor((int64_t)((uint64_t)k << place), (int64_t)1 << place);
 }
 
 /* The places of a sum of bits times numbers, lowest first: a sum of one bit and a number hands on what is linear, one of several bits what is not. It is known
- * itself, but left out where whole. */
-SETT_INLINE void settp_map_read_sum(settp_map_engine *e, settp_map_bit_term *term, int count, int64_t constant,
-                                    int limit, int whole, settp_map_reading *out) {
+ * itself, but left out where whole. wide: numbers are known modulo 2^64, and the sum lies within 2^62. */
+SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit_term *term, int count,
+                                    int64_t constant, int limit, int whole, settp_map_reading *out) {
   int place, i, n;
   out->known = 0;
   for (place = 0; place < limit; ++place) {
     int odds = 0, odd = 0;
     int32_t bit = (int32_t)(constant & 1);
-    for (i = n = 0; i < count; ++i)
+    if (wide) constant = settp_map_narrow(constant, place);
+    for (i = n = 0; i < count; ++i) {
+      if (wide) term[i].k = settp_map_narrow(term[i].k, place);
       if (term[i].k) term[n++] = term[i];
+    }
     count = n;
     out->width = place;
     if (!count && (!constant || constant == -1)) out->sign = constant != 0;
@@ -4428,7 +4449,7 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, settp_map_bit_term *ter
       out->bit[place] = bit;
       out->known = place + 1;
       if (odds > 1) return;
-      if (odds) term[odd].k += constant & 1 ? 1 : -1;
+      if (odds) term[odd].k = (int64_t)((uint64_t)term[odd].k + (constant & 1 ? 1 : ~(uint64_t)0));
       for (i = 0; i < count; ++i) term[i].k /= 2;
       constant = settp_map_floor(constant, 2);
       continue;
@@ -4455,7 +4476,7 @@ SETT_INLINE int32_t settp_map_bit_digit_add(settp_map_engine *e, int32_t l, int3
 
 /* What l holds of such digits, times a number, goes to term; the rest. A sum of bits that its terms show is not looked at. */
 SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_map_bit_term *term, int *count,
-                                          int64_t *constant) {
+                                          int64_t *constant, int *wide) {
   int i, j;
   for (i = 0; i < e->bits->digits; ++i) {
     settp_map_bit_digit d = e->bits->digit[i];
@@ -4468,7 +4489,7 @@ SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_
     if (rest < 0 || e->lin[rest].count > e->lin[l].count - n) continue;
     for (j = 0; j < d.size; ++j) {
       int32_t bit = settp_map_bit_of(e, d.source, d.place + j);
-      if (bit < 0 || (j && settp_map_mul(k, 2, &k)) || !settp_map_bit_term_add(term, count, constant, bit, k))
+      if (bit < 0 || (j && settp_map_mul(k, 2, &k)) || !settp_map_bit_term_add(term, count, constant, bit, k, wide))
         return SETTP_MAP_NONE;
     }
     l = rest;
@@ -4479,17 +4500,19 @@ SETT_INLINE int32_t settp_map_read_digits(settp_map_engine *e, int32_t l, settp_
 /* The places of a form's values; what is not known of them is a source where whole, else left out. */
 SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int depth, settp_map_reading *out) {
   settp_map_bit_term term[SETTP_MAP_BIT_TERMS];
-  int count = 0, limit = SETTP_MAP_BITS_KNOWN, j;
+  int count = 0, limit = SETTP_MAP_BITS_KNOWN, wide = 0, j;
   int32_t i, rest = l;
   int64_t constant = 0;
+  sett_map_interval r;
   out->width = out->known = 0;
   out->sign = 0;
   if (e->lin[l].count == 1 && !e->lin[l].constant && e->term[e->lin[l].first].k == 1) {
     settp_map_read_atom(e, e->term[e->lin[l].first].atom, depth, out);
     return;
   }
-  rest = settp_map_read_digits(e, l, term, &count, &constant);
-  if (rest < 0 || settp_map_add(constant, e->lin[rest].constant, &constant)) rest = l, limit = 0;
+  rest = settp_map_read_digits(e, l, term, &count, &constant, &wide);
+  if (rest < 0) rest = l, limit = 0;
+  settp_map_wide_add(&constant, e->lin[rest].constant, &wide);
   for (i = 0; i < e->lin[rest].count && limit; ++i) {
     settp_map_term t = e->term[e->lin[rest].first + i];
     int64_t k = t.k, low = t.k & -t.k;
@@ -4499,14 +4522,23 @@ SETT_INLINE void settp_map_read(settp_map_engine *e, int32_t l, int whole, int d
     if (out->known < SETTP_MAP_BITS_KNOWN && shift < limit) limit = shift;
     for (j = 0; j <= out->width && out->known == SETTP_MAP_BITS_KNOWN && limit; ++j) {
       int32_t bit = settp_map_reading_at(out, j);
-      over |= k == INT64_MIN;
-      if (bit && (over || !settp_map_bit_term_add(term, &count, &constant, bit, j == out->width ? -k : k))) limit = 0;
-      if (!over) over = settp_map_mul(k, 2, &k);
+      if (bit) {
+        wide |= over;
+        if (!settp_map_bit_term_add(term, &count, &constant, bit, j == out->width ? (int64_t)(0 - (uint64_t)k) : k,
+                                    &wide))
+          limit = 0;
+      }
+      over |= k > (int64_t)1 << 61 || k < -((int64_t)1 << 61);
+      k = (int64_t)((uint64_t)k * 2);
     }
+  }
+  if (wide) {
+    r = settp_map_lin_interval(e, l);
+    if (r.lo < -((int64_t)1 << 61) || r.hi > (int64_t)1 << 61) limit = 0;
   }
   out->width = out->known = 0;
   out->sign = 0;
-  settp_map_read_sum(e, term, count, constant, limit, whole, out);
+  settp_map_read_sum(e, wide, term, count, constant, limit, whole, out);
   if (whole && out->known < SETTP_MAP_BITS_KNOWN) settp_map_bit_source(e, l, out);
 }
 
@@ -5279,7 +5311,7 @@ typedef struct settp_map_field {
   int from, to, size, topped;
 } settp_map_field;
 
-enum { SETTP_MAP_FIELDS_MAX = 32 };
+enum { SETTP_MAP_FIELDS_MAX = 64 };
 
 SETT_INLINE int settp_map_bit_has(const settp_map_engine *e, int32_t bit, int number) {
   return (int)(e->bits->set[bit / 2].word[number / 64] >> (number & 63) & 1);
@@ -5345,22 +5377,28 @@ SETT_INLINE int settp_map_fields_together(settp_map_field *field, int fields, in
 SETT_INLINE int32_t settp_map_print_fields(settp_map_engine *e, settp_map_field *field, int fields, int64_t number,
                                            int lo, int hi, sett_expr *out) {
   sett_expr expr[SETTP_MAP_FIELDS_MAX], x;
-  int low = SETTP_MAP_BIT_WIDTH, lows = 0, highs = 0, topped = 0, i, j;
+  int low = SETTP_MAP_BIT_WIDTH, lows = 0, highs = 0, topped = 0, wide = 0, all[SETTP_MAP_FIELDS_MAX], i, j;
   int32_t nodes = 0, own, size_of[SETTP_MAP_FIELDS_MAX];
   for (i = 0; i < fields; ++i) {
     sett_map_interval r;
+    uint64_t most;
     topped |= field[i].topped;
     if (field[i].to == lo && field[i].from < low) low = field[i].from;
     r = settp_map_lin_interval(e, field[i].source);
+    most = settp_map_ones((uint64_t)(r.lo < 0 ? ~r.lo : r.lo) | (uint64_t)(r.hi < 0 ? ~r.hi : r.hi)) >> field[i].from;
+    for (all[i] = field[i].to - lo; most; most >>= 1) ++all[i];
+    if (all[i] > wide && !field[i].topped && field[i].to + field[i].size == hi) wide = all[i];
     if (field[i].topped || (r.lo >= 0 && r.hi >> (field[i].from + field[i].size) == 0))
       field[i].topped = 1; /* no mod */
     else highs += field[i].to + field[i].size == hi;
   }
-  if (topped || highs < 2) hi = SETTP_MAP_BITS_KNOWN;
-  for (i = 0; i < fields; ++i) lows += field[i].to == lo && field[i].from == low;
-  if (!low || lows < 2 || low + (hi < SETTP_MAP_BITS_KNOWN ? hi : 0) - lo > SETTP_MAP_BIT_WIDTH ||
-      number >> lo > INT64_MAX >> low >> 1)
-    low = 0;
+  if (topped || highs < 2 || wide > SETTP_MAP_BIT_WIDTH) hi = SETTP_MAP_BITS_KNOWN; /* 64 bits must do */
+  for (i = wide = 0; i < fields; ++i) {
+    int end = field[i].topped || field[i].to + field[i].size == hi ? all[i] : field[i].to - lo + field[i].size;
+    lows += field[i].to == lo && field[i].from == low;
+    if (end > wide) wide = end;
+  }
+  if (lows < 2 || low + wide > SETTP_MAP_BIT_WIDTH) low = 0;
   for (i = 0; i < fields; ++i) {
     settp_map_field *f = field + i;
     int from = f->from, to = f->to - lo, size = f->size;
@@ -5430,16 +5468,20 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
   settp_map_reading r, some;
   int32_t i, one = SETTP_MAP_NONE, group, left;
   int64_t odd = 1, sign, number;
+  int32_t best_left = SETTP_MAP_NONE, best_cost = 0, cost;
+  settp_map_part made;
   int pass, fields, first, count, lo, hi, j, turned;
   for (i = 0; i < e->lin[l].count && one < 0; ++i)
     if (settp_map_atom_is_xor(e, e->term[e->lin[l].first + i].atom)) one = i;
   if ((one < 0) != alone || !settp_map_bits_start(e)) return SETTP_MAP_NONE;
   if (one >= 0) odd = e->term[e->lin[l].first + one].k;
   while (!(odd & 1)) odd /= 2;
-  for (pass = 0; pass < 12; ++pass) {
-    sign = pass & 1 ? -odd : odd;
-    if (alone && pass) return SETTP_MAP_NONE;
-    group = settp_map_xor_group(e, l, sign, one, pass / 2);
+  for (pass = 0; pass < 8; ++pass) { /* as it is, then turned around, where that is shorter */
+    if (pass > 5 && best_left < 0 && alone) break;
+    sign = pass > 5 ? -odd : odd;
+    if (alone && pass && pass < 6) continue;
+    if (best_left >= 0 && pass < 6) continue;
+    group = settp_map_xor_group(e, l, sign, one, pass % 6);
     if (group < 0) return SETTP_MAP_NONE;
     settp_map_read(e, group, 0, 0, &r);
     if (r.known < SETTP_MAP_BITS_KNOWN) continue;
@@ -5460,12 +5502,17 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
     if (hi <= r.width) some.sign = 0;
     else if (r.sign & 1) number |= -((int64_t)1 << r.width);
     left = settp_map_lin_of_reading(e, &some);
-    part->nodes = left < 0 ? 0 : settp_map_print_fields(e, field, count, number, lo, hi, &part->expr);
-    if (!part->nodes || settp_map_mul(sign, (int64_t)1 << lo, &part->k)) continue;
+    made.nodes = left < 0 ? 0 : settp_map_print_fields(e, field, count, number, lo, hi, &made.expr);
+    if (!made.nodes || settp_map_mul(sign, (int64_t)1 << lo, &made.k)) continue;
     left = settp_map_lin_mix(e, l, 1, left, -sign, 0);
-    if (left >= 0) return left;
+    if (left < 0) continue;
+    cost = made.nodes + (made.k == 1 ? 0 : 2) + settp_map_estimate(e, left);
+    if (best_left >= 0 && cost >= best_cost) continue;
+    best_left = left;
+    best_cost = cost;
+    *part = made;
   }
-  return SETTP_MAP_NONE;
+  return best_left;
 }
 
 /* A printed form again, where as an exclusive or with a number it is shorter: its nodes. */
@@ -6863,6 +6910,7 @@ typedef struct settp_map_matrix {
   settp_map_bit_at in[SETTP_MAP_BITS_MAX], out[SETTP_MAP_BITS_MAX];
   settp_map_line line[SETTP_MAP_BITS_MAX];
   int pivot[SETTP_MAP_BITS_MAX];
+  sett_map_interval *bound; /* of each result */
   int ins, outs, rank;
   int full; /* the domain is all values of these bits */
 } settp_map_matrix;
@@ -6918,7 +6966,10 @@ SETT_INLINE int settp_map_matrix_result(settp_map_engine *e, settp_map_matrix *m
   for (j = 0; j <= r.width; ++j) {
     settp_map_line *line = m->line + m->outs;
     int32_t bit = settp_map_reading_at(&r, j);
+    int64_t weight = j < r.width ? (int64_t)1 << j : -((int64_t)1 << j);
     if (m->outs == SETTP_MAP_BITS_MAX) return 0;
+    if (bit == 1 || (bit && weight < 0)) m->bound[i].lo += weight;
+    if (bit == 1 || (bit && weight > 0)) m->bound[i].hi += weight;
     m->out[m->outs].of = i;
     m->out[m->outs].place = j < r.width ? j : SETTP_MAP_BIT_SIGN;
     m->out[m->outs].width = r.width;
@@ -6939,6 +6990,7 @@ SETT_INLINE int settp_map_matrix_result(settp_map_engine *e, settp_map_matrix *m
 /* The matrix of a simplified map; NULL: it has none, or the arena is full. */
 SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_map s) {
   settp_map_matrix *m = (settp_map_matrix *)settp_map_take(arena, sizeof *m);
+  sett_map_interval *bound = (sett_map_interval *)settp_map_take(arena, (size_t)s.results * sizeof *bound + 8);
   size_t keep = arena->top;
   settp_map_asked a;
   settp_map_engine *e = &a.engine;
@@ -6949,10 +7001,13 @@ SETT_INLINE settp_map_matrix *settp_map_matrix_make(sett_map_arena *arena, sett_
   carry.found = SETTP_MAP_NONE;
   carry.xors = 1;
   carry.points = NULL;
-  ok = m && s.kind == SETT_MAP_DEFINED && !settp_map_ask_within(arena, s, &a, &carry) && settp_map_bits_start(e);
+  ok = m && bound && s.kind == SETT_MAP_DEFINED && !settp_map_ask_within(arena, s, &a, &carry) &&
+       settp_map_bits_start(e);
   if (ok) {
     m->ins = m->outs = 0;
     m->full = !a.constraints;
+    m->bound = bound;
+    for (i = 0; i < s.results; ++i) bound[i] = settp_map_interval(0, 0);
   }
   for (i = 0; i < SETTP_MAP_BITS_MAX; ++i) column[i] = -1; /* source bits of others */
   for (i = 0; ok && i < sett_map_variables(s); ++i) {
@@ -8088,10 +8143,11 @@ enum {
 typedef struct settp_map_solver {
   settp_map_engine *e;
   settp_map_equation *equation;
-  int32_t *seen;    /* forms that were equations once: none is taken twice */
-  sett_expr *known; /* of each atom, 0: not yet */
+  settp_map_equation *sum; /* known sums of bits, which say more once some of their bits are known */
+  int32_t *seen;           /* forms that were equations once: none is taken twice */
+  sett_expr *known;        /* of each atom, 0: not yet */
   int32_t atoms;
-  int equations, seens, changed, tries;
+  int equations, sums, seens, changed, tries;
 } settp_map_solver;
 
 /* A form of known atoms as an expression; 0: some atom is not known. */
@@ -8137,6 +8193,11 @@ SETT_INLINE int settp_map_equation_add(settp_map_solver *s, int32_t l, sett_expr
   if (value < SETT_MAP_ERROR_COUNT) return 0;
   if (e->lin[l].count == 1) {
     if (e->term[e->lin[l].first].atom >= s->atoms) return 0;
+    if (settp_map_atom_is_xor(e, e->term[e->lin[l].first].atom) && s->sums < SETTP_MAP_EQUATIONS_MAX) {
+      s->sum[s->sums].lin = l;
+      s->sum[s->sums].tried = 0;
+      s->sum[s->sums++].value = value;
+    }
     s->known[e->term[e->lin[l].first].atom] = value;
     s->changed = 1;
     return 1;
@@ -8158,7 +8219,7 @@ SETT_INLINE settp_map_equation settp_map_equation_take(settp_map_solver *s, int 
   return q;
 }
 
-SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, int at);
+SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation *list, int *count, int at);
 
 /* Operations whose operands are known; then what is known is put into the equations. */
 SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
@@ -8192,13 +8253,15 @@ SETT_INLINE void settp_map_solver_learn(settp_map_solver *s) {
     }
   }
   for (j = 0; j < s->equations && e->xors;)
-    if (!settp_map_equation_bits(s, j)) ++j;
+    if (!settp_map_equation_bits(s, s->equation, &s->equations, j)) ++j;
+  for (j = 0; j < s->sums;)
+    if (!settp_map_equation_bits(s, s->sum, &s->sums, j)) ++j;
 }
 
-/* An equation of bits some of whose sources are known: they go to the other side. 1: it did. */
-SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, int at) {
+/* An equation of a list, of bits some of whose sources are known: they go to the other side. 1: it did, and left the list. */
+SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, settp_map_equation *list, int *count, int at) {
   settp_map_engine *e = s->e;
-  settp_map_equation q = s->equation[at];
+  settp_map_equation q = list[at];
   settp_map_field field[SETTP_MAP_FIELDS_MAX];
   settp_map_reading r, known;
   settp_map_bit_set mine;
@@ -8235,7 +8298,7 @@ SETT_INLINE int settp_map_equation_bits(settp_map_solver *s, int at) {
   }
   l = settp_map_lin_of_reading(e, &r);
   if (l < 0 || value < SETT_MAP_ERROR_COUNT) return 0;
-  (void)settp_map_equation_take(s, at);
+  list[at] = list[--*count];
   (void)settp_map_equation_add(s, l, value);
   s->changed = 1;
   return 1;
@@ -8430,8 +8493,9 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   for (i = 0; i < n && variable; ++i) variable[i] = settp_map_lin_variable(e, i);
   s.e = e;
   s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0); /* an equation without known bits may have further ones */
-  s.equations = s.seens = s.tries = 0;
-  s.equation = (settp_map_equation *)settp_map_take(arena, SETTP_MAP_EQUATIONS_MAX * sizeof *s.equation);
+  s.equations = s.sums = s.seens = s.tries = 0;
+  s.equation = (settp_map_equation *)settp_map_take(arena, SETTP_MAP_EQUATIONS_MAX * 2 * sizeof *s.equation);
+  s.sum = s.equation + SETTP_MAP_EQUATIONS_MAX;
   s.seen = (int32_t *)settp_map_take(arena, SETTP_MAP_SEEN_MAX * sizeof *s.seen);
   s.known = (sett_expr *)settp_map_take(arena, (size_t)s.atoms * sizeof *s.known + 8);
   if (!result || !variable || !s.equation || !s.seen || !s.known || e->error) {
@@ -8967,6 +9031,10 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
     code = settp_map_values(arena, s, value);
     if (code > 0) out.error = code;
   }
+  for (i = 0; i < results && y->matrix && !out.error; ++i)
+    value[i] = settp_map_values_make(
+        settp_map_interval_meet(settp_map_interval(value[i].lo, value[i].hi), y->matrix->bound[i]),
+        settp_map_class_make(value[i].modulus, value[i].residue));
   out.reason = "";
   if (out.error) return settp_map_no_footprint(out.error);
   if (s.kind == SETT_MAP_EMPTY) {
@@ -9903,38 +9971,88 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
 
 /* ======================================================================= bodies: without xor ==== */
 
-/* a xor b by floordiv, mod and sums; its operands lie in these intervals. */
-SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, sett_expr a, sett_expr b, sett_map_interval x,
-                                       sett_map_interval y) {
-  sett_expr sum, digit;
-  int64_t weight;
-  uint64_t vary;
-  int j, width;
-  if (x.lo == INT64_MIN || x.hi == INT64_MAX || y.lo == INT64_MIN || y.hi == INT64_MAX) return SETT_MAP_ERROR_OVERFLOW;
-  if (y.hi - (y.lo < 0) > x.hi - (x.lo < 0)) return settp_map_expand(arena, b, a, y, x);
-  /* places from width on: of a alone where b is no less than 0, else the sign of both */
-  vary = settp_map_ones((uint64_t)(y.lo < 0 ? ~y.lo : y.lo) | (uint64_t)(y.hi < 0 ? ~y.hi : y.hi));
-  if (y.lo < 0) vary = settp_map_ones(vary | (uint64_t)(x.lo < 0 ? ~x.lo : x.lo) | (uint64_t)(x.hi < 0 ? ~x.hi : x.hi));
-  for (width = 0; vary; vary >>= 1) ++width;
-  if (width > SETTP_MAP_BIT_WIDTH) return SETT_MAP_ERROR_OVERFLOW;
-  weight = (int64_t)1 << width;
-  if (y.lo < 0) {
-    digit = sett_map_add(arena, sett_map_floordiv(arena, a, sett_map_constant(arena, weight)),
-                         sett_map_floordiv(arena, b, sett_map_constant(arena, weight)));
-    sum =
-        sett_map_mul(arena, sett_map_mod(arena, digit, sett_map_constant(arena, 2)), sett_map_constant(arena, -weight));
-  } else {
-    sum = sett_map_mul(arena, sett_map_floordiv(arena, a, sett_map_constant(arena, weight)),
-                       sett_map_constant(arena, weight));
+/* An operand of an exclusive or: places low .. width - 1 of it vary, and its sign where it may be less than 0. */
+typedef struct settp_map_operand {
+  sett_expr expr;
+  int low, width, sign;
+} settp_map_operand;
+
+enum { SETTP_MAP_OPERANDS_MAX = 32 };
+
+SETT_INLINE sett_expr settp_map_above(sett_map_arena *arena, sett_expr a, int place) {
+  return sett_map_floordiv(arena, a, sett_map_constant(arena, (int64_t)1 << place));
+}
+
+/* The exclusive or of operands by floordiv, mod and sums: places of one operand are a digit, others are each a sum modulo 2. */
+SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_operand *operand, int operands) {
+  sett_expr sum = sett_map_constant(arena, 0), part = 0;
+  int i, j, n, width = 0, sign = 0;
+  for (i = 0; i < operands; ++i) {
+    if (operand[i].width > width) width = operand[i].width;
+    sign += operand[i].sign;
   }
-  for (j = 0; j < width; ++j) {
-    weight = (int64_t)1 << j;
-    digit = sett_map_add(arena, sett_map_floordiv(arena, a, sett_map_constant(arena, weight)),
-                         sett_map_floordiv(arena, b, sett_map_constant(arena, weight)));
-    digit = sett_map_mod(arena, digit, sett_map_constant(arena, 2));
-    sum = sett_map_add(arena, sum, sett_map_mul(arena, digit, sett_map_constant(arena, weight)));
+  for (j = 0; j <= width; j += n) {
+    int active = 0, one = 0, end = width;
+    n = 1;
+    part = sett_map_constant(arena, 0);
+    if (j == width && !sign) break;
+    for (i = 0; i < operands; ++i) {
+      const settp_map_operand *x = operand + i;
+      if (x->low > j) {
+        if (x->low < end) end = x->low; /* it comes in there */
+      } else if (j < x->width || x->sign) {
+        ++active;
+        one = i;
+        part = sett_map_add(arena, part, settp_map_above(arena, x->expr, j));
+      }
+    }
+    if (active == 1 && j < width) {
+      const settp_map_operand *x = operand + one;
+      part = settp_map_above(arena, x->expr, j);
+      if (!x->sign && x->width < end) end = x->width;
+      n = end - j;
+      if (end == width && x->sign && sign == 1) n = width + 1 - j; /* with its sign */
+      else if (x->sign || x->width > end) part = sett_map_mod(arena, part, sett_map_constant(arena, (int64_t)1 << n));
+      part = sett_map_mul(arena, part, sett_map_constant(arena, (int64_t)1 << j));
+    } else {
+      part = sett_map_mod(arena, part, sett_map_constant(arena, 2));
+      part = sett_map_mul(arena, part, sett_map_constant(arena, j == width ? -((int64_t)1 << j) : (int64_t)1 << j));
+    }
+    sum = sett_map_add(arena, sum, part);
   }
   return sum;
+}
+
+/* The operands of a node xor, and of those that are its own operands, as they are now. Their number; 0: one has no bounds, or there are too many. */
+SETT_INLINE int settp_map_operands(const sett_map_arena *arena, sett_expr expr, const sett_expr *made,
+                                   const sett_map_interval *range, settp_map_operand *operand) {
+  sett_expr stack[SETTP_MAP_OPERANDS_MAX];
+  int depth = 1, n = 0;
+  stack[0] = expr;
+  while (depth) {
+    sett_expr x = stack[--depth];
+    const settp_map_node *node = settp_map_at(arena, x);
+    sett_map_interval r = range[node->mark];
+    uint64_t vary;
+    int64_t k = 1;
+    if (node->op == SETTP_MAP_XOR) {
+      if (depth + 2 > SETTP_MAP_OPERANDS_MAX) return 0;
+      stack[depth++] = settp_map_b(node);
+      stack[depth++] = settp_map_a(node);
+      continue;
+    }
+    if (n == SETTP_MAP_OPERANDS_MAX || r.lo == INT64_MIN || r.hi == INT64_MAX) return 0;
+    if (node->op == SETTP_MAP_CONST) k = node->value;
+    else if (node->op == SETTP_MAP_MUL && !settp_map_is_constant(arena, settp_map_b(node), &k)) k = 1;
+    operand[n].expr = made[node->mark];
+    operand[n].sign = r.lo < 0;
+    for (operand[n].low = 0; k && !(k & 1); k /= 2) ++operand[n].low;
+    vary = settp_map_ones((uint64_t)(r.lo < 0 ? ~r.lo : r.lo) | (uint64_t)(r.hi < 0 ? ~r.hi : r.hi));
+    for (operand[n].width = 0; vary; vary >>= 1) ++operand[n].width;
+    if (operand[n].width < operand[n].low) operand[n].low = operand[n].width;
+    if (operand[n++].width > SETTP_MAP_BIT_WIDTH) return 0;
+  }
+  return n;
 }
 
 SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
@@ -9943,8 +10061,9 @@ SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
   const sett_map_interval *range;
   sett_map_constraint *constraint;
   sett_expr *made, *result;
+  settp_map_operand operand[SETTP_MAP_OPERANDS_MAX];
   uint32_t i;
-  int k;
+  int k, operands;
   if (settp_map_of_bits(arena, &s) < 2) return s;
   if (settp_map_list_of_map(arena, &list, &s)) return sett_map_fail(SETT_MAP_ERROR_FULL, 0);
   range = settp_map_node_ranges(arena, &list, s.variable, NULL, NULL);
@@ -9959,9 +10078,12 @@ SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
     if (n->op <= SETTP_MAP_VAR) continue;
     a = settp_map_at(arena, settp_map_a(n))->mark;
     b = settp_map_at(arena, settp_map_b(n))->mark;
-    if (made[a] < SETT_MAP_ERROR_COUNT || made[b] < SETT_MAP_ERROR_COUNT || n->op != SETTP_MAP_XOR)
+    if (made[a] < SETT_MAP_ERROR_COUNT || made[b] < SETT_MAP_ERROR_COUNT || n->op != SETTP_MAP_XOR) {
       made[i] = settp_map_binary(arena, (int)n->op, made[a], made[b]);
-    else made[i] = settp_map_expand(arena, made[a], made[b], range[a], range[b]);
+    } else {
+      operands = settp_map_operands(arena, list.handle[i], made, range, operand);
+      made[i] = operands ? settp_map_expand(arena, operand, operands) : (sett_expr)SETT_MAP_ERROR_OVERFLOW;
+    }
   }
   for (k = 0; k < s.results; ++k) result[k] = made[settp_map_at(arena, s.result[k])->mark];
   for (k = 0; k < s.constraints; ++k) {

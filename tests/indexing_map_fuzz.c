@@ -21,6 +21,7 @@ static const char *const seeds[] = {
     "(d0) -> (d0 floordiv -3, (-d0) mod 5, d0 ceildiv 4, d0 mod -4), domain: d0 in [-9, 9], d0 floordiv -3 in [-2, 2]",
     "(d0, d1) -> (min(d0, d1 - 1), max(d0 * d1, 3), d0 mod (d1 + 6), d0 floordiv (d1 * 2 + 9)), domain: d0 in [-3, 5], d1 in [-4, 4]",
     "(d0) -> (d0), domain: d0 in [0, 100], d0 mod 6 in [3, 3], d0 mod 7 in [5, 5]",
+    "(d0, d1) -> (d0 * 16 + (d1 xor (d0 floordiv 2) mod 4), (d0 + d1) mod 2), domain: d0 in [-3, 12], d1 in [0, 15], d0 xor d1 in [-2, 13]",
     "(d0, s)[vec] -> ((d0 floordiv 64) mod 8, (s + vec) mod 64 floordiv 4), domain: d0 in [0, 1023], s in [0, 63], vec in [0, 3], d0 + s in [1, 900]",
     "(th_x, bl_x) -> ((bl_x * 128 + th_x) // 300, ((bl_x * 128 + th_x) % 300) / 20), domain: bl_x * 128 + th_x in [0, 599], th_x in [0, 127], bl_x in [0, 4]",
     "()[s0, s1] -> ((s0 * 2 + s1 floordiv 64) floordiv 3, s0 * 4611686018427387904), domain: s0 in [0, 1233], s1 in [0, 127]",
@@ -248,13 +249,13 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
                                         "4294967296", "3037000500", "1152921504606846976", "4611686018427387904",
                                         "9223372036854775806", "9223372036854775807", "9223372036854775808"};
   enum { NUMBERS = sizeof numbers / sizeof *numbers - (EXTREMES ? 0 : 3) };
-  static const char *const operators[] = {" + ", " - ", " * ", " floordiv ", " mod ", " ceildiv ", " // ", " % ", " / "};
+  static const char *const operators[] = {" + ", " - ", " * ", " floordiv ", " mod ", " ceildiv ", " xor ", " // ", " % ", " / "};
   static const char *const wraps[][2] = {{"(", " * 3 + 1)"}, {"(", " floordiv 2)"}, {"(", " mod 3)"},      {"(-", ")"},           {"min(", ", 4)"}, {"max(", ", d0)"},
                                          {"(d0 - ", ")"},    {"(", " ceildiv 5)"},  {"(", " * d0)"},       {"((", " * 6) mod 9)"}, {"(7 * ", ")"},   {"(d0 * 5 + ", ")"},
-                                         {"(", " mod d0)"},  {"(", " mod -4)"},     {"(", " floordiv -3)"}, {"(", " + 17)"},        {"(", " - 1)"},   {"(5 floordiv ", ")"}};
+                                         {"(", " mod d0)"},  {"(", " mod -4)"},     {"(", " floordiv -3)"}, {"(", " + 17)"},        {"(", " - 1)"},   {"(", " xor d0)"}, {"((", " xor 5) mod 8)"}, {"(5 floordiv ", ")"}};
   static const char *const constraints[] = {", d0 mod 2 in [0, 0]",  ", d0 mod 3 in [1, 1]", ", d0 * 3 in [-4, 17]",      ", d0 floordiv 4 in [0, 1]",
                                             ", d0 + 5 in [3, 9]",    ", d0 * d0 in [0, 20]", ", (d0 * 5) mod 7 in [2, 4]", ", d0 mod 5 in [-3, 8]"};
-  static const char *const pieces[] = {"(", ")", "[", "]", "{", "}", ",", " -> ", ", domain: ", " in [", "-", " ", "d0", "d1", "s0", "rt0", "KNOWN EMPTY", "UNDEFINED", "min(", "max("};
+  static const char *const pieces[] = {"(", ")", "[", "]", "{", "}", ",", " -> ", ", domain: ", " in [", "-", " ", "d0", "d1", "s0", "rt0", "KNOWN EMPTY", "UNDEFINED", "min(", "max(", " xor ", "^"};
   char word[64];
   uint32_t kind = next(16), tries;
   size_t at = 0, end = 0;

@@ -558,6 +558,16 @@ static int map_simplify(command *self) {
   return say_map(self, arena, sett_map_simplify(arena, read_map(self, arena, 2)));
 }
 
+static int map_xor(command *self) {
+  sett_map_arena *arena = &self->arena;
+  return say_map(self, arena, sett_map_with_xor(arena, read_map(self, arena, 2)));
+}
+
+static int map_expand(command *self) {
+  sett_map_arena *arena = &self->arena;
+  return say_map(self, arena, sett_map_without_xor(arena, read_map(self, arena, 2)));
+}
+
 static int map_compose(command *self) {
   sett_map_arena *arena = &self->arena;
   sett_map first = read_map(self, arena, 2), second;
@@ -570,6 +580,8 @@ static int map_compose(command *self) {
 static const command_verb map_verbs[] = {
     {"parse", "MAP", "the map in canonical print", "(d0)->(d0*2+1), domain: d0 in [0,7]", map_parse},
     {"simplify", "MAP", "the simplified map, with the same variables", "(d0) -> ((d0 * 6 + 3) floordiv 2), domain: d0 in [0, 7]", map_simplify},
+    {"xor", "MAP", "the simplified map, with sums of bits modulo 2 as xor", "(u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]", map_xor},
+    {"expand", "MAP", "the simplified map without xor: a sum modulo 2 for each place", "(d0, d1) -> (d0 xor d1), domain: d0 in [0, 15], d1 in [0, 3]", map_expand},
     {"compose", "FIRST SECOND", "FIRST, then SECOND of what it gives, simplified",
      "(d0) -> (d0 floordiv 10, d0 mod 10), domain: d0 in [0, 59]\t(d0, d1) -> (d0 * 10 + d1), domain: d0 in [0, 5], d1 in [0, 9]", map_compose},
     {"eval", "MAP VALUES", "the results there, or outside; VALUES: of dimensions, ranges, runtime variables",
