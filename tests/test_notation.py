@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import random
 import re
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+# More of what is drawn: SETT_COUNT times as many, from other seeds.
+TIMES, SEED = int(os.environ.get("SETT_COUNT", "1")), 1000 * int(os.environ.get("SETT_SEED", "0"))
 PEER = ROOT.parent / "shared" / "peer" / "notations"
 
 
@@ -20,7 +23,7 @@ def answers(verb: str, rows: "list[list[str]]") -> "list[str]":
     """One answer a row of `sett layout VERB -`."""
     given = "".join("\t".join(row) + "\n" for row in rows)
     words = [str(ROOT / "build" / "sett"), "layout", *([verb] if verb else []), "-"]
-    done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, input=given, capture_output=True, text=True, timeout=3000)
     assert done.returncode in (0, 2), done.stderr
     said = done.stdout.splitlines()
     assert len(said) == len(rows)
@@ -342,16 +345,16 @@ def swizzled(count: int, seed: int) -> "list[str]":
 
 def test_drawn_values() -> None:
     """print(parse) is stable, and table, at and map give the model's values."""
-    texts = drawn(600, 1) + swizzled(400, 2)
+    texts = drawn(600 * TIMES, 1 + SEED) + swizzled(400 * TIMES, 2 + SEED)
     assert [said.split("\t")[1] for said in answers("", [[text] for text in texts])] == texts
     for text, said in zip(texts, answers("table", [[text] for text in texts])):
         chain = chain_of(text)
         assert said_values(said) == [model(chain, i) for i in range(product(chain[-1][0]))], text
     maps = answers("map", [[text] for text in texts])
-    rng = random.Random(3)
+    rng = random.Random(3 + SEED)
     points = [[rng.randrange(size) for size in leaves(chain_of(text)[-1][0])] for text in texts]
     given = "".join(f"{said}\t{','.join(map(str, point))}\n" for said, point in zip(maps, points))
-    evaluated = subprocess.run([str(ROOT / "build" / "sett"), "map", "eval", "-"], input=given, capture_output=True, text=True, timeout=100).stdout.splitlines()
+    evaluated = subprocess.run([str(ROOT / "build" / "sett"), "map", "eval", "-"], input=given, capture_output=True, text=True, timeout=3000).stdout.splitlines()
     for text, point, said in zip(texts, points, evaluated):
         chain, index, step = chain_of(text), 0, 1
         for digit, size in zip(point, leaves(chain[-1][0])):
@@ -381,7 +384,9 @@ def exists(value, sizes: "list[int]") -> bool:
 
 def test_drawn_compositions() -> None:
     """A composition has a(b(i)) at every i and a shape that refines b's; a refusal is right by trying every layout, and its witness has the value that it says."""
-    pairs = list(zip(drawn(500, 5, 60) + drawn(500, 6, 60, compact=True), drawn(500, 7, 16, depth=1) + drawn(500, 8, 16, depth=1, compact=True)))
+    many = 500 * TIMES
+    pairs = list(zip(drawn(many, 5 + SEED, 60) + drawn(many, 6 + SEED, 60, compact=True),
+                     drawn(many, 7 + SEED, 16, depth=1) + drawn(many, 8 + SEED, 16, depth=1, compact=True)))
     right = refused = 0
     for (a, b), said in zip(pairs, answers("composition", [list(pair) for pair in pairs])):
         outer, inner = chain_of(a), chain_of(b)
@@ -406,8 +411,8 @@ def test_drawn_compositions() -> None:
 
 def test_drawn_laws() -> None:
     """Coalesce, complement, inverses, divide and product obey their laws, by the model."""
-    texts = drawn(300, 11, 60) + drawn(300, 12, 60, compact=True)
-    tilers = drawn(600, 13, 12, depth=1, compact=True)
+    texts = drawn(300 * TIMES, 11 + SEED, 60) + drawn(300 * TIMES, 12 + SEED, 60, compact=True)
+    tilers = drawn(600 * TIMES, 13 + SEED, 12, depth=1, compact=True)
     counts = dict.fromkeys(["coalesce", "complement", "right_inverse", "left_inverse", "logical_divide", "logical_product"], 0)
     for verb in counts:
         rows = [[text, tiler] if verb.startswith("logical") else [text] for text, tiler in zip(texts, tilers)]
@@ -559,9 +564,9 @@ def packed(value: tuple, sizes: "dict[str, int]") -> int:
 
 def test_drawn_linear() -> None:
     """Compose, invert, invert_and_compose, product and divide obey their laws at every input; refusals are right, by all values."""
-    rng = random.Random(21)
+    rng = random.Random(21 + SEED)
     drawn_ = []
-    for _ in range(500):
+    for _ in range(500 * TIMES):
         middle = {"m": rng.choice([1, 2, 4]), "n": rng.choice([2, 4])}
         bits = (middle["m"] * middle["n"]).bit_length() - 1
         drawn_.append((middle, draw_linear(rng, ["a", "b"], middle, rng.randint(0, 4)), draw_linear(rng, ["c", "d"], middle, rng.randint(1, 5)),
@@ -616,9 +621,9 @@ def sized_names(letter: str, bits: int, rng: random.Random) -> "dict[str, int]":
 
 def test_drawn_linear_dimensions() -> None:
     """Reshape keeps packed inputs and values, a sublayout has the values at 0 elsewhere, and every other answer is what looking at all inputs gives."""
-    rng = random.Random(22)
+    rng = random.Random(22 + SEED)
     rows = []
-    for _ in range(600):
+    for _ in range(600 * TIMES):
         outs = sized_names("o", rng.randint(0, 4), rng)
         total = packed(tuple(size - 1 for size in outs.values()), outs).bit_length()
         names, bits = ["a", "b", "c"][:rng.randint(1, 3)], rng.randint(0, 5)

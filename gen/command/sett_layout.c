@@ -747,10 +747,10 @@ static int layout_recast(command *self) {
   return layout_say(self, &layout);
 }
 
-/* Digits of the largest index of an output dimension. */
-static int layout_digits(const sett_notation_linear *linear, int d) {
-  char text[24];
-  return snprintf(text, sizeof text, "%lld", ((long long)1 << linear->out_bits[d]) - 1);
+static int layout_digits(int64_t number) {
+  int digits = 1;
+  for (; number > 9; number /= 10) ++digits;
+  return digits;
 }
 
 /* The input dimension of a name, or -1. */
@@ -770,10 +770,10 @@ static void layout_dump_index(command *self, const sett_notation_linear *linear,
       if (!strcmp(linear->in[i], names[k])) packed |= (uint64_t)at[k] << shift;
   packed = settp_notation_apply(linear, packed);
   for (d = 0; d < linear->outs; ++d) {
-    char number[32];
-    snprintf(number, sizeof number, "%*lld", layout_digits(linear, d), (long long)(packed & (((uint64_t)1 << linear->out_bits[d]) - 1)));
+    int64_t last = ((int64_t)1 << linear->out_bits[d]) - 1, number = (int64_t)packed & last;
     say_text(self, d ? "," : "(");
-    say_text(self, number);
+    for (k = layout_digits(number); k < layout_digits(last); ++k) say_text(self, " "); /* as wide as the largest index */
+    say_int(self, number);
     packed >>= linear->out_bits[d];
   }
   say_text(self, ")");
