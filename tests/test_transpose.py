@@ -128,11 +128,12 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
 def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that begin anywhere on a line, written in whole lines: each width; columns left over, batches, parts."""
+    """Rows that begin anywhere on a line, written in whole lines: each width; columns left over, batches (also those that begin at several places of a line), parts."""
     uncached(monkeypatch)
     texts = {}
     for number, (dtype, dims, order) in enumerate([("f32", [33, 17], [1, 0]), ("f32", [1023, 40], [1, 0]), ("f64", [2, 17, 16], [0, 2, 1]), ("f32", [3, 47, 528], [0, 2, 1]),
-                                                   ("bf16", [97, 64], [1, 0]), ("u16", [641, 33], [1, 0]), ("s8", [130, 200], [1, 0]), ("pred", [2, 129, 128], [0, 2, 1])]):
+                                                   ("bf16", [97, 64], [1, 0]), ("u16", [641, 33], [1, 0]), ("s8", [130, 200], [1, 0]), ("pred", [2, 129, 128], [0, 2, 1]), ("f32", [5, 35, 49], [0, 2, 1]), ("f32", [2, 3, 35, 41], [0, 1, 3, 2]),
+                                                   ("u16", [3, 65, 70], [0, 2, 1]), ("s8", [2, 131, 137], [0, 2, 1]), ("f64", [7, 19, 21], [0, 2, 1])]):
         texts[f"f{number}"] = text = transpose(dtype, dims, order)
         (made,) = pipeline.program(fusions(text)[0], target, device).kernels
         assert made.template == "kernels/transpose_lines_cpu", text

@@ -101,10 +101,9 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
         return None
     square = device.carried_tiles[width]
     side = square.side
-    apart = [stride for k, stride in enumerate(writes[0].strides) if k not in (digit, last)]
     if (
         writes[0].strides[digit] % side == 0
-        or any(stride % side for stride in apart)
+        or len(_starts(space, digit, side)) > device.carried_starts
         or space.sizes[last] < 2 * side
         or space.sizes[digit] < side
     ):
@@ -116,6 +115,16 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
     parts = max(1, min(strips // device.carried_strips, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
     return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width,
                  columns=columns, parts=parts)
+
+
+def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
+    """Where the first rows of all matrices begin on a line, in elements after the first matrix's, each once."""
+    (write,) = [a for a in space.accesses if a.write]
+    starts = {0}
+    for k, size in enumerate(space.sizes):
+        if k not in (digit, len(space.sizes) - 1):
+            starts = {(start + i * write.strides[k]) % side for start in starts for i in range(min(size, side))}
+    return sorted(starts)
 
 
 @dataclass(frozen=True)
@@ -142,6 +151,7 @@ class Record:
     sources: "Callable[[str, int, bool], List[str]]"
     target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
     # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest
+    # and the bracket that opens its arguments
     complete: "Callable[[str, int, bool], str]"
 
 
@@ -171,6 +181,7 @@ class _Writer:
         self.pitch, self.stride = (next(a for a in space.accesses if a.write == write).strides[k]
                                    for write, k in ((True, digit), (False, self.last)))
         self.strips, self.rest = divmod(self.length, form.side)
+        self.starts = _starts(space, digit, form.side)
 
     def position(self, row: str, column: str, more: "Dict[str, int]") -> str:
         """The map from where a work-item stands, and `more`, to the position in memory."""
@@ -203,18 +214,41 @@ class _Writer:
         """Of whole tiles; the last one has the columns that are left too."""
         return max(1, -(-(self.columns // self.form.side) // (self.form.columns // self.form.side)))
 
-    def line(self, part: str, down: int, edge: bool) -> str:
-        """The name of a function of gen/emit/register_tiles.py."""
-        form, first = self.form, self.begin(self.write, "0", edge)
-        at = algebra.evaluate(first, *[0] * len(algebra.info(first).variables))
+    def first(self, edge: bool) -> int:
+        """Where the rows of the first matrix's tiles begin on a line: all alike, but for the tile at the edge."""
+        begin = self.begin(self.write, "0", edge)
+        at = algebra.evaluate(begin, *[0] * len(algebra.info(begin).variables))
         assert at is not None
-        start = at[0] % form.side      # of a line, for every tile alike
+        return at[0] % self.form.side
+
+    def line(self, part: str, down: int, edge: bool, start: int) -> str:
+        """The name of a function of gen/emit/register_tiles.py, for rows that begin at `start` of a line."""
+        form = self.form
         name = f"{part}{down}_u{8 * form.width}_{form.side}_{self.pitch}_{self.length}" + f"_from{start}" * bool(start)
         if name not in self.helpers.texts:
             self.helpers.texts[name] = register_tiles.line_tile(self.d, 8 * form.width, form.side, form.side,
                                                                 self.pitch, part, self.rest if part == "last" else 0,
                                                                 down, name, start)
         return name
+
+    def complete(self, stage: str, down: int, edge: bool) -> str:
+        """The function that stores whole lines and carries the rest. Where matrices begin at several places of a line,
+        it takes that of the work-item's matrix first."""
+        side, first = self.form.side, self.first(False)
+        part = "next" if stage == "again" else stage
+        variants = {(first + further) % side: self.line(part, down, edge, (self.first(edge) + further) % side)
+                    for further in self.starts}
+        if len(variants) == 1:
+            return f"{variants.popitem()[1]}("
+        name = f"{part}{down}_u{8 * self.form.width}_{side}_{self.pitch}_{self.length}_by_start{'_edge' if edge else ''}"
+        kind, t = register_tiles.register(self.d, 8 * self.form.width, side), self.d.types[f"u{8 * self.form.width}"]
+        cases = "".join(f"  case {start}: {variant}(to, carry, in); break;\n" for start, variant in variants.items())
+        self.helpers.texts.setdefault(
+            name,
+            f"{self.d.function} void {name}({self.t} start, {self.d.pointer}{t} *to, {kind} *carry, const {kind} *in)\n"
+            f"{{\n  switch (start) {{\n{cases}  default: break;\n  }}\n}}\n",
+        )
+        return f"{name}(start, "
 
     def rows(self, stage: str, down: int) -> List[str]:
         """Where the tiles of a stage begin along the source's rows, as texts of maps."""
@@ -248,8 +282,12 @@ class _Writer:
             each, more = divmod(self.strips - 1, parts)
             first = f"1 + part * {each}" + (f" + (part < {more} ? part : {more})" if more else "")
             end = f"k + {each}" + (f" + (part < {more})" if more else "")
-        record = Record(any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables),
-                        [(name, text) for (name, _), text in zip(counts, placed.results)], tiles,
+        names = [(name, text) for (name, _), text in zip(counts, placed.results)]
+        if len(self.starts) > 1:
+            start = compose(algebra.substitute(self.begin(self.write, "0", False), block=0, j=0),
+                            f"(position) -> (position mod {side}), domain: position in [0, {self.nest.shape.elements - 1}]")
+            names.append(("start", algebra.c_text(start, self.index_type).results[0]))
+        record = Record(any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), names, tiles,
                         register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first,
                         end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))), side,
                         self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes),
@@ -258,11 +296,11 @@ class _Writer:
                                                       for row in self.rows(stage, down)],
                         lambda stage, at_edge: self.pointer(self.target, self.write,
                                                             str(self.strips * side - side) if stage == "last"
-                                                            else self.rows(stage, 1)[0], at_edge), self.line)
+                                                            else self.rows(stage, 1)[0], at_edge), self.complete)
         # the functions stand before the kernel
         for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):
             for at_edge in (False, True)[:1 + edge]:
-                self.line(stage, down, at_edge)
+                self.complete(stage, down, at_edge)
         box = {"row": self.length, "column": self.columns}
         thread = compose(self.position("row", "column", box), self.index)
         flats = [Touched(verb, pointer, compose(self.position("row", "column", box), flat)) for verb, pointer, flat in
@@ -285,7 +323,7 @@ class _Writer:
                 [],
                 [
                     f"{record.load}(x, {record.sources('next', 1, False)[0]}, {record.stride});",
-                    f"{self.line('next', 1, False)}({record.target('next', False)}, {record.carry(False)}, x);",
+                    f"{self.complete('next', 1, False)}{record.target('next', False)}, {record.carry(False)}, x);",
                 ],
                 [],
                 each="for each tile",

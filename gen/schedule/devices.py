@@ -98,6 +98,8 @@ class Device:
     carried_columns: int = 0            # columns of a work-item that carries parts of lines in registers
     carried_sides: int = 0              # sides of a tile across, at least, where work-items are too few
     carried_strips: int = 0             # tiles of a part of the rows, at least
+    # places of a line at which matrices of a batch may begin: the text has the functions of a tile for each
+    carried_starts: int = 1
     carried_tiles: Mapping[int, SquareTile] = field(default_factory=dict)   # by bytes of an element
 
     # Reductions of a CPU
@@ -279,6 +281,7 @@ _CPU = Device(
     carried_columns=256,  # 16 KiB of registers' lines
     carried_sides=4,
     carried_strips=8,
+    carried_starts=16,
     carried_tiles={
         1: SquareTile(side=64, load_bytes=16, tiles_down=1),
         2: SquareTile(side=32, load_bytes=32, tiles_down=1),
