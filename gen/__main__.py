@@ -10,6 +10,7 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
 
 import argparse  # noqa: E402
 import os  # noqa: E402
+import re  # noqa: E402
 from contextlib import closing  # noqa: E402
 from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -23,7 +24,7 @@ from gen.plan.nest import BuildError  # noqa: E402
 from gen.schedule import DEFAULT, DEVICES  # noqa: E402
 from gen.suggest import did_you_mean  # noqa: E402
 from gen.targets import RUNNERS, TARGETS  # noqa: E402
-from gen.terminal import PROGRESS, put  # noqa: E402
+from gen.terminal import PROGRESS, Unwritable, opened, put  # noqa: E402
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
@@ -86,12 +87,19 @@ def targets(text: str) -> List[str]:
     return [one_of("target", list(TARGETS))(name) for name in text.split(",") if name or text in ("", ",")]
 
 
+def version() -> str:
+    """That of the headers, which come with the generator."""
+    number = int(re.search(r"#define SETT_VERSION (\d+)", (pipeline.ROOT / "include/sett.h").read_text())[1])
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
 def arguments() -> argparse.ArgumentParser:
     top = Usage(
         prog="gen",
         description="Reads HLO text and writes kernels in CUDA, HIP, OpenCL and C, each checked against a scalar reference.",
         epilog=EXAMPLES,
     )
+    top.add_argument("--version", action="version", version=f"gen of sett {version()}")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="build|check|run|explain|bench", parser_class=Usage)
 
     def verb(name: str, text: str) -> argparse.ArgumentParser:
@@ -249,7 +257,7 @@ def told(work: "Callable[[], Tuple[int, Any]]") -> "Tuple[int, Any]":
     except BrokenPipeError:
         raise
     except OSError as error:
-        return _said(f"{error.filename or ''}: {error.strerror}", 2), None
+        return _said(": ".join(str(part) for part in (error.filename, error.strerror) if part), 2), None
 
 
 def _said(message: str, status: int) -> int:
@@ -309,7 +317,10 @@ def depfile(target: Path, sources: "List[Path]") -> str:
 
 def publish(texts: Texts, folder: Path) -> None:
     """Files into a folder, each whole or not at all, untouched where they are the same."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise run.RunError(f"{folder}: expected a folder, found a file of this name") from None
     for name, text in texts.items():
         pipeline.write(folder / name, text)
 
@@ -353,7 +364,7 @@ def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
     text = stages[given.stage] if given.stage else "\n".join(f"==== {stage} ====\n{text}"
                                                              for stage, text in stages.items())
     PROGRESS.end()
-    sys.stdout.write((f"#### {file} ####\n" if len(inputs(given.files)) > 1 else "") + text)
+    put((f"#### {file} ####\n" if len(inputs(given.files)) > 1 else "") + text, sys.stdout)
     return 0, None
 
 
@@ -370,12 +381,12 @@ def do_bench(given: argparse.Namespace) -> int:
         report = bench.bench(inputs(given.files), given.target, asked)
     finally:
         PROGRESS.end()
-    print(bench.table(report))
+    put(f"{bench.table(report)}\n", sys.stdout)
     if data:
         bench.write_json(report, str(data))
     if page:
         pipeline.write(page, roofline.as_html(report))
-        print("wrote", os.path.relpath(page))
+        put(f"wrote {os.path.relpath(page)}\n", sys.stdout)
     return 0 if report.status() == "PASS" else 1
 
 
@@ -386,8 +397,8 @@ def bench_layouts(given: argparse.Namespace, asked: bench.BenchOptions) -> int:
     finally:
         PROGRESS.end()
     layouts.write(matrix, data, page)
-    print(layouts.table(matrix))
-    print("wrote", " and ".join(os.path.relpath(path) for path in (page, data) if path))
+    put(f"{layouts.table(matrix)}\n", sys.stdout)
+    put(f"wrote {' and '.join(os.path.relpath(path) for path in (page, data) if path)}\n", sys.stdout)
     return 0 if matrix.report.status() == "PASS" else 1
 
 
@@ -410,6 +421,8 @@ def main(words: Optional[List[str]] = None) -> int:
     parser = arguments()
     if not words:
         parser.error(f"expected a verb, one of {', '.join(VERBS)}")
+    if words[0] == "help":  # help VERB is VERB --help
+        words = [*(words[1:2] or []), "--help"]
     if not words[0].startswith("-") and words[0] not in VERBS:
         parser.error(
             f"unknown verb '{words[0]}'{did_you_mean(words[0], VERBS) or ','} expected one of {', '.join(VERBS)}"
@@ -422,10 +435,14 @@ def main(words: Optional[List[str]] = None) -> int:
     except BrokenPipeError:     # who read has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Unwritable as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _said(f"standard output cannot be written: {error}", 2)
 
 
 def stoppable() -> int:
     """main, as a program: after Ctrl-C and its like the status is 128 and the signal's number."""
+    opened()
     jobs.stoppable()
     try:
         return main()

@@ -81,18 +81,24 @@ def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: O
 
 
 def write(path: Path, text: str) -> None:
-    """Whole or not at all, and only when changed."""
+    """Whole or not at all, and only when changed. What is no file (/dev/stdout, a link) is written to in its place."""
+    if path.is_symlink() or path.exists() and not path.is_file() and not path.is_dir():
+        path.write_text(text)
+        return
     if path.exists() and path.read_text() == text:
         return
-    handle, name = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.parent)
     try:
-        with os.fdopen(handle, "w") as out:
-            out.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        handle, name = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.parent)
+        try:
+            with os.fdopen(handle, "w") as out:
+                out.write(text)
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None     # the temporary name says nothing to a user
 
 
 def sources() -> List[Path]:

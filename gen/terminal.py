@@ -47,10 +47,29 @@ class Progress:
 PROGRESS = Progress()
 
 
+class Unwritable(Exception):
+    """Standard output takes no more: a full disk, or a stream that is closed."""
+
+
+def opened() -> None:
+    """Gives each standard stream that is closed its descriptor back, so that no other file gets it: one without input,
+    one that cannot be written, and for errors one that keeps nothing."""
+    for number, (name, flags) in enumerate((("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), "r" if number == 0 else "w"))
+
+
 def put(text: str, stream: TextIO) -> None:
-    """Writes lines; the word that a line begins with is coloured on a terminal, unless NO_COLOR is set."""
+    """Writes lines; the word that a line begins with is coloured on a terminal, unless NO_COLOR is set. Unwritable
+    where standard output takes them no more."""
     if stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         text = re.sub(rf"^( *)({'|'.join(COLOURS)})(?=\s)",
                       lambda match: f"{match[1]}\033[{COLOURS[match[2]]}m{match[2]}\033[0m", text, flags=re.M)
-    stream.write(text)
-    stream.flush()
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if stream is sys.stdout:
+            raise Unwritable(error.strerror) from None

@@ -248,7 +248,12 @@ def test_svg_file(tmp_path: Path) -> None:
     assert sett("draw", "4:1", "--svg", str(tmp_path / "x.svg")).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["x.svg"]
     done = sett("draw", "4:1", "--svg", str(tmp_path / "none" / "x.svg"))
-    assert done.returncode == 2 and done.stderr.startswith("error: ") and "cannot be written" in done.stderr
+    assert done.returncode == 2 and done.stderr == f"error: {tmp_path}/none/x.svg cannot be written: No such file or directory\n"
+    assert sett("draw", "4:2", f"--svg={tmp_path / 'x.svg'}").returncode == 0 and "4:2" in (tmp_path / "x.svg").read_text()
+    (tmp_path / "link.svg").symlink_to("x.svg")
+    assert sett("draw", "4:3", "--svg", str(tmp_path / "link.svg")).returncode == 0     # /dev/stdout is a link, too
+    assert (tmp_path / "link.svg").is_symlink() and "4:3" in (tmp_path / "x.svg").read_text()
+    (tmp_path / "link.svg").unlink()
     done = sett("draw", "4:", "--svg", str(tmp_path / "y.svg"))
     assert done.returncode == 2 and [path.name for path in tmp_path.iterdir()] == ["x.svg"]
     done = sett("draw", "--svg", str(tmp_path / "z.svg"), "-", input="4:1\n")

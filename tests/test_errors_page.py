@@ -53,6 +53,18 @@ def test_cutting_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert main(["explain", "whole.hlo"]) == 2 and "'sort' is for a library" in capsys.readouterr().err
 
 
+def test_cutting_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """The body of a loop, and a loop that is unrolled, have kernels; the loop is refused."""
+    pytest.importorskip("jax")
+    monkeypatch.chdir(tmp_path)
+    code = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)[1]
+    (tmp_path / "cut.py").write_text(code + 'open("steps.hlo", "w").write(jax.jit(steps).lower(x).as_text("hlo"))\n')
+    subprocess.run([sys.executable, "cut.py"], check=True, capture_output=True)
+    assert main(["explain", "body.hlo", "few_steps.hlo", "--stage", "schedule", "--target", "c", "--jobs", "1"]) == 0
+    capsys.readouterr()
+    assert main(["explain", "steps.hlo"]) == 2 and "'while' is control flow" in capsys.readouterr().err
+
+
 def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """The statements that make a refusal are all reached by the examples; of the ops that no kernel is for, one of each kind."""
     path = refusals.__file__

@@ -147,6 +147,34 @@ def test_unknown_words(words: "List[str]", said: str) -> None:
     assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith(f"error: {said}"), done.stderr
 
 
+def test_help_and_version() -> None:
+    """`help VERB` is `VERB --help`; the version is that of the headers."""
+    assert gen("help").stdout == gen("--help").stdout != "" and gen("help", "check").stdout == gen("check", "--help").stdout != ""
+    first = (ROOT / "include" / "sett.h").read_text().splitlines()[0]
+    number = gen("--version").stdout.split()[-1]
+    assert f" - v{number[:-2]} - " in first
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    """A folder that is a file, standard output on a full disk, streams that are closed: an error of one line, status 2."""
+    (tmp_path / "m.hlo").write_text(SIMPLE.format("m", 5))
+    (tmp_path / "file").write_text("")
+    done = gen("build", tmp_path / "m.hlo", "-o", tmp_path / "file", "--target", "c")
+    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}/file: expected a folder, found a file of this name\n")
+    (tmp_path / "out" / "m.c").mkdir(parents=True)
+    done = gen("build", tmp_path / "m.hlo", "-o", tmp_path / "out", "--target", "c")
+    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}/out/m.c: Is a directory\n")
+    assert not list((tmp_path / "out").glob(".*"))
+    command = f"{sys.executable} {ROOT / 'gen'} explain {tmp_path / 'm.hlo'} --target c"
+    for closed, said in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
+        if closed == ">&-" or os.path.exists("/dev/full"):
+            done = subprocess.run(["sh", "-c", f"{command} {closed}"], capture_output=True, text=True)
+            assert (done.returncode, done.stderr) == (2, f"error: standard output cannot be written: {said}\n")
+    done = subprocess.run(["sh", "-c", f"{sys.executable} {ROOT / 'gen'} explain - <&-"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "error: <stdin>:1:1: expected a computation: NAME { instructions }, found the end of the file\n")
+    assert subprocess.run(["sh", "-c", f"{command} 2>&-"], capture_output=True).returncode == 0
+
+
 def test_did_you_mean() -> None:
     names = ["build", "check", "--seed"]
     assert did_you_mean("biuld", names) == ", did you mean 'build'?" and did_you_mean("zzz", names) == did_you_mean("", names) == ""

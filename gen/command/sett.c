@@ -1,5 +1,11 @@
 /* The one front of the algebra: sett_command runs one command, `build/sett` is main() around it, `libsett.so` exports it. With SETT_PLAYGROUND
    there is no main, and no command of HLO (op, indexing): for gen/playground. */
+#if !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE 1 /* lstat */
+#endif
+#if !defined(SETT_PLAYGROUND)
+#include <errno.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +14,7 @@
 #endif
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -351,10 +358,19 @@ static int say_unknown_group(command *self, const char *word) {
 }
 
 static int say_unknown_option(command *self, const char *word) {
+  command_mistyped mistyped = command_look_for(word);
   int k;
+  for (k = 0; k < COMMAND_OPTIONS; ++k) command_compare(&mistyped, command_option[k].name);
+  command_compare(&mistyped, "--help");
+  command_compare(&mistyped, "--version");
   say_error(self, 0, "unknown option ");
   say_quoted(self, word, strlen(word));
-  say_text(self, ": expected ");
+  if (mistyped.nearest) {
+    say_text(self, ", did you mean '");
+    say_text(self, mistyped.nearest);
+    say_text(self, "'");
+  }
+  say_text(self, mistyped.nearest ? "? expected " : ": expected ");
   for (k = 0; k < COMMAND_OPTIONS; ++k) {
     say_text(self, command_option[k].name);
     say_text(self, " ");
@@ -438,26 +454,33 @@ static int command_is_help(const char *word) { return !strcmp(word, "help") || !
 
 static int command_is_version(const char *word) { return !strcmp(word, "version") || !strcmp(word, "--version"); }
 
-/* The options, each with a word behind it, are taken out of the words; 0 after say_error. */
+/* Whether a word is that option: --svg, or --svg=FILE. */
+static int command_is_option(const char *word, const char *option) {
+  size_t length = strlen(option);
+  return !strncmp(word, option, length) && (!word[length] || word[length] == '=');
+}
+
+/* The options, each with a word behind it or behind its =, are taken out of the words; 0 after say_error. */
 static int command_options(command *self) {
   const char **words = (const char **)settp_map_take(&self->arena, ((size_t)self->argc + 1) * sizeof *words);
   int i, k, count = 0;
   if (!words) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL)), 0;
   for (i = 0; i < self->argc; ++i) {
     const char *word = self->argv[i];
+    const char *value = strchr(word, '=');
     if (i == 3 && !strcmp(word, "--to") && !strcmp(self->argv[0], "layout") && !strcmp(self->argv[1], "convert")) continue; /* it may stand there */
-    for (k = 0; k < COMMAND_OPTIONS && strcmp(word, command_option[k].name); ++k) {}
+    for (k = 0; k < COMMAND_OPTIONS && !command_is_option(word, command_option[k].name); ++k) {}
     if (k == COMMAND_OPTIONS) {
       if (!strncmp(word, "--", 2) && !command_is_help(word) && !command_is_version(word)) return say_unknown_option(self, word), 0;
       words[count++] = word;
-    } else if (self->option[k] || i + 1 == self->argc) {
+    } else if (self->option[k] || (!value && i + 1 == self->argc)) {
       say_error(self, 0, "expected one ");
-      say_text(self, word);
+      say_text(self, command_option[k].name);
       say_text(self, ", and after it ");
       say_text(self, command_option[k].what);
       return 0;
     } else {
-      self->option[k] = self->argv[++i];
+      self->option[k] = value ? value + 1 : self->argv[++i];
     }
   }
   self->argv = words;
@@ -673,21 +696,42 @@ static int columns_of_terminal(void) {
 #endif
 }
 
+/* Whether the name is that of something else than a file, such as /dev/stdout: no file may take its place. */
+static int is_special(const char *name) {
+#if defined(__unix__) || defined(__APPLE__)
+  struct stat about;
+  return !lstat(name, &about) && !S_ISREG(about.st_mode);
+#else
+  (void)name;
+  return 0;
+#endif
+}
+
 /* The file appears whole or not at all: it gets its name when it is written. 2 where it cannot be written. */
 static int write_file(const char *name, const char *text) {
   buffer other = {NULL, 0};
   FILE *file;
-  int failed;
+  int special = is_special(name), failed, reason;
   buffer_grow(&other, strlen(name) + 5);
   memcpy(other.text, name, strlen(name));
-  memcpy(other.text + strlen(name), ".new", 5);
+  memcpy(other.text + strlen(name), special ? "" : ".new", special ? 1 : 5);
   file = fopen(other.text, "wb");
   failed = !file || fputs(text, file) < 0 || putc('\n', file) == EOF;
-  if (file && fclose(file)) failed = 1;
-  if (file && (failed || rename(other.text, name))) failed = 1, remove(other.text);
-  if (failed) fprintf(stderr, "error: %s cannot be written: expected a file in a folder that exists\n", name);
+  reason = errno;
+  if (file && fclose(file) && !failed) failed = 1, reason = errno;
+  if (file && !special && !failed && rename(other.text, name)) failed = 1, reason = errno;
+  if (file && !special && failed) remove(other.text);
+  if (failed) fprintf(stderr, "error: %s cannot be written: %s\n", name, strerror(reason));
   free(other.text);
   return failed ? 2 : 0;
+}
+
+/* The file that --svg names, or NULL. */
+static const char *svg_file(int argc, const char *const *words) {
+  int i;
+  for (i = 0; i < argc && !command_is_option(words[i], "--svg"); ++i) {}
+  if (i == argc) return NULL;
+  return words[i][5] ? words[i] + 6 : i + 1 < argc ? words[i + 1] : NULL;
 }
 
 /* The answer in one line: \n stands for the end of a line in it, \\ for \. */
@@ -735,17 +779,17 @@ static int run_lines(int argc, const char *const *argv) {
 int main(int argc, char **argv) {
   const char *const *words = (const char *const *)(argv + 1);
   buffer out = {NULL, 0};
-  int status, i;
+  const char *svg = svg_file(argc - 1, words);
+  int status;
   --argc;
-  for (i = 0; i + 1 < argc && strcmp(words[i], "--svg"); ++i) {}
   if (argc > 1 && !strcmp(words[argc - 1], "-")) {
-    if (i + 1 == argc) return run_lines(argc - 1, words);
+    if (!svg) return run_lines(argc - 1, words);
     fputs("error: expected --svg with one picture, not with lines\n", stderr);
     return 2;
   }
   status = run(argc, words, &out, columns_of_terminal());
-  if (status == 0 && i + 1 < argc) {
-    status = write_file(words[i + 1], out.text);
+  if (status == 0 && svg) {
+    status = write_file(svg, out.text);
     free(out.text);
     return status;
   }

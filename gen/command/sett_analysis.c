@@ -27,7 +27,10 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
   }
   *shape = sett_tile_parse(reading(self, text), strlen(text));
   if (shape->error || shape->kind != SETT_TILE_ARRAY) {
-    if (shape->error) shape_error(self, shape->error, shape->column);
+    sett_notation other = sett_notation_parse(arena, text, strlen(text));
+    if (!other.error && other.kind != SETT_NOTATION_TUPLE)
+      say_error(self, 0, "expected an array's shape or an element type: compose the map with that of this layout (sett layout map), and give the type");
+    else if (shape->error) shape_error(self, shape->error, shape->column);
     else say_error(self, 1, "expected an array's shape or an element type");
     return 0;
   }

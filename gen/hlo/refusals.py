@@ -117,9 +117,14 @@ _NOT_OURS = {
         ),
         (
             "is control flow",
-            "make its computations modules of their own, which the caller runs as often as is due; "
-            "jax.random lowers to a while: pass the numbers as a parameter",
-            "while conditional",
+            "make its body a module of its own, whose kernel the program calls in a loop (gen/errors.md shows how in JAX); "
+            "jax.random lowers to a while: pass the random numbers as a parameter",
+            "while",
+        ),
+        (
+            "is control flow",
+            "make each branch a module of its own, of which the program calls one, or compute both and select",
+            "conditional",
         ),
         ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
         (

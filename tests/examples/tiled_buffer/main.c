@@ -16,11 +16,12 @@ static sett_tile_plan tiled_plan, rows_plan;
 static sett_tile_iterator elements;
 static sett_relayout_plan to_rows;
 
-/* A bf16 is the upper half of a float. The numbers here are small integers, so nothing is rounded. */
+/* A bf16 is the upper half of a float: the nearest one, of two the even one. A NaN stays a NaN. */
 static uint16_t bf16(float number) {
   uint32_t bits;
   memcpy(&bits, &number, sizeof bits);
-  return (uint16_t)(bits >> 16);
+  if (number != number) return (uint16_t)(bits >> 16 | 0x40);
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 static float f32(uint16_t upper) {
