@@ -28,8 +28,8 @@ from gen.reference import LIBM_ULPS, ULPS  # noqa: E402
 
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 # A compiler, its flags, and the emulator of what it compiles for.
-FLAGS = [("gcc", "-msse2", ""), ("clang", "-mavx2 -mfma", "")]
-MORE = [("gcc", "-mavx2", ""), ("gcc", "-mavx2 -mfma", ""), ("gcc", "-mavx512f -mfma", ""), ("clang", "-msse2", ""), ("clang", "-mavx512f", ""),
+FLAGS = [("gcc", "-msse2", ""), ("clang", "-mavx2 -mfma", ""), ("gcc", "-mavx512f -mfma", "")]
+MORE = [("gcc", "-mavx2", ""), ("gcc", "-mavx2 -mfma", ""), ("clang", "-msse2", ""), ("clang", "-mavx512f", ""),
         ("clang-19", "-mavx512f", ""), ("gcc", "-O3 -march=native -ffp-contract=fast", ""), ("i686-linux-gnu-gcc", "-msse2 -mfpmath=sse", "qemu-i386"),
         ("i686-linux-gnu-gcc", "", "qemu-i386"), ("aarch64-linux-gnu-gcc", "", "qemu-aarch64"), ("s390x-linux-gnu-gcc", "", "qemu-s390x")]
 BENCHED = hlo.parse((ROOT / "bench" / "functions.hlo").read_text(), "functions.hlo")

@@ -69,18 +69,26 @@ static inline floats exp_near_floats(floats r) {
 static inline floats exp_bounded_floats(floats x) {
   ints n;
   const floats r = modulo_ln2_floats(x, &n);
+#if AVX512
+  return scale_floats(exp_near_floats(r), as_floats(n) - 0x1.8p23f);
+#else
   return exp_near_floats(r) * power_of_two_floats(n);
+#endif
 }
 
 /* e^x: n is added to the exponent of e^r. A subnormal result is rounded by a sum with 2^23, whose bits it then is: no
    step gives or takes a subnormal, for which processors need 100 times as long */
 static inline floats exp_floats(floats x) {
+#if AVX512
+  return exp_bounded_floats(at_most_floats(at_least_floats(x, -104.0f), 89.0f));
+#else
   ints n;
   const floats r = modulo_ln2_floats(at_least_floats(x, -104.0f), &n);
   const ints subnormal = x < -0x1.5d589ep+6f;
   const floats y = as_floats(as_uints(exp_near_floats(r)) + (as_uints(n + (subnormal & 149)) << 23));
   return choose_floats(x <= 0x1.62e42ep+6f,
                        choose_floats(subnormal, as_floats(as_uints(y + 0x1p23f) - 0x4b000000u), y), x + INFINITY);
+#endif
 }
 
 /* e^x - 1 as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)); e^r - 1 near 0: 2^-29.3 */
@@ -118,12 +126,30 @@ static inline floats log_limits_floats(floats x, float pole, floats r) {
                        choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), splat_floats(NAN)));
 }
 
+/* with AVX-512 log(1 + r) + log(1/c) + n ln 2, x = m 2^n and 1 + r = m c, where 1/c is near the middle of m's 1/16 of an
+   octave, 1 beside 1. log(1 + r), r in [-1/32, 1/16]: 2^-28 */
 static inline floats log_floats(floats x) {
+#if AVX512
+  const floats c = {0x1p+0f, 0x1.d41d3ep-1f, 0x1.bacf8cp-1f, 0x1.a41a42p-1f, 0x1.8f9c16p-1f, 0x1.7d03b4p-1f,
+                    0x1.6c148p-1f, 0x1.5c987ap-1f, 0x1.4e5f7ep+0f, 0x1.414398p+0f, 0x1.352426p+0f, 0x1.29e368p+0f,
+                    0x1.1f72ap+0f, 0x1.15b43ep+0f, 0x1.0c9956p+0f, 0x1p+0f};
+  const floats logs = {0.0f, 0x1.6f0d4ap-4f, 0x1.295548p-3f, 0x1.9525a8p-3f, 0x1.fb9196p-3f, 0x1.2e9438p-2f,
+                       0x1.5d2234p-2f, 0x1.89a352p-2f, -0x1.117d5ap-2f, -0x1.d11268p-3f, -0x1.824b92p-3f,
+                       -0x1.365b36p-3f, -0x1.da93dep-4f, -0x1.4d53a8p-4f, -0x1.898f6p-5f, 0.0f};
+  const floats m = mantissa_floats(x), n = exponent_floats(x) - exponent_floats(m);
+  const ints i = as_ints(as_uints(m) >> 19);
+  const floats r = mad_floats(m, pick_floats(c, i), splat_floats(-1.0f));
+  floats p = horner_floats(splat_floats(0x1.81f40ap-3f), r, -0x1.000fecp-2f);
+  p = horner_floats(p, r, 0x1.555846p-2f);
+  p = horner_floats(p, r, -0.5f);
+  return mad_floats(n, splat_floats(0.693147182f), pick_floats(logs, i)) + mad_floats(r * r, p, r);
+#else
   const ints subnormal = x < 0x1p-126f;
   const uints u = as_uints(choose_floats(subnormal, x * 0x1p23f, x));
   const ints n = as_ints(u - 0x3f3504f3u) >> 23;
   const floats f = as_floats(u - (as_uints(n) << 23)) - 1.0f;
   return log_limits_floats(x, 0.0f, log_near_floats(f, convert_floats(n - (subnormal & 23))));
+#endif
 }
 
 /* log(1 + x): n is 1 + x's, and f = x 2^-n + (2^-n - 1) has but one error */
@@ -134,14 +160,53 @@ static inline floats log1p_floats(floats x) {
   return choose_floats(abs_floats(x) < 0x1p-25f, x, log_limits_floats(x, -1.0f, r));
 }
 
-/* 1 / (1 + e^-x) by e^-|x|, which does not overflow */
+/* 1 / (1 + e^-x) by e^-|x|, which does not overflow; with AVX-512 2^n (e^r / (1 + e^x)) */
 static inline floats logistic_floats(floats x) {
+#if AVX512
+  ints n;
+  const floats r = modulo_ln2_floats(at_most_floats(at_least_floats(x, -105.0f), 32.0f), &n);
+  const floats p = exp_near_floats(r), scale = as_floats(n) - 0x1.8p23f;
+  return scale_floats(p / (1.0f + scale_floats(p, scale)), scale);
+#else
   const floats e = exp_floats(-abs_floats(x));
   return choose_floats(x < 0.0f, e, splat_floats(1.0f)) / (1.0f + e);
+#endif
 }
 
-/* below 0.625 x + x^3 p(x^2): 2^-27.7; else 1 - 2 / (e^2x + 1) */
+/* below 0.625 x + x^3 p(x^2): 2^-27.7; else 1 - 2 / (e^2x + 1). With AVX-512 a polynomial for each quarter of an octave
+   of 1 + 1.6 |x|: 2^-24.4 */
 static inline floats tanh_floats(floats x) {
+#if AVX512
+  const floats middle = {0x1.9p-1f, 0x1.18p+0f, 0x1.68p+0f, 0x1.b8p+0f, 0x1.18p+1f, 0x1.68p+1f, 0x1.b8p+1f, 0x1.04p+2f,
+                         0x1.4p+2f, 0x1.9p+2f, 0x1.ep+2f, 0x1.18p+3f, 0.0f, 0x1.ep-3f, 0x1.9p-2f, 0x1.18p-1f};
+  const floats c5 = {-0x1.01c1f4p-4f, -0x1.244f62p-5f, -0x1.f74e22p-8f, 0x1.a010a4p-9f, 0x1.145c6cp-8f, 0x1.c4f0e8p-10f,
+                     0x1.1c23d4p-11f, 0x1.4dedfep-13f, 0x1.b472acp-16f, 0x1.1f13dap-19f, 0x1.791644p-23f,
+                     0x1.ef41a4p-27f, 0x1.066d5ap-3f, 0x1.453336p-4f, 0x1.a5c28cp-7f, -0x1.4366eep-5f};
+  const floats c4 = {0x1.70183ep-4f, 0x1.2e71ecp-7f, -0x1.6d577ep-6f, -0x1.88d2b6p-6f, -0x1.c11fcap-7f, -0x1.2e169p-8f,
+                     -0x1.69dbf4p-10f, -0x1.a3ef6p-12f, -0x1.122294p-14f, -0x1.6856e4p-18f, -0x1.d949b2p-22f,
+                     -0x1.36cce8p-25f, 0x1.e024dp-11f, 0x1.10b4dp-3f, 0x1.597e04p-3f, 0x1.403e4ep-3f};
+  const floats c3 = {0x1.b76e28p-5f, 0x1.c391fep-4f, 0x1.8c9366p-4f, 0x1.0deafep-4f, 0x1.f0eacap-6f, 0x1.321fccp-7f,
+                     0x1.661ee4p-9f, 0x1.9cd5dep-11f, 0x1.f9cfe4p-14f, 0x1.4c42dap-17f, 0x1.b463c6p-21f,
+                     0x1.1e91aap-24f, -0x1.55637ap-2f, -0x1.0fe088p-2f, -0x1.582d62p-3f, -0x1.063ebp-4f};
+  const floats c2 = {-0x1.7f6c7cp-2f, -0x1.2890fep-2f, -0x1.8434b8p-3f, -0x1.cf945p-4f, -0x1.8843fcp-5f, -0x1.d1ddfp-7f,
+                     -0x1.0db1e6p-8f, -0x1.35fc14p-10f, -0x1.7b42fp-13f, -0x1.f22f26p-17f, -0x1.4726dap-20f,
+                     -0x1.adab22p-24f, 0x1.fad3d8p-21f, -0x1.be6bfcp-3f, -0x1.4826d2p-2f, -0x1.7f86d4p-2f};
+  const floats c1 = {0x1.25653p-1f, 0x1.738412p-2f, 0x1.b5cdfp-3f, 0x1.ee5e78p-4f, 0x1.924bc2p-5f, 0x1.d5542p-7f,
+                     0x1.0e507cp-8f, 0x1.363e0ap-10f, 0x1.7cdce2p-13f, 0x1.f44088p-17f, 0x1.4882p-20f, 0x1.af7302p-24f,
+                     0x1p+0f, 0x1.e4dfb2p-1f, 0x1.b92f98p-1f, 0x1.80eed8p-1f};
+  const floats c0 = {0x1.4e8d8ap-1f, 0x1.98b346p-1f, 0x1.c5fce8p-1f, 0x1.e01bd4p-1f, 0x1.f3451ep-1f, 0x1.fc51f4p-1f,
+                     0x1.fef168p-1f, 0x1.ffb26ap-1f, 0x1.fff418p-1f, 0x1.ffff06p-1f, 0x1.ffffecp-1f, 0x1.fffffep-1f,
+                     0.0f, 0x1.d7665cp-3f, 0x1.7cd312p-2f, 0x1.fe217p-2f};
+  const floats b = at_most_floats(abs_floats(x), 9.3f);
+  const ints i = as_ints(as_uints(horner_floats(b, splat_floats(1.6f), 1.0f)) >> 21);
+  const floats t = b - pick_floats(middle, i);
+  floats p = mad_floats(pick_floats(c5, i), t, pick_floats(c4, i));
+  p = mad_floats(p, t, pick_floats(c3, i));
+  p = mad_floats(p, t, pick_floats(c2, i));
+  p = mad_floats(p, t, pick_floats(c1, i));
+  p = mad_floats(p, t, pick_floats(c0, i));
+  return signed_floats(p, x);
+#else
   const floats a = abs_floats(x), s = x * x;
   floats p = horner_floats(splat_floats(-0x1.750dap-8f), s, 0x1.51f8dep-6f);
   p = horner_floats(p, s, -0x1.b835a4p-5f);
@@ -149,10 +214,45 @@ static inline floats tanh_floats(floats x) {
   p = horner_floats(p, s, -0x1.555532p-2f);
   const floats small = mad_floats(s * p, a, a), e = exp_bounded_floats(at_most_floats(a + a, 20.0f));
   return signed_floats(choose_floats(a > 0.625f, 1.0f - 2.0f / (1.0f + e), small), x);
+#endif
 }
 
-/* below 1 x + x p(x^2): 2^-29.4; else 1 - e^-q(x), where q is near -log(erfc x) below 3.93: 2^-29.8 of erf */
+/* below 1 x + x p(x^2): 2^-29.4; else 1 - e^-q(x), where q is near -log(erfc x) below 3.93: 2^-29.8 of erf. With
+   AVX-512 a polynomial around each multiple of 1/3.9375: 2^-24.1 */
 static inline floats erf_floats(floats x) {
+#if AVX512
+  const floats middle = {0.0f, 0x1.04p-2f, 0x1.04p-1f, 0x1.86p-1f, 0x1.04p+0f, 0x1.46p+0f, 0x1.86p+0f, 0x1.c8p+0f,
+                         0x1.04p+1f, 0x1.24p+1f, 0x1.46p+1f, 0x1.66p+1f, 0x1.86p+1f, 0x1.a6p+1f, 0x1.c8p+1f,
+                         0x1.e8p+1f};
+  const floats c5 = {0x1.c6cc3cp-4f, 0x1.473be2p-4f, 0x1.7cdcp-8f, -0x1.bd1378p-5f, -0x1.17743ap-4f, -0x1.6d2218p-5f,
+                     -0x1.94856ap-7f, 0x1.0093f4p-7f, 0x1.aa8784p-7f, 0x1.47e772p-7f, 0x1.67bf28p-8f, 0x1.363526p-9f,
+                     0x1.b577e8p-11f, 0x1.018508p-12f, 0x1.004658p-14f, 0x1.b2b1f4p-17f};
+  const floats c4 = {0x1.1ac632p-12f, 0x1.053bf6p-3f, 0x1.74fccp-3f, 0x1.2cda7p-3f, 0x1.05ed08p-4f, -0x1.682992p-7f,
+                     -0x1.76ad9p-5f, -0x1.7f0a68p-5f, -0x1.096e82p-5f, -0x1.1f437cp-6f, -0x1.e10548p-8f,
+                     -0x1.61d3e8p-9f, -0x1.ba8de4p-11f, -0x1.da6a76p-13f, -0x1.8e34e8p-15f, -0x1.3c3ae4p-17f};
+  const floats c3 = {-0x1.812aeep-2f, -0x1.3a9198p-2f, -0x1.204344p-3f, 0x1.14a39ap-5f, 0x1.23e1d8p-3f, 0x1.556d38p-3f,
+                     0x1.13724ep-3f, 0x1.58f5eep-4f, 0x1.68d37cp-5f, 0x1.3e8d2ap-6f, 0x1.c19638p-8f, 0x1.21286p-9f,
+                     0x1.41f6aep-11f, 0x1.377358p-13f, 0x1.d8a408p-16f, 0x1.587feap-18f};
+  const floats c2 = {0x1.018566p-22f, -0x1.130e44p-2f, -0x1.c5603p-2f, -0x1.ecad38p-2f, -0x1.a25404p-2f,
+                     -0x1.22b6eep-2f, -0x1.59af12p-3f, -0x1.58d22cp-4f, -0x1.2f316cp-5f, -0x1.cf6552p-7f,
+                     -0x1.1ef63ep-8f, -0x1.4b609cp-10f, -0x1.4efe52p-12f, -0x1.28d5e8p-14f, -0x1.9ed5dp-17f,
+                     -0x1.18e306p-19f};
+  const floats c1 = {0x1.20dd76p+0f, 0x1.0ed47cp+0f, 0x1.be6874p-1f, 0x1.436686p-1f, 0x1.9be438p-2f, 0x1.c893cap-3f,
+                     0x1.c5d048p-4f, 0x1.832986p-5f, 0x1.2a875ap-6f, 0x1.9646e2p-8f, 0x1.c2ba34p-10f, 0x1.da018ep-12f,
+                     0x1.b7e96ap-14f, 0x1.684b5ap-16f, 0x1.d218bep-19f, 0x1.26fccp-21f};
+  const floats c0 = {0.0f, 0x1.1f31b2p-2f, 0x1.0dff4ep-1f, 0x1.6fef76p-1f, 0x1.b2bb68p-1f, 0x1.db47f4p-1f,
+                     0x1.f00614p-1f, 0x1.f9f9bap-1f, 0x1.fdea6ep-1f, 0x1.ff5b9p-1f, 0x1.ffd696p-1f, 0x1.fff5fcp-1f,
+                     0x1.fffddap-1f, 0x1.ffff98p-1f, 0x1.fffffp-1f, 0x1.fffffep-1f};
+  const floats b = at_most_floats(abs_floats(x), 3.925f);
+  const ints i = as_ints(horner_floats(b, splat_floats(3.9375f), 0x1p23f));
+  const floats t = b - pick_floats(middle, i);
+  floats p = mad_floats(pick_floats(c5, i), t, pick_floats(c4, i));
+  p = mad_floats(p, t, pick_floats(c3, i));
+  p = mad_floats(p, t, pick_floats(c2, i));
+  p = mad_floats(p, t, pick_floats(c1, i));
+  p = mad_floats(p, t, pick_floats(c0, i));
+  return signed_floats(p, x);
+#else
   const floats a = abs_floats(x), s = x * x, b = at_most_floats(a, 3.93f);
   floats p = horner_floats(splat_floats(0x1.4771ecp-14f), s, -0x1.a3515cp-11f);
   p = horner_floats(p, s, 0x1.53f224p-8f);
@@ -167,6 +267,7 @@ static inline floats erf_floats(floats x) {
   q = horner_floats(q, b, 0x1.2088eap+0f);
   q = horner_floats(q, b, 0x1.661fd6p-12f);
   return signed_floats(choose_floats(a < 1.0f, mad_floats(p, a, a), 1.0f - exp_bounded_floats(-q)), x);
+#endif
 }
 
 static inline doubles horner_doubles(doubles p, doubles x, double c) { return mad_doubles(p, x, splat_doubles(c)); }

@@ -27,6 +27,22 @@ typedef uint64_t ulongs __attribute__((vector_size(WIDTH), may_alias));
 typedef uint64_t u64;
 typedef int64_t s64;
 
+/* AVX-512 alone: the floats of a table that the last four bits of indices select; x 2^n for a whole n, rounded once; for
+   x = m 2^e with m in [3/4, 3/2) m, NaN below 0, and the largest n with 2^n <= |x|, -infinity for 0 */
+#if defined(__AVX512F__)
+#define AVX512 1
+static inline floats pick_floats(floats table, ints index) {
+  return (floats)_mm512_permutexvar_ps((__m512i)index, (__m512)table);
+}
+static inline floats scale_floats(floats x, floats n) { return (floats)_mm512_scalef_ps((__m512)x, (__m512)n); }
+static inline floats mantissa_floats(floats x) {
+  return (floats)_mm512_getmant_ps((__m512)x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
+}
+static inline floats exponent_floats(floats x) { return (floats)_mm512_getexp_ps((__m512)x); }
+#else
+#define AVX512 0
+#endif
+
 /* half of the lanes as doubles, and the way back */
 typedef float half_floats __attribute__((vector_size(WIDTH / 2), may_alias));
 union halves {

@@ -10,6 +10,33 @@ typedef uint16 uints;
 #define convert_ints convert_int16
 #define splat_floats(x) ((floats)(x))
 
+/* AVX-512 alone: as in vectors.c */
+#if defined(__AVX512F__) && defined(__clang__)
+#define AVX512 1
+typedef float gnu_floats __attribute__((vector_size(64)));
+typedef int gnu_ints __attribute__((vector_size(64)));
+#define AS_GNU(x) __builtin_astype(x, gnu_floats)
+#define AS_FLOATS(x) __builtin_astype(x, floats)
+static inline floats pick_floats(floats table, ints index)
+{
+  return AS_FLOATS(__builtin_ia32_permvarsf512(AS_GNU(table), __builtin_astype(index, gnu_ints)));
+}
+static inline floats scale_floats(floats x, floats n)
+{
+  return AS_FLOATS(__builtin_ia32_scalefps512_mask(AS_GNU(x), AS_GNU(n), AS_GNU(x), (ushort)0xffff, 4));
+}
+static inline floats mantissa_floats(floats x)
+{
+  return AS_FLOATS(__builtin_ia32_getmantps512_mask(AS_GNU(x), 11, AS_GNU(x), (ushort)0xffff, 4));
+}
+static inline floats exponent_floats(floats x)
+{
+  return AS_FLOATS(__builtin_ia32_getexpps512_mask(AS_GNU(x), AS_GNU(x), (ushort)0xffff, 4));
+}
+#else
+#define AVX512 0
+#endif
+
 typedef double8 doubles;
 typedef long8 longs;
 typedef ulong8 ulongs;
