@@ -230,6 +230,20 @@ def test_columns_under_many_rows_are_read_once(columns: int) -> None:
     assert first.blocks == first.loop.parts, first.loop.text()
 
 
+@pytest.mark.parametrize("target,device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Path) -> None:
+    """Up to 64 accumulators, of which those that fit no registers are in memory; the last of several blocks is moved back."""
+    texts = {name: reduce(dtype, dims, [1]) for name, dtype, dims in (
+        ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]))}
+    counts = {}
+    for name, text in texts.items():
+        (fusion,) = fusions(text)
+        record = program(fusion, target).kernels[0].record
+        counts[name] = (record.groups, record.registers)
+    assert counts == {"whole": (16, 64), "moved": (8, 32), "several": (16, 64), "few": (1, 10)}
+    agree(texts, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("target", sorted({target for target, _ in ON} - {"cuda-on-cpu"}))
 def test_same_bits(target: str, tmp_path: Path) -> None:
     """A sum in many parts, on all threads, is the same each time."""

@@ -22,7 +22,7 @@ gen/heroes/reduction.py.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -159,9 +159,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         size = sizes[minor]
         if out[minor] != 1:
             raise Refused("columns are not contiguous in the result")
-        registers = size // LANES if size <= LANES * device.column_registers else min(
-            range(device.column_registers // 2, device.column_registers + 1),
-            key=lambda n: (-(-size // (n * LANES)) * n, -n))
+        registers = size // LANES if size <= LANES * device.column_registers else _column_block(device, size // LANES,
+                                                                                                size)
         blocks = max(1, size // (registers * LANES))
         items = blocks * results // size
         cut = max(digits.reduced(), key=lambda k: sizes[k])
@@ -197,6 +196,16 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         per = steps // count
     return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
                  burst=device.prefetch_burst, parts=count, per_part=per)
+
+
+def _column_block(device: Device, vectors: int, size: int) -> int:
+    """Accumulators of a block of columns, in the fewest blocks that cover all; a multiple of `column_step` where they
+    are too many for registers."""
+    def covered(count: int) -> int:
+        return -(-size // (count * LANES))
+    few, step = device.column_registers, device.column_step
+    allowed = [n for n in range(few // 2, min(device.column_block, vectors) + 1) if n <= few or n % step == 0]
+    return min(allowed, key=lambda n: (covered(n), n))
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
@@ -373,9 +382,11 @@ class ShortRows(Record):
 
 @dataclass(frozen=True)
 class Columns(Record):
-    """templates/kernels/reduction_cpu_columns.j2. blocks: None where all columns are one block; edge: the step of a
+    """templates/kernels/reduction_cpu_columns.j2. groups: groups of `step.vec` accumulators, which are in memory where
+    there is more than one. blocks: None where all columns are one block; edge: the step of a
     register that ends with the columns, where they are no multiple of its lanes."""
 
+    groups: int
     blocks: Optional[Blocks]
     digits: List[Digit]
     prefetches: List[str]
@@ -660,10 +671,15 @@ class Emitter(reduction.Emitter):
         size = digits.sizes[minor]
         before = dict(self.at)
         loops = self.loops(cut=max(digits.reduced(), key=lambda k: digits.sizes[k]))
-        box = {**self.box, "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
-        body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep,
-                         self.nest.inputs)
-        step, edge, edge_results = self.folded(body, "vec" if sweep.vec > 1 else "0", sweep.vec), None, None
+        vec = sweep.vec if sweep.vec <= self.device.column_registers else self.device.column_step
+        groups, box = sweep.vec // vec, {**self.box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
+        group = ""
+        if groups > 1:
+            box["group"], group = (0, groups - 1), f"group * {vec * LANES} + "
+        body = self.body(self.thread(self.position(f"{group}vec * {LANES} + lane"), box, ("vec", "lane")), box,
+                         replace(sweep, vec=vec), self.nest.inputs)
+        slot = f"group * {vec} + vec" if groups > 1 else "vec" if vec > 1 else "0"
+        step, edge, edge_results = self.folded(body, slot, vec), None, None
         cut = not self.blocks and size % LANES != 0
         if cut:
             box = {**self.box, "vec": (0, 0), "lane": (0, LANES - 1)}
@@ -674,7 +690,7 @@ class Emitter(reduction.Emitter):
         results = self.wide_results("a", sweep.vec, f"{self.at[minor]} + vec * {LANES} + lane", minor)
         if cut:
             edge_results = self.wide_results("e", 1, f"{size - LANES} + vec + lane", minor)
-        return Columns(**common, blocks=self.blocks, digits=loops, prefetches=_prefetches(body), step=step,
+        return Columns(**common, groups=groups, blocks=self.blocks, digits=loops, prefetches=_prefetches(body), step=step,
                        results=results, edge=edge, edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> Flat:

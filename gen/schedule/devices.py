@@ -119,7 +119,10 @@ class Device:
     turn_steps: int = 0
     row_turn_steps: int = 0             # the same for rows that go through several stages, which are shorter
     prefetch_burst: int = 0             # lines prefetched together
-    column_registers: int = 0           # accumulators of a block of columns
+    column_registers: int = 0           # accumulators of a block of columns that are in registers
+    # accumulators of a block of columns, at most: more than registers are in the first level, so that rows are read whole
+    column_block: int = 0
+    column_step: int = 0                # of these, accumulators that are computed together
     stream_vectors: int = 0             # vectors of a row, at least, before it is read in streams
     period_vectors: int = 0             # the same before vectors run over rows of few columns, for each accumulator
     part_rows: int = 0                  # rows of a part of columns, at least
@@ -241,6 +244,8 @@ _CPU = Device(
     row_turn_steps=8,
     prefetch_burst=4,
     column_registers=16,  # 24 are no faster
+    column_block=64,  # rows of 4 KiB: 16 registers, a quarter of each page in turn, take 1.45 times as long
+    column_step=4,
     column_period=25,
     # chosen, not measured one by one
     stream_vectors=64,
