@@ -690,8 +690,8 @@ class Emitter(reduction.Emitter):
         results = self.wide_results("a", sweep.vec, f"{self.at[minor]} + vec * {LANES} + lane", minor)
         if cut:
             edge_results = self.wide_results("e", 1, f"{size - LANES} + vec + lane", minor)
-        return Columns(**common, groups=groups, blocks=self.blocks, digits=loops, prefetches=_prefetches(body), step=step,
-                       results=results, edge=edge, edge_results=edge_results)
+        return Columns(**common, groups=groups, blocks=self.blocks, digits=loops,
+                       prefetches=_prefetches(body), step=step, results=results, edge=edge, edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> Flat:
         """Few results: a stream of vectors, whose lanes are folded in pairs at the end."""

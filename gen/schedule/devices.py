@@ -120,7 +120,8 @@ class Device:
     row_turn_steps: int = 0             # the same for rows that go through several stages, which are shorter
     prefetch_burst: int = 0             # lines prefetched together
     column_registers: int = 0           # accumulators of a block of columns that are in registers
-    # accumulators of a block of columns, at most: more than registers are in the first level, so that rows are read whole
+    # accumulators of a block of columns, at most: more than registers lie in the first level, so that rows are read
+    # whole
     column_block: int = 0
     column_step: int = 0                # of these, accumulators that are computed together
     stream_vectors: int = 0             # vectors of a row, at least, before it is read in streams
