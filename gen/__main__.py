@@ -417,6 +417,7 @@ def unused_device(given: argparse.Namespace) -> str:
 
 def main(words: Optional[List[str]] = None) -> int:
     sys.setrecursionlimit(10000)
+    PROGRESS.begin()
     words = sys.argv[1:] if words is None else words
     parser = arguments()
     if not words:

@@ -15,11 +15,15 @@ COLOURS = {"PASS": "32", "FAIL": "1;31", "SKIP": "33", "error:": "1;31", "note:"
 
 
 class Progress:
-    """Says on standard error what is under way: `step` begins a part, `end` takes the line away."""
+    """Says on standard error what is under way: `begin` starts the clock of a command, `step` begins a part, `end` takes
+    the line away."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
         self.last, self.shown, self.before = time.monotonic(), False, ""
+
+    def begin(self) -> None:
+        self.last = time.monotonic()
 
     def step(self, text: str) -> None:
         """The part that begins now. Processes that work for this one say nothing: the line is its own."""
