@@ -2285,9 +2285,10 @@ typedef struct settp_map_lin { /* constant + sum of count terms from first on */
   unsigned char known, busy, entered, bounded;
   uint32_t expr; /* memo of its print, when nodes > 0 */
   int32_t nodes;
-  int32_t estimate;     /* memo of settp_map_estimate, when > 0 */
-  unsigned char affine; /* 1: of variables alone, 2: not, 0: not asked yet */
-  int64_t lo, hi;       /* memo of its interval, when known */
+  int32_t estimate;       /* memo of settp_map_estimate, when > 0 */
+  unsigned char affine;   /* 1: of variables alone, 2: not, 0: not asked yet */
+  unsigned char printing; /* its print has begun: met again inside, it is printed without fields */
+  int64_t lo, hi;         /* memo of its interval, when known */
   /* when bounded: an interval that the expressions which it is the form of are known to lie in */
   sett_map_interval bound;
 } settp_map_lin;
@@ -2497,7 +2498,7 @@ SETT_INLINE int32_t settp_map_lin_make(settp_map_engine *e, int64_t constant, in
   l->next = *bucket;
   l->expr = 0;
   l->nodes = l->estimate = 0;
-  l->affine = 0;
+  l->affine = l->printing = 0;
   l->known = l->busy = l->entered = l->bounded = 0;
   l->sample = SETTP_MAP_NONE;
   *bucket = e->lins;
@@ -5543,7 +5544,7 @@ SETT_INLINE int settp_map_lone_quotient(const settp_map_engine *e, int32_t l) {
 
 SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   settp_map_part *part;
-  int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients, xors;
+  int32_t n = 0, room, left, work = l, i, j, nodes = 0, quotients, xors, again;
   int64_t constant;
   sett_expr sum = 0;
   if (l < 0 || e->error) return 0;
@@ -5565,7 +5566,9 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
   }
   for (i = 0; i < e->lin[l].count && e->atom[e->term[e->lin[l].first + i].atom].kind != SETTP_MAP_ATOM_QUOTIENT; ++i) {}
   quotients = i < e->lin[l].count;
-  if (e->xors)
+  again = e->lin[l].printing;
+  e->lin[l].printing = 1;
+  if (e->xors && !again)
     while (n < e->lin[l].count && (left = settp_map_fold_xor(e, work, part + n, 0)) >= 0) {
       work = left;
       ++n;
@@ -5653,7 +5656,9 @@ SETT_INLINE int32_t settp_map_print(settp_map_engine *e, int32_t l) {
     return 0;
   }
   nodes = nodes > 1 ? nodes - 1 : 1;
-  if (e->xors && quotients && !xors) nodes = settp_map_print_flipped(e, l, nodes, &sum);
+  e->lin[l].expr = sum; /* a field of l may be of a form that holds l */
+  e->lin[l].nodes = nodes;
+  if (e->xors && quotients && !xors && !again) nodes = settp_map_print_flipped(e, l, nodes, &sum);
   e->lin[l].expr = sum;
   e->lin[l].nodes = nodes;
   return e->lin[l].nodes;
