@@ -4435,9 +4435,11 @@ SETT_INLINE void settp_map_read_sum(settp_map_engine *e, int wide, settp_map_bit
     }
     count = n;
     out->width = place;
-    if (!count && (!constant || constant == -1)) out->sign = constant != 0;
-    else if (count == 1 && term[0].k == -1 && !constant) out->sign = term[0].bit;
-    else if (count == 1 && term[0].k == 1 && constant == -1) out->sign = term[0].bit + 1;
+    /* below a limit there is more than these terms */
+    if (limit == SETTP_MAP_BITS_KNOWN && !count && (!constant || constant == -1)) out->sign = constant != 0;
+    else if (limit == SETTP_MAP_BITS_KNOWN && count == 1 && term[0].k == -1 && !constant) out->sign = term[0].bit;
+    else if (limit == SETTP_MAP_BITS_KNOWN && count == 1 && term[0].k == 1 && constant == -1)
+      out->sign = term[0].bit + 1;
     else if (place == SETTP_MAP_BIT_WIDTH) return;
     else {
       for (i = 0; i < count; ++i)
