@@ -558,7 +558,7 @@ SETT_INLINE int settp_layout_any_faces(sett_map_arena *arena, const char *text, 
     return 0;
   copy = (char *)settp_map_take(arena, length + 4 * (size_t)rank + 16);
   layout->kind = SETT_ANY_XLA;
-  layout->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_FULL;
+  layout->error = (int)SETT_NOTATION_ERROR_FIRST + (int)SETT_NOTATION_ERROR_FULL;
   if (!copy) return 1;
   for (i = 0; type[i]; ++i) copy[used++] = type[i];
   for (i = at; i < tiles; ++i) copy[used++] = text[i] == 'x' ? ',' : text[i];
@@ -808,7 +808,7 @@ SETT_INLINE int settp_layout_form_cute_digits(settp_layout_form *form, const set
   int i, k, places = 0, numbers = 0, deep = 0, rank = flat ? 1 : settp_notation_rank(mode);
   form->ins = rank <= SETT_ANY_DIMS ? rank : 0;
   form->outs = 1;
-  if (rank > SETT_ANY_DIMS) form->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_LEAVES;
+  if (rank > SETT_ANY_DIMS) form->error = (int)SETT_NOTATION_ERROR_FIRST + (int)SETT_NOTATION_ERROR_LEAVES;
   for (i = 0; i < form->ins; ++i) {
     sett_notation_mode one = flat ? *mode : settp_notation_mode_of(mode, i);
     int64_t low = 1;
@@ -880,7 +880,7 @@ SETT_INLINE void settp_layout_form_cute(settp_layout_form *form, const sett_nota
   form->first = 1;
   form->kind = SETTP_LAYOUT_FORM_DIGITS;
   if (inner->swizzle) {
-    form->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_KIND;
+    form->error = (int)SETT_NOTATION_ERROR_FIRST + (int)SETT_NOTATION_ERROR_KIND;
     return;
   }
   if (!settp_layout_form_cute_digits(form, &inner->layout, flat)) form->kind = SETTP_LAYOUT_FORM_VALUES;
@@ -1093,7 +1093,7 @@ SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, cons
     }
     form->owners = form->first = 0;
   } else {
-    form->error = SETT_NOTATION_ERROR_FIRST + SETT_NOTATION_ERROR_KIND;
+    form->error = (int)SETT_NOTATION_ERROR_FIRST + (int)SETT_NOTATION_ERROR_KIND;
   }
   return form;
 }

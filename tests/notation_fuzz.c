@@ -191,8 +191,8 @@ static const char *const arrays[] = {
     "64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)",
     "64@#mosaic_gpu.TiledLayout<[[64], [16], [8], [1]], warp_dims = [-4], lane_dims = [-2, #mosaic_gpu.Replicated<times = 4>], vector_dim = -1>",
     "f32[6,20]{1,0:T(4,8)}|6x20@AB4a8b", "f32[6,9]{0,1:T(4,4)(3,2)}|(6,9):(1,6)", "4x4@strides(4,1)|S<2,0,2> o 0 o (4,4):(4,1)",
-    "nested_layout<subgroup_tile = [1], batch_tile = [2], outer_tile = [1], thread_tile = [4], element_tile = [2], subgroup_strides = [1], thread_strides = [1]>|"
-    "{register = [[1], [8]], lane = [[2], [4]]} -> {dim0 = 16}",
+    ("nested_layout<subgroup_tile = [1], batch_tile = [2], outer_tile = [1], thread_tile = [4], element_tile = [2], subgroup_strides = [1], "
+     "thread_strides = [1]>|{register = [[1], [8]], lane = [[2], [4]]} -> {dim0 = 16}"),
     "4x8@strides(8,1)+3", "5x20x3x3@aBcd16b", "17x30@ABa4b8a2b", "2x16x4x4@nChw16c", "32x32@AB16b16a4b", "8x8@#ttg.linear<{register = [[0, 1], [1, 0]], lane = [[2, 3]]}>",
     "{in = [[1], [2], [4]]} -> {out = 8}|{in = [[1], [2]]} -> {out = 4}", "{a = [[2], [1], [4]], b = [[0]]} -> {out = 8}|{out = [[4], [1], [2]]} -> {last = 8}",
     "{in = [[1, 0], [4, 1], [0, 1]]} -> {x = 8, y = 2}|{a = 2, b = 8}", "{a = [[1, 0]], b = [[0, 1], [1, 1]]} -> {x = 2, y = 2}|{b} -> {y}",

@@ -84,7 +84,7 @@ static inline floats exp_floats(floats x) {
 #else
   ints n;
   const floats r = modulo_ln2_floats(at_least_floats(x, -104.0f), &n);
-  const ints subnormal = x < -0x1.5d589ep+6f;
+  const ints subnormal = x < splat_floats(-0x1.5d589ep+6f);
   const floats y = as_floats(as_uints(exp_near_floats(r)) + (as_uints(n + (subnormal & 149)) << 23));
   return choose_floats(x <= 0x1.62e42ep+6f,
                        choose_floats(subnormal, as_floats(as_uints(y + 0x1p23f) - 0x4b000000u), y), x + INFINITY);
