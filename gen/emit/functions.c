@@ -506,7 +506,7 @@ static inline doubles exp_bounded_doubles(doubles x) {
 static inline doubles exp_doubles(doubles x) {
   doubles n;
   const ulongs near = as_ulongs(exp_near_doubles(at_least_doubles(x, -746.0), &n));
-  const longs subnormal = x < -0x1.6232bdd7abcd2p+9;
+  const longs subnormal = x < splat_doubles(-0x1.6232bdd7abcd2p+9);
   const doubles y = as_doubles(near + (as_ulongs(n) << 52) + (as_ulongs(subnormal & 1074) << 52));
   return choose_doubles(
       x <= 0x1.62e42fefa39efp+9,
