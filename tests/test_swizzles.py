@@ -185,8 +185,9 @@ def test_drawn_best() -> None:
         if not pads and found < 0:
             assert "nothing helps: least among all " in said and said.split("than ")[-1].split("\n")[0] == str(least), said
             seen["nothing"] += 1
-    # that nothing helps is rare: no draw has to show it
-    assert COUNT < 200 or min(count for name, count in seen.items() if name != "nothing") > 0, seen
+    # that nothing helps, or that the best swizzle costs memory, is rare: no draw has to show it
+    usual = [seen[name] for name in ("padding", "by rows", "of the offset", "bound", "all")]
+    assert COUNT < 200 or min(usual) > 0, seen
     assert seen["padding"] and seen["by rows"] and seen["bound"], seen
 
 
