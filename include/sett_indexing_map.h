@@ -8502,13 +8502,13 @@ SETT_INLINE int settp_map_solve_equations(sett_map_arena *arena, sett_map map, i
   s.atoms = e->atoms + (e->xors ? SETTP_MAP_BITS_MAX : 0); /* an equation without known bits may have further ones */
   s.equations = s.sums = s.seens = s.tries = 0;
   s.equation = (settp_map_equation *)settp_map_take(arena, SETTP_MAP_EQUATIONS_MAX * 2 * sizeof *s.equation);
-  s.sum = s.equation + SETTP_MAP_EQUATIONS_MAX;
   s.seen = (int32_t *)settp_map_take(arena, SETTP_MAP_SEEN_MAX * sizeof *s.seen);
   s.known = (sett_expr *)settp_map_take(arena, (size_t)s.atoms * sizeof *s.known + 8);
   if (!result || !variable || !s.equation || !s.seen || !s.known || e->error) {
     arena->top = keep;
     return -SETT_MAP_ERROR_FULL;
   }
+  s.sum = s.equation + SETTP_MAP_EQUATIONS_MAX;
   for (i = 0; i < s.atoms; ++i) s.known[i] = 0;
   for (i = 0; i < goal; ++i) settp_map_equation_add(&s, result[i], sett_map_var(arena, i));
   for (round = 0; round < SETTP_MAP_MOST_ROUNDS && left && !e->error; ++round) {
