@@ -240,7 +240,8 @@ class _Writer:
                     for further in self.starts}
         if len(variants) == 1:
             return f"{variants.popitem()[1]}("
-        name = f"{part}{down}_u{8 * self.form.width}_{side}_{self.pitch}_{self.length}_by_start{'_edge' if edge else ''}"
+        # the kernel's own: others of the file may have rows as long, and matrices that begin elsewhere
+        name = f"{self.nest.name}_{part}{down}{'_edge' if edge else ''}"
         kind, t = register_tiles.register(self.d, 8 * self.form.width, side), self.d.types[f"u{8 * self.form.width}"]
         cases = "".join(f"  case {start}: {variant}(to, carry, in); break;\n" for start, variant in variants.items())
         self.helpers.texts.setdefault(
