@@ -173,3 +173,16 @@ def test_whole_numbers_come_in_vectors() -> None:
         (fusion,) = hlo.fusions(hlo.parse(f"f {{\n  x = f32[2048] parameter(0)\n{line.replace('  ', '  ROOT ', 1)}}}\n", "f.hlo"))
         for target in ("c", "opencl"):
             assert "lane < " not in pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0], (target, line)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32", "f64", "s16", "u32", "s64"])
+def test_choices_need_no_bytes(dtype: str) -> None:
+    """A choice by comparisons takes their masks as they are, not predicates in bytes."""
+    from gen import pipeline
+    lines = [f"{name} = {dtype}[2048] parameter({n})" for n, name in enumerate("xyz")]
+    lines += ["p = pred[2048] compare(x, y), direction=LT", "q = pred[2048] compare(y, z), direction=EQ", "r = pred[2048] xor(p, q)",
+              f"ROOT s = {dtype}[2048] select(r, x, z)"]
+    (fusion,) = hlo.fusions(hlo.parse("f {\n" + "".join(f"  {line}\n" for line in lines) + "}\n", "f.hlo"))
+    for target in ("c", "opencl"):
+        text = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+        assert "v_r" in text and "char16" not in text, (target, text)
