@@ -150,8 +150,8 @@ class Record:
     # (stage, tiles of a step, edge): where tiles begin in the source
     sources: "Callable[[str, int, bool], List[str]]"
     target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
-    # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest
-    # and the bracket that opens its arguments
+    # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest, with the bracket that
+    # opens its arguments, and the first of them where there is one more
     complete: "Callable[[str, int, bool], str]"
 
 
