@@ -113,7 +113,7 @@ int main(void)
 @pytest.mark.parametrize("dtype, words", [("f32", "-DTYPE=float -DLEAST=-87.4f -DSMALLEST=0x1p-126f"),
                                           ("f64", "-DTYPE=double -DLEAST=-708.5 -DSMALLEST=0x1p-1022")])
 def test_exp_has_no_subnormal_step(dtype: str, words: str, tmp_path: Path) -> None:
-    """An exponential that is subnormal comes without an operation that takes or gives a subnormal: the processor's flags say so."""
+    """Without AVX-512, an exponential that is subnormal comes without an operation that takes or gives a subnormal: the processor's flags say so."""
     (tmp_path / "e.hlo").write_text(f"e {{\n  x = {dtype}[1024] parameter(0)\n  ROOT y = {dtype}[1024] exponential(x)\n}}\n")
     subprocess.run([sys.executable, str(ROOT / "gen"), "build", str(tmp_path / "e.hlo"), "-o", str(tmp_path), "--target", "c"], check=True)
     (tmp_path / "main.c").write_text(FLAGS_OF_EXP)
@@ -173,3 +173,16 @@ def test_whole_numbers_come_in_vectors() -> None:
         (fusion,) = hlo.fusions(hlo.parse(f"f {{\n  x = f32[2048] parameter(0)\n{line.replace('  ', '  ROOT ', 1)}}}\n", "f.hlo"))
         for target in ("c", "opencl"):
             assert "lane < " not in pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0], (target, line)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32", "f64", "s16", "u32", "s64"])
+def test_choices_need_no_bytes(dtype: str) -> None:
+    """A choice by comparisons takes their masks as they are, not predicates in bytes."""
+    from gen import pipeline
+    lines = [f"{name} = {dtype}[2048] parameter({n})" for n, name in enumerate("xyz")]
+    lines += ["p = pred[2048] compare(x, y), direction=LT", "q = pred[2048] compare(y, z), direction=EQ", "r = pred[2048] xor(p, q)",
+              f"ROOT s = {dtype}[2048] select(r, x, z)"]
+    (fusion,) = hlo.fusions(hlo.parse("f {\n" + "".join(f"  {line}\n" for line in lines) + "}\n", "f.hlo"))
+    for target in ("c", "opencl"):
+        text = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+        assert "v_r" in text and "char16" not in text, (target, text)

@@ -140,6 +140,26 @@ def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.Mon
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("first, second", [((2, 65), (5, 65)), ((5, 65), (5, 67))])
+def test_lines_of_two_kernels(first: "Tuple[int, int]", second: "Tuple[int, int]", target: str, device: str, tmp_path: Path,
+                              monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two kernels of a file whose rows are as long, and whose matrices begin at other places of a line, or end there."""
+    uncached(monkeypatch)
+    (b, c), (d, e) = first, second
+    text = f"""e {{
+  p0 = f32[{b},33,{c}] parameter(0)
+  p1 = f32[{d},33,{e}] parameter(1)
+  x = f32[{b},{c},33] transpose(p0), dimensions={{0,2,1}}
+  y = f32[{d},{e},33] transpose(p1), dimensions={{0,2,1}}
+  ROOT r = (f32[{b},{c},33], f32[{d},{e},33]) tuple(x, y)
+}}
+"""
+    made = pipeline.program(fusions(text)[0], target, device).kernels
+    assert [kernel.template for kernel in made] == ["kernels/transpose_lines_cpu"] * 2
+    agree({"f": text}, target, device, tmp_path)
+
+
 OVERLAP = """e {
   p0 = f32[100,11,120] parameter(0)
   p1 = f32[120,11,100] parameter(1)

@@ -20,8 +20,8 @@ class Elementwise(Registers):
         """One elementwise op, rounded as its type wants."""
         if opcode == "select" and to == "f16" and any(v.bits for v in x[1:]):
             x, to, sources = [x[0], *(self.moved(v) for v in x[1:])], "u16", [sources[0], "u16", "u16"]
-            value = self.apply(opcode, attributes, to, sources, [Value(v.text, s, v.lanes) for v, s in zip(x, sources)],
-                               of)
+            value = self.apply(opcode, attributes, to, sources,
+                               [replace(v, dtype=s, bits=False) for v, s in zip(x, sources)], of)
             return Value(value.text, "f16", value.lanes, True)
         if opcode in ("bitcast", "bitcast-convert") and "f16" in (sources[0], to):
             return self._f16_bits(to, self.moved(x[0]), of)
@@ -60,7 +60,7 @@ class Elementwise(Registers):
             text, width = ops.mask(self.d, attributes, sources[0], texts), self.d.register_bits(sources[0])
         elif opcode == "select" and x[0].mask:
             chosen = ops.resized(self.d, x[0].mask_bits, self.d.register_bits(to), x[0].mask, self.lanes)
-            return self.declare(of, to, self.lanes, self.d.choose(to, self.lanes, chosen, *texts[1:]), x[1].bits)
+            return self.declare(of, to, self.lanes, self.d.choose(to, self.lanes, chosen, *texts[1:]))
         elif to == "pred" and opcode in ("and", "or", "xor", "not") and all(v.mask_bits == width > 0 for v in x):
             text = f"~{x[0].mask}" if opcode == "not" else \
                 f"{x[0].mask} {ops.row(opcode).pred_operator} {x[1].mask}"

@@ -1,4 +1,5 @@
-/* Functions of floats on vectors: one text for GNU C and OpenCL, without tables.
+/* Functions of floats on vectors: one text for GNU C and OpenCL. There is no table in memory; with AVX-512 some are in
+   registers.
 
    A piece is what stands between two blank lines; gen/emit/functions.py takes those that a kernel needs. `floats` and
    `doubles` are vectors as wide as the machine's, `ints` and `longs` integers as wide as their lanes; vectors.c (GNU C)
@@ -65,7 +66,7 @@ static inline floats exp_near_floats(floats r) {
   return horner_floats(p, r, 1.0f);
 }
 
-/* e^x, x in [-87, 88] */
+/* e^x, x in [-87, 88]; with AVX-512 in [-104, 89], where 2^n e^r is rounded once */
 static inline floats exp_bounded_floats(floats x) {
   ints n;
   const floats r = modulo_ln2_floats(x, &n);
@@ -76,8 +77,8 @@ static inline floats exp_bounded_floats(floats x) {
 #endif
 }
 
-/* e^x: n is added to the exponent of e^r. A subnormal result is rounded by a sum with 2^23, whose bits it then is: no
-   step gives or takes a subnormal, for which processors need 100 times as long */
+/* e^x. Without AVX-512 n is added to the exponent of e^r, and a subnormal result is rounded by a sum with 2^23, whose
+   bits it then is: no step gives or takes a subnormal, for which processors need 100 times as long */
 static inline floats exp_floats(floats x) {
 #if AVX512
   return exp_bounded_floats(at_most_floats(at_least_floats(x, -104.0f), 89.0f));

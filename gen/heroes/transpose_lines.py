@@ -150,8 +150,8 @@ class Record:
     # (stage, tiles of a step, edge): where tiles begin in the source
     sources: "Callable[[str, int, bool], List[str]]"
     target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
-    # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest
-    # and the bracket that opens its arguments
+    # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest, with the bracket that
+    # opens its arguments, and the first of them where there is one more
     complete: "Callable[[str, int, bool], str]"
 
 
@@ -240,7 +240,8 @@ class _Writer:
                     for further in self.starts}
         if len(variants) == 1:
             return f"{variants.popitem()[1]}("
-        name = f"{part}{down}_u{8 * self.form.width}_{side}_{self.pitch}_{self.length}_by_start{'_edge' if edge else ''}"
+        # the kernel's own: others of the file may have rows as long, and matrices that begin elsewhere
+        name = f"{self.nest.name}_{part}{down}{'_edge' if edge else ''}"
         kind, t = register_tiles.register(self.d, 8 * self.form.width, side), self.d.types[f"u{8 * self.form.width}"]
         cases = "".join(f"  case {start}: {variant}(to, carry, in); break;\n" for start, variant in variants.items())
         self.helpers.texts.setdefault(
