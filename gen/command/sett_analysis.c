@@ -519,7 +519,7 @@ static void analysis_say_proof(command *self, const sett_analysis_best *best, co
   if (best->least) {
     say_text(self, "least, no layout of these elements takes fewer");
   } else {
-    say_text(self, best->whole ? "least among all " : "the least that was found of ");
+    say_text(self, best->whole ? "the fewest at the lowest degree of all " : "the fewest that were found at the lowest degree of ");
     say_int(self, best->count);
     say_text(self, members);
     say_text(self, "; no layout takes fewer than ");
@@ -759,7 +759,7 @@ static int banks(command *self) {
     analysis_say_proof(self, &swizzled, " swizzles S<B,M,S>");
   }
   if (!swizzled.error && !swizzled.least && !padded.memory.padding && !swizzled.memory.swizzle_count && !swizzled.memory.xor_bits) {
-    say_text(self, swizzled.whole ? "\nnothing helps: least among all " : "\nnothing was found that helps, of ");
+    say_text(self, padded.whole && swizzled.whole ? "\nnothing helps: no lower degree, and at this one no fewer turns, among all " : "\nnothing was found that helps, of ");
     say_int(self, padded.count);
     say_text(self, " paddings and ");
     say_int(self, swizzled.count);
