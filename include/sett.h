@@ -102,7 +102,7 @@ LIMITS
   Those of the headers that it joins.
 
 HISTORY
-  0.5  the way from one distribution over threads to another.
+  0.5  the way from one distribution over threads to another; Tenstorrent's tiles and faces.
   0.4  a layout in any notation: read, printed, compared with another, converted.
   0.3  every sett header has its version as a number and sett_<module>_message; here sett_message was sett_error_message.
   0.2  answers between places in memory.
