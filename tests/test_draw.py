@@ -199,6 +199,13 @@ def test_pairs_of_notations() -> None:
     mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], instrShape = [16, 8]}>"
     assert drawn(f"16x8@{mma}", f"16x8@{mma}").endswith("no cell differs\n")
     assert drawn("f32[4,6]{0,1}", "(4,6):(1,4)").endswith("no cell differs\n")
+    # a fragment has no block: that of a linear layout may have one value alone
+    fragment, turned = "NV_MMA_SYNC_F32_16x8x16_F16.acc", "16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>"
+    assert drawn(fragment, f"16x8@{mma}").endswith("no cell differs\n") and drawn(f"16x8@{mma}", fragment).endswith("no cell differs\n")
+    assert drawn(fragment, turned).endswith("124 of 128 cells differ, the first at (0, 2): 1.0 and 0.2\n")
+    blocks = "{register = [[1, 0], [2, 0], [4, 0], [0, 1], [0, 2]], lane = [[8, 0]], warp = [], block = [[0, 4]]} -> {dim0 = 16, dim1 = 8}"
+    done = sett("draw", blocks, fragment)
+    assert done.returncode == 2 and "as many numbers of the same kind in each cell" in done.stderr
     assert drawn("(4,2):(1,4)", "(4,3):(1,4)").endswith("4 of 12 cells differ\n")
 
 

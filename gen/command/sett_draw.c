@@ -1282,6 +1282,20 @@ static void draw_say_svg(command *self, draw_picture *p) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
+/* Whether the numbers of two tables' cells are of one kind. An owner of one table may have further numbers in front, as a block, where
+ * they have one value and are not shown. */
+static int draw_comparable(const draw_table *a, const draw_table *b) {
+  const draw_table *more = a->numbers > b->numbers ? a : b;
+  int further = 2 * more->numbers - a->numbers - b->numbers;
+  return a->rank == b->rank && a->owner == b->owner && (!further || (a->owner && !(more->shown & ((1u << further) - 1))));
+}
+
+/* Whether two cells hold the same: the numbers that both tables have. */
+static int draw_same(const draw_table *a, int64_t cell, const draw_table *b, int64_t other) {
+  int common = a->numbers < b->numbers ? a->numbers : b->numbers;
+  return !memcmp(a->number + (cell + 1) * a->numbers - common, b->number + (other + 1) * b->numbers - common, (size_t)common * sizeof *a->number);
+}
+
 /* The cells of a pair that differ, and what is said of them. */
 static void draw_compare(draw_picture *p) {
   draw_table *a = p->table[0], *b = p->table[1];
@@ -1300,7 +1314,7 @@ static void draw_compare(draw_picture *p) {
       for (d = 0; d < u->rank; ++d) outside |= draw_along(&u->axis[d], index[d]) < 0;
       if (other < 0 && !outside) continue; /* it is not drawn */
       same = other >= 0 && t->state[cell] == u->state[other] &&
-             (t->state[cell] != DRAW_CELL || !memcmp(t->number + cell * t->numbers, u->number + other * u->numbers, (size_t)t->numbers * sizeof *t->number));
+             (t->state[cell] != DRAW_CELL || draw_same(t, cell, u, other));
       if (outside && t->state[cell] == DRAW_EMPTY) same = 1; /* padding alone */
       t->differs[cell] = (unsigned char)!same;
       if (side && !outside) continue;
@@ -1478,7 +1492,7 @@ static int draw_pictures(command *self) {
       if (!draw_read(self, 1 + i, p->table[i])) return self->length && !self->column && !strncmp(self->out, "no:", 3) ? 1 : 2;
       if (p->table[i]->source == DRAW_OWNERS && !draw_bounds(self, p->table[i])) return 2;
     }
-    if (p->pair && (p->table[0]->rank != p->table[1]->rank || p->table[0]->owner != p->table[1]->owner || p->table[0]->numbers != p->table[1]->numbers)) {
+    if (p->pair && !draw_comparable(p->table[0], p->table[1])) {
       reading(self, self->argv[2]);
       return say_error(self, 1, "expected a layout with as many dimensions as the first, and as many numbers of the same kind in each cell: places or owners");
     }
