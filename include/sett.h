@@ -79,7 +79,7 @@ LAWS (tests/test_shape.py, tests/test_nested.py)
   4 convert        (tests/test_convert.py) what sett_any_convert makes is the same; there and back is a yes; the values of a no are those of the layout.
   5 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
                    padding is in no pair.
-  6 move           (tests/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts.
+  6 move           (tests/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, but that it may choose the places of sett_notation_shared.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -102,7 +102,7 @@ LIMITS
   Those of the headers that it joins.
 
 HISTORY
-  0.5  the way from one distribution over threads to another.
+  0.5  the way from one distribution over threads to another; Tenstorrent's tiles and faces.
   0.4  a layout in any notation: read, printed, compared with another, converted.
   0.3  every sett header has its version as a number and sett_<module>_message; here sett_message was sett_error_message.
   0.2  answers between places in memory.

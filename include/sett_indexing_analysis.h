@@ -1,4 +1,4 @@
-/* sett_indexing_analysis.h - v0.7 - the indexing map of an HLO op, in both directions, and what a map says about an access
+/* sett_indexing_analysis.h - v0.8 - the indexing map of an HLO op, in both directions, and what a map says about an access
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -155,6 +155,7 @@ LIMITS
   points (whole says whether those were all). A tile that is no strided block of the operand is refused.
 
 HISTORY
+  0.8  sett_analysis_pad_rows and sett_analysis_swizzle, which was sett_analysis_swizzle_rows, count all members and return the best; memory.xor_bits, _base, _shift.
   0.7  accesses of several elements (width), of different widths to one memory; lane names one lane a word; groups of lanes.
   0.6  sett_analysis_wide counts vectors.
   0.5  sett_analysis_message was sett_analysis_error_message.
@@ -166,7 +167,7 @@ HISTORY
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
 
-#define SETT_ANALYSIS_VERSION 700 /* 0.7.0: 10000 * major + 100 * minor + patch */
+#define SETT_ANALYSIS_VERSION 800 /* 0.8.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_INDEXING_MAP_H
 #error "include sett_indexing_map.h before sett_indexing_analysis.h"
@@ -463,9 +464,9 @@ SETT_INLINE sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int
 SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
 /* The best padding of rows for all maps, the least of the best: rows of up to a round of banks more, each a multiple of memory->align elements, too, as far as
    rows are without padding: accesses that wide stay aligned. And the best swizzle S<B,M,S> of the position, S of either sign, whose bits are in those of the
-   positions: the first in this order: by row index (S > 0, rows of a power of two: as swizzle_every, _count, _unit), other positive, negative. An array that
-   has no multiple of what a swizzle permutes is extended to one (bytes). An access of map i has width[i] elements (NULL: memory->width) and stays whole.
-   Both are found by counting the turns of every member. */
+   positions: of the best those of the fewest bytes, of these the first in this order: by row index (S > 0, rows of a power of two: as swizzle_every, _count,
+   _unit), other positive, negative. An array that has no multiple of what a swizzle permutes is extended to one (bytes). An access of map i has width[i]
+   elements (NULL: memory->width) and stays whole. Both are found by counting the turns of every member. */
 SETT_INLINE sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
                                                       const int64_t *width, const sett_analysis_memory *memory,
                                                       int banks, int bytes, int lanes);

@@ -117,7 +117,8 @@ LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, test
   L13 is_injective, covers, is_bijective: yes and no are true, and a witness is one
   L14 image: values hold all images, exact ends are taken, count and product are what an enumeration says
   L15 runs: contiguous, broadcast and vector divide what an enumeration says, and are it where they are exact
-  L16 with_xor, without_xor: as L2, and without_xor(m) holds no xor
+  L16 with_xor(m), without_xor(m): inside, outside and values as in L2; the same text always gives the same text. with_xor leaves its own text as it is.
+      without_xor's holds no xor and is not simplified again: simplify and without_xor may write it otherwise
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -334,8 +335,8 @@ SETT_INLINE int sett_map_points_next(sett_map_points *points);
 /* ---- algebra ---- */
 SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
 /* Simplified, with what is a sum of bits modulo 2 as xor, also where map has none; and simplified without any xor, for readers that do not know it: a xor b is written
- * as sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the places where both vary, and is left like that. Error OVERFLOW: an operand has no bounds.
- * Laws: simplify's.
+ * as sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the places where both vary, and is left like that. Error OVERFLOW: an operand has no bounds,
+ * or some beyond [-2^62, 2^62 - 1], or more than 32 stand in one xor. Law L16.
  *   (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), .. and back */
 SETT_INLINE sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
 SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
@@ -9992,12 +9993,13 @@ SETT_INLINE sett_expr settp_map_above(sett_map_arena *arena, sett_expr a, int pl
 
 /* The exclusive or of operands by floordiv, mod and sums: places of one operand are a digit, others are each a sum modulo 2. */
 SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_operand *operand, int operands) {
-  sett_expr sum = sett_map_constant(arena, 0), part = 0;
-  int i, j, n, width = 0, sign = 0;
+  sett_expr sum = sett_map_constant(arena, 0), part = 0, bit;
+  int i, j, n, width = 0, sign = 0, bits; /* bits: of each operand alone, where their sum may overflow */
   for (i = 0; i < operands; ++i) {
     if (operand[i].width > width) width = operand[i].width;
     sign += operand[i].sign;
   }
+  bits = (uint64_t)operands > (uint64_t)1 << (63 - width);
   for (j = 0; j <= width; j += n) {
     int active = 0, one = 0, end = width;
     n = 1;
@@ -10010,7 +10012,9 @@ SETT_INLINE sett_expr settp_map_expand(sett_map_arena *arena, const settp_map_op
       } else if (j < x->width || x->sign) {
         ++active;
         one = i;
-        part = sett_map_add(arena, part, settp_map_above(arena, x->expr, j));
+        bit = settp_map_above(arena, x->expr, j);
+        if (bits) bit = sett_map_mod(arena, bit, sett_map_constant(arena, 2));
+        part = sett_map_add(arena, part, bit);
       }
     }
     if (active == 1 && j < width) {

@@ -43,7 +43,7 @@ THE MODEL
               thread. Lanes are served in groups of 128 bytes (32 lanes of up to 4 bytes, 16 of 8, 8 of 16), in turns: a turn is a word of each of the 32 banks of
               4 bytes. A group takes as many turns as the most different words that it wants in one bank; all above 1 are conflicts. The place of an
               element is its row-major number in an order of dimensions, after padding or a swizzle (XOR of bits of the place), or, of linear layouts in
-              sett_any_move, the linear layout of sett_notation_shared: whichever has the least cost
+              sett_any_move, the linear layout of sett_notation_shared: whichever of those tried (LIMITS) has the least cost
   cost        per warp, in quarters of a turn: a shuffle 4, a select 1, a turn of shared memory 4, an access 1, a barrier 32, a barrier of a warp 8. Shuffles
               are taken where they cost no more than shared memory; registers wherever they can
   least       a number of shuffles that no plan is below, direct or not: a thread receives 32 bits in each, and must receive the elements that it lacks;
@@ -60,7 +60,7 @@ LAWS (tests/test_move.py, tests/move_test.c)
   1 moves      the code moves every element to every register of b.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
   3 least      no plan has fewer shuffles than least: on 4 lanes all direct plans are tried. Without copies, of 32 bits or more, shuffles = least.
-  4 no         a no has an element that is in no register of a, or in another block.
+  4 no         a no has two numbers that differ, or an element that is in no register of a, or in another block.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -79,8 +79,10 @@ ERRORS
   The error travels in the record: move.error, table.error. A failed table gives a failed move. no with a reason is an answer, not an error.
 
 LIMITS
-  64 lanes, 1024 threads, 1024 registers of a thread, 2^20 elements, 12 dimensions; elements of 8, 16, 32 or 64 bits; CUDA for 32 lanes, HIP for 64. The places that
-  are tried in shared memory are those of one class, row-major with padding or one swizzle: none better in the class, not of all.
+  64 lanes, 1024 threads, 1024 registers of a thread, 2^20 elements, 12 dimensions; elements of 8, 16, 32 or 64 bits; CUDA for 32 lanes, HIP for 64. Not all
+  places in shared memory are tried: row-major with one dimension last, and then plain, padded by 2^k elements after each row or each 128 bytes, or under one
+  swizzle S<B,M,S>, S > 0, of the 128 bytes of all banks. The search ends early at plain places without conflicts, with no more accesses than 16 bytes each
+  would take for all registers. Others may cost less.
 
 HISTORY
   0.1  registers, shuffles and shared memory, as C and as CUDA.
@@ -171,8 +173,8 @@ typedef struct sett_move {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-/* The cheapest way from a to b for elements of that many bits. The tables have the same lanes and warps. A no: b wants an element that a does not have, or the
- * arrays differ. */
+/* The cheapest way from a to b for elements of that many bits. The tables have the same lanes and warps. A no: b wants an element that a does not have, or
+ * lanes, warps or arrays differ. */
 SETT_INLINE sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };

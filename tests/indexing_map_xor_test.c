@@ -270,6 +270,8 @@ static void expressions(int count) {
     simple = parse(simple_text);
     with = sett_map_with_xor(&arena, map);
     without = sett_map_without_xor(&arena, map);
+    check(!strcmp(print(sett_map_with_xor(&arena, parse(print(with)))), print(with)), "with_xor again", text, print(with));
+    check(!strcmp(print(sett_map_without_xor(&arena, parse(print(map)))), print(without)), "without_xor of the same text", text, print(without));
     check(!strstr(print(without), "xor"), "without xor", text, print(without));
     sett_map_print_c(&arena, map, SETT_MAP_LONG, c, sizeof c, &error);
     type = !error;
@@ -305,6 +307,43 @@ static void expressions(int count) {
       check(r.lo <= least && most <= r.hi, "range", text, "");
     }
     check(sett_map_equal(&arena, map, without).yes, "equal", text, print(without));
+  }
+}
+
+/* ---- operands of up to 62 bits and a sign: their sums may not fit in 64 bits, their exclusive or does ---- */
+
+static void wide(int count) {
+  for (int round = 0; round < count; ++round) {
+    static const int64_t top = INT64_C(1) << 62;
+    char text[512], *end = text;
+    int operands = (int)draw(2, 6), error;
+    int64_t low[6], high[6], point[6], value;
+    sett_map map, without;
+    arena = sett_map_arena_make(memory, sizeof memory);
+    end += sprintf(end, "(d0, d1, d2, d3, d4, d5) -> (d0");
+    for (int i = 1; i < operands; ++i) end += sprintf(end, " xor d%d", i);
+    end += sprintf(end, "), domain: ");
+    for (int i = 0; i < 6; ++i) {
+      high[i] = (INT64_C(1) << (draw(0, 2) ? 62 : draw(50, 61))) - 1;
+      low[i] = draw(0, 1) ? 0 : -high[i] - 1;
+      end += sprintf(end, "%sd%d in [%" PRId64 ", %" PRId64 "]", i ? ", " : "", i, low[i], high[i]);
+    }
+    map = parse(text);
+    without = sett_map_without_xor(&arena, map);
+    check(without.kind == SETT_MAP_DEFINED && !strstr(print(without), "xor"), "without xor", text, print(without));
+    for (int k = 0; k < 64 && without.kind == SETT_MAP_DEFINED; ++k) {
+      int64_t expected = 0;
+      for (int i = 0; i < 6; ++i) {
+        point[i] = draw(0, 2) ? k % 2 ? high[i] : low[i] : draw(0, high[i]);
+        if (i < operands) expected = (int64_t)((uint64_t)expected ^ (uint64_t)point[i]);
+      }
+      check(sett_map_evaluate(&arena, without, point, &value, &error) == 1 && value == expected, "wide operands", text, print(without));
+      if (failures > 20) return;
+    }
+    /* one place more is refused */
+    sprintf(text, "(d0, d1) -> (d0 xor d1), domain: d0 in [%" PRId64 ", %" PRId64 "], d1 in [0, 1]", round % 2 ? -top - 1 : 0, round % 2 ? 0 : top);
+    without = sett_map_without_xor(&arena, parse(text));
+    check(without.kind == SETT_MAP_FAILED && without.error == SETT_MAP_ERROR_OVERFLOW, "refused", text, print(without));
   }
 }
 
@@ -437,6 +476,7 @@ int main(int argc, char **argv) {
   state = argc > 1 ? (uint64_t)atoll(argv[1]) : 1;
   texts();
   expressions(count);
+  wide(count / 8);
   swizzles(count / 8);
   tiles(count / 8);
   printf("%d checked, %d failures\n", checked, failures);

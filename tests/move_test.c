@@ -177,7 +177,7 @@ int main(int argc, char **argv) {
   int cases = argc > 1 ? atoi(argv[1]) : 2000, kinds[3] = {0, 0, 0}, searched = 0, optimal = 0, fewest = 0, above[4] = {0, 0, 0, 0};
   for (case_now = 0; case_now < cases; ++case_now) {
     sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
-    int four = case_now % 2, kind = draw(3), w = draw(4), parts = widths[w] < 32 ? 32 / widths[w] : 1, i, steps;
+    int four = case_now % 2, kind = draw(3), w = draw(4), parts = widths[w] < 32 ? 32 / widths[w] : 1, i, steps, least;
     sett_move_table a, b;
     sett_move move, other;
     memset(&a, 0, sizeof a);
@@ -205,11 +205,13 @@ int main(int argc, char **argv) {
     run(&move, &a, &b);
     CHECK(move.kind != SETT_MOVE_SHUFFLES || move.shuffles >= move.least);
     CHECK(move.kind == SETT_MOVE_REGISTERS || move.other < 0 || move.cost <= move.other);
-    if (move.kind == SETT_MOVE_REGISTERS || move.shuffles < 0 || !four) continue;
-    steps = move.shuffles / (widths[w] > 32 ? 2 : 1);
-    optimal += move.shuffles == move.least;
+    if (move.kind == SETT_MOVE_REGISTERS || move.shuffles < 0) continue;
     CHECK(kind > 0 || parts > 1 || move.shuffles == move.least); /* without copies: as many as the highest degree */
-    CHECK(move.shuffles > move.least || steps == 0 || !direct(&a, &b, parts, steps - 1)); /* least is no more than the fewest */
+    if (!four) continue;
+    steps = move.shuffles / (widths[w] > 32 ? 2 : 1);
+    least = move.least / (widths[w] > 32 ? 2 : 1);
+    optimal += steps == least;
+    CHECK(least == 0 || !direct(&a, &b, parts, least - 1)); /* least is no more than the fewest */
     ++searched;
     if (steps > 0 && direct(&a, &b, parts, steps - 1)) ++above[w];
     else ++fewest;

@@ -421,13 +421,6 @@ static int coalescing(command *self) {
   return 1;
 }
 
-/* log2 of a power of two, or -1. */
-static int analysis_log(int64_t value) {
-  int bits = 0;
-  while (bits < 62 && (int64_t)1 << bits < value) ++bits;
-  return (int64_t)1 << bits == value ? bits : -1;
-}
-
 /* The swizzle of a memory as S<B,M,S> of the offset in elements: bits [M, M + B) are changed by bits [M + S, M + S + B). */
 static sett_notation_part analysis_part(const sett_analysis_memory *m) {
   sett_notation_part part;
@@ -437,9 +430,9 @@ static sett_notation_part analysis_part(const sett_analysis_memory *m) {
   part.base = m->xor_base;
   part.shift = m->xor_shift;
   if (!m->swizzle_count) return part;
-  part.bits = analysis_log(m->swizzle_count);
-  part.base = analysis_log(m->swizzle_unit);
-  part.shift = analysis_log(m->dims.values[m->dims.count - 1]) + analysis_log(m->swizzle_every) - part.base;
+  part.bits = settp_notation_log(m->swizzle_count);
+  part.base = settp_notation_log(m->swizzle_unit);
+  part.shift = settp_notation_log(m->dims.values[m->dims.count - 1]) + settp_notation_log(m->swizzle_every) - part.base;
   return part;
 }
 
@@ -512,14 +505,14 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
 static void analysis_say_proof(command *self, const sett_analysis_best *best, const char *members) {
   const sett_analysis_memory *m = &best->memory;
   sett_notation_part part = analysis_part(m);
-  int i, powers = !m->padding || analysis_log(m->padding) >= 0;
+  int i, powers = !m->padding || settp_notation_log(m->padding) >= 0;
   say_text(self, "\n  ");
   say_int(self, best->turns);
   say_text(self, best->turns == 1 ? " turn: " : " turns: ");
   if (best->least) {
     say_text(self, "least, no layout of these elements takes fewer");
   } else {
-    say_text(self, best->whole ? "least among all " : "the least that was found of ");
+    say_text(self, best->whole ? "the fewest at the lowest degree of all " : "the fewest that were found at the lowest degree of ");
     say_int(self, best->count);
     say_text(self, members);
     say_text(self, "; no layout takes fewer than ");
@@ -535,7 +528,7 @@ static void analysis_say_proof(command *self, const sett_analysis_best *best, co
   analysis_say_tuple(self, m, 0);
   say_text(self, ":");
   analysis_say_tuple(self, m, 1);
-  for (i = 0; i < m->dims.count; ++i) powers &= analysis_log(m->dims.values[i]) >= 0;
+  for (i = 0; i < m->dims.count; ++i) powers &= settp_notation_log(m->dims.values[i]) >= 0;
   if (!powers) return;
   say_text(self, ", Triton ");
   analysis_say_triton(self, m);
@@ -759,7 +752,7 @@ static int banks(command *self) {
     analysis_say_proof(self, &swizzled, " swizzles S<B,M,S>");
   }
   if (!swizzled.error && !swizzled.least && !padded.memory.padding && !swizzled.memory.swizzle_count && !swizzled.memory.xor_bits) {
-    say_text(self, swizzled.whole ? "\nnothing helps: least among all " : "\nnothing was found that helps, of ");
+    say_text(self, padded.whole && swizzled.whole ? "\nnothing helps: no lower degree, and at this one no fewer turns, among all " : "\nnothing was found that helps, of ");
     say_int(self, padded.count);
     say_text(self, " paddings and ");
     say_int(self, swizzled.count);

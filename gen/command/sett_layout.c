@@ -753,14 +753,6 @@ static int layout_digits(int64_t number) {
   return digits;
 }
 
-/* The input dimension of a name, or -1. */
-static int layout_named(const sett_notation_linear *linear, const char *name) {
-  int i;
-  for (i = 0; i < linear->ins; ++i)
-    if (!strcmp(linear->in[i], name)) return i;
-  return -1;
-}
-
 /* The index at inputs a, b and c of the named dimensions: (0,0, 4). */
 static void layout_dump_index(command *self, const sett_notation_linear *linear, const char *const *names, const int64_t *at) {
   uint64_t packed = 0;
@@ -789,10 +781,10 @@ static int layout_dump(command *self) {
   const char *const *names;
   if (layout_linear(self, &layout)) return 2;
   linear = layout.linear;
-  shared = layout_named(linear, "offset") >= 0;
+  shared = settp_notation_find(linear->ins, linear->in, "offset") >= 0;
   names = shared ? offsets : owners;
   for (k = 0; k < 3; ++k) {
-    in = layout_named(linear, names[k]);
+    in = settp_notation_find(linear->ins, linear->in, names[k]);
     count[k] = in < 0 ? 1 : (int64_t)1 << linear->in_bits[in];
   }
   if (sett_notation_size(&layout) > LAYOUT_TABLE_MOST) return say_error(self, 0, "expected a layout of at most 4194304 values");
