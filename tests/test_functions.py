@@ -177,12 +177,13 @@ def test_whole_numbers_come_in_vectors() -> None:
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f32", "f64", "s16", "u32", "s64"])
 def test_choices_need_no_bytes(dtype: str) -> None:
-    """A choice by comparisons takes their masks as they are, not predicates in bytes."""
+    """A choice by comparisons takes their masks as they are, not predicates in bytes, and so does their conversion."""
     from gen import pipeline
     lines = [f"{name} = {dtype}[2048] parameter({n})" for n, name in enumerate("xyz")]
     lines += ["p = pred[2048] compare(x, y), direction=LT", "q = pred[2048] compare(y, z), direction=EQ", "r = pred[2048] xor(p, q)",
-              f"ROOT s = {dtype}[2048] select(r, x, z)"]
+              f"s = {dtype}[2048] select(r, x, z)", f"t = {dtype}[2048] convert(r)",
+              f"ROOT u = ({dtype}[2048], {dtype}[2048]) tuple(s, t)"]
     (fusion,) = hlo.fusions(hlo.parse("f {\n" + "".join(f"  {line}\n" for line in lines) + "}\n", "f.hlo"))
     for target in ("c", "opencl"):
         text = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
-        assert "v_r" in text and "char16" not in text, (target, text)
+        assert "v_r" in text and "v_t" in text and "char16" not in text, (target, text)

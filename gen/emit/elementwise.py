@@ -9,7 +9,7 @@ from gen.emit import ops
 from gen.emit.registers import Registers
 from gen.emit.values import Value
 from gen.hlo import Computation, Instruction
-from gen.targets import SMALL
+from gen.targets import NARROW, SMALL
 
 
 class Elementwise(Registers):
@@ -53,14 +53,18 @@ class Elementwise(Registers):
 
     def _masked(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
                 texts: Sequence[str], of: str) -> Optional[Value]:
-        """A comparison on vectors, logic of comparisons, or a choice by one, without the way through bytes; None: it is
-        something else."""
+        """A comparison on vectors, logic of comparisons, a choice by one, or its conversion to numbers, without the way
+        through bytes; None: it is something else."""
         width = max((v.mask_bits for v in x), default=0)
         if opcode == "compare":
             text, width = ops.mask(self.d, attributes, sources[0], texts), self.d.register_bits(sources[0])
         elif opcode == "select" and x[0].mask:
             chosen = ops.resized(self.d, x[0].mask_bits, self.d.register_bits(to), x[0].mask, self.lanes)
             return self.declare(of, to, self.lanes, self.d.choose(to, self.lanes, chosen, *texts[1:]))
+        elif opcode == "convert" and x[0].mask and to == "pred":
+            return x[0]
+        elif opcode == "convert" and x[0].mask and to not in NARROW:
+            return self.declare(of, to, self.lanes, ops.converted_mask(self.d, x[0].mask_bits, to, x[0].mask, self.lanes))
         elif to == "pred" and opcode in ("and", "or", "xor", "not") and all(v.mask_bits == width > 0 for v in x):
             text = f"~{x[0].mask}" if opcode == "not" else \
                 f"{x[0].mask} {ops.row(opcode).pred_operator} {x[1].mask}"

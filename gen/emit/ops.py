@@ -133,6 +133,14 @@ def resized(d: Target, width: int, to: int, text: str, lanes: int) -> str:
     return text if width == to else _wide(d, width, f"s{to}", text, lanes)
 
 
+def converted_mask(d: Target, width: int, to: str, text: str, lanes: int) -> str:
+    """A mask of signed integers of `width` bits as numbers, 0 and 1: the bits of 1 where it is set."""
+    last = d.register_bits(to)
+    integer, one = f"s{last}", dtypes.encode(1.0, f"f{last}") if to in FLOATS else 1
+    return d.reinterpret(f"{resized(d, width, last, text, lanes)} & {d.splat(integer, lanes, d.literal(one, integer))}",
+                         integer, to, lanes)
+
+
 def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
     register = d.register(to, lanes)
     if dtype == to:
