@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+WAKE = signal.SIGUSR1       # does nothing but end a wait
 
 
 PATIENCE = 2.0      # seconds to clean up in, before another signal interrupts that
@@ -101,7 +102,22 @@ def stoppable() -> None:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _stop)
     signal.signal(signal.SIGALRM, _again)
+    signal.signal(WAKE, lambda number, frame: None)
     sys.unraisablehook = _swallowed
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_wake, args=(reading, threading.get_ident()), daemon=True).start()
+
+
+def _wake(reading: int, main: int) -> None:
+    """Ends the main thread's wait after each signal, some times for a second. A signal that comes just before a wait
+    begins does not end it, and Python hears of the signal only then."""
+    while True:
+        if set(os.read(reading, 64)) - {WAKE}:
+            for _ in range(10):
+                time.sleep(0.1)
+                signal.pthread_kill(main, WAKE)
 
 
 @dataclass
