@@ -18,9 +18,9 @@ static void wrong(int line, const char *what) {
 }
 #define CHECK(x) ((x) ? (void)0 : wrong(__LINE__, #x))
 /* Not yes: neither of the records' truths, or no int. */
-#define NOT_TAKEN(x)                            \
-  do {                                          \
-    if (x) wrong(__LINE__, "true: " #x);        \
+#define NOT_TAKEN(x)                     \
+  do {                                   \
+    if (x) wrong(__LINE__, "true: " #x); \
   } while (0)
 #define OPEN(a) CHECK((a).yes == 0 && (a).no == 0)
 #define NO(a) CHECK((a).yes == 0 && (a).no == 1)
@@ -255,7 +255,8 @@ static void ask(sett_map_arena *arena, sett_map map, int decided) {
   CHECK(points.error == error);
   NOT_TAKEN(sett_map_points_next(&points));
   CHECK(points.error == error);
-  CHECK(decided ? image.count == 0 : image.count == -1 && !image.product && !image.results && !image.value && image.error == error);
+  CHECK(decided ? image.count == 0
+                : image.count == -1 && !image.product && !image.results && !image.value && image.error == error);
   if (!decided) {
     answer = sett_map_is_injective(arena, map);
     OPEN(answer);
@@ -277,9 +278,11 @@ static void ask(sett_map_arena *arena, sett_map map, int decided) {
 }
 
 static void maps(void) {
-  static const char *const squares[] = {"(d0) -> ((d0 * d0) mod 3), domain: d0 in [0, 1000000000]", "(d0) -> (((d0 mod 3) * (d0 mod 3)) mod 3), domain: d0 in [0, 1000000000]"};
+  static const char *const squares[] = {"(d0) -> ((d0 * d0) mod 3), domain: d0 in [0, 1000000000]",
+                                        "(d0) -> (((d0 mod 3) * (d0 mod 3)) mod 3), domain: d0 in [0, 1000000000]"};
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory), full;
-  sett_map map = map_of(&arena, "(d0, d1) -> (d0 floordiv d1, d0), domain: d0 in [0, 3], d1 in [0, 1]"), zero = {0}, none = sett_map_empty(), one, other;
+  sett_map map = map_of(&arena, "(d0, d1) -> (d0 floordiv d1, d0), domain: d0 in [0, 3], d1 in [0, 1]"), zero = {0},
+           none = sett_map_empty(), one, other;
   sett_map_evaluator evaluator = sett_map_evaluator_make(&arena, map);
   sett_map_points points = sett_map_points_begin(&arena, map);
   sett_map_answer answer;
@@ -344,9 +347,11 @@ static void maps(void) {
   CHECK(one.kind == SETT_MAP_DEFINED);
   OPEN(sett_map_equal(&full, one, map_of(&full, "(d0) -> ((d0 * 3 + 7) mod 7), domain: d0 in [0, 99]")));
   OPEN(sett_map_is_injective(&full, one));
-  CHECK(sett_map_runs(&full, one, 0, &run) == SETT_MAP_ERROR_FULL && run.contiguous == 1 && run.broadcast == 1 && run.vector_width == 1);
+  CHECK(sett_map_runs(&full, one, 0, &run) == SETT_MAP_ERROR_FULL && run.contiguous == 1 && run.broadcast == 1 &&
+        run.vector_width == 1);
   CHECK(!run.contiguous_exact && !run.broadcast_exact && !run.vector_exact);
-  CHECK(sett_map_strides(&full, one, 0, &stride) == SETT_MAP_ERROR_FULL && !stride.linear && stride.stride == 0 && stride.align == 1);
+  CHECK(sett_map_strides(&full, one, 0, &stride) == SETT_MAP_ERROR_FULL && !stride.linear && stride.stride == 0 &&
+        stride.align == 1);
   (void)sett_map_print_c(&full, one, SETT_MAP_ANY_TYPE, text, sizeof text, &error);
   CHECK(error);
   CHECK(sett_map_find(one, "x", 1) == -1);
@@ -393,17 +398,23 @@ static void analysis(void) {
     NOT_TAKEN(best.least);
     CHECK(!memcmp(&layout, &before, sizeof layout));
   }
-  banks = sett_analysis_bank_conflicts(&arena, map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 3]"), &layout, 0, 4, 32);
+  banks =
+      sett_analysis_bank_conflicts(&arena, map_of(&arena, "(d0) -> (d0, 0), domain: d0 in [0, 3]"), &layout, 0, 4, 32);
   CHECK(banks.error);
   NOT_TAKEN(banks.whole);
   for (i = 0; i < 3; ++i) { /* UNDEFINED, too many sizes, tiles that differ */
-    tile = sett_analysis_propagate(&arena, i == 0 ? zero : i == 1 ? map : map_of(&arena, "(d0) -> (d0 floordiv 3), domain: d0 in [0, 31]"), i == 1 ? dims : out);
+    tile = sett_analysis_propagate(&arena,
+                                   i == 0   ? zero
+                                   : i == 1 ? map
+                                            : map_of(&arena, "(d0) -> (d0 floordiv 3), domain: d0 in [0, 31]"),
+                                   i == 1 ? dims : out);
     CHECK(tile.error || *tile.reason);
     NOT_TAKEN(tile.results);
     CHECK(tile.size[0] == 0 && tile.stride[0] == 0 && tile.offset.kind == SETT_MAP_UNDEFINED);
   }
   { /* wide: the place of each vector's first element, in vectors; none where they do not fill the dimension */
-    sett_map access = map_of(&arena, "(t, i) -> (t + 1, i + 4), domain: t in [0, 3], i in [0, 7]"), wide = sett_analysis_wide(&arena, access, 1, 4);
+    sett_map access = map_of(&arena, "(t, i) -> (t + 1, i + 4), domain: t in [0, 3], i in [0, 7]"),
+             wide = sett_analysis_wide(&arena, access, 1, 4);
     int64_t t, v, point[2], place[2];
     CHECK(wide.kind == SETT_MAP_DEFINED && wide.variable[1].hi == 1);
     for (t = 0; t < 4; ++t)
@@ -412,7 +423,8 @@ static void analysis(void) {
         point[1] = v;
         CHECK(sett_map_evaluate(&arena, wide, point, place, NULL) && place[0] == t + 1 && place[1] == v + 1);
       }
-    CHECK(sett_analysis_wide(&arena, access, 1, 3).kind == SETT_MAP_UNDEFINED && sett_analysis_wide(&arena, access, 0, 4).kind == SETT_MAP_UNDEFINED);
+    CHECK(sett_analysis_wide(&arena, access, 1, 3).kind == SETT_MAP_UNDEFINED &&
+          sett_analysis_wide(&arena, access, 0, 4).kind == SETT_MAP_UNDEFINED);
   }
   CHECK(sett_analysis_reshape(&arena, out, &index, in, &result) && result < SETT_MAP_ERROR_COUNT && result);
   memset(&op, 0, sizeof op);
@@ -429,7 +441,8 @@ static void analysis(void) {
   graph.values = 1;
   graph.value = &value;
   memset(whole, 0x5a, sizeof whole);
-  CHECK(sett_analysis_whole(&arena, &store, &graph, 3, 1, whole, &edge) == SETT_ANALYSIS_ERROR_GRAPH && edge == -1 && !whole[0].count && !whole[0].first);
+  CHECK(sett_analysis_whole(&arena, &store, &graph, 3, 1, whole, &edge) == SETT_ANALYSIS_ERROR_GRAPH && edge == -1 &&
+        !whole[0].count && !whole[0].first);
   NOT_TAKEN(sett_analysis_opcode_find("no such op"));
 }
 
@@ -440,7 +453,8 @@ static void analysis(void) {
 static void notations(void) {
   static const char twice[] = "{lane = [[1], [1]]} -> {dim0 = 4}", broken[] = "{lane = [[1";
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
-  sett_notation failed = sett_notation_parse(&arena, broken, sizeof broken - 1), linear = sett_notation_parse(&arena, twice, sizeof twice - 1), zero;
+  sett_notation failed = sett_notation_parse(&arena, broken, sizeof broken - 1),
+                linear = sett_notation_parse(&arena, twice, sizeof twice - 1), zero;
   int64_t witness = POISON, mask[SETT_NOTATION_DIMS];
   NOT_TAKEN(sett_notation_refused(0));
   NOT_TAKEN(sett_notation_refused(-1));
@@ -468,10 +482,12 @@ static void notations(void) {
 static sett_nested_layout nested_of(const char *text) { return sett_nested_parse(text, strlen(text)); }
 
 static void nested(void) {
-  sett_nested_layout good = nested_of("nested_layout<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [4], element_tile = [2], "
-                                      "subgroup_strides = [0], thread_strides = [1]>");
-  sett_nested_layout part = nested_of("nested_layout<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [4], element_tile = [2], "
-                                      "subgroup_strides = [0], thread_strides = [0]>");
+  sett_nested_layout good = nested_of(
+      "nested_layout<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [4], element_tile = [2], "
+      "subgroup_strides = [0], thread_strides = [1]>");
+  sett_nested_layout part = nested_of(
+      "nested_layout<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [4], element_tile = [2], "
+      "subgroup_strides = [0], thread_strides = [0]>");
   sett_nested_layout failed = nested_of("nested_layout<"), zero, one;
   int64_t list[ROOM], more[ROOM], index[1] = {8}, subgroup, thread, slot, w, steps = 0;
   sett_nested_answer answer;
@@ -484,7 +500,8 @@ static void nested(void) {
   NOT_TAKEN(sett_nested_owner(&good, index, 0, &subgroup, &thread, &slot)); /* outside */
   CHECK(subgroup == -1 && thread == -1 && slot == -1);
   index[0] = 3;
-  CHECK(sett_nested_owner(&good, index, 0, &subgroup, &thread, &slot) == 1 && subgroup == 0 && thread == 1 && slot == 1);
+  CHECK(sett_nested_owner(&good, index, 0, &subgroup, &thread, &slot) == 1 && subgroup == 0 && thread == 1 &&
+        slot == 1);
   NOT_TAKEN(sett_nested_owner(&good, index, 1, &subgroup, &thread, &slot)); /* no more owners */
   CHECK(subgroup == -1 && thread == -1 && slot == -1);
   NOT_TAKEN(sett_nested_owner(&good, index, -1, &subgroup, &thread, &slot));
@@ -506,8 +523,10 @@ static void nested(void) {
   NOT_TAKEN(sett_nested_virtual(&good, 0, -1, poisoned(list), poisoned(more)));
   CHECK(holds(list, 1, -1) && holds(more, 1, -1));
   NOT_TAKEN(sett_nested_virtual(&failed, 0, 0, list, more));
-  NOT_TAKEN(sett_nested_undistributed(&failed, list) || sett_nested_distributed(&failed, list) || sett_nested_unpacked(&failed, list));
-  NOT_TAKEN(sett_nested_packed(&failed, list) || sett_nested_packed_dim(&failed, 0, list) || sett_nested_packed_dim(&good, 7, list));
+  NOT_TAKEN(sett_nested_undistributed(&failed, list) || sett_nested_distributed(&failed, list) ||
+            sett_nested_unpacked(&failed, list));
+  NOT_TAKEN(sett_nested_packed(&failed, list) || sett_nested_packed_dim(&failed, 0, list) ||
+            sett_nested_packed_dim(&good, 7, list));
   NOT_TAKEN(sett_nested_equal(&failed, &failed) || sett_nested_equal(&good, &part));
   CHECK(sett_nested_bound(&failed, 0, 0, 0, 1) == -1 && sett_nested_bound(&good, 1, 0, 0, 1) == -1);
   answer = sett_nested_same(&failed, &failed);
@@ -541,7 +560,8 @@ static void glue(void) {
   sett_tile_shape failed = shape_of("f32[");
   sett_analysis_answer answer = sett_layout_order(&arena, &failed, 1);
   CHECK(answer.all.kind == SETT_MAP_FAILED && answer.results == 0);
-  CHECK(sett_nested_from_map(&arena, zero).error && sett_nested_from_map(&arena, sett_map_fail(SETT_MAP_ERROR_FULL, 0)).error);
+  CHECK(sett_nested_from_map(&arena, zero).error &&
+        sett_nested_from_map(&arena, sett_map_fail(SETT_MAP_ERROR_FULL, 0)).error);
   answer = sett_layout_physical(&arena, &answer, &failed, &failed, 1);
   CHECK(answer.all.kind == SETT_MAP_FAILED);
 }

@@ -71,15 +71,15 @@ static dim3 blockIdx, threadIdx, blockDim, gridDim;
 enum { warpSize = SETT_LANES };
 
 // Vectors of 2 and 4, aligned as CUDA's: to their size, at most 16 bytes.
-#define SETT_VECTORS(name, type)                                                                                     \
-  struct alignas(2 * sizeof(type)) name##2 {                                                                         \
-    type x, y;                                                                                                       \
-  };                                                                                                                 \
-  struct alignas(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 {                                                 \
-    type x, y, z, w;                                                                                                 \
-  };                                                                                                                 \
-  static inline name##2 make_##name##2(type x, type y) { return { x, y }; }                                          \
-  static inline name##4 make_##name##4(type x, type y, type z, type w) { return { x, y, z, w }; }
+#define SETT_VECTORS(name, type)                                          \
+  struct alignas(2 * sizeof(type)) name##2 {                              \
+    type x, y;                                                            \
+  };                                                                      \
+  struct alignas(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 {      \
+    type x, y, z, w;                                                      \
+  };                                                                      \
+  static inline name##2 make_##name##2(type x, type y) { return {x, y}; } \
+  static inline name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 SETT_VECTORS(char, signed char)
 SETT_VECTORS(uchar, unsigned char)
 SETT_VECTORS(short, short)
@@ -93,8 +93,7 @@ SETT_VECTORS(double, double)
 
 // ---- bits ----
 
-template <class To, class From> static inline To sett_bits(From from)
-{
+template <class To, class From> static inline To sett_bits(From from) {
   static_assert(sizeof(To) == sizeof(From), "the same width");
   To to;
   memcpy(&to, &from, sizeof to);
@@ -115,8 +114,8 @@ static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x)); }
 static inline double rsqrt(double x) { return 1 / sqrt(x); }
 
-#define SETT_EXTREMES(type, least, most)                                                                             \
-  static inline type min(type a, type b) { return least; }                                                           \
+#define SETT_EXTREMES(type, least, most)                   \
+  static inline type min(type a, type b) { return least; } \
   static inline type max(type a, type b) { return most; }
 SETT_EXTREMES(int, a < b ? a : b, a < b ? b : a)
 SETT_EXTREMES(unsigned, a < b ? a : b, a < b ? b : a)
@@ -132,8 +131,7 @@ template <class T> static inline T __ldg(const T *from) { return *from; }
 // ---- half ----
 
 // One rounding, to nearest even; a NaN becomes the device's one.
-static inline unsigned short sett_half_bits(double x)
-{
+static inline unsigned short sett_half_bits(double x) {
   const unsigned sign = signbit(x) ? 0x8000u : 0;
   const double size = fabs(x);
   if (x != x) return 0x7fff;
@@ -149,8 +147,7 @@ struct __half {
   explicit __half(double x) : bits(sett_half_bits(x)) {}
 };
 
-static inline __half __ushort_as_half(unsigned short x)
-{
+static inline __half __ushort_as_half(unsigned short x) {
   __half half;
   half.bits = x;
   return half;
@@ -159,8 +156,7 @@ static inline __half __ushort_as_half(unsigned short x)
 static inline unsigned short __half_as_ushort(__half x) { return x.bits; }
 static inline __half __float2half_rn(float x) { return __half((double)x); }
 
-static inline float __half2float(__half x)
-{
+static inline float __half2float(__half x) {
   const unsigned e = x.bits >> 10 & 31, m = x.bits & 0x3ff;
   if (e == 31 && m) return __uint_as_float(0x7fffffffu); // the device's one
   const float size = e == 31 ? INFINITY : e ? ldexpf((float)(m + 1024), (int)e - 25) : ldexpf((float)m, -24);
@@ -190,8 +186,8 @@ static unsigned sett_launches;
 static inline int sett_poison(size_t block) { return (sett_launches + block) % 2 ? 0x7f : 0xff; }
 
 // A line for `sett_cuda_fault`, after `where`.
-__attribute__((format(printf, 2, 0))) static inline void sett_say(const char *where, const char *format, va_list values)
-{
+__attribute__((format(printf, 2, 0))) static inline void sett_say(const char *where, const char *format,
+                                                                  va_list values) {
   const size_t size = sizeof sett_cuda_fault;
   const int used = snprintf(sett_cuda_fault, size, "%s: ", where);
   if (used > 0 && (size_t)used < size) vsnprintf(sett_cuda_fault + used, size - (size_t)used, format, values);
@@ -222,22 +218,19 @@ static struct {
   bool failed;
 } sett;
 
-static inline void sett_enter(int t)
-{
+static inline void sett_enter(int t) {
   const unsigned n = (unsigned)t;
   sett.current = t;
   threadIdx = dim3(n % blockDim.x, n / blockDim.x % blockDim.y, n / blockDim.x / blockDim.y);
 }
 
-static void sett_wait(void)
-{
+static void sett_wait(void) {
   const int fibre = sett.thread[sett.current].fibre;
   swapcontext(&sett.context[fibre], &sett.scheduler);
 }
 
 // What a fibre does: thread after thread, as long as the next one in the order has not begun.
-static void sett_fibre(void)
-{
+static void sett_fibre(void) {
   for (;;) {
     sett.call();
     sett_thread *self = &sett.thread[sett.current];
@@ -254,8 +247,7 @@ static void sett_fibre(void)
   }
 }
 
-__attribute__((format(printf, 1, 2))) static inline void sett_fail(const char *format, ...)
-{
+__attribute__((format(printf, 1, 2))) static inline void sett_fail(const char *format, ...) {
   char where[128];
   va_list values;
   snprintf(where, sizeof where, "%.60s, block (%u, %u, %u)", sett.kernel, blockIdx.x, blockIdx.y, blockIdx.z);
@@ -265,26 +257,24 @@ __attribute__((format(printf, 1, 2))) static inline void sett_fail(const char *f
   sett.failed = true;
 }
 
-static const char *sett_what(int t, char *text, size_t size)
-{
+static const char *sett_what(int t, char *text, size_t size) {
   const sett_thread *self = &sett.thread[t];
   if (t >= sett.threads) return "does not exist";
   if (self->state == SETT_DONE) return "has ended";
   if (self->state == SETT_BARRIER) snprintf(text, size, "waits at the barrier of line %d", self->line);
-  else snprintf(text, size, "waits in the exchange of line %d, mask 0x%llx", self->line, (unsigned long long)self->mask);
+  else
+    snprintf(text, size, "waits in the exchange of line %d, mask 0x%llx", self->line, (unsigned long long)self->mask);
   return text;
 }
 
 // Whether two threads of a warp wait for each other.
-static inline bool sett_meet(int t, int u)
-{
+static inline bool sett_meet(int t, int u) {
   const sett_thread *a = &sett.thread[t], *b = &sett.thread[u];
   return u < sett.threads && b->state == SETT_EXCHANGE && a->line == b->line && a->mask == b->mask;
 }
 
 // No thread can go on: why.
-static void sett_stuck(void)
-{
+static void sett_stuck(void) {
   char one[96], other[96];
   int t = 0, u;
   while (sett.thread[t].state == SETT_DONE) ++t;
@@ -296,8 +286,7 @@ static void sett_stuck(void)
   sett_fail("thread %d %s, thread %d %s", t, sett_what(t, one, sizeof one), u, sett_what(u, other, sizeof other));
 }
 
-static bool sett_block(void)
-{
+static bool sett_block(void) {
   sett.arrived = sett.done = 0;
   for (int t = 0; t < sett.threads; ++t) sett.thread[t].state = SETT_NEW;
   for (;;) {
@@ -317,8 +306,7 @@ static bool sett_block(void)
           made->uc_link = NULL;
           makecontext(made, sett_fibre, 0);
         }
-      }
-      else if (self->state != SETT_READY) continue;
+      } else if (self->state != SETT_READY) continue;
       moved = true;
       sett_enter(t);
       swapcontext(&sett.scheduler, &sett.context[self->fibre]);
@@ -334,8 +322,7 @@ static bool sett_block(void)
 
 // ---- barriers and exchanges ----
 
-static inline void sett_barrier(int line)
-{
+static inline void sett_barrier(int line) {
   sett_thread *self = &sett.thread[sett.current];
   self->state = SETT_BARRIER;
   self->line = line;
@@ -351,20 +338,21 @@ static inline void sett_barrier(int line)
 }
 
 // Waits for all lanes that the mask names, and gives the value of lane `source`. The last one hands the values out.
-static uint64_t sett_exchange(int line, uint64_t mask, uint64_t value, int source)
-{
+static uint64_t sett_exchange(int line, uint64_t mask, uint64_t value, int source) {
   const int t = sett.current, first = t / SETT_LANES * SETT_LANES;
   sett_thread *self = &sett.thread[t], *lane = &sett.thread[first];
-  *self = { SETT_EXCHANGE, self->fibre, line, mask, source, value, 0 };
+  *self = {SETT_EXCHANGE, self->fibre, line, mask, source, value, 0};
   bool whole = mask >> (t - first) & 1;
-  if (!whole) sett_fail("thread %d: the mask 0x%llx of line %d does not name its own lane", t, (unsigned long long)mask, line);
+  if (!whole)
+    sett_fail("thread %d: the mask 0x%llx of line %d does not name its own lane", t, (unsigned long long)mask, line);
   for (int l = 0; l < SETT_LANES && whole; ++l)
     if (mask >> l & 1) whole = sett_meet(t, first + l);
   for (int l = 0; l < SETT_LANES && whole && !sett.failed; ++l)
     if (mask >> l & 1) {
       const int from = lane[l].source;
       if (from >= 0 && !(mask >> from & 1))
-        sett_fail("thread %d reads lane %d, which the mask 0x%llx of line %d does not name", first + l, from, (unsigned long long)mask, line);
+        sett_fail("thread %d reads lane %d, which the mask 0x%llx of line %d does not name", first + l, from,
+                  (unsigned long long)mask, line);
       else lane[l].result = from < 0 ? 0 : lane[from].value;
     }
   for (int l = 0; l < SETT_LANES && whole; ++l)
@@ -374,8 +362,7 @@ static uint64_t sett_exchange(int line, uint64_t mask, uint64_t value, int sourc
 }
 
 template <class T>
-static T sett_shuffle(int line, uint64_t mask, T value, int width, int (*pick)(int, int, int), int by)
-{
+static T sett_shuffle(int line, uint64_t mask, T value, int width, int (*pick)(int, int, int), int by) {
   static_assert(std::is_arithmetic<T>::value && (sizeof(T) == 4 || sizeof(T) == 8), "CUDA shuffles 32 and 64 bits");
   uint64_t bits = 0;
   if (width < 1 || width > SETT_LANES || (width & (width - 1))) {
@@ -390,70 +377,66 @@ static T sett_shuffle(int line, uint64_t mask, T value, int width, int (*pick)(i
 
 // The lane that is read: the own one where it would be beyond the lane's group of `width`.
 static inline int sett_pick(int lane, int width, int by) { return (lane & -width) | (by & (width - 1)); }
-static inline int sett_pick_down(int lane, int width, int by)
-{
+static inline int sett_pick_down(int lane, int width, int by) {
   return by < 0 || lane + by > (lane | (width - 1)) ? lane : lane + by;
 }
-static inline int sett_pick_xor(int lane, int width, int by)
-{
+static inline int sett_pick_xor(int lane, int width, int by) {
   return (lane ^ by) > (lane | (width - 1)) ? lane : lane ^ by;
 }
 
-template <class T> static inline T sett_shfl(int line, uint64_t mask, T value, int from, int width = SETT_LANES)
-{
+template <class T> static inline T sett_shfl(int line, uint64_t mask, T value, int from, int width = SETT_LANES) {
   return sett_shuffle(line, mask, value, width, sett_pick, from);
 }
-template <class T> static inline T sett_shfl_down(int line, uint64_t mask, T value, unsigned by, int width = SETT_LANES)
-{
+template <class T>
+static inline T sett_shfl_down(int line, uint64_t mask, T value, unsigned by, int width = SETT_LANES) {
   return sett_shuffle(line, mask, value, width, sett_pick_down, (int)by);
 }
-template <class T> static inline T sett_shfl_xor(int line, uint64_t mask, T value, int by, int width = SETT_LANES)
-{
+template <class T> static inline T sett_shfl_xor(int line, uint64_t mask, T value, int by, int width = SETT_LANES) {
   return sett_shuffle(line, mask, value, width, sett_pick_xor, by & (SETT_LANES - 1));
 }
 struct sett_syncwarp {
   int line;
-  void operator()(uint64_t mask = SETT_LANES == 64 ? ~(uint64_t)0 : 0xffffffffu) const { sett_exchange(line, mask, 0, -1); }
+  void operator()(uint64_t mask = SETT_LANES == 64 ? ~(uint64_t)0 : 0xffffffffu) const {
+    sett_exchange(line, mask, 0, -1);
+  }
 };
 
 #define __syncthreads() sett_barrier(__LINE__)
-#define __syncwarp(...) sett_syncwarp{ __LINE__ }(__VA_ARGS__)
+#define __syncwarp(...) sett_syncwarp{__LINE__}(__VA_ARGS__)
 #define __shfl_sync(...) sett_shfl(__LINE__, __VA_ARGS__)
 #define __shfl_down_sync(...) sett_shfl_down(__LINE__, __VA_ARGS__)
 #define __shfl_xor_sync(...) sett_shfl_xor(__LINE__, __VA_ARGS__)
 
 // ---- atomics: one thread runs at a time, so that each is a plain load and store ----
 
-template <class T> static inline T sett_atomic(const T *at)
-{
+template <class T> static inline T sett_atomic(const T *at) {
   if ((uintptr_t)at % sizeof *at) {
-    sett_fail("thread %d: an atomic of %zu bytes at %p, which is not a multiple of them", sett.current, sizeof *at, (const void *)at);
+    sett_fail("thread %d: an atomic of %zu bytes at %p, which is not a multiple of them", sett.current, sizeof *at,
+              (const void *)at);
     sett_wait();
   }
   return *at;
 }
 
-#define SETT_ATOMIC(name, type, value)                                                                               \
-  static inline type name(type *at, type by)                                                                         \
-  {                                                                                                                  \
-    const type old = sett_atomic(at);                                                                                \
-    *at = value;                                                                                                     \
-    return old;                                                                                                      \
+#define SETT_ATOMIC(name, type, value)         \
+  static inline type name(type *at, type by) { \
+    const type old = sett_atomic(at);          \
+    *at = value;                               \
+    return old;                                \
   }
-#define SETT_ATOMICS_OF_BITS(type)                                                                                   \
-  SETT_ATOMIC(atomicAnd, type, old & by)                                                                             \
-  SETT_ATOMIC(atomicOr, type, old | by)                                                                              \
-  SETT_ATOMIC(atomicXor, type, old ^ by)                                                                             \
+#define SETT_ATOMICS_OF_BITS(type)       \
+  SETT_ATOMIC(atomicAnd, type, old &by)  \
+  SETT_ATOMIC(atomicOr, type, old | by)  \
+  SETT_ATOMIC(atomicXor, type, old ^ by) \
   SETT_ATOMIC(atomicExch, type, by)
-#define SETT_ATOMIC_EXTREMES(type)                                                                                   \
-  SETT_ATOMIC(atomicMin, type, old < by ? old : by)                                                                  \
+#define SETT_ATOMIC_EXTREMES(type)                  \
+  SETT_ATOMIC(atomicMin, type, old < by ? old : by) \
   SETT_ATOMIC(atomicMax, type, old < by ? by : old)
-#define SETT_ATOMIC_CAS(type)                                                                                        \
-  static inline type atomicCAS(type *at, type expected, type by)                                                     \
-  {                                                                                                                  \
-    const type old = sett_atomic(at);                                                                                \
-    if (old == expected) *at = by;                                                                                   \
-    return old;                                                                                                      \
+#define SETT_ATOMIC_CAS(type)                                      \
+  static inline type atomicCAS(type *at, type expected, type by) { \
+    const type old = sett_atomic(at);                              \
+    if (old == expected) *at = by;                                 \
+    return old;                                                    \
   }
 SETT_ATOMIC(atomicAdd, int, (int)((unsigned)old + (unsigned)by))
 SETT_ATOMIC(atomicAdd, unsigned, old + by)
@@ -476,14 +459,12 @@ static inline void __threadfence(void) {}
 
 // ---- launches ----
 
-static inline uint64_t sett_random(uint64_t *state)
-{
+static inline uint64_t sett_random(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
   return *state >> 33;
 }
 
-static void sett_put_in_order(int kind, uint64_t *random)
-{
+static void sett_put_in_order(int kind, uint64_t *random) {
   for (int i = 0; i < sett.threads; ++i) sett.order[i] = kind == 1 ? sett.threads - 1 - i : i;
   for (int i = sett.threads - 1; kind > 1 && i > 0; --i)
     std::swap(sett.order[i], sett.order[sett_random(random) % (uint64_t)(i + 1)]);
@@ -492,19 +473,16 @@ static void sett_put_in_order(int kind, uint64_t *random)
 static void (*sett_kernel)(void);
 static void **sett_arguments;
 
-template <class... T, size_t... I> static void sett_call(void (*kernel)(T...), std::index_sequence<I...>)
-{
+template <class... T, size_t... I> static void sett_call(void (*kernel)(T...), std::index_sequence<I...>) {
   kernel(*(T *)sett_arguments[I]...);
 }
-template <class... T> static void sett_call(void)
-{
+template <class... T> static void sett_call(void) {
   sett_call((void (*)(T...))sett_kernel, std::index_sequence_for<T...>());
 }
 
 template <class... T>
 static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid, dim3 block, void **arguments,
-                               size_t shared, cudaStream_t)
-{
+                               size_t shared, cudaStream_t) {
   const uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z, threads = (uint64_t)block.x * block.y * block.z;
   if (!threads || threads > SETT_THREADS || block.z > 64 || shared) return cudaErrorInvalidConfiguration;
   if (!blocks || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return cudaErrorInvalidConfiguration;
@@ -551,21 +529,18 @@ static const uint64_t sett_magic = 0x5e77a110ca7ed000u;
 
 // A mapping: a page that cannot be touched, a guard of SETT_GUARD bytes and more that begins with what is known of it, the data, less
 // than SETT_GUARD bytes of another guard, and a page that cannot be touched.
-static inline size_t sett_room(size_t bytes)
-{
-  return (bytes + 2 * SETT_GUARD - 1) / SETT_GUARD * SETT_GUARD;
-}
+static inline size_t sett_room(size_t bytes) { return (bytes + 2 * SETT_GUARD - 1) / SETT_GUARD * SETT_GUARD; }
 
 static inline size_t sett_pages(size_t bytes) { return (sett_room(bytes) + SETT_PAGE - 1) / SETT_PAGE * SETT_PAGE; }
 
-template <class T> static cudaError_t cudaMallocAsync(T **to, size_t bytes, cudaStream_t)
-{
+template <class T> static cudaError_t cudaMallocAsync(T **to, size_t bytes, cudaStream_t) {
   const size_t pages = sett_pages(bytes), room = sett_room(bytes);
   void *const mapped = mmap(NULL, pages + 2 * SETT_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return cudaErrorMemoryAllocation;
-  unsigned char *const end = (unsigned char *)mapped + SETT_PAGE + pages, *const head = end - room, *const data = head + SETT_GUARD;
+  unsigned char *const end = (unsigned char *)mapped + SETT_PAGE + pages, *const head = end - room,
+                       *const data = head + SETT_GUARD;
   if (mprotect((unsigned char *)mapped + SETT_PAGE, pages, PROT_READ | PROT_WRITE)) return cudaErrorMemoryAllocation;
-  const uint64_t known[2] = { sett_magic, bytes };
+  const uint64_t known[2] = {sett_magic, bytes};
   memset(end - pages, 0xa5, pages);
   memset(data, sett_poison(0), bytes);
   memcpy(head, known, sizeof known);
@@ -578,8 +553,7 @@ template <class T> static cudaError_t cudaMallocAsync(T **to, size_t bytes, cuda
   return cudaSuccess;
 }
 
-__attribute__((format(printf, 1, 2))) static inline void sett_beside(const char *format, ...)
-{
+__attribute__((format(printf, 1, 2))) static inline void sett_beside(const char *format, ...) {
   char where[96];
   va_list values;
   snprintf(where, sizeof where, "after %.60s, cudaFreeAsync", sett.kernel ? sett.kernel : "no kernel");
@@ -588,8 +562,7 @@ __attribute__((format(printf, 1, 2))) static inline void sett_beside(const char 
   va_end(values);
 }
 
-static inline cudaError_t cudaFreeAsync(void *data, cudaStream_t)
-{
+static inline cudaError_t cudaFreeAsync(void *data, cudaStream_t) {
   unsigned char *const head = (unsigned char *)data - SETT_GUARD;
   uint64_t known[2];
   size_t broken = 0;
@@ -608,7 +581,8 @@ static inline cudaError_t cudaFreeAsync(void *data, cudaStream_t)
   __asan_unpoison_memory_region(end - pages, pages);
 #endif
   for (const unsigned char *p = end - pages; p < end; ++p)
-    broken += (p < head || p >= head + sizeof known) && (p < head + SETT_GUARD || p >= head + SETT_GUARD + bytes) && *p != 0xa5;
+    broken += (p < head || p >= head + sizeof known) && (p < head + SETT_GUARD || p >= head + SETT_GUARD + bytes) &&
+              *p != 0xa5;
   if (broken) sett_beside("%zu bytes are written beside %zu of cudaMallocAsync", broken, bytes);
   munmap(end - pages - SETT_PAGE, pages + 2 * SETT_PAGE);
   --sett_cuda_allocations;

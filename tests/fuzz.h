@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t state; /* of all random choices */
+static uint64_t state;     /* of all random choices */
 static unsigned long good; /* inputs that were what the property is about; too few of them, and it says little */
 
 static inline uint32_t next(uint32_t below) {

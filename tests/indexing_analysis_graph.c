@@ -172,7 +172,9 @@ static void tag(int root) {
             if (reaches[v][r][o]) reaches[value[v].input[k]][r][e] = 1;
 }
 
-static int number(const made *m, const int64_t *index) { return (int)(m->rank == 2 ? index[0] * m->dims[1] + index[1] : m->rank ? index[0] : 0); }
+static int number(const made *m, const int64_t *index) {
+  return (int)(m->rank == 2 ? index[0] * m->dims[1] + index[1] : m->rank ? index[0] : 0);
+}
 
 static void compare(sett_map_arena *arena, const sett_analysis_set *set, int root, int v, int from_root) {
   static unsigned char said[ELEMENTS][ELEMENTS];
@@ -226,14 +228,17 @@ static void random_graph(void) {
   tag(root);
   for (from_root = 0; from_root < 2; ++from_root) {
     store.used = 0;
-    check(sett_analysis_whole(&arena, &store, &graph, root, from_root, set, &at) == 0 && at == -1, "a graph has its maps");
+    check(sett_analysis_whole(&arena, &store, &graph, root, from_root, set, &at) == 0 && at == -1,
+          "a graph has its maps");
     for (v = 0; v < VALUES; ++v) compare(&arena, &set[v], root, v, from_root);
   }
   /* two roots: what both say is said once */
   {
     sett_analysis_set more[VALUES];
     int both;
-    check(!sett_analysis_whole(&arena, &store, &graph, root, 1, set, NULL) && !sett_analysis_whole(&arena, &store, &graph, root, 1, more, NULL), "again");
+    check(!sett_analysis_whole(&arena, &store, &graph, root, 1, set, NULL) &&
+              !sett_analysis_whole(&arena, &store, &graph, root, 1, more, NULL),
+          "again");
     both = set[0].count;
     check(!sett_analysis_merge(&store, &set[0], &more[0]) && set[0].count == both, "merge adds nothing that is there");
   }
@@ -307,7 +312,8 @@ static void runtimes(void) {
   check(!sett_analysis_whole(&arena, &store, &graph, 8, 1, set, NULL), "a slice at a parameter");
   print(&arena, &set[0], text, sizeof text);
   check(!strcmp(text, "(d0){rt0} -> (d0 + rt0), domain: d0 in [0, 3], rt0 in [0, 6]"), "a parameter stays");
-  check(set[0].count == 1 && set[0].first->runtimes == 1 && set[0].first->runtime[0].operand == 101, "and says where it is read");
+  check(set[0].count == 1 && set[0].first->runtimes == 1 && set[0].first->runtime[0].operand == 101,
+        "and says where it is read");
   /* a call of that graph, twice: dynamic slices of a slice; the order of runtime variables is that of the list */
   whole[0] = set[0];
   memset(values, 0, sizeof values);
@@ -323,19 +329,24 @@ static void runtimes(void) {
   graph.values = 4, graph.edges = 2, graph.first = 200;
   check(!sett_analysis_whole(&arena, &store, &graph, 2, 1, set, NULL), "a call");
   print(&arena, &set[0], text, sizeof text);
-  check(!strcmp(text, "(d0){rt0, rt1} -> (rt0 + rt1), domain: d0 in [0, 0], rt0 in [0, 6], rt1 in [0, 3]"), "a call's map");
-  check(set[0].count == 1 && set[0].first->runtime[0].operand == 101 && set[0].first->runtime[1].operand == 203, "runtime variables of both in order");
+  check(!strcmp(text, "(d0){rt0, rt1} -> (rt0 + rt1), domain: d0 in [0, 0], rt0 in [0, 6], rt1 in [0, 3]"),
+        "a call's map");
+  check(set[0].count == 1 && set[0].first->runtime[0].operand == 101 && set[0].first->runtime[1].operand == 203,
+        "runtime variables of both in order");
   /* refused: an order that is not one, a value that is not there, dimensions that disagree */
   {
     sett_analysis_edge turned[2];
     int at = 7;
     turned[0] = edge[1], turned[1] = edge[0];
     graph.edge = turned;
-    check(sett_analysis_whole(&arena, &store, &graph, 2, 1, set, &at) == SETT_ANALYSIS_ERROR_GRAPH && at == 1, "sources before users");
+    check(sett_analysis_whole(&arena, &store, &graph, 2, 1, set, &at) == SETT_ANALYSIS_ERROR_GRAPH && at == 1,
+          "sources before users");
     graph.edge = edge;
-    check(sett_analysis_whole(&arena, &store, &graph, 4, 1, set, &at) == SETT_ANALYSIS_ERROR_GRAPH && at == -1, "no such root");
+    check(sett_analysis_whole(&arena, &store, &graph, 4, 1, set, &at) == SETT_ANALYSIS_ERROR_GRAPH && at == -1,
+          "no such root");
     edge[1].source = 4;
-    check(sett_analysis_whole(&arena, &store, &graph, 2, 1, set, &at) == SETT_ANALYSIS_ERROR_GRAPH && at == 1, "no such value");
+    check(sett_analysis_whole(&arena, &store, &graph, 2, 1, set, &at) == SETT_ANALYSIS_ERROR_GRAPH && at == 1,
+          "no such value");
     edge[1].source = 0;
     memset(&call, 0, sizeof call);
     call.opcode = SETT_ANALYSIS_REVERSE;
@@ -347,7 +358,8 @@ static void runtimes(void) {
     call.dimensions.values = zero;
     edge[0].op = &call;
     operand[0][0] = 1;
-    check(sett_analysis_whole(&arena, &store, &graph, 2, 1, set, &at) == SETT_ANALYSIS_ERROR_SIZES && at == 0, "dimensions that disagree");
+    check(sett_analysis_whole(&arena, &store, &graph, 2, 1, set, &at) == SETT_ANALYSIS_ERROR_SIZES && at == 0,
+          "dimensions that disagree");
   }
 }
 
@@ -387,11 +399,17 @@ static void large(void) {
   m.swizzle_count = INT64_MAX;
   at[0] = sett_map_var(&arena, 0);
   at[1] = sett_map_constant(&arena, 0);
-  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error == SETT_ANALYSIS_ERROR_MEMORY, "no such swizzle");
+  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error ==
+            SETT_ANALYSIS_ERROR_MEMORY,
+        "no such swizzle");
   m.swizzle_count = 0;
-  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error == SETT_ANALYSIS_ERROR_TOO_LARGE, "inside, but too far");
+  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error ==
+            SETT_ANALYSIS_ERROR_TOO_LARGE,
+        "inside, but too far");
   dims[0] = 1;
-  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error == SETT_ANALYSIS_ERROR_OUTSIDE, "outside");
+  check(sett_analysis_bank_conflicts(&arena, sett_map_make(&arena, 1, 0, 0, &d, 2, at, 0, NULL), &m, 32, 4, 32).error ==
+            SETT_ANALYSIS_ERROR_OUTSIDE,
+        "outside");
 }
 
 int main(int argc, char **argv) {

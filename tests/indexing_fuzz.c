@@ -10,7 +10,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char out[1 << 20];
   static uint64_t memory[COMMAND_MEMORY / sizeof(uint64_t)];
-  char *text = (char *)malloc(size ? size : 1), *at, *end; /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  char *text = (char *)malloc(size ? size : 1), *at,
+       *end; /* exactly as long as the text, so that a sanitizer sees a read beyond */
   command self;
   long line, column, lines = 1;
   size_t i;
@@ -30,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     line = strtol(out + 9, &at, 10);
     column = strtol(at + 1, &end, 10);
     for (i = 0; i < size; ++i) lines += data[i] == '\n';
-    if (*at != ':' || *end != ':' || line < 1 || line > lines || column < 1 || column > (long)size + 1) fail("place", data, size);
+    if (*at != ':' || *end != ':' || line < 1 || line > lines || column < 1 || column > (long)size + 1)
+      fail("place", data, size);
     return 0;
   }
   ++good;
@@ -47,9 +49,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #define HEAD "HloModule m\nsum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
 
 static const char *const seeds[] = {
-    HEAD "f {\n p = f32[4,6]{1,0:T(2,3)} parameter(0)\n z = f32[] constant(0)\n t = f32[6,4] transpose(p), dimensions={1,0}\n"
-         " r = f32[6] reduce(t, z), dimensions={1}, to_apply=sum\n b = f32[6,4] broadcast(r), dimensions={0}\n ROOT a = f32[6,4] add(t, b)\n}\n"
-         "ENTRY e {\n p = f32[4,6] parameter(0)\n ROOT y = f32[6,4] fusion(p), kind=kLoop, calls=f\n}\n",
+    HEAD
+    "f {\n p = f32[4,6]{1,0:T(2,3)} parameter(0)\n z = f32[] constant(0)\n t = f32[6,4] transpose(p), dimensions={1,0}\n"
+    " r = f32[6] reduce(t, z), dimensions={1}, to_apply=sum\n b = f32[6,4] broadcast(r), dimensions={0}\n ROOT a = f32[6,4] add(t, b)\n}\n"
+    "ENTRY e {\n p = f32[4,6] parameter(0)\n ROOT y = f32[6,4] fusion(p), kind=kLoop, calls=f\n}\n",
     "ENTRY e {\n a = f32[10,8] parameter(0)\n i = s32[] parameter(1)\n k = s32[] constant(3)\n u = f32[2,8] parameter(2)\n"
     " d = f32[4,8] dynamic-slice(a, i, k), dynamic_slice_sizes={4,8}\n s = f32[2,4] slice(d), slice={[0:4:2], [1:5]}\n"
     " v = f32[10,8] dynamic-update-slice(a, u, i, k)\n ROOT t = (f32[2,4], f32[10,8]) tuple(s, v)\n}\n",
@@ -60,16 +63,22 @@ static const char *const seeds[] = {
     " d = f32[3,4,7] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}\n"
     " g = f32[6,4,7] gather(d, i), offset_dims={1,2}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,4,7}\n"
     " r = f32[6,28]{0,1} reshape(g)\n q = f32[6,28] copy(r)\n ROOT b2 = f32[168] bitcast(q)\n}\n",
-    HEAD "ENTRY e {\n a = f32[8,3] parameter(0)\n i = s32[2,1] parameter(1)\n u = f32[2,3] parameter(2)\n"
-         " s = f32[8,3] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum\n"
-         " c = f32[10,3] concatenate(s, u), dimensions={0}\n g = f32[20,3] all-gather(c), dimensions={0}\n v = f32[20,3] reverse(g), dimensions={0,1}\n"
-         " t = (f32[20,3], (s32[2,1])) parameter(3)\n x = f32[20,3] get-tuple-element(t), index=0\n ROOT m = f32[20,3] select(x, v, x)\n}\n",
+    HEAD
+    "ENTRY e {\n a = f32[8,3] parameter(0)\n i = s32[2,1] parameter(1)\n u = f32[2,3] parameter(2)\n"
+    " s = f32[8,3] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum\n"
+    " c = f32[10,3] concatenate(s, u), dimensions={0}\n g = f32[20,3] all-gather(c), dimensions={0}\n v = f32[20,3] reverse(g), dimensions={0,1}\n"
+    " t = (f32[20,3], (s32[2,1])) parameter(3)\n x = f32[20,3] get-tuple-element(t), index=0\n ROOT m = f32[20,3] select(x, v, x)\n}\n",
 };
 
 static size_t draw(char *text, size_t capacity) {
-  static const char *const words[] = {"0", "1", "2", "3", "7", "8", "-1", "64", "4294967296", "9223372036854775807", "9223372036854775808", "{", "}", "{0}", "{1,0}", "()",
-                                      "f32[]", "s32[2]", "f32[0]", "(f32[2], s8[])", "f32[3,5]{0,1:T(2,2)}", "add", "tuple", "reshape", "bitcast", "call", "iota", "copy",
-                                      "dot", "gather", "scatter", "constant", "parameter", "a", "p", "ROOT ", "dimensions=", "window={size=2}", ",", "=", "\"", "/*", "\n", "\t"};
+  /* clang-format off */
+  static const char *const words[] = {
+    "0", "1", "2", "3", "7", "8", "-1", "64", "4294967296", "9223372036854775807", "9223372036854775808", "{", "}",
+    "{0}", "{1,0}", "()", "f32[]", "s32[2]", "f32[0]", "(f32[2], s8[])", "f32[3,5]{0,1:T(2,2)}", "add", "tuple",
+    "reshape", "bitcast", "call", "iota", "copy", "dot", "gather", "scatter", "constant", "parameter", "a", "p",
+    "ROOT ", "dimensions=", "window={size=2}", ",", "=", "\"", "/*", "\n", "\t",
+  };
+  /* clang-format on */
   const char *from = seeds[next(sizeof seeds / sizeof *seeds)];
   size_t n = strlen(from), count = next(6), at, gone, more;
   memcpy(text, from, n);

@@ -111,7 +111,8 @@ static inline draw_shape draw_factors(draw *r, int64_t total, int rank, int firs
 enum { DRAW_TWOS, DRAW_SMALL, DRAW_PRIMES, DRAW_ODD, DRAW_ANY };
 
 static inline draw_shape draw_start(draw *r, int family, int rank) {
-  static const int64_t small[] = {3, 5, 7, 9}, primes[] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 5, 7}, odd[] = {2, 2, 2, 3, 3, 5, 7};
+  static const int64_t small[] = {3, 5, 7, 9}, primes[] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 5, 7},
+                       odd[] = {2, 2, 2, 3, 3, 5, 7};
   int64_t total, p;
   int kind = family, count, i;
   if (family == DRAW_TWOS) {
@@ -169,8 +170,8 @@ typedef struct draw_side {
 typedef struct draw_chain {
   int steps;
   const char *step[2 * DRAW_DEPTH]; /* texts of maps; each feeds the next */
-  int identity;       /* the composed map is the identity wherever it has a value */
-  int total;          /* .. and it has one on its whole box: it simplifies to the text `expected` */
+  int identity;                     /* the composed map is the identity wherever it has a value */
+  int total;                        /* .. and it has one on its whole box: it simplifies to the text `expected` */
   char expected[512];
   size_t used;
   char text[1 << 17]; /* the steps' texts */
@@ -248,7 +249,8 @@ static inline const char *draw_write(draw_chain *c, const draw_side *side) {
 
 /* Digit k of the sizes [j0, j1) of `to`, from the linear index of the sizes [i0, i1) of `from`. cut: of a modulus that divides the last size only that index is left,
  * as in upstream's maps. */
-static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1, int k, int cut) {
+static inline void draw_digit(char *text, const draw_shape *from, int i0, int i1, const draw_shape *to, int j0, int j1,
+                              int k, int cut) {
   int64_t stride = 1, modulus, scale;
   draw_out o = draw_on(text, DRAW_RESULT);
   int i, j, terms = 0, has_modulus = 0;
@@ -286,13 +288,16 @@ static inline void draw_reshape(draw_side *side, const draw_shape *from, const d
   }
 }
 
+/* clang-format off */
 enum {
-  DRAW_RESHAPE = 1, DRAW_NAIVE = 2, DRAW_TRANSPOSE = 4, DRAW_REVERSE = 8, DRAW_SLICE = 16, DRAW_PAD = 32, DRAW_TILE = 64, DRAW_UNTILE = 128,
-  DRAW_BROADCAST = 256, DRAW_REDUCE = 512,  /* these two have no way back */
-  DRAW_ANEW = 1024,                         /* a reshape factors the whole size anew, always */
+  DRAW_RESHAPE = 1, DRAW_NAIVE = 2, DRAW_TRANSPOSE = 4, DRAW_REVERSE = 8, DRAW_SLICE = 16, DRAW_PAD = 32, DRAW_TILE = 64,
+  DRAW_UNTILE = 128,
+  DRAW_BROADCAST = 256, DRAW_REDUCE = 512, /* these two have no way back */
+  DRAW_ANEW = 1024,                        /* a reshape factors the whole size anew, always */
   DRAW_MOVES = DRAW_RESHAPE | DRAW_TRANSPOSE | DRAW_REVERSE,
   DRAW_INVERTIBLE = DRAW_MOVES | DRAW_NAIVE | DRAW_SLICE | DRAW_PAD | DRAW_TILE | DRAW_UNTILE
 };
+/* clang-format on */
 
 /* One move of one of the kinds from the shape `here`, which becomes the shape that it leads to. The map goes to chain->step, its way back
    to *back. 0: this kind does not fit here, nothing was done. */
@@ -306,128 +311,138 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
   draw_box(&fore, here, n);
   draw_box(&aft, here, n);
   switch (kind) {
-  case DRAW_RESHAPE:
-  case DRAW_NAIVE:
-    to = draw_refactor(r, here, rank, anew);
-    draw_box(&fore, here, to.rank);
-    draw_box(&aft, &to, n);
-    draw_reshape(&fore, here, &to, kind == DRAW_RESHAPE);
-    draw_reshape(&aft, &to, here, kind == DRAW_RESHAPE);
-    for (linear = 0, j = 0; j < n; ++j) linear = linear * here->size[j] + here->at[j];
-    for (j = to.rank - 1; j >= 0; --j) to.at[j] = linear % to.size[j], linear /= to.size[j];
-    break;
-  case DRAW_TRANSPOSE:
-    if (n < 2) return 0;
-    for (j = 0; j < n; ++j) order[j] = j;
-    for (j = n - 1; j > 0; --j) k = (int)draw_int(r, 0, j), i = order[j], order[j] = order[k], order[k] = i;
-    for (j = 0; j < n; ++j) {
-      to.size[j] = here->size[order[j]];
-      to.at[j] = here->at[order[j]];
-    }
-    draw_box(&aft, &to, n);
-    for (j = 0; j < n; ++j) {
-      draw_set(fore.result[j], DRAW_RESULT, "d%d", order[j]);
-      draw_set(aft.result[order[j]], DRAW_RESULT, "d%d", j);
-    }
-    break;
-  case DRAW_REVERSE:
-    for (j = 0; j < n; ++j) {
-      if (j != i && draw_one_in(r, 2)) continue;
-      draw_set(fore.result[j], DRAW_RESULT, "-d%d + %lld", j, (long long)here->size[j] - 1);
-      draw_set(aft.result[j], DRAW_RESULT, "-d%d + %lld", j, (long long)here->size[j] - 1);
-      to.at[j] = here->size[j] - 1 - here->at[j];
-    }
-    break;
-  case DRAW_SLICE: /* the operand is larger: start + step * d */
-    start = draw_int(r, 0, 3);
-    step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
-    to.size[i] = start + step * (size - 1) + 1 + draw_int(r, 0, 3);
-    if (draw_total(&to) > r->points) return 0;
-    to.at[i] = start + step * at;
-    aft.lo[i] = start;
-    aft.hi[i] = start + step * (size - 1);
-    draw_set(fore.result[i], DRAW_RESULT, "d%d * %lld + %lld", i, (long long)step, (long long)start);
-    draw_set(aft.result[i], DRAW_RESULT, step > 1 ? "(d%d - %lld) floordiv %lld" : "d%d - %lld", i, (long long)start, (long long)step);
-    if (step > 1) draw_set(aft.constraint, sizeof aft.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start, (long long)step);
-    break;
-  case DRAW_PAD: /* the operand is smaller: (d - start) / step where that is exact; step 1 is also one operand of a concatenation */
-    step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
-    start = at % step + step * draw_int(r, 0, at / step);
-    count = draw_int(r, (at - start) / step + 1, (size - 1 - start) / step + 1);
-    if (count < 2) return 0;
-    to.size[i] = count;
-    to.at[i] = (at - start) / step;
-    fore.lo[i] = start;
-    fore.hi[i] = start + step * (count - 1);
-    partial = count < size;
-    draw_set(aft.result[i], DRAW_RESULT, "d%d * %lld + %lld", i, (long long)step, (long long)start);
-    draw_set(fore.result[i], DRAW_RESULT, step > 1 ? "(d%d - %lld) floordiv %lld" : "d%d - %lld", i, (long long)start, (long long)step);
-    if (step > 1) draw_set(fore.constraint, sizeof fore.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start, (long long)step);
-    aft.hi[i] = count - 1;
-    break;
-  case DRAW_TILE: /* d -> (d / step, d mod step) */
-    step = DRAW_OF(r, tiles);
-    if (step >= size || n > rank) return 0;
-    for (j = n; j > i + 1; --j) to.size[j] = to.size[j - 1], to.at[j] = to.at[j - 1];
-    to.rank = n + 1;
-    to.size[i] = (size + step - 1) / step;
-    to.size[i + 1] = step;
-    to.at[i] = at / step;
-    to.at[i + 1] = at % step;
-    draw_box(&fore, here, n + 1);
-    draw_box(&aft, &to, n);
-    draw_set(fore.result[i], DRAW_RESULT, "d%d floordiv %lld", i, (long long)step);
-    draw_set(fore.result[i + 1], DRAW_RESULT, "d%d mod %lld", i, (long long)step);
-    draw_set(aft.result[i], DRAW_RESULT, "d%d * %lld + d%d", i, (long long)step, i + 1);
-    for (j = i + 1; j < n; ++j) {
-      draw_set(fore.result[j + 1], DRAW_RESULT, "d%d", j);
-      draw_set(aft.result[j], DRAW_RESULT, "d%d", j + 1);
-    }
-    if (size % step) draw_set(aft.constraint, sizeof aft.constraint, ", d%d * %lld + d%d in [0, %lld]", i, (long long)step, i + 1, (long long)size - 1);
-    break;
-  case DRAW_UNTILE: /* (d, e) -> d * step + e where that is below count */
-    if (i + 1 >= n) return 0;
-    step = here->size[i + 1];
-    at = at * step + here->at[i + 1];
-    count = draw_int(r, at + 1, size * step);
-    if (count < 2) return 0;
-    partial = count < size * step;
-    for (j = i + 1; j + 1 < n; ++j) to.size[j] = to.size[j + 1], to.at[j] = to.at[j + 1];
-    to.rank = n - 1;
-    to.size[i] = count;
-    to.at[i] = at;
-    draw_box(&fore, here, n - 1);
-    draw_box(&aft, &to, n);
-    draw_set(fore.result[i], DRAW_RESULT, "d%d * %lld + d%d", i, (long long)step, i + 1);
-    draw_set(aft.result[i], DRAW_RESULT, "d%d floordiv %lld", i, (long long)step);
-    draw_set(aft.result[i + 1], DRAW_RESULT, "d%d mod %lld", i, (long long)step);
-    for (j = i + 1; j + 1 < n; ++j) {
-      draw_set(fore.result[j], DRAW_RESULT, "d%d", j + 1);
-      draw_set(aft.result[j + 1], DRAW_RESULT, "d%d", j);
-    }
-    if (partial) draw_set(fore.constraint, sizeof fore.constraint, ", d%d * %lld + d%d in [0, %lld]", i, (long long)step, i + 1, (long long)count - 1);
-    break;
-  case DRAW_BROADCAST: /* the operand lacks a dimension */
-    if (n < 2) return 0;
-    for (j = i; j + 1 < n; ++j) {
-      to.size[j] = to.size[j + 1];
-      to.at[j] = to.at[j + 1];
-      draw_set(fore.result[j], DRAW_RESULT, "d%d", j + 1);
-    }
-    to.rank = fore.results = n - 1;
-    break;
-  default: /* DRAW_REDUCE: the operand has one more, a range variable */
-    size = draw_int(r, 2, 16);
-    if (n > rank || size * draw_total(here) > r->points) return 0;
-    for (j = n; j > i; --j) {
-      to.size[j] = to.size[j - 1];
-      to.at[j] = to.at[j - 1];
-      draw_set(fore.result[j], DRAW_RESULT, "d%d", j - 1);
-    }
-    draw_set(fore.result[i], DRAW_RESULT, "s0");
-    to.rank = fore.results = n + 1;
-    to.size[i] = fore.ranges = size;
-    to.at[i] = draw_int(r, 0, size - 1);
+    case DRAW_RESHAPE:
+    case DRAW_NAIVE:
+      to = draw_refactor(r, here, rank, anew);
+      draw_box(&fore, here, to.rank);
+      draw_box(&aft, &to, n);
+      draw_reshape(&fore, here, &to, kind == DRAW_RESHAPE);
+      draw_reshape(&aft, &to, here, kind == DRAW_RESHAPE);
+      for (linear = 0, j = 0; j < n; ++j) linear = linear * here->size[j] + here->at[j];
+      for (j = to.rank - 1; j >= 0; --j) to.at[j] = linear % to.size[j], linear /= to.size[j];
+      break;
+    case DRAW_TRANSPOSE:
+      if (n < 2) return 0;
+      for (j = 0; j < n; ++j) order[j] = j;
+      for (j = n - 1; j > 0; --j) k = (int)draw_int(r, 0, j), i = order[j], order[j] = order[k], order[k] = i;
+      for (j = 0; j < n; ++j) {
+        to.size[j] = here->size[order[j]];
+        to.at[j] = here->at[order[j]];
+      }
+      draw_box(&aft, &to, n);
+      for (j = 0; j < n; ++j) {
+        draw_set(fore.result[j], DRAW_RESULT, "d%d", order[j]);
+        draw_set(aft.result[order[j]], DRAW_RESULT, "d%d", j);
+      }
+      break;
+    case DRAW_REVERSE:
+      for (j = 0; j < n; ++j) {
+        if (j != i && draw_one_in(r, 2)) continue;
+        draw_set(fore.result[j], DRAW_RESULT, "-d%d + %lld", j, (long long)here->size[j] - 1);
+        draw_set(aft.result[j], DRAW_RESULT, "-d%d + %lld", j, (long long)here->size[j] - 1);
+        to.at[j] = here->size[j] - 1 - here->at[j];
+      }
+      break;
+    case DRAW_SLICE: /* the operand is larger: start + step * d */
+      start = draw_int(r, 0, 3);
+      step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
+      to.size[i] = start + step * (size - 1) + 1 + draw_int(r, 0, 3);
+      if (draw_total(&to) > r->points) return 0;
+      to.at[i] = start + step * at;
+      aft.lo[i] = start;
+      aft.hi[i] = start + step * (size - 1);
+      draw_set(fore.result[i], DRAW_RESULT, "d%d * %lld + %lld", i, (long long)step, (long long)start);
+      draw_set(aft.result[i], DRAW_RESULT, step > 1 ? "(d%d - %lld) floordiv %lld" : "d%d - %lld", i, (long long)start,
+               (long long)step);
+      if (step > 1)
+        draw_set(aft.constraint, sizeof aft.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start,
+                 (long long)step);
+      break;
+    case DRAW_PAD: /* the operand is smaller: (d - start) / step where that is exact; step 1 is also one operand of a concatenation */
+      step = draw_one_in(r, 2) ? 1 : draw_int(r, 2, 4);
+      start = at % step + step * draw_int(r, 0, at / step);
+      count = draw_int(r, (at - start) / step + 1, (size - 1 - start) / step + 1);
+      if (count < 2) return 0;
+      to.size[i] = count;
+      to.at[i] = (at - start) / step;
+      fore.lo[i] = start;
+      fore.hi[i] = start + step * (count - 1);
+      partial = count < size;
+      draw_set(aft.result[i], DRAW_RESULT, "d%d * %lld + %lld", i, (long long)step, (long long)start);
+      draw_set(fore.result[i], DRAW_RESULT, step > 1 ? "(d%d - %lld) floordiv %lld" : "d%d - %lld", i, (long long)start,
+               (long long)step);
+      if (step > 1)
+        draw_set(fore.constraint, sizeof fore.constraint, ", (d%d - %lld) mod %lld in [0, 0]", i, (long long)start,
+                 (long long)step);
+      aft.hi[i] = count - 1;
+      break;
+    case DRAW_TILE: /* d -> (d / step, d mod step) */
+      step = DRAW_OF(r, tiles);
+      if (step >= size || n > rank) return 0;
+      for (j = n; j > i + 1; --j) to.size[j] = to.size[j - 1], to.at[j] = to.at[j - 1];
+      to.rank = n + 1;
+      to.size[i] = (size + step - 1) / step;
+      to.size[i + 1] = step;
+      to.at[i] = at / step;
+      to.at[i + 1] = at % step;
+      draw_box(&fore, here, n + 1);
+      draw_box(&aft, &to, n);
+      draw_set(fore.result[i], DRAW_RESULT, "d%d floordiv %lld", i, (long long)step);
+      draw_set(fore.result[i + 1], DRAW_RESULT, "d%d mod %lld", i, (long long)step);
+      draw_set(aft.result[i], DRAW_RESULT, "d%d * %lld + d%d", i, (long long)step, i + 1);
+      for (j = i + 1; j < n; ++j) {
+        draw_set(fore.result[j + 1], DRAW_RESULT, "d%d", j);
+        draw_set(aft.result[j], DRAW_RESULT, "d%d", j + 1);
+      }
+      if (size % step)
+        draw_set(aft.constraint, sizeof aft.constraint, ", d%d * %lld + d%d in [0, %lld]", i, (long long)step, i + 1,
+                 (long long)size - 1);
+      break;
+    case DRAW_UNTILE: /* (d, e) -> d * step + e where that is below count */
+      if (i + 1 >= n) return 0;
+      step = here->size[i + 1];
+      at = at * step + here->at[i + 1];
+      count = draw_int(r, at + 1, size * step);
+      if (count < 2) return 0;
+      partial = count < size * step;
+      for (j = i + 1; j + 1 < n; ++j) to.size[j] = to.size[j + 1], to.at[j] = to.at[j + 1];
+      to.rank = n - 1;
+      to.size[i] = count;
+      to.at[i] = at;
+      draw_box(&fore, here, n - 1);
+      draw_box(&aft, &to, n);
+      draw_set(fore.result[i], DRAW_RESULT, "d%d * %lld + d%d", i, (long long)step, i + 1);
+      draw_set(aft.result[i], DRAW_RESULT, "d%d floordiv %lld", i, (long long)step);
+      draw_set(aft.result[i + 1], DRAW_RESULT, "d%d mod %lld", i, (long long)step);
+      for (j = i + 1; j + 1 < n; ++j) {
+        draw_set(fore.result[j], DRAW_RESULT, "d%d", j + 1);
+        draw_set(aft.result[j + 1], DRAW_RESULT, "d%d", j);
+      }
+      if (partial)
+        draw_set(fore.constraint, sizeof fore.constraint, ", d%d * %lld + d%d in [0, %lld]", i, (long long)step, i + 1,
+                 (long long)count - 1);
+      break;
+    case DRAW_BROADCAST: /* the operand lacks a dimension */
+      if (n < 2) return 0;
+      for (j = i; j + 1 < n; ++j) {
+        to.size[j] = to.size[j + 1];
+        to.at[j] = to.at[j + 1];
+        draw_set(fore.result[j], DRAW_RESULT, "d%d", j + 1);
+      }
+      to.rank = fore.results = n - 1;
+      break;
+    default: /* DRAW_REDUCE: the operand has one more, a range variable */
+      size = draw_int(r, 2, 16);
+      if (n > rank || size * draw_total(here) > r->points) return 0;
+      for (j = n; j > i; --j) {
+        to.size[j] = to.size[j - 1];
+        to.at[j] = to.at[j - 1];
+        draw_set(fore.result[j], DRAW_RESULT, "d%d", j - 1);
+      }
+      draw_set(fore.result[i], DRAW_RESULT, "s0");
+      to.rank = fore.results = n + 1;
+      to.size[i] = fore.ranges = size;
+      to.at[i] = draw_int(r, 0, size - 1);
   }
   c->step[c->steps] = draw_write(c, &fore);
   *back = kind & DRAW_INVERTIBLE ? draw_write(c, &aft) : NULL;
@@ -439,7 +454,8 @@ static inline int draw_step(draw *r, draw_chain *c, draw_shape *here, int kind, 
 }
 
 /* depth moves of random ones of the kinds. alternate: a reshape, then something else, and so on. Their ways back go to `back` where it is not NULL. */
-static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kinds, int alternate, int rank, int depth, const char **back) {
+static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kinds, int alternate, int rank, int depth,
+                              const char **back) {
   const char *unused;
   int last = DRAW_TRANSPOSE, tries, kind;
   while (depth-- && c->steps < DRAW_DEPTH) {
@@ -458,21 +474,25 @@ static inline void draw_steps(draw *r, draw_chain *c, draw_shape *here, int kind
 static inline void draw_bitcast(draw *r, int family, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, family, rank);
   draw_clear(c);
-  while (depth-- > 0) draw_steps(r, c, &here, DRAW_ANEW | (here.rank > 1 && draw_one_in(r, 3) ? DRAW_TRANSPOSE : DRAW_RESHAPE), 0, rank, 1, NULL);
+  while (depth-- > 0)
+    draw_steps(r, c, &here, DRAW_ANEW | (here.rank > 1 && draw_one_in(r, 3) ? DRAW_TRANSPOSE : DRAW_RESHAPE), 0, rank,
+               1, NULL);
 }
 
 /* Harder ones: reshapes and transposes in turn, so that no two reshapes become one, of sizes with many odd factors. */
 static inline void draw_turns(draw *r, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, DRAW_ODD, rank);
   draw_clear(c);
-  draw_steps(r, c, &here, DRAW_ANEW | (draw_one_in(r, 6) ? DRAW_NAIVE : DRAW_RESHAPE | DRAW_TRANSPOSE), 1, rank, depth, NULL);
+  draw_steps(r, c, &here, DRAW_ANEW | (draw_one_in(r, 6) ? DRAW_NAIVE : DRAW_RESHAPE | DRAW_TRANSPOSE), 1, rank, depth,
+             NULL);
 }
 
 /* Slices, pads and concatenations with reshapes, transposes, reverses, broadcasts, reductions, tiles. */
 static inline void draw_mix(draw *r, int rank, int depth, draw_chain *c) {
   draw_shape here = draw_start(r, DRAW_ODD, rank);
   draw_clear(c);
-  draw_steps(r, c, &here, DRAW_MOVES | DRAW_SLICE | DRAW_PAD | DRAW_TILE | DRAW_BROADCAST | DRAW_REDUCE | DRAW_ANEW, 0, rank, depth, NULL);
+  draw_steps(r, c, &here, DRAW_MOVES | DRAW_SLICE | DRAW_PAD | DRAW_TILE | DRAW_BROADCAST | DRAW_REDUCE | DRAW_ANEW, 0,
+             rank, depth, NULL);
   if (!c->steps) draw_steps(r, c, &here, DRAW_REVERSE, 0, rank, 1, NULL);
 }
 
@@ -497,18 +517,22 @@ static inline void draw_identity(draw *r, int kinds, int family, int rank, int d
 
 /* Thread, block, loop and vector to a linear index below its count, then a reshape to a tensor, then depth - 1 moves more. */
 static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
-  static const int64_t many[] = {32, 64, 96, 128, 256}, few[] = {2, 3, 4, 6, 8}, vectors[] = {1, 2, 4, 8}, loops[] = {1, 1, 2, 4};
+  static const int64_t many[] = {32, 64, 96, 128, 256}, few[] = {2, 3, 4, 6, 8}, vectors[] = {1, 2, 4, 8},
+                       loops[] = {1, 1, 2, 4};
   draw_shape here = draw_start(r, DRAW_ANY, rank), line;
-  int64_t threads = r->points > 10000 ? DRAW_OF(r, many) : DRAW_OF(r, few), vector = DRAW_OF(r, vectors), loop = DRAW_OF(r, loops);
+  int64_t threads = r->points > 10000 ? DRAW_OF(r, many) : DRAW_OF(r, few), vector = DRAW_OF(r, vectors),
+          loop = DRAW_OF(r, loops);
   int64_t total = draw_total(&here), block = threads * vector, blocks = (total + block * loop - 1) / (block * loop);
   const char *th = draw_one_in(r, 3) ? "th_x" : "d0", *bl = th[0] == 't' ? "bl_x" : "d1";
   char text[512];
   draw_out o = draw_on(text, sizeof text);
   draw_side side;
   draw_clear(c);
-  draw_put(&o, "(%s, %s)[s0, s1] -> (%s * %lld + %s * %lld + s0 * %lld + s1), domain: %s in [0, %lld], %s in [0, %lld], s0 in [0, %lld], s1 in [0, %lld]",
-           th, bl, th, (long long)vector, bl, (long long)block, (long long)(block * blocks), th, (long long)threads - 1, bl, (long long)blocks - 1,
-           (long long)loop - 1, (long long)vector - 1);
+  draw_put(
+      &o,
+      "(%s, %s)[s0, s1] -> (%s * %lld + %s * %lld + s0 * %lld + s1), domain: %s in [0, %lld], %s in [0, %lld], s0 in [0, %lld], s1 in [0, %lld]",
+      th, bl, th, (long long)vector, bl, (long long)block, (long long)(block * blocks), th, (long long)threads - 1, bl,
+      (long long)blocks - 1, (long long)loop - 1, (long long)vector - 1);
   c->step[c->steps++] = draw_keep(c, &o);
   line = here;
   line.rank = 1;
@@ -525,7 +549,8 @@ static inline void draw_gpu(draw *r, int rank, int depth, draw_chain *c) {
 enum { DRAW_POSITIVE, DRAW_NEGATIVE, DRAW_DIVISORS, DRAW_EVERY, DRAW_PARTIAL };
 
 static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, int rts, int style, int depth) {
-  static const int64_t factors[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, -1, -3, -6}, moduli[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24};
+  static const int64_t factors[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, -1, -3, -6},
+                       moduli[] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24};
   int64_t k = DRAW_OF(r, moduli);
   int i;
   if (!depth || draw_one_in(r, 7)) {
@@ -541,31 +566,31 @@ static inline void draw_expression(draw *r, draw_out *o, int dims, int ranges, i
   draw_put(o, i == 11 ? draw_one_in(r, 2) ? "min(" : "max(" : "(");
   draw_expression(r, o, dims, ranges, rts, style, depth - 1);
   switch (i) {
-  case 0:
-  case 1: draw_put(o, " + "); break;
-  case 2: draw_put(o, style == DRAW_POSITIVE ? " + " : " - "); break;
-  case 3:
-  case 4:
-    k = DRAW_OF(r, factors);
-    draw_put(o, " * %lld)", (long long)(style == DRAW_POSITIVE && k < 0 ? -k : k));
-    return;
-  case 5:
-  case 6: draw_put(o, " floordiv %lld)", (long long)k); return;
-  case 7:
-  case 8: draw_put(o, " mod %lld)", (long long)(style < DRAW_EVERY && k < 0 ? -k : k)); return;
-  case 9: draw_put(o, " + %lld)", (long long)draw_int(r, 1, 20)); return;
-  case 10: draw_put(o, " ceildiv %lld)", (long long)k); return;
-  case 11: draw_put(o, ", "); break;
-  case 12: draw_put(o, " * "); break;
-  default: /* a divisor that is not a constant, and never 0 but in DRAW_PARTIAL */
-    if (style == DRAW_PARTIAL) {
-      draw_put(o, draw_one_in(r, 2) ? " floordiv " : draw_one_in(r, 2) ? " mod " : " ceildiv ");
-      break;
-    }
-    draw_put(o, draw_one_in(r, 2) ? " floordiv (" : " mod (");
-    draw_expression(r, o, dims, ranges, rts, style, depth - 1);
-    draw_put(o, k > 0 ? " mod %lld + %lld))" : " mod %lld - %lld))", (long long)k, (long long)draw_int(r, 1, 3));
-    return;
+    case 0:
+    case 1: draw_put(o, " + "); break;
+    case 2: draw_put(o, style == DRAW_POSITIVE ? " + " : " - "); break;
+    case 3:
+    case 4:
+      k = DRAW_OF(r, factors);
+      draw_put(o, " * %lld)", (long long)(style == DRAW_POSITIVE && k < 0 ? -k : k));
+      return;
+    case 5:
+    case 6: draw_put(o, " floordiv %lld)", (long long)k); return;
+    case 7:
+    case 8: draw_put(o, " mod %lld)", (long long)(style < DRAW_EVERY && k < 0 ? -k : k)); return;
+    case 9: draw_put(o, " + %lld)", (long long)draw_int(r, 1, 20)); return;
+    case 10: draw_put(o, " ceildiv %lld)", (long long)k); return;
+    case 11: draw_put(o, ", "); break;
+    case 12: draw_put(o, " * "); break;
+    default: /* a divisor that is not a constant, and never 0 but in DRAW_PARTIAL */
+      if (style == DRAW_PARTIAL) {
+        draw_put(o, draw_one_in(r, 2) ? " floordiv " : draw_one_in(r, 2) ? " mod " : " ceildiv ");
+        break;
+      }
+      draw_put(o, draw_one_in(r, 2) ? " floordiv (" : " mod (");
+      draw_expression(r, o, dims, ranges, rts, style, depth - 1);
+      draw_put(o, k > 0 ? " mod %lld + %lld))" : " mod %lld - %lld))", (long long)k, (long long)draw_int(r, 1, 3));
+      return;
   }
   draw_expression(r, o, dims, ranges, rts, style, depth - 1);
   draw_put(o, ")");
@@ -612,7 +637,8 @@ static inline void draw_one(draw *r, int style, int constraints, int dims, int r
       if (draw_one_in(r, 3)) { /* one residue */
         k = draw_int(r, 2, 7);
         lo = draw_int(r, 0, k - 1);
-        draw_put(&o, "d%d mod %lld in [%lld, %lld]", (int)draw_int(r, 0, dims - 1), (long long)k, (long long)lo, (long long)lo);
+        draw_put(&o, "d%d mod %lld in [%lld, %lld]", (int)draw_int(r, 0, dims - 1), (long long)k, (long long)lo,
+                 (long long)lo);
       } else {
         lo = draw_int(r, style == DRAW_POSITIVE ? 0 : -12, 6);
         draw_expression(r, &o, dims, ranges, rts, style, (int)draw_int(r, 1, 4));
@@ -639,21 +665,22 @@ static inline void draw_pair(draw *r, int style, draw_chain *c) {
 
 /* ---- all classes ---- */
 
-#define DRAW_CLASSES(X)                                                                                     \
-  X(EXPRESSION, "random expressions", draw_expressions(r, (int)draw_int(r, 0, 2), 0, c))                    \
-  X(CONSTRAINED, "the same with constraints", draw_expressions(r, (int)draw_int(r, 0, 2), 1, c))            \
-  X(GPU, "GPU tile + reshape", draw_gpu(r, rank, depth, c))                                                 \
-  X(MIX, "slice, pad, concat mixes", draw_mix(r, rank, depth, c))                                           \
-  X(BITCAST_2, "bitcasts, powers of two", draw_bitcast(r, DRAW_TWOS, rank, depth, c))                       \
-  X(BITCAST_SMALL, "bitcasts, 2^k*{3,5,7,9}", draw_bitcast(r, DRAW_SMALL, rank, depth, c))                  \
-  X(BITCAST_PRIMES, "bitcasts, mixed primes", draw_bitcast(r, DRAW_PRIMES, rank, depth, c))                 \
-  X(BITCAST_TURNS, "bitcasts in turn, odd primes", draw_turns(r, rank, depth, c))                           \
-  X(ID_RESHAPE, "identities by reshapes", draw_identity(r, draw_one_in(r, 4) ? DRAW_NAIVE : DRAW_RESHAPE, DRAW_ANY, rank, depth, c)) \
+#define DRAW_CLASSES(X)                                                                             \
+  X(EXPRESSION, "random expressions", draw_expressions(r, (int)draw_int(r, 0, 2), 0, c))            \
+  X(CONSTRAINED, "the same with constraints", draw_expressions(r, (int)draw_int(r, 0, 2), 1, c))    \
+  X(GPU, "GPU tile + reshape", draw_gpu(r, rank, depth, c))                                         \
+  X(MIX, "slice, pad, concat mixes", draw_mix(r, rank, depth, c))                                   \
+  X(BITCAST_2, "bitcasts, powers of two", draw_bitcast(r, DRAW_TWOS, rank, depth, c))               \
+  X(BITCAST_SMALL, "bitcasts, 2^k*{3,5,7,9}", draw_bitcast(r, DRAW_SMALL, rank, depth, c))          \
+  X(BITCAST_PRIMES, "bitcasts, mixed primes", draw_bitcast(r, DRAW_PRIMES, rank, depth, c))         \
+  X(BITCAST_TURNS, "bitcasts in turn, odd primes", draw_turns(r, rank, depth, c))                   \
+  X(ID_RESHAPE, "identities by reshapes",                                                           \
+    draw_identity(r, draw_one_in(r, 4) ? DRAW_NAIVE : DRAW_RESHAPE, DRAW_ANY, rank, depth, c))      \
   X(ID_MOVES, "identities with transposes", draw_identity(r, DRAW_MOVES, DRAW_ANY, rank, depth, c)) \
   X(ID_ALL, "identities of all kinds", draw_identity(r, DRAW_INVERTIBLE, DRAW_ANY, rank, depth, c)) \
-  X(GENERAL, "every operator", draw_expressions(r, DRAW_EVERY, draw_one_in(r, 2), c))                       \
-  X(PAIR, "two of these", draw_pair(r, DRAW_EVERY, c))                                                      \
-  X(ZERO, "divisors that may be 0", draw_expressions(r, DRAW_PARTIAL, !draw_one_in(r, 4), c))                     \
+  X(GENERAL, "every operator", draw_expressions(r, DRAW_EVERY, draw_one_in(r, 2), c))               \
+  X(PAIR, "two of these", draw_pair(r, DRAW_EVERY, c))                                              \
+  X(ZERO, "divisors that may be 0", draw_expressions(r, DRAW_PARTIAL, !draw_one_in(r, 4), c))       \
   X(ZERO_PAIR, "two of these", draw_pair(r, DRAW_PARTIAL, c))
 
 #define DRAW_CLASS_ENUM(name, text, call) DRAW_##name,
@@ -683,7 +710,9 @@ static inline void draw_map(draw *r, int which, int rank, int depth, draw_chain 
 
 /* ---- composed ---- */
 
-static inline sett_map draw_parse(sett_map_arena *arena, const char *text) { return sett_map_parse(arena, text, strlen(text)); }
+static inline sett_map draw_parse(sett_map_arena *arena, const char *text) {
+  return sett_map_parse(arena, text, strlen(text));
+}
 
 static inline sett_map draw_compose(sett_map_arena *arena, const draw_chain *c) {
   sett_map map = draw_parse(arena, c->step[0]);
@@ -727,7 +756,8 @@ static inline size_t draw_text(sett_map_arena *arena, const draw_chain *c, char 
 }
 
 /* draw_map and draw_text; of a text that does not fit the depth is halved, and again. */
-static inline size_t draw_map_text(draw *r, int which, int rank, int depth, draw_chain *c, sett_map_arena *arena, char *text, size_t capacity) {
+static inline size_t draw_map_text(draw *r, int which, int rank, int depth, draw_chain *c, sett_map_arena *arena,
+                                   char *text, size_t capacity) {
   for (;; depth = depth > 1 ? depth / 2 : 1) {
     size_t length;
     draw_map(r, which, rank, depth, c);

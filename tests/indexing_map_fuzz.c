@@ -43,7 +43,10 @@ static void draw_point(sett_map map, int64_t *point) {
     else if (kind == 1 && hi < INT64_MAX) point[i] = hi + 1;
     else if (kind < 4) point[i] = lo;
     else if (kind < 6) point[i] = hi;
-    else point[i] = (int64_t)((uint64_t)lo + (width > 64 && kind < 9 ? next(64) : width == UINT64_MAX ? r : r % (width + 1)));
+    else
+      point[i] = (int64_t)((uint64_t)lo + (width > 64 && kind < 9 ? next(64)
+                                           : width == UINT64_MAX  ? r
+                                                                  : r % (width + 1)));
   }
 }
 
@@ -90,7 +93,8 @@ static int is_outside(sett_map_arena *arena, sett_map map, const int64_t *point)
 static int no_value(int error) { return error == SETT_MAP_ERROR_OVERFLOW || error == SETT_MAP_ERROR_ZERO_DIVISOR; }
 
 /* Where the original has no value (overflow, division by zero) nothing is said. */
-static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const sett_map_interval *range, const int64_t *point, const char *text, size_t size) {
+static void check_point(sett_map_arena *arena, sett_map a, sett_map b, const sett_map_interval *range,
+                        const int64_t *point, const char *text, size_t size) {
   int64_t before[RESULTS], after[RESULTS];
   int x = seen_at(arena, a, point, before), y, i;
   if (x < 0) return;
@@ -114,7 +118,8 @@ static void check_meaning(sett_map_arena *arena, sett_map a, sett_map b, const c
   sett_map_interval range[RESULTS];
   int i, n = sett_map_variables(a);
   if (n > VARIABLES || a.results > RESULTS) return;
-  if (b.kind == SETT_MAP_DEFINED && (b.results != a.results || sett_map_variables(b) != n)) fail("simplify: other variables or results", text, size);
+  if (b.kind == SETT_MAP_DEFINED && (b.results != a.results || sett_map_variables(b) != n))
+    fail("simplify: other variables or results", text, size);
   for (i = 0; i < a.results; ++i) range[i] = sett_map_range(arena, a, a.result[i]);
   if (is_small(a)) {
     for (i = 0; i < n; ++i) point[i] = a.variable[i].lo;
@@ -135,7 +140,8 @@ static int print(sett_map_arena *arena, sett_map map, char *out, const char *tex
   if (strlen(out) != length) fail("length of a print", text, size);
   cut = (char *)malloc(half);
   if (!cut) return 0;
-  if (sett_map_print(arena, map, cut, half) != length || strlen(cut) != half - 1 || memcmp(cut, out, half - 1)) fail("cut print", text, size);
+  if (sett_map_print(arena, map, cut, half) != length || strlen(cut) != half - 1 || memcmp(cut, out, half - 1))
+    fail("cut print", text, size);
   free(cut);
   return 1;
 }
@@ -154,7 +160,8 @@ static void check_full(const char *text, size_t size, size_t bytes, sett_map who
   if (!memory) return;
   sett_map_arena_rewind(&small, mark);
   map = sett_map_parse(&small, text, size);
-  if (map.kind != whole.kind && map.error != SETT_MAP_ERROR_FULL) fail("another kind of map in a small arena", text, size);
+  if (map.kind != whole.kind && map.error != SETT_MAP_ERROR_FULL)
+    fail("another kind of map in a small arena", text, size);
   if (map.kind == SETT_MAP_DEFINED && sett_map_variables(map) <= VARIABLES && map.results <= RESULTS) {
     for (i = 0; i < sett_map_variables(map); ++i) point[i] = map.variable[i].lo;
     top = sett_map_arena_mark(&small).top;
@@ -163,13 +170,16 @@ static void check_full(const char *text, size_t size, size_t bytes, sett_map who
     simple = sett_map_simplify(&small, map);
     if (simple.kind == SETT_MAP_FAILED) {
       ++full_arenas;
-      if (simple.error != SETT_MAP_ERROR_FULL && !no_value(simple.error)) fail("simplify failed for another reason than a full arena", text, size);
+      if (simple.error != SETT_MAP_ERROR_FULL && !no_value(simple.error))
+        fail("simplify failed for another reason than a full arena", text, size);
       if (sett_map_arena_mark(&small).top != top) fail("a simplify that failed keeps memory", text, size);
       if (seen_at(&small, map, point, results) != before) fail("a full arena lost a map", text, size);
-    } else if (small.full = 0, sett_map_print(&small, simple, simple_text, sizeof simple_text) < sizeof simple_text && !small.full) {
+    } else if (small.full = 0,
+               sett_map_print(&small, simple, simple_text, sizeof simple_text) < sizeof simple_text && !small.full) {
       less = sett_map_parse(arena, simple_text, strlen(simple_text));
       if (less.kind != SETT_MAP_FAILED) check_meaning(arena, whole, less, text, size);
-      else if (less.error != SETT_MAP_ERROR_FULL) fail("a small arena's text does not read", simple_text, strlen(simple_text));
+      else if (less.error != SETT_MAP_ERROR_FULL)
+        fail("a small arena's text does not read", simple_text, strlen(simple_text));
     }
   }
   sett_map_arena_rewind(&small, mark);
@@ -187,20 +197,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char first[PRINTED], second[PRINTED], simple_text[PRINTED];
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map map, back, simple;
-  char *text = (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  char *text =
+      (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
   size_t i;
   if (!text) return 0;
   if (size) memcpy(text, data, size);
   for (state = size, i = 0; i < size; ++i) state = (state ^ data[i]) * UINT64_C(1099511628211);
   map = sett_map_parse(&arena, text, size);
   if (map.kind == SETT_MAP_FAILED) {
-    if (map.column < 0 || map.column > (int)size + 1 || map.error <= 0 || map.error >= SETT_MAP_ERROR_COUNT) fail("error", text, size);
+    if (map.column < 0 || map.column > (int)size + 1 || map.error <= 0 || map.error >= SETT_MAP_ERROR_COUNT)
+      fail("error", text, size);
   } else {
     ++good;
     if (print(&arena, map, first, text, size)) { /* L1 */
       back = sett_map_parse(&arena, first, strlen(first));
       if (back.kind != map.kind) fail("print and parse", text, size);
-      if (sett_map_print(&arena, back, second, PRINTED) != strlen(first) || strcmp(first, second)) fail("print is not stable", text, size);
+      if (sett_map_print(&arena, back, second, PRINTED) != strlen(first) || strcmp(first, second))
+        fail("print is not stable", text, size);
     }
     simple = sett_map_simplify(&arena, map); /* L2 */
     if (simple.kind == SETT_MAP_FAILED && !no_value(simple.error)) fail(sett_map_message(simple.error), text, size);
@@ -245,17 +258,33 @@ static size_t token_end(const char *text, size_t size, size_t at) {
 }
 
 static size_t mutate(char *text, size_t size, size_t capacity) {
-  static const char *const numbers[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "12", "15", "16", "31", "64", "100", "715", "1023", "4096", "65536", "2147483647",
-                                        "4294967296", "3037000500", "1152921504606846976", "4611686018427387904",
-                                        "9223372036854775806", "9223372036854775807", "9223372036854775808"};
+  /* clang-format off */
+  static const char *const numbers[] = {
+    "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "12", "15", "16", "31", "64", "100", "715", "1023", "4096",
+    "65536", "2147483647", "4294967296", "3037000500", "1152921504606846976", "4611686018427387904",
+    "9223372036854775806", "9223372036854775807", "9223372036854775808",
+  };
+  /* clang-format on */
   enum { NUMBERS = sizeof numbers / sizeof *numbers - (EXTREMES ? 0 : 3) };
-  static const char *const operators[] = {" + ", " - ", " * ", " floordiv ", " mod ", " ceildiv ", " xor ", " // ", " % ", " / "};
-  static const char *const wraps[][2] = {{"(", " * 3 + 1)"}, {"(", " floordiv 2)"}, {"(", " mod 3)"},      {"(-", ")"},           {"min(", ", 4)"}, {"max(", ", d0)"},
-                                         {"(d0 - ", ")"},    {"(", " ceildiv 5)"},  {"(", " * d0)"},       {"((", " * 6) mod 9)"}, {"(7 * ", ")"},   {"(d0 * 5 + ", ")"},
-                                         {"(", " mod d0)"},  {"(", " mod -4)"},     {"(", " floordiv -3)"}, {"(", " + 17)"},        {"(", " - 1)"},   {"(", " xor d0)"}, {"((", " xor 5) mod 8)"}, {"(5 floordiv ", ")"}};
-  static const char *const constraints[] = {", d0 mod 2 in [0, 0]",  ", d0 mod 3 in [1, 1]", ", d0 * 3 in [-4, 17]",      ", d0 floordiv 4 in [0, 1]",
-                                            ", d0 + 5 in [3, 9]",    ", d0 * d0 in [0, 20]", ", (d0 * 5) mod 7 in [2, 4]", ", d0 mod 5 in [-3, 8]"};
-  static const char *const pieces[] = {"(", ")", "[", "]", "{", "}", ",", " -> ", ", domain: ", " in [", "-", " ", "d0", "d1", "s0", "rt0", "KNOWN EMPTY", "UNDEFINED", "min(", "max(", " xor ", "^"};
+  static const char *const operators[] = {" + ",       " - ",   " * ",  " floordiv ", " mod ",
+                                          " ceildiv ", " xor ", " // ", " % ",        " / "};
+  /* clang-format off */
+  static const char *const wraps[][2] = {
+    {"(", " * 3 + 1)"}, {"(", " floordiv 2)"}, {"(", " mod 3)"}, {"(-", ")"}, {"min(", ", 4)"}, {"max(", ", d0)"},
+    {"(d0 - ", ")"}, {"(", " ceildiv 5)"}, {"(", " * d0)"}, {"((", " * 6) mod 9)"}, {"(7 * ", ")"}, {"(d0 * 5 + ", ")"},
+    {"(", " mod d0)"}, {"(", " mod -4)"}, {"(", " floordiv -3)"}, {"(", " + 17)"}, {"(", " - 1)"}, {"(", " xor d0)"},
+    {"((", " xor 5) mod 8)"}, {"(5 floordiv ", ")"},
+  };
+  /* clang-format on */
+  static const char *const constraints[] = {
+      ", d0 mod 2 in [0, 0]", ", d0 mod 3 in [1, 1]", ", d0 * 3 in [-4, 17]",       ", d0 floordiv 4 in [0, 1]",
+      ", d0 + 5 in [3, 9]",   ", d0 * d0 in [0, 20]", ", (d0 * 5) mod 7 in [2, 4]", ", d0 mod 5 in [-3, 8]"};
+  /* clang-format off */
+  static const char *const pieces[] = {
+    "(", ")", "[", "]", "{", "}", ",", " -> ", ", domain: ", " in [", "-", " ", "d0", "d1", "s0", "rt0", "KNOWN EMPTY",
+    "UNDEFINED", "min(", "max(", " xor ", "^",
+  };
+  /* clang-format on */
   char word[64];
   uint32_t kind = next(16), tries;
   size_t at = 0, end = 0;
@@ -273,42 +302,43 @@ static size_t mutate(char *text, size_t size, size_t capacity) {
   if (kind < 10) memcpy(word, text + at, end - at), word[end - at] = 0;
   if (kind < 10 && is_letter(word[0]) != (kind >= 5)) kind = 5 + next(11); /* a digit of a name */
   switch (kind) {
-  case 0:
-  case 1: return replace(text, size, capacity, at, end - at, numbers[next(NUMBERS)]);
-  case 2:
-    snprintf(word, sizeof word, "%u", next(40));
-    return replace(text, size, capacity, at, end - at, word);
-  case 3: return replace(text, size, capacity, at, 0, "-");
-  case 4:
-  case 5:
-  case 6:
-  case 7: {
-    const char *const *wrap = wraps[next(sizeof wraps / sizeof *wraps)];
-    if (!strcmp(word, "mod") || !strcmp(word, "in") || !strcmp(word, "domain") || strstr(word, "div"))
-      return replace(text, size, capacity, at, end - at, operators[next(sizeof operators / sizeof *operators)]);
-    return replace(text, replace(text, size, capacity, end, 0, wrap[1]), capacity, at, 0, wrap[0]);
-  }
-  case 8:
-  case 9: { /* another name of the text */
-    size_t from = next((uint32_t)size), stop;
-    while (from < size && !is_letter(text[from])) ++from;
-    stop = token_end(text, size, from);
-    if (from == stop || stop - from >= sizeof word) return size;
-    memcpy(word, text + from, stop - from);
-    word[stop - from] = 0;
-    return replace(text, size, capacity, at, end - at, word);
-  }
-  case 10:
-  case 11: return replace(text, size, capacity, size, 0, constraints[next(sizeof constraints / sizeof *constraints)]);
-  case 12: { /* another operator */
-    for (at = next((uint32_t)size); at + 2 < size; ++at)
-      if (text[at] == ' ' && strchr("+-*/%", text[at + 1]) && text[at + 2] == ' ')
-        return replace(text, size, capacity, at, 3, operators[next(sizeof operators / sizeof *operators)]);
-    return size;
-  }
-  case 13: return replace(text, size, capacity, next((uint32_t)size), 0, pieces[next(sizeof pieces / sizeof *pieces)]);
-  case 14: at = next((uint32_t)size); return replace(text, size, capacity, at, (size_t)next((uint32_t)(size - at < 12 ? size - at : 12)), "");
-  default: text[next((uint32_t)size)] = (char)next(256); return size;
+    case 0:
+    case 1: return replace(text, size, capacity, at, end - at, numbers[next(NUMBERS)]);
+    case 2: snprintf(word, sizeof word, "%u", next(40)); return replace(text, size, capacity, at, end - at, word);
+    case 3: return replace(text, size, capacity, at, 0, "-");
+    case 4:
+    case 5:
+    case 6:
+    case 7: {
+      const char *const *wrap = wraps[next(sizeof wraps / sizeof *wraps)];
+      if (!strcmp(word, "mod") || !strcmp(word, "in") || !strcmp(word, "domain") || strstr(word, "div"))
+        return replace(text, size, capacity, at, end - at, operators[next(sizeof operators / sizeof *operators)]);
+      return replace(text, replace(text, size, capacity, end, 0, wrap[1]), capacity, at, 0, wrap[0]);
+    }
+    case 8:
+    case 9: { /* another name of the text */
+      size_t from = next((uint32_t)size), stop;
+      while (from < size && !is_letter(text[from])) ++from;
+      stop = token_end(text, size, from);
+      if (from == stop || stop - from >= sizeof word) return size;
+      memcpy(word, text + from, stop - from);
+      word[stop - from] = 0;
+      return replace(text, size, capacity, at, end - at, word);
+    }
+    case 10:
+    case 11: return replace(text, size, capacity, size, 0, constraints[next(sizeof constraints / sizeof *constraints)]);
+    case 12: { /* another operator */
+      for (at = next((uint32_t)size); at + 2 < size; ++at)
+        if (text[at] == ' ' && strchr("+-*/%", text[at + 1]) && text[at + 2] == ' ')
+          return replace(text, size, capacity, at, 3, operators[next(sizeof operators / sizeof *operators)]);
+      return size;
+    }
+    case 13:
+      return replace(text, size, capacity, next((uint32_t)size), 0, pieces[next(sizeof pieces / sizeof *pieces)]);
+    case 14:
+      at = next((uint32_t)size);
+      return replace(text, size, capacity, at, (size_t)next((uint32_t)(size - at < 12 ? size - at : 12)), "");
+    default: text[next((uint32_t)size)] = (char)next(256); return size;
   }
 }
 
@@ -350,7 +380,8 @@ int main(int argc, char **argv) {
       if (run_file(argv[i])) return 2;
     return 0;
   }
-  for (i = 0; i < POOL; ++i) pool_size[i] = replace(pool[i], 0, TEXT, 0, 0, seeds[(size_t)i % (sizeof seeds / sizeof *seeds)]);
+  for (i = 0; i < POOL; ++i)
+    pool_size[i] = replace(pool[i], 0, TEXT, 0, 0, seeds[(size_t)i % (sizeof seeds / sizeof *seeds)]);
   for (run = 0; run < count; ++run) {
     unsigned long maps = good;
     uint32_t from, to, keep;
@@ -375,8 +406,10 @@ int main(int argc, char **argv) {
       memcpy(pool[to], text, pool_size[to] = size);
     }
   }
-  printf("PASS indexing_map_fuzz: %ld texts, %lu maps, %lu full arenas, %lu change when simplified once more, %lu points overflow only then, the slowest %.0f ms: %.*s\n", count, good,
-         full_arenas, changed_again, overflows, 1e3 * (double)longest / CLOCKS_PER_SEC, (int)slowest_size, slowest);
+  printf(
+      "PASS indexing_map_fuzz: %ld texts, %lu maps, %lu full arenas, %lu change when simplified once more, %lu points overflow only then, the slowest %.0f ms: %.*s\n",
+      count, good, full_arenas, changed_again, overflows, 1e3 * (double)longest / CLOCKS_PER_SEC, (int)slowest_size,
+      slowest);
   return 0;
 }
 #endif

@@ -12,7 +12,9 @@ enum { POINTS = 1500, VARIABLES = 8, RESULTS = 6, RULES_ALONE = SETT_MAP_POINTS_
 static uint64_t memory[1 << 21]; /* 16 MiB */
 static int failures, checks;
 static char text[1 << 14];
-static struct { int maps, bijections, inverses, injective, covers, counts, products, runs, exact_runs, exact, values; } seen;
+static struct {
+  int maps, bijections, inverses, injective, covers, counts, products, runs, exact_runs, exact, values;
+} seen;
 
 static void check(int ok, const char *what) {
   ++checks;
@@ -53,7 +55,8 @@ static int reshape(sett_map_arena *a, axis *axes, int n) {
   for (i = 0, below = all; i < m; ++i) {
     below /= part[i];
     axes[i].extent = part[i];
-    axes[i].expr = sett_map_floordiv(a, i ? sett_map_mod(a, linear, constant(a, below * part[i])) : linear, constant(a, below));
+    axes[i].expr =
+        sett_map_floordiv(a, i ? sett_map_mod(a, linear, constant(a, below * part[i])) : linear, constant(a, below));
   }
   return m;
 }
@@ -62,9 +65,9 @@ static int step(sett_map_arena *a, axis *axes, int n) {
   int i = (int)draw(0, n - 1), j = (int)draw(0, n - 1);
   axis t = axes[i];
   switch (draw(0, 4)) {
-  case 0: axes[i] = axes[j], axes[j] = t; return n;
-  case 1: axes[i].expr = sett_map_sub(a, constant(a, t.extent - 1), t.expr); return n;
-  default: return reshape(a, axes, n);
+    case 0: axes[i] = axes[j], axes[j] = t; return n;
+    case 1: axes[i].expr = sett_map_sub(a, constant(a, t.extent - 1), t.expr); return n;
+    default: return reshape(a, axes, n);
   }
 }
 
@@ -72,19 +75,22 @@ static int step(sett_map_arena *a, axis *axes, int n) {
 static sett_expr draw_expression(sett_map_arena *a, int variables, int depth) {
   sett_expr x, y;
   int64_t c = draw(0, 1) ? draw(2, 9) : draw(-6, -2);
-  if (!depth || !draw(0, 5)) return draw(0, 5) ? sett_map_var(a, (int)draw(0, variables - 1)) : constant(a, draw(-6, 6));
+  if (!depth || !draw(0, 5))
+    return draw(0, 5) ? sett_map_var(a, (int)draw(0, variables - 1)) : constant(a, draw(-6, 6));
   x = draw_expression(a, variables, depth - 1);
   y = draw_expression(a, variables, depth - 1);
   switch (draw(0, 8)) {
-  case 0:
-  case 1: return sett_map_add(a, x, y);
-  case 2: return sett_map_sub(a, x, y);
-  case 3: return sett_map_mul(a, x, constant(a, c));
-  case 4: return sett_map_floordiv(a, x, constant(a, c));
-  case 5: return sett_map_mod(a, x, constant(a, c));
-  case 6: return draw(0, 1) ? sett_map_ceildiv(a, x, constant(a, c)) : sett_map_mul(a, x, y);
-  case 7: return sett_map_mod(a, x, sett_map_add(a, sett_map_mod(a, y, constant(a, 4)), constant(a, 1))); /* a divisor that varies */
-  default: return draw(0, 1) ? sett_map_min(a, x, y) : sett_map_max(a, x, y);
+    case 0:
+    case 1: return sett_map_add(a, x, y);
+    case 2: return sett_map_sub(a, x, y);
+    case 3: return sett_map_mul(a, x, constant(a, c));
+    case 4: return sett_map_floordiv(a, x, constant(a, c));
+    case 5: return sett_map_mod(a, x, constant(a, c));
+    case 6: return draw(0, 1) ? sett_map_ceildiv(a, x, constant(a, c)) : sett_map_mul(a, x, y);
+    case 7:
+      return sett_map_mod(
+          a, x, sett_map_add(a, sett_map_mod(a, y, constant(a, 4)), constant(a, 1))); /* a divisor that varies */
+    default: return draw(0, 1) ? sett_map_min(a, x, y) : sett_map_max(a, x, y);
   }
 }
 
@@ -115,7 +121,8 @@ static sett_map draw_map(sett_map_arena *a) {
   for (; constraints < (int)draw(0, 5) - 2 && constraints < 3; ++constraints) { /* mostly none */
     axis x = axes[draw(0, n - 1)];
     int v = (int)draw(0, variables - 1);
-    c[constraints].expr = draw(0, 1) ? x.expr : sett_map_add(a, sett_map_mul(a, sett_map_var(a, v), constant(a, draw(1, 4))), x.expr);
+    c[constraints].expr =
+        draw(0, 1) ? x.expr : sett_map_add(a, sett_map_mul(a, sett_map_var(a, v), constant(a, draw(1, 4))), x.expr);
     c[constraints].lo = draw(-2, 3);
     c[constraints].hi = draw(c[constraints].lo, c[constraints].lo + 12);
     if (draw(0, 1)) {
@@ -125,39 +132,45 @@ static sett_map draw_map(sett_map_arena *a) {
     }
   }
   switch (draw(0, 7)) {
-  case 0: /* fewer results */
-    for (i = (int)draw(0, n - 1); n > 1 && i + 1 < n; ++i) axes[i] = axes[i + 1];
-    if (n > 1) --n;
-    break;
-  case 1: { /* an address with a gap, an overlap or neither */
-    int64_t stride = draw(1, 3);
-    sett_expr sum = constant(a, draw(-3, 3));
-    for (i = n - 1; i >= 0; --i) {
-      sum = sett_map_add(a, sum, sett_map_mul(a, axes[i].expr, constant(a, draw(0, 7) ? stride : -stride)));
-      stride = stride * axes[i].extent + (draw(0, 3) ? 0 : draw(-2, 5));
+    case 0: /* fewer results */
+      for (i = (int)draw(0, n - 1); n > 1 && i + 1 < n; ++i) axes[i] = axes[i + 1];
+      if (n > 1) --n;
+      break;
+    case 1: { /* an address with a gap, an overlap or neither */
+      int64_t stride = draw(1, 3);
+      sett_expr sum = constant(a, draw(-3, 3));
+      for (i = n - 1; i >= 0; --i) {
+        sum = sett_map_add(a, sum, sett_map_mul(a, axes[i].expr, constant(a, draw(0, 7) ? stride : -stride)));
+        stride = stride * axes[i].extent + (draw(0, 3) ? 0 : draw(-2, 5));
+      }
+      axes[0].expr = sum;
+      n = 1;
+      break;
     }
-    axes[0].expr = sum;
-    n = 1;
-    break;
-  }
-  case 2: /* scaled and moved */
-    for (i = 0; i < n; ++i) axes[i].expr = sett_map_add(a, sett_map_mul(a, axes[i].expr, constant(a, draw(0, 1) ? 1 : draw(-4, 4))), constant(a, draw(-4, 4)));
-    break;
-  case 3: /* digits */
-    for (i = 0; i < n; ++i)
-      if (draw(0, 1))
-        axes[i].expr = draw(0, 1) ? sett_map_floordiv(a, axes[i].expr, constant(a, draw(2, 5))) : sett_map_mod(a, axes[i].expr, constant(a, draw(2, 5)));
-    break;
-  case 4: /* a swizzle, a clamp or a product */
-    i = (int)draw(0, n - 1);
-    if (draw(0, 2)) axes[i].expr = sett_map_mod(a, sett_map_add(a, axes[i].expr, axes[n - 1].expr), constant(a, axes[i].extent));
-    else axes[i].expr = draw(0, 1) ? sett_map_min(a, axes[i].expr, constant(a, draw(0, 6))) : sett_map_mul(a, axes[i].expr, axes[n - 1].expr);
-    break;
-  case 5: /* anything */
-    if (draw(0, 1)) break;
-    for (n = (int)draw(1, 3), i = 0; i < n; ++i) axes[i].expr = draw_expression(a, variables, (int)draw(1, 4));
-    break;
-  default: break;
+    case 2: /* scaled and moved */
+      for (i = 0; i < n; ++i)
+        axes[i].expr = sett_map_add(a, sett_map_mul(a, axes[i].expr, constant(a, draw(0, 1) ? 1 : draw(-4, 4))),
+                                    constant(a, draw(-4, 4)));
+      break;
+    case 3: /* digits */
+      for (i = 0; i < n; ++i)
+        if (draw(0, 1))
+          axes[i].expr = draw(0, 1) ? sett_map_floordiv(a, axes[i].expr, constant(a, draw(2, 5)))
+                                    : sett_map_mod(a, axes[i].expr, constant(a, draw(2, 5)));
+      break;
+    case 4: /* a swizzle, a clamp or a product */
+      i = (int)draw(0, n - 1);
+      if (draw(0, 2))
+        axes[i].expr = sett_map_mod(a, sett_map_add(a, axes[i].expr, axes[n - 1].expr), constant(a, axes[i].extent));
+      else
+        axes[i].expr = draw(0, 1) ? sett_map_min(a, axes[i].expr, constant(a, draw(0, 6)))
+                                  : sett_map_mul(a, axes[i].expr, axes[n - 1].expr);
+      break;
+    case 5: /* anything */
+      if (draw(0, 1)) break;
+      for (n = (int)draw(1, 3), i = 0; i < n; ++i) axes[i].expr = draw_expression(a, variables, (int)draw(1, 4));
+      break;
+    default: break;
   }
   results = n < RESULTS ? n : RESULTS;
   for (i = 0; i < results; ++i) result[i] = axes[i].expr;
@@ -277,7 +290,9 @@ static void injective(sett_map_arena *a, sett_map m, int is) {
   seen.injective += k.yes || k.no;
   check(k.yes || k.no ? k.yes == is && k.no == !is : RULES_ALONE && *k.reason, "injective");
   if (k.no && k.point)
-    check(is_point(k.point, n, x, m.results) && is_point(k.other, n, y, m.results) && same(x, y, m.results) && !same(k.point, k.other, n), "injective: witness");
+    check(is_point(k.point, n, x, m.results) && is_point(k.other, n, y, m.results) && same(x, y, m.results) &&
+              !same(k.point, k.other, n),
+          "injective: witness");
   if (k.no) check(*k.reason && (RULES_ALONE || k.point), "injective: reason");
 }
 
@@ -303,7 +318,8 @@ static int all_hit(const sett_map_interval *box, int results) {
   }
 }
 
-static void covers(sett_map_arena *a, sett_map m, const sett_map_interval *box, int is, int inside, int is_injective, const sett_map_interval *given) {
+static void covers(sett_map_arena *a, sett_map m, const sett_map_interval *box, int is, int inside, int is_injective,
+                   const sett_map_interval *given) {
   sett_map_answer k = sett_map_covers(a, m, box);
   int64_t x[RESULTS];
   int is_bijective = is && inside && is_injective;
@@ -315,7 +331,9 @@ static void covers(sett_map_arena *a, sett_map m, const sett_map_interval *box, 
   check(k.yes || k.no ? k.yes == is_bijective && k.no == !is_bijective : RULES_ALONE && *k.reason, "bijective");
   if (!k.no) return;
   check(*k.reason && (RULES_ALONE || k.point || k.missed), "bijective: reason");
-  if (k.point) check(is_point(k.point, sett_map_variables(m), x, m.results) && (k.other || !in_box(x, box, m.results)), "bijective: point");
+  if (k.point)
+    check(is_point(k.point, sett_map_variables(m), x, m.results) && (k.other || !in_box(x, box, m.results)),
+          "bijective: point");
   if (k.missed) check(in_box(k.missed, box, m.results) && !hit(k.missed, m.results), "bijective: missed");
 }
 
@@ -323,7 +341,8 @@ static void footprint(sett_map_arena *a, sett_map m, int distinct, sett_map_inte
   sett_map_footprint f = sett_map_image(a, m);
   int64_t product = 1;
   int i, j;
-  check(!f.error && f.results == m.results && (f.count == distinct || (RULES_ALONE && f.count == -1 && *f.reason)), "image: count");
+  check(!f.error && f.results == m.results && (f.count == distinct || (RULES_ALONE && f.count == -1 && *f.reason)),
+        "image: count");
   seen.counts += f.count >= 0;
   seen.products += f.product;
   for (i = 0; i < m.results; ++i) {
@@ -331,7 +350,8 @@ static void footprint(sett_map_arena *a, sett_map m, int distinct, sett_map_inte
     int64_t lo = 1, hi = 0, g = 0;
     for (j = 0; j < points; ++j) {
       int64_t x = image[j][i];
-      check(v->lo <= x && x <= v->hi && (v->modulus ? (x - v->residue) % v->modulus == 0 : x == v->residue), "image: values");
+      check(v->lo <= x && x <= v->hi && (v->modulus ? (x - v->residue) % v->modulus == 0 : x == v->residue),
+            "image: values");
       if (!j || x < lo) lo = x;
       if (!j || x > hi) hi = x;
       g = gcd(g, x - image[0][i]);
@@ -396,7 +416,9 @@ static int points_led(sett_map_arena *a, sett_map m, sett_map other, lead back, 
   int count = 0;
   while (sett_map_points_next(&it)) {
     ++count;
-    check(back(&m, &other, it.point, p) && is_point(p, sett_map_variables(m), r, m.results) && same(r, it.result, m.results), what);
+    check(back(&m, &other, it.point, p) && is_point(p, sett_map_variables(m), r, m.results) &&
+              same(r, it.result, m.results),
+          what);
   }
   check(!it.error, what);
   return count;
@@ -429,7 +451,8 @@ static void rescaled(sett_map_arena *a, sett_map m) {
   check(points_led(a, m, r, by_scale, "rescale") == points, "rescale: all points");
 }
 
-static int by_removal(const sett_map *m, const sett_map *other, const int64_t *p, int64_t *back) { /* any point of m that agrees will do */
+static int by_removal(const sett_map *m, const sett_map *other, const int64_t *p,
+                      int64_t *back) { /* any point of m that agrees will do */
   int i, j, k, n = sett_map_variables(*m);
   (void)other;
   for (i = 0; i < points; ++i) {
@@ -449,7 +472,10 @@ static void unused(sett_map_arena *a, sett_map m) {
   if (r.kind != SETT_MAP_DEFINED) return;
   for (i = 0; i < n; ++i) {
     left += !flag[i];
-    check(!flag[i] || kinds & (i < m.dims ? SETT_MAP_DIMS : i < m.dims + m.ranges ? SETT_MAP_RANGES : SETT_MAP_RTS), "unused: kinds");
+    check(!flag[i] || kinds & (i < m.dims              ? SETT_MAP_DIMS
+                               : i < m.dims + m.ranges ? SETT_MAP_RANGES
+                                                       : SETT_MAP_RTS),
+          "unused: kinds");
   }
   check(left == sett_map_variables(r), "unused: flags");
   count = points_led(a, m, r, by_removal, "unused");
@@ -520,7 +546,9 @@ static void dimension_moved(sett_map_arena *a, sett_map m) {
   char buffer[24];
   const char *name;
   sett_map r;
-  check(sett_map_move(a, m, m.dims, 0).kind == SETT_MAP_UNDEFINED && sett_map_move(a, m, 0, -1).kind == SETT_MAP_UNDEFINED, "move: no dimension");
+  check(sett_map_move(a, m, m.dims, 0).kind == SETT_MAP_UNDEFINED &&
+            sett_map_move(a, m, 0, -1).kind == SETT_MAP_UNDEFINED,
+        "move: no dimension");
   if (!m.dims) return;
   moved_from = (int)draw(0, m.dims - 1);
   moved_to = (int)draw(0, m.dims - 1);
@@ -552,12 +580,18 @@ static void replacement(sett_map_arena *a, sett_map m) {
   if (with_other == replaced) with_other = -1;
   with_k = (int)draw(-2, 3);
   with_add = (int)draw(-1, 4);
-  r = sett_map_replace(a, m, replaced, sett_map_add(a, with_other < 0 ? constant(a, 0) : sett_map_mul(a, sett_map_var(a, with_other), constant(a, with_k)),
-                                                    constant(a, with_add)));
-  for (i = 0; i < points; ++i) expected += point[i][replaced] == (with_other >= 0 ? with_k * point[i][with_other] : 0) + with_add;
+  r = sett_map_replace(
+      a, m, replaced,
+      sett_map_add(a,
+                   with_other < 0 ? constant(a, 0) : sett_map_mul(a, sett_map_var(a, with_other), constant(a, with_k)),
+                   constant(a, with_add)));
+  for (i = 0; i < points; ++i)
+    expected += point[i][replaced] == (with_other >= 0 ? with_k * point[i][with_other] : 0) + with_add;
   check(r.kind == SETT_MAP_DEFINED || (r.kind == SETT_MAP_EMPTY && !expected), "replace: kind");
-  if (r.kind == SETT_MAP_DEFINED) check(points_led(a, m, r, by_replacement, "replace") == expected, "replace: all points");
-  check(sett_map_replace(a, m, replaced, sett_map_var(a, replaced)).error == SETT_MAP_ERROR_REPLACEMENT, "replace: itself");
+  if (r.kind == SETT_MAP_DEFINED)
+    check(points_led(a, m, r, by_replacement, "replace") == expected, "replace: all points");
+  check(sett_map_replace(a, m, replaced, sett_map_var(a, replaced)).error == SETT_MAP_ERROR_REPLACEMENT,
+        "replace: itself");
 }
 
 static void inverted(sett_map_arena *a, sett_map m, int is) {
@@ -576,8 +610,10 @@ static void inverted(sett_map_arena *a, sett_map m, int is) {
     return;
   }
   ++seen.inverses;
-  check(is && r.dims == m.results && r.results == m.dims && !r.ranges && !r.rts && !r.constraints, "inverse: a bijection onto a box");
-  for (i = 0; i < points; ++i) check(sett_map_evaluate(a, r, image[i], back, NULL) && same(back, point[i], m.dims), "inverse: of the map");
+  check(is && r.dims == m.results && r.results == m.dims && !r.ranges && !r.rts && !r.constraints,
+        "inverse: a bijection onto a box");
+  for (i = 0; i < points; ++i)
+    check(sett_map_evaluate(a, r, image[i], back, NULL) && same(back, point[i], m.dims), "inverse: of the map");
   {
     sett_map_points it = sett_map_points_begin(a, r);
     while (sett_map_points_next(&it)) {
@@ -647,31 +683,57 @@ static void known_answers(void) {
   sett_map_run run;
   sett_expr e;
   sett_map m;
-  prints(&a, sett_map_rescale(&a,
-                              read_map(&a, "()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]")),
+  prints(&a,
+         sett_map_rescale(
+             &a, read_map(&a, "()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]")),
          "()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1]");
-  prints(&a, sett_map_remove_unused(
-                 &a, read_map(&a, "(d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]"), SETT_MAP_ALL_KINDS, NULL),
+  prints(&a,
+         sett_map_remove_unused(
+             &a,
+             read_map(&a, "(d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]"),
+             SETT_MAP_ALL_KINDS, NULL),
          "(d0) -> (d0), domain: d0 in [0, 5]");
-  prints(&a, sett_map_remove_unused(
-                 &a, read_map(&a, "(d0)[s0, s1] -> (d0), domain: d0 in [0, 9], s0 in [0, 5], s1 in [0, 5], s0 + s1 in [20, 30]"), SETT_MAP_RANGES, NULL),
-         "KNOWN EMPTY");
-  prints(&a, sett_map_to_dims(&a, read_map(&a, "(d0)[s0, s1] -> (d0 + s0 + s1), domain: d0 in [0, 9], s0 in [0, 5], s1 in [0, 5]"), chosen),
-         "(d0, s0)[s1] -> (d0 + s0 + s1), domain: d0 in [0, 9], s0 in [0, 5], s1 in [0, 5]");
-  prints(&a, sett_map_move(&a, read_map(&a, "(block, thread)[s0] -> (block * 32 + thread), domain: block in [0, 3], thread in [0, 31], s0 in [0, 1]"), 1, 0),
-         "(thread, block)[s0] -> (block * 32 + thread), domain: thread in [0, 31], block in [0, 3], s0 in [0, 1]");
+  prints(
+      &a,
+      sett_map_remove_unused(
+          &a,
+          read_map(&a, "(d0)[s0, s1] -> (d0), domain: d0 in [0, 9], s0 in [0, 5], s1 in [0, 5], s0 + s1 in [20, 30]"),
+          SETT_MAP_RANGES, NULL),
+      "KNOWN EMPTY");
+  prints(
+      &a,
+      sett_map_to_dims(
+          &a, read_map(&a, "(d0)[s0, s1] -> (d0 + s0 + s1), domain: d0 in [0, 9], s0 in [0, 5], s1 in [0, 5]"), chosen),
+      "(d0, s0)[s1] -> (d0 + s0 + s1), domain: d0 in [0, 9], s0 in [0, 5], s1 in [0, 5]");
+  prints(
+      &a,
+      sett_map_move(
+          &a,
+          read_map(
+              &a,
+              "(block, thread)[s0] -> (block * 32 + thread), domain: block in [0, 3], thread in [0, 31], s0 in [0, 1]"),
+          1, 0),
+      "(thread, block)[s0] -> (block * 32 + thread), domain: thread in [0, 31], block in [0, 3], s0 in [0, 1]");
   prints(&a, sett_map_inverse(&a, read_map(&a, "(d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]"), &why),
          "(d0, d1) -> (-d1 + 5, d0), domain: d0 in [0, 2], d1 in [0, 5]");
-  prints(&a, sett_map_inverse(
-                 &a, read_map(&a, "(d0, d1) -> ((d0 * 12 + d1) floordiv 8, (d0 * 12 + d1) mod 8), domain: d0 in [0, 1048575], d1 in [0, 11]"), &why),
-         "(d0, d1) -> ((d0 * 8 + d1) floordiv 12, (d0 * 8 + d1) mod 12), domain: d0 in [0, 1572863], d1 in [0, 7]");
+  prints(
+      &a,
+      sett_map_inverse(
+          &a,
+          read_map(
+              &a,
+              "(d0, d1) -> ((d0 * 12 + d1) floordiv 8, (d0 * 12 + d1) mod 8), domain: d0 in [0, 1048575], d1 in [0, 11]"),
+          &why),
+      "(d0, d1) -> ((d0 * 8 + d1) floordiv 12, (d0 * 8 + d1) mod 12), domain: d0 in [0, 1572863], d1 in [0, 7]");
   prints(&a, sett_map_inverse(&a, read_map(&a, "() -> ()"), &why), "() -> ()");
-  prints(&a, sett_map_inverse(&a, read_map(&a, "(d0) -> (d0 floordiv 4), domain: d0 in [0, 40], d0 mod 4 in [0, 0]"), &why),
+  prints(&a,
+         sett_map_inverse(&a, read_map(&a, "(d0) -> (d0 floordiv 4), domain: d0 in [0, 40], d0 mod 4 in [0, 0]"), &why),
          "(d0) -> (d0 * 4), domain: d0 in [0, 10]");
   m = sett_map_inverse(&a, read_map(&a, "(d0) -> (d0 * 2), domain: d0 in [0, 9000000]"), &why);
   check(m.kind == SETT_MAP_UNDEFINED && why.no && why.missed && why.missed[0] == 1, "inverse: not the whole box");
   m = read_map(&a, "(d0)[s0] -> (d0), domain: d0 in [0, 4], s0 in [0, 3]");
-  e = sett_map_add(&a, sett_map_mul(&a, sett_map_var(&a, 0), constant(&a, 12)), sett_map_mul(&a, sett_map_var(&a, 1), constant(&a, 8)));
+  e = sett_map_add(&a, sett_map_mul(&a, sett_map_var(&a, 0), constant(&a, 12)),
+                   sett_map_mul(&a, sett_map_var(&a, 1), constant(&a, 8)));
   v = sett_map_congruence(&a, m, sett_map_add(&a, e, constant(&a, 3)));
   check(v.lo == 3 && v.hi == 75 && v.modulus == 4 && v.residue == 3, "values: a linear form");
   m = read_map(&a, "(d0, d1) -> (d0 + d1 + 1), domain: d0 in [0, 9], d1 in [0, 9], (d0 + d1) mod 4 in [2, 2]");
@@ -681,22 +743,35 @@ static void known_answers(void) {
   v = sett_map_congruence(&a, m, m.result[0]);
   check(v.modulus == 12 && v.residue == 1, "values: a product");
   f = sett_map_image(&a, read_map(&a, "(d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 9999998], d1 in [0, 7]"));
-  check(f.count == 20000000 && f.product && f.value[0].hi == 2499999 && f.value[1].modulus == 3, "image: a large product");
-  f = sett_map_image(&a, read_map(&a, "(d0, d1)[s0] -> ((d0 * 12 + d1) mod 8 + s0 * 16), domain: d0 in [0, 99999], d1 in [0, 11], s0 in [0, 999]"));
-  check(f.count == 8000 && !f.product && f.exact[0] && f.value[0].lo == 0 && f.value[0].hi == 15991, "image: digits of a sum, with gaps");
+  check(f.count == 20000000 && f.product && f.value[0].hi == 2499999 && f.value[1].modulus == 3,
+        "image: a large product");
+  f = sett_map_image(
+      &a,
+      read_map(
+          &a,
+          "(d0, d1)[s0] -> ((d0 * 12 + d1) mod 8 + s0 * 16), domain: d0 in [0, 99999], d1 in [0, 11], s0 in [0, 999]"));
+  check(f.count == 8000 && !f.product && f.exact[0] && f.value[0].lo == 0 && f.value[0].hi == 15991,
+        "image: digits of a sum, with gaps");
   m = read_map(&a, "(v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 1048575]");
-  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 8 && run.contiguous_exact && run.broadcast == 1 && run.vector_width == 8 && run.vector_exact, "runs: digits");
-  m = read_map(&a, "(d0)[v] -> ((d0 floordiv 16) * 1000 + v * 4 + (d0 mod 16) * 64), domain: d0 in [0, 1048575], v in [0, 15]");
-  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 1 && run.broadcast == 1 && run.vector_width == 1, "runs: strided");
+  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 8 && run.contiguous_exact && run.broadcast == 1 &&
+            run.vector_width == 8 && run.vector_exact,
+        "runs: digits");
+  m = read_map(
+      &a, "(d0)[v] -> ((d0 floordiv 16) * 1000 + v * 4 + (d0 mod 16) * 64), domain: d0 in [0, 1048575], v in [0, 15]");
+  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 1 && run.broadcast == 1 && run.vector_width == 1,
+        "runs: strided");
   m = read_map(&a, "(d0)[v] -> (d0 * 16 + v), domain: d0 in [0, 1048575], v in [0, 15], d0 * 16 + v in [0, 1000003]");
-  check(!sett_map_runs(&a, m, 1, &run) && run.contiguous == 16 && run.vector_width == 4 && run.vector_exact, "runs: a guard between groups of four");
+  check(!sett_map_runs(&a, m, 1, &run) && run.contiguous == 16 && run.vector_width == 4 && run.vector_exact,
+        "runs: a guard between groups of four");
   m = read_map(&a, "(v) -> (v floordiv 32), domain: v in [0, 1048575]");
-  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 1 && run.broadcast == 32 && run.broadcast_exact, "runs: broadcast");
+  check(!sett_map_runs(&a, m, 0, &run) && run.contiguous == 1 && run.broadcast == 32 && run.broadcast_exact,
+        "runs: broadcast");
 }
 
 /* Any size of memory gives an answer or a clean refusal, and never a write outside. */
 static void little_memory(void) {
-  static const char *const map = "(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 8, (d0 * 12 + d1 + s0) mod 8), domain: d0 in [0, 5], d1 in [0, 11], s0 in [0, 2], d1 mod 2 in [0, 0]";
+  static const char *const map =
+      "(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 8, (d0 * 12 + d1 + s0) mod 8), domain: d0 in [0, 5], d1 in [0, 11], s0 in [0, 2], d1 mod 2 in [0, 0]";
   enum { BLOCK = 1 << 20 };
   unsigned char *block = (unsigned char *)malloc(BLOCK);
   size_t bytes, i;
@@ -723,7 +798,12 @@ static void little_memory(void) {
 
 /* Ends of 64 bits: every answer is one or a refusal, and the sanitizers see no overflow. */
 static void big_numbers(int count) {
-  static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1, (int64_t)1 << 62, -((int64_t)1 << 62), (int64_t)1 << 32, -1, 0, 1, 7};
+  /* clang-format off */
+  static const int64_t ends[] = {
+    INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1, (int64_t)1 << 62, -((int64_t)1 << 62), (int64_t)1 << 32, -1, 0,
+    1, 7,
+  };
+  /* clang-format on */
   while (count--) {
     sett_map_arena a = sett_map_arena_make(memory, sizeof memory);
     sett_map_variable v[3];
@@ -743,7 +823,9 @@ static void big_numbers(int count) {
       sett_expr e = constant(&a, ends[draw(0, 10)]);
       for (j = 0; j < 3; ++j) {
         e = sett_map_add(&a, e, sett_map_mul(&a, sett_map_var(&a, (int)draw(0, 2)), constant(&a, ends[draw(0, 10)])));
-        if (draw(0, 1)) e = draw(0, 1) ? sett_map_floordiv(&a, e, constant(&a, ends[draw(0, 10)])) : sett_map_mod(&a, e, constant(&a, ends[draw(0, 10)]));
+        if (draw(0, 1))
+          e = draw(0, 1) ? sett_map_floordiv(&a, e, constant(&a, ends[draw(0, 10)]))
+                         : sett_map_mod(&a, e, constant(&a, ends[draw(0, 10)]));
       }
       if (i < 2) r[i] = draw(0, 3) ? e : sett_map_var(&a, i);
       else c.expr = e;
@@ -780,7 +862,9 @@ int main(int argc, char **argv) {
   }
   little_memory();
   big_numbers(300);
-  printf("%d maps, %d checks, %d failures; inverses %d of %d bijections; decided: injective %d, covers %d, counts %d (products %d); exact: %d of %d values, %d of %d runs\n",
-         seen.maps, checks, failures, seen.inverses, seen.bijections, seen.injective, seen.covers, seen.counts, seen.products, seen.exact, seen.values, seen.exact_runs, seen.runs);
+  printf(
+      "%d maps, %d checks, %d failures; inverses %d of %d bijections; decided: injective %d, covers %d, counts %d (products %d); exact: %d of %d values, %d of %d runs\n",
+      seen.maps, checks, failures, seen.inverses, seen.bijections, seen.injective, seen.covers, seen.counts,
+      seen.products, seen.exact, seen.values, seen.exact_runs, seen.runs);
   return failures ? 1 : 0;
 }

@@ -49,7 +49,8 @@ static void expect(const char *w) {
 }
 
 static int make(function *f, char kind, int a, int b, int64_t k) {
-  uint64_t h = ((uint64_t)kind * 31 + (uint64_t)a) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)b * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)k * UINT64_C(0x94D049BB133111EB);
+  uint64_t h = ((uint64_t)kind * 31 + (uint64_t)a) * UINT64_C(0x9E3779B97F4A7C15) +
+               (uint64_t)b * UINT64_C(0xBF58476D1CE4E5B9) + (uint64_t)k * UINT64_C(0x94D049BB133111EB);
   size_t i = (size_t)(h >> 40) % (2 * OPS);
   for (; f->hash[i]; i = (i + 1) % (2 * OPS)) {
     const term *t = &f->term[f->hash[i] - 1];
@@ -162,8 +163,7 @@ static void read_function(function *f, const char *text) {
     word(",");
     f->result[f->results++] = sum(f);
   }
-  if (word(", domain:"))
-    do {
+  if (word(", domain:")) do {
       int e = sum(f);
       const term *t = &f->term[e];
       int64_t lo, hi;
@@ -190,8 +190,7 @@ static int64_t floor_quotient(int64_t a, int64_t b) {
   int64_t q;
   if ((uint64_t)a + (UINT64_C(1) << 50) < UINT64_C(1) << 51 && (uint64_t)b + (UINT64_C(1) << 50) < UINT64_C(1) << 51)
     q = (int64_t)((double)a / (double)b); /* exact after truncation; much faster than a 64-bit division */
-  else
-    q = a / b;
+  else q = a / b;
   return q - (a != q * b && (a < 0) != (b < 0));
 }
 
@@ -199,7 +198,8 @@ typedef struct columns { /* points, or the values of a map at points: a column f
   int n;
   int64_t value[VARIABLES][POINTS];
   unsigned char inside[POINTS]; /* of values: the point is in the domain and every result has a value */
-  unsigned char failed[POINTS]; /* of values: it is not outside, and a constraint or a result has no value: a divisor is 0, or 64 bits do not do */
+  unsigned char failed
+      [POINTS]; /* of values: it is not outside, and a constraint or a result has no value: a divisor is 0, or 64 bits do not do */
 } columns;
 
 static int64_t slot[OPS][CHUNK];
@@ -219,21 +219,33 @@ static void evaluate(const function *f, const int64_t *const *in, int n, columns
     else
       for (p = 0; p < n; ++p) bad[p] = fault[t->a][p] | fault[t->b][p];
     switch (t->kind) {
-    case 'c': for (p = 0; p < n; ++p) r[p] = t->k; break;
-    case 'v': memcpy(r, in[t->a], (size_t)n * sizeof *r); break;
-    case '+': for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_add_overflow(a[p], b[p], &r[p]); break;
-    case '-': for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_sub_overflow(a[p], b[p], &r[p]); break;
-    case '*': for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_mul_overflow(a[p], b[p], &r[p]); break;
-    case '<': for (p = 0; p < n; ++p) r[p] = a[p] < b[p] ? a[p] : b[p]; break;
-    case '>': for (p = 0; p < n; ++p) r[p] = a[p] > b[p] ? a[p] : b[p]; break;
-    default:
-      for (p = 0; p < n; ++p) {
-        r[p] = 0;
-        if (!b[p] || a[p] == INT64_MIN) bad[p] = 1;
-        else if (t->kind == '/') r[p] = floor_quotient(a[p], b[p]);
-        else if (t->kind == '%') r[p] = a[p] - b[p] * floor_quotient(a[p], b[p]);
-        else r[p] = -floor_quotient(-a[p], b[p]);
-      }
+      case 'c':
+        for (p = 0; p < n; ++p) r[p] = t->k;
+        break;
+      case 'v': memcpy(r, in[t->a], (size_t)n * sizeof *r); break;
+      case '+':
+        for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_add_overflow(a[p], b[p], &r[p]);
+        break;
+      case '-':
+        for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_sub_overflow(a[p], b[p], &r[p]);
+        break;
+      case '*':
+        for (p = 0; p < n; ++p) bad[p] |= (unsigned char)__builtin_mul_overflow(a[p], b[p], &r[p]);
+        break;
+      case '<':
+        for (p = 0; p < n; ++p) r[p] = a[p] < b[p] ? a[p] : b[p];
+        break;
+      case '>':
+        for (p = 0; p < n; ++p) r[p] = a[p] > b[p] ? a[p] : b[p];
+        break;
+      default:
+        for (p = 0; p < n; ++p) {
+          r[p] = 0;
+          if (!b[p] || a[p] == INT64_MIN) bad[p] = 1;
+          else if (t->kind == '/') r[p] = floor_quotient(a[p], b[p]);
+          else if (t->kind == '%') r[p] = a[p] - b[p] * floor_quotient(a[p], b[p]);
+          else r[p] = -floor_quotient(-a[p], b[p]);
+        }
     }
   }
   for (i = 0; i < f->variables; ++i)
@@ -273,7 +285,8 @@ static void evaluate_text(function *f, const char *text, const columns *points, 
 /* ================================================================ counters */
 
 static uint64_t seed;
-static int wrong, maps, whole, partial, empties, empties_left, identities[DRAW_CLASS_COUNT], left[DRAW_CLASS_COUNT], again, history, huge, asked, exact, linear, printed;
+static int wrong, maps, whole, partial, empties, empties_left, identities[DRAW_CLASS_COUNT], left[DRAW_CLASS_COUNT],
+    again, history, huge, asked, exact, linear, printed;
 static draw_chain chain; /* the map at hand */
 static FILE *account;
 
@@ -420,11 +433,14 @@ static void check_guards(sett_map map) {
   sett_map guards = sett_map_guards(&arena, map);
   int i;
   if (guards.kind == SETT_MAP_FAILED) fail("guards failed", composed_text);
-  if (guards.kind == SETT_MAP_FAILED || sett_map_print(&arena, guards, again_text, sizeof again_text) >= sizeof again_text) return;
+  if (guards.kind == SETT_MAP_FAILED ||
+      sett_map_print(&arena, guards, again_text, sizeof again_text) >= sizeof again_text)
+    return;
   evaluate_text(&oracle, again_text, &points, &values);
   if (!is_true(&values)) fail("guards", again_text);
   for (i = 0; i < sett_map_variables(map) && guards.kind == SETT_MAP_DEFINED; ++i)
-    if (guards.variable[i].lo != map.variable[i].lo || guards.variable[i].hi != map.variable[i].hi) fail("guards have other bounds", again_text);
+    if (guards.variable[i].lo != map.variable[i].lo || guards.variable[i].hi != map.variable[i].hi)
+      fail("guards have other bounds", again_text);
 }
 
 /* A map is equal to itself, and not different from what it simplifies to; an evaluator says what evaluate says. */
@@ -439,7 +455,8 @@ static void check_partial(sett_map map, sett_map simple) {
     int inside;
     for (i = 0; i < sett_map_variables(map); ++i) point[i] = points.value[i][p];
     inside = sett_map_evaluate(&arena, map, point, here, &error);
-    if (inside != sett_map_evaluator_at(&at_map, point, there, &other) || error != other) fail("evaluator", composed_text);
+    if (inside != sett_map_evaluator_at(&at_map, point, there, &other) || error != other)
+      fail("evaluator", composed_text);
     for (i = 0; i < map.results && inside; ++i)
       if (here[i] != there[i]) fail("evaluator", composed_text);
   }
@@ -448,7 +465,8 @@ static void check_partial(sett_map map, sett_map simple) {
 /* Does the header refuse a step of several, which divides by 0 everywhere? */
 static int is_refused(void) {
   int i, refused = 0;
-  for (i = 0; i < chain.steps && chain.steps > 1; ++i) refused |= draw_parse(&arena, chain.step[i]).kind == SETT_MAP_FAILED;
+  for (i = 0; i < chain.steps && chain.steps > 1; ++i)
+    refused |= draw_parse(&arena, chain.step[i]).kind == SETT_MAP_FAILED;
   return refused;
 }
 
@@ -474,11 +492,13 @@ static void check_map(draw *r, int which) {
   if (chain.identity)
     for (i = 0; i < step[0].dims; ++i)
       for (p = 0; p < truth.n; ++p)
-        if (truth.inside[p] ? truth.value[i][p] != points.value[i][p] : chain.total) fail("drawn: this is no identity", chain.expected);
+        if (truth.inside[p] ? truth.value[i][p] != points.value[i][p] : chain.total)
+          fail("drawn: this is no identity", chain.expected);
 
   /* L1 and L3: compose, print, parse */
   map = draw_compose(&arena, &chain);
-  fits = draw_nodes(&arena, map, &distinct) < NODES && sett_map_print(&arena, map, composed_text, sizeof composed_text) < sizeof composed_text;
+  fits = draw_nodes(&arena, map, &distinct) < NODES &&
+         sett_map_print(&arena, map, composed_text, sizeof composed_text) < sizeof composed_text;
   if (map.kind == SETT_MAP_FAILED && (any || (all && !lost))) fail("compose failed", composed_text);
   if (map.kind == SETT_MAP_EMPTY && any) fail("compose is empty", composed_text);
   if (!fits) {
@@ -502,7 +522,8 @@ static void check_map(draw *r, int which) {
   /* L2: simplify */
   simple = sett_map_simplify(&arena, map);
   if (simple.kind == SETT_MAP_FAILED) fail("simplify failed", composed_text);
-  if (sett_map_print(&arena, simple, simple_text, sizeof simple_text) >= sizeof simple_text) { /* not simplified: nothing more is said about it */
+  if (sett_map_print(&arena, simple, simple_text, sizeof simple_text) >=
+      sizeof simple_text) { /* not simplified: nothing more is said about it */
     ++huge;
     identities[which] += chain.identity;
     left[which] += chain.identity;
@@ -516,7 +537,8 @@ static void check_map(draw *r, int which) {
   evaluate_text(&oracle, simple_text, &points, &values);
   if (!is_true(&values)) fail("simplify", simple_text);
   for (i = 0; i < oracle.variables && !oracle.empty; ++i)
-    if (oracle.lo[i] < map.variable[i].lo || oracle.hi[i] > map.variable[i].hi) fail("simplify widened bounds", simple_text);
+    if (oracle.lo[i] < map.variable[i].lo || oracle.hi[i] > map.variable[i].hi)
+      fail("simplify widened bounds", simple_text);
   empties += all && !any && !lost;
   if (all && !any && !lost && simple.kind != SETT_MAP_EMPTY) {
     ++empties_left;
@@ -580,12 +602,14 @@ static int run(int n, int only, int rank, int depth) {
     all_left += left[k];
   }
   if (rank) printf("rank %d, depth %d, ", rank, depth);
-  printf("seed %llu: %d maps (%d enumerated, %d without a value somewhere), %d wrong, %d of %d identities left, %d change again, %d depend on history, %d left huge, "
-         "%d of %d empty not found, %d of %d ranges exact, %d strides, %.0f maps/s\n",
-         (unsigned long long)seed, maps, whole, partial, wrong, all_left, all, again, history, huge, empties_left, empties, exact, asked, linear,
-         maps / ((double)(clock() - start) / CLOCKS_PER_SEC));
+  printf(
+      "seed %llu: %d maps (%d enumerated, %d without a value somewhere), %d wrong, %d of %d identities left, %d change again, %d depend on history, %d left huge, "
+      "%d of %d empty not found, %d of %d ranges exact, %d strides, %.0f maps/s\n",
+      (unsigned long long)seed, maps, whole, partial, wrong, all_left, all, again, history, huge, empties_left, empties,
+      exact, asked, linear, maps / ((double)(clock() - start) / CLOCKS_PER_SEC));
   fflush(stdout);
-  return wrong || all_left > (rank && rank <= 4 && depth <= 3 ? 0 : 5 + all / 100) || empties_left * 100 > empties || again + history > 2 + maps / 1000;
+  return wrong || all_left > (rank && rank <= 4 && depth <= 3 ? 0 : 5 + all / 100) || empties_left * 100 > empties ||
+         again + history > 2 + maps / 1000;
 }
 
 int main(int argc, char **argv) {

@@ -6,21 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RULES(X)                                                                                                                  \
-  X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R9) X(R11) X(R12) X(R13) X(R14) X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) X(C1) X(C2) X(C3) \
-  X(C4) X(C5) X(C6) X(C7) X(C8) X(P1) X(P2) X(P4) X(P6) X(P7) \
+/* clang-format off */
+#define RULES(X) \
+  X(R0) X(R1) X(R2) X(R3) X(R4) X(R6) X(R7) X(R8) X(R9) X(R11) X(R12) X(R13) X(R14) \
+  X(I1) X(I2) X(I3) X(I4) X(I5) X(I6) \
+  X(C1) X(C2) X(C3) X(C4) X(C5) X(C6) X(C7) X(C8) \
+  X(P1) X(P2) X(P4) X(P6) X(P7) \
   X(X1) X(X2) X(X3) X(X4)
+/* clang-format on */
 #define RULE_ENUM(name) name,
 #define RULE_TEXT(name) #name,
 enum { RULES(RULE_ENUM) RULE_COUNT };
 static const char *const names[] = {RULES(RULE_TEXT)};
-static int cases[RULE_COUNT], broken[RULE_COUNT], maps[RULE_COUNT]; /* how often a law's premise held, and the law did not; rows of the table */
+/* How often a law's premise held, how often the law did not; rows of the table. */
+static int cases[RULE_COUNT], broken[RULE_COUNT], maps[RULE_COUNT];
 static int failures;
 
 /* ---- laws ---- */
 
 #define EACH(x, lo, hi) for (int64_t x = (lo); x <= (hi); ++x)
-#define EACH_DIVISOR(g, c) EACH(g, 1, c) if ((c) % g == 0)
+#define EACH_DIVISOR(g, c) \
+  EACH(g, 1, c)            \
+    if ((c) % g == 0)
 
 static void law(int rule, int premise, int conclusion) {
   cases[rule] += premise;
@@ -104,13 +111,15 @@ static void intervals(void) {
     EACH(k, -4, 4)
       EACH(lo, -4, 4)
         EACH(hi, lo, 4) {
-          int64_t least = (j < 0 ? j * hi : j * lo) + (k < 0 ? k * 3 : k * -2), most = (j < 0 ? j * lo : j * hi) + (k < 0 ? k * -2 : k * 3);
+          int64_t least = (j < 0 ? j * hi : j * lo) + (k < 0 ? k * 3 : k * -2),
+                  most = (j < 0 ? j * lo : j * hi) + (k < 0 ? k * -2 : k * 3);
           int ends = 0;
           EACH(x, lo, hi)
             EACH(y, -2, 3) {
               law(I1, 1, within(j * x + k * y, least, most));
               ends |= (j * x + k * y == least) | (j * x + k * y == most) << 1;
-              law(I2, within(x, lo, hi), within(j * x + k, j < 0 ? j * hi + k : j * lo + k, j < 0 ? j * lo + k : j * hi + k));
+              law(I2, within(x, lo, hi),
+                  within(j * x + k, j < 0 ? j * hi + k : j * lo + k, j < 0 ? j * lo + k : j * hi + k));
             }
           law(I1, 1, ends == 3); /* exact where each variable stands once */
         }
@@ -123,8 +132,11 @@ static void intervals(void) {
             EACH(y, -4, 4) {
               int64_t f = a * x + b * y + n, digit = f - m * Q(f, m);
               law(I3, 1, within(digit, r, m - g + r));
-              law(I3, 1, within(-2 * digit + x, -2 * (m - g + r) + x, -2 * r + x)); /* t is below 0: the ends change places */
-              law(I4, 1, 3 * a * x + 5 * Q(f, m) == 3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* t = 3, a * x goes */
+              law(I3, 1,
+                  within(-2 * digit + x, -2 * (m - g + r) + x, -2 * r + x)); /* t is below 0: the ends change places */
+              law(I4, 1,
+                  3 * a * x + 5 * Q(f, m) ==
+                      3 * digit + (5 + 3 * m) * Q(f, m) - 3 * (b * y + n)); /* t = 3, a * x goes */
             }
         }
   EACH(m, 1, 12)
@@ -140,7 +152,9 @@ static void intervals(void) {
           least = v < least ? v : least;
           most = v > most ? v : most;
         }
-        law(I6, 1, least >= (j < 0 ? j * Q(9, m) : 0) + (k < 0 ? k * 9 : 0) && most <= (j > 0 ? j * Q(9, m) : 0) + (k > 0 ? k * 9 : 0));
+        law(I6, 1,
+            least >= (j < 0 ? j * Q(9, m) : 0) + (k < 0 ? k * 9 : 0) &&
+                most <= (j > 0 ? j * Q(9, m) : 0) + (k > 0 ? k * 9 : 0));
       }
 }
 
@@ -167,7 +181,8 @@ static void constraints(void) {
             law(C4, within(g * x + rest, l, h), within(x, ceiling(l - 4, g), Q(h + 3, g)));
             law(C4, within(-g * x + rest, l, h), within(x, ceiling(-h - 3, g), Q(4 - l, g)));
             EACH(t, 1, 3) {
-              law(C7, within(t * digit + rest, l, h), within(digit, ceiling(l - 4, t), Q(h + 3, t)) && within(digit, 0, g - 1));
+              law(C7, within(t * digit + rest, l, h),
+                  within(digit, ceiling(l - 4, t), Q(h + 3, t)) && within(digit, 0, g - 1));
               law(C7, within(-t * digit + rest, l, h), within(digit, ceiling(-h - 3, t), Q(4 - l, t)));
             }
           }
@@ -206,7 +221,8 @@ static void constraints(void) {
         }
         EACH(x, 0, 24) {
           law(C6, residue(a * x * x, m) == r, within(x, first, last));
-          law(C6, even && gap, (residue(a * x * x, m) == r) == (within(x, first, last) && residue(x - first, gap) == 0));
+          law(C6, even && gap,
+              (residue(a * x * x, m) == r) == (within(x, first, last) && residue(x - first, gap) == 0));
         }
       }
 }
@@ -229,7 +245,8 @@ static void prints(void) {
 
 static int64_t exclusive_or(int64_t a, int64_t b) { /* place by place, by division; -1 is all ones, 0 all zeros */
   int64_t sum = 0, weight = 1;
-  for (; !((a == 0 || a == -1) && (b == 0 || b == -1)); weight *= 2, a = Q(a, 2), b = Q(b, 2)) sum += weight * residue(a + b, 2);
+  for (; !((a == 0 || a == -1) && (b == 0 || b == -1)); weight *= 2, a = Q(a, 2), b = Q(b, 2))
+    sum += weight * residue(a + b, 2);
   return sum - weight * residue(a + b, 2);
 }
 
@@ -242,7 +259,8 @@ static void bits(void) {
         law(X1, w == 128, Q(x, w) == -residue(Q(a, w) + Q(b, w), 2)); /* beyond the widest of both */
         law(X2, within(a, 0, w - 1) && b % w == 0, x == a + b);
         law(X2, 1, exclusive_or(a * w, b * w) == x * w);
-        law(X3, 1, Q(x, w) == exclusive_or(Q(a, w), Q(b, w)) && residue(x, w) == exclusive_or(residue(a, w), residue(b, w)));
+        law(X3, 1,
+            Q(x, w) == exclusive_or(Q(a, w), Q(b, w)) && residue(x, w) == exclusive_or(residue(a, w), residue(b, w)));
         for (int64_t n = 1; n <= 8; n *= 2) {
           int64_t digit = 0;
           for (int64_t j = 1; j < n; j *= 2) digit += j * residue(Q(a, w * j), 2);
@@ -271,60 +289,73 @@ static void bits(void) {
 
 static const struct row {
   int rule;
-  const char *map, *simple;         /* only this rule makes it simple */
-  const char *outside, *stays;      /* just outside the rule's condition, and what that prints as; or NULL */
+  const char *map, *simple;    /* only this rule makes it simple */
+  const char *outside, *stays; /* just outside the rule's condition, and what that prints as; or NULL */
 } rows[] = {
-    {X1, "(d0, d1) -> ((d0 xor d1) xor d0), " BITS, "(d0, d1) -> (d1), " BITS, "(d0, d1) -> ((d0 xor d1) xor d0 mod 32), " BITS,
-     "(d0, d1) -> ((d0 floordiv 32) * 32 + d1), " BITS},
-    {X1, "(d0) -> ((d0 xor (-(d0 floordiv 4) - 1)) xor d0 floordiv 4), domain: d0 in [-9, 20]", "(d0) -> (-d0 - 1), domain: d0 in [-9, 20]", NULL, NULL},
-    {X2, "(d0, d1) -> (d0 * 16 xor d1), " BITS, "(d0, d1) -> (d0 * 16 + d1), " BITS, "(d0, d1) -> (d0 * 8 xor d1), " BITS,
-     "(d0, d1) -> (d1 xor (d0 * 8)), " BITS},
-    {X2, "(d0, d1) -> ((d0 xor d1) xor (d0 mod 4) xor ((d0 floordiv 4) * 4)), " BITS, "(d0, d1) -> (d1), " BITS, NULL, NULL},
+    {X1, "(d0, d1) -> ((d0 xor d1) xor d0), " BITS, "(d0, d1) -> (d1), " BITS,
+     "(d0, d1) -> ((d0 xor d1) xor d0 mod 32), " BITS, "(d0, d1) -> ((d0 floordiv 32) * 32 + d1), " BITS},
+    {X1, "(d0) -> ((d0 xor (-(d0 floordiv 4) - 1)) xor d0 floordiv 4), domain: d0 in [-9, 20]",
+     "(d0) -> (-d0 - 1), domain: d0 in [-9, 20]", NULL, NULL},
+    {X2, "(d0, d1) -> (d0 * 16 xor d1), " BITS, "(d0, d1) -> (d0 * 16 + d1), " BITS,
+     "(d0, d1) -> (d0 * 8 xor d1), " BITS, "(d0, d1) -> (d1 xor (d0 * 8)), " BITS},
+    {X2, "(d0, d1) -> ((d0 xor d1) xor (d0 mod 4) xor ((d0 floordiv 4) * 4)), " BITS, "(d0, d1) -> (d1), " BITS, NULL,
+     NULL},
     {X3, "(d0, d1) -> ((d0 xor d1) mod 4 + ((d0 xor d1) floordiv 4) * 4), " BITS, "(d0, d1) -> (d0 xor d1), " BITS,
      "(d0, d1) -> ((d0 xor d1) mod 4 + ((d0 xor d1) floordiv 4) * 3), " BITS,
      "(d0, d1) -> (((d0 xor d1) floordiv 4) * 3 + (d0 xor d1) mod 4), " BITS},
-    {X3, "(d0) -> (1 - ((d0 xor d0 floordiv 2) mod 2) - ((d0 floordiv 2 xor d0) xor 1) mod 2), domain: d0 in [0, 999]", "(d0) -> (0), domain: d0 in [0, 999]",
-     NULL, NULL},
+    {X3, "(d0) -> (1 - ((d0 xor d0 floordiv 2) mod 2) - ((d0 floordiv 2 xor d0) xor 1) mod 2), domain: d0 in [0, 999]",
+     "(d0) -> (0), domain: d0 in [0, 999]", NULL, NULL},
     {X4, "(d0, d1) -> (d0 xor d1, (d0 + d1) mod 2), domain: d0 in [0, 1], d1 in [0, 1]",
      "(d0, d1) -> (d0 xor d1, d0 xor d1), domain: d0 in [0, 1], d1 in [0, 1]",
      "(d0, d1) -> (d0 xor d1, (d0 + d1) floordiv 2), domain: d0 in [0, 1], d1 in [0, 1]",
      "(d0, d1) -> (d0 xor d1, (d0 + d1) floordiv 2), domain: d0 in [0, 1], d1 in [0, 1]"},
-    {P7, "(d0, d1) -> ((d0 floordiv 2 xor d1 floordiv 2) mod 4), " BITS, "(d0, d1) -> (((d0 xor d1) floordiv 2) mod 4), " BITS,
-     "(d0, d1) -> ((d0 floordiv 2 xor d1) mod 4), " BITS, "(d0, d1) -> ((d1 xor (d0 floordiv 2)) mod 4), " BITS},
+    {P7, "(d0, d1) -> ((d0 floordiv 2 xor d1 floordiv 2) mod 4), " BITS,
+     "(d0, d1) -> (((d0 xor d1) floordiv 2) mod 4), " BITS, "(d0, d1) -> ((d0 floordiv 2 xor d1) mod 4), " BITS,
+     "(d0, d1) -> ((d1 xor (d0 floordiv 2)) mod 4), " BITS},
     {R0, "(d0) -> ((d0 * 8 + d0) floordiv 16), domain: d0 in [0, 7]", "(d0) -> (d0 floordiv 2), domain: d0 in [0, 7]",
-     "(d0) -> ((d0 * 8 + d0) floordiv 16), domain: d0 in [0, 15]", "(d0) -> ((d0 * 9) floordiv 16), domain: d0 in [0, 15]"},
-    {R0, "(d0) -> ((d0 * 8 + d0 + 17) floordiv 16), domain: d0 in [0, 6]", "(d0) -> ((d0 + 2) floordiv 2), domain: d0 in [0, 6]",
-     "(d0) -> ((d0 * 8 + d0 + 17) floordiv 16), domain: d0 in [0, 7]", "(d0) -> ((d0 * 9 + 17) floordiv 16), domain: d0 in [0, 7]"},
-    {R1, "(d0, d1) -> ((d0 * 11 + d1) floordiv 5), domain: d0 in [0, 2], d1 in [0, 2]", "(d0, d1) -> (d0 * 2), domain: d0 in [0, 2], d1 in [0, 2]",
+     "(d0) -> ((d0 * 8 + d0) floordiv 16), domain: d0 in [0, 15]",
+     "(d0) -> ((d0 * 9) floordiv 16), domain: d0 in [0, 15]"},
+    {R0, "(d0) -> ((d0 * 8 + d0 + 17) floordiv 16), domain: d0 in [0, 6]",
+     "(d0) -> ((d0 + 2) floordiv 2), domain: d0 in [0, 6]",
+     "(d0) -> ((d0 * 8 + d0 + 17) floordiv 16), domain: d0 in [0, 7]",
+     "(d0) -> ((d0 * 9 + 17) floordiv 16), domain: d0 in [0, 7]"},
+    {R1, "(d0, d1) -> ((d0 * 11 + d1) floordiv 5), domain: d0 in [0, 2], d1 in [0, 2]",
+     "(d0, d1) -> (d0 * 2), domain: d0 in [0, 2], d1 in [0, 2]",
      "(d0, d1) -> ((d0 * 11 + d1) floordiv 5), domain: d0 in [0, 2], d1 in [0, 3]",
      "(d0, d1) -> ((d0 * 11 + d1) floordiv 5), domain: d0 in [0, 2], d1 in [0, 3]"},
-    {R2, "(d0) -> (d0 mod 2, ((d0 * 6) mod 8) floordiv 8), domain: d0 in [-5, -3]", "(d0) -> (d0 mod 2, 0), domain: d0 in [-5, -3]",
+    {R2, "(d0) -> (d0 mod 2, ((d0 * 6) mod 8) floordiv 8), domain: d0 in [-5, -3]",
+     "(d0) -> (d0 mod 2, 0), domain: d0 in [-5, -3]",
      "(d0) -> (d0 mod 2, ((d0 * 6) mod 8) floordiv 6), domain: d0 in [-5, -3]",
      "(d0) -> (d0 mod 2, d0 - d0 floordiv 2 + 2), domain: d0 in [-5, -3]"},
     {R2, "(d0) -> ((d0 * (999 - d0)) floordiv 249501), domain: d0 in [0, 999]", "(d0) -> (0), domain: d0 in [0, 999]",
      "(d0) -> ((d0 * (999 - d0)) floordiv 249500), domain: d0 in [0, 999]", /* another value in the middle only: no sample tells */
      "(d0) -> ((-((d0 - 999) * d0)) floordiv 249500), domain: d0 in [0, 999]"},
-    {R3, "(d0) -> ((d0 * 8 + 7) floordiv 24), " D0, "(d0) -> (d0 floordiv 3), " D0, "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0,
-     "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0},
-    {R4, "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]",
+    {R3, "(d0) -> ((d0 * 8 + 7) floordiv 24), " D0, "(d0) -> (d0 floordiv 3), " D0,
+     "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0, "(d0) -> ((d0 * 8 + 7) floordiv 25), " D0},
+    {R4,
+     "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]",
      "(d0, d1, d2) -> (0, -d2), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 1], d0 * 37 + d1 * 41 in [3701, 3701]", /* no sample: R12 is silent */
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [0, 99], d1 in [0, 99], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]",
      "(d0, d1, d2) -> (0, (d2 * -3) floordiv 8), domain: d0 in [28, 69], d1 in [28, 65], d2 in [0, 2], d0 * 37 + d1 * 41 in [3701, 3701]"},
-    {R4, "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 1]", "(d0) -> (d0 * 64, d0 * -7), domain: d0 in [0, 1]",
-     "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 2]", "(d0) -> ((d0 * d0) * 64, (d0 + 7) mod 8 - 7), domain: d0 in [0, 2]"},
-    {R6, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 3), " D0, "(d0) -> ((d0 mod 2) * -2 + 2), " D0, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 4), " D0,
-     "(d0) -> ((d0 floordiv 2 + d0 + 2) mod 4), " D0},
-    {R7, "(d0) -> ((d0 * 2 + d0 mod 2) mod 6), " D0, "(d0) -> ((d0 mod 3) * 2 + d0 mod 2), " D0, "(d0) -> ((d0 * 2 + d0 mod 3) mod 6), " D0,
-     "(d0) -> (((d0 floordiv 3 + d0) mod 2) * 3), " D0},
+    {R4, "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 1]",
+     "(d0) -> (d0 * 64, d0 * -7), domain: d0 in [0, 1]", "(d0) -> ((d0 * 64) * d0, d0 mod -8), domain: d0 in [0, 2]",
+     "(d0) -> ((d0 * d0) * 64, (d0 + 7) mod 8 - 7), domain: d0 in [0, 2]"},
+    {R6, "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 3), " D0, "(d0) -> ((d0 mod 2) * -2 + 2), " D0,
+     "(d0) -> ((d0 + d0 floordiv 2 + 2) mod 4), " D0, "(d0) -> ((d0 floordiv 2 + d0 + 2) mod 4), " D0},
+    {R7, "(d0) -> ((d0 * 2 + d0 mod 2) mod 6), " D0, "(d0) -> ((d0 mod 3) * 2 + d0 mod 2), " D0,
+     "(d0) -> ((d0 * 2 + d0 mod 3) mod 6), " D0, "(d0) -> (((d0 floordiv 3 + d0) mod 2) * 3), " D0},
     {R8, "(d0, d1) -> ((d1 + d0 floordiv 5) floordiv 12), " BOX, "(d0, d1) -> ((d1 * 5 + d0) floordiv 60), " BOX,
-     "(d0, d1) -> ((d1 + (d0 floordiv 5) * 5) floordiv 12), " BOX, "(d0, d1) -> (((d0 floordiv 5) * 5 + d1) floordiv 12), " BOX},
-    {R8, "(d0) -> ((7 - d0 floordiv 5) floordiv 12), domain: d0 in [-99, 99]", "(d0) -> (-((d0 + 20) floordiv 60)), domain: d0 in [-99, 99]", NULL, NULL},
+     "(d0, d1) -> ((d1 + (d0 floordiv 5) * 5) floordiv 12), " BOX,
+     "(d0, d1) -> (((d0 floordiv 5) * 5 + d1) floordiv 12), " BOX},
+    {R8, "(d0) -> ((7 - d0 floordiv 5) floordiv 12), domain: d0 in [-99, 99]",
+     "(d0) -> (-((d0 + 20) floordiv 60)), domain: d0 in [-99, 99]", NULL, NULL},
     {R8, "(d0) -> (((d0 mod 12) floordiv 6 + 3) floordiv 4), " D0, "(d0) -> ((d0 floordiv 6) mod 2), " D0,
      "(d0) -> (((d0 mod 12) floordiv 5 + 3) floordiv 4), " D0, "(d0) -> ((d0 mod 12 + 15) floordiv 20), " D0},
-    {R9, "(d0) -> (d0 floordiv 8 + (d0 + 4) floordiv 8), " LARGE, "(d0) -> (d0 floordiv 4), " LARGE, "(d0) -> (d0 floordiv 8 + (d0 + 3) floordiv 8), " LARGE,
-     "(d0) -> ((d0 + 3) floordiv 8 + d0 floordiv 8), " LARGE},
+    {R9, "(d0) -> (d0 floordiv 8 + (d0 + 4) floordiv 8), " LARGE, "(d0) -> (d0 floordiv 4), " LARGE,
+     "(d0) -> (d0 floordiv 8 + (d0 + 3) floordiv 8), " LARGE, "(d0) -> ((d0 + 3) floordiv 8 + d0 floordiv 8), " LARGE},
     {R9, /* ceil(x / 2) + floor(x / 2), of coefficients that are equal modulo 147 */
-     "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 149 + d0 * 145) mod 147), " WIDE, "(d0, d1) -> (d1), " WIDE,
+     "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 149 + d0 * 145) mod 147), " WIDE,
+     "(d0, d1) -> (d1), " WIDE,
      "(d0, d1) -> ((((d0 + d1 * 147 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 150 + d0 * 145) mod 147), " WIDE,
      "(d0, d1) -> ((((d1 * 147 + d0 + 1) floordiv 2) * 2 + ((d0 + d1) floordiv 2) * 3 + d0 * 145) mod 147), " WIDE},
     {R11, "(d0) -> ((d0 * 10) mod 6), " D0, "(d0) -> ((d0 * 4) mod 6), " D0, NULL, NULL},
@@ -336,44 +367,55 @@ static const struct row {
      "(d0, d1) -> (d1, d1), domain: d0 in [0, 199], d1 in [0, 49], d0 - d1 * 4 in [0, 3]",
      "(d0, d1) -> (d0 floordiv 4, d1), domain: d0 in [0, 199], d1 in [0, 49], d0 - d1 * 4 in [0, 4]",
      "(d0, d1) -> (d0 floordiv 4, d1), domain: d0 in [0, 199], d1 in [0, 49], d0 - d1 * 4 in [0, 4]"},
-    {R12, "(d0) -> ((d0 mod 2) floordiv -16), " D0, "(d0) -> (-(d0 mod 2)), " D0, "(d0) -> ((d0 mod 3) floordiv -16), " D0,
-     "(d0) -> ((-(d0 mod 3)) floordiv 16), " D0},
-    {R13, "(d0, d1) -> (d1, d0 * (d0 * 5)), domain: d0 in [0, 1], d1 in [0, 1]", "(d0, d1) -> (d1, d0 * 5), domain: d0 in [0, 1], d1 in [0, 1]",
-     "(d0, d1) -> (d1, d0 * (d0 * 5)), domain: d0 in [0, 2], d1 in [0, 1]", "(d0, d1) -> (d1, (d0 * d0) * 5), domain: d0 in [0, 2], d1 in [0, 1]"},
-    {R13, "(d0) -> ((d0 * (d0 + 1)) mod 2), " D0, "(d0) -> (0), " D0, "(d0) -> ((d0 * (d0 + 2)) mod 2), " D0, "(d0) -> (((d0 + 2) * d0) mod 2), " D0},
-    {R14, "(d0, d1) -> (d1, d0), " BOX ", d0 - d1 in [0, 0]", "(d0, d1) -> (d0, d1), domain: d0 in [0, 49], d1 in [0, 49], d0 - d1 in [0, 0]",
-     "(d0, d1) -> (d1, d0), " BOX ", d0 - d1 in [0, 1]", "(d0, d1) -> (d1, d0), domain: d0 in [0, 50], d1 in [0, 49], d0 - d1 in [0, 1]"},
+    {R12, "(d0) -> ((d0 mod 2) floordiv -16), " D0, "(d0) -> (-(d0 mod 2)), " D0,
+     "(d0) -> ((d0 mod 3) floordiv -16), " D0, "(d0) -> ((-(d0 mod 3)) floordiv 16), " D0},
+    {R13, "(d0, d1) -> (d1, d0 * (d0 * 5)), domain: d0 in [0, 1], d1 in [0, 1]",
+     "(d0, d1) -> (d1, d0 * 5), domain: d0 in [0, 1], d1 in [0, 1]",
+     "(d0, d1) -> (d1, d0 * (d0 * 5)), domain: d0 in [0, 2], d1 in [0, 1]",
+     "(d0, d1) -> (d1, (d0 * d0) * 5), domain: d0 in [0, 2], d1 in [0, 1]"},
+    {R13, "(d0) -> ((d0 * (d0 + 1)) mod 2), " D0, "(d0) -> (0), " D0, "(d0) -> ((d0 * (d0 + 2)) mod 2), " D0,
+     "(d0) -> (((d0 + 2) * d0) mod 2), " D0},
+    {R14, "(d0, d1) -> (d1, d0), " BOX ", d0 - d1 in [0, 0]",
+     "(d0, d1) -> (d0, d1), domain: d0 in [0, 49], d1 in [0, 49], d0 - d1 in [0, 0]",
+     "(d0, d1) -> (d1, d0), " BOX ", d0 - d1 in [0, 1]",
+     "(d0, d1) -> (d1, d0), domain: d0 in [0, 50], d1 in [0, 49], d0 - d1 in [0, 1]"},
     {R14, "(d0) -> (d0 * d0), domain: d0 in [0, 1]", "(d0) -> (d0), domain: d0 in [0, 1]",
-     "(d0) -> (d0 + (d0 * (99 - d0)) floordiv 2450), domain: d0 in [0, 99]", "(d0) -> ((-((d0 - 99) * d0)) floordiv 2450 + d0), domain: d0 in [0, 99]"},
+     "(d0) -> (d0 + (d0 * (99 - d0)) floordiv 2450), domain: d0 in [0, 99]",
+     "(d0) -> ((-((d0 - 99) * d0)) floordiv 2450 + d0), domain: d0 in [0, 99]"},
     {R14, /* points are looked at for both results together */
      "(d0, d1) -> (max(d0, d0 - (d0 - 37) * (d0 - 37) * (d1 - 61) * (d1 - 61)), max(d1, d1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61))), " SQUARE,
      "(d0, d1) -> (d0, d1), " SQUARE,
      "(d0, d1) -> (max(d0, d0 - (d0 - 37) * (d0 - 37) * (d1 - 61) * (d1 - 61)), max(d1, d1 + 1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61))), " SQUARE,
      "(d0, d1) -> (d0, max(d1 - (d0 - 37) * (d0 - 37) - (d1 - 61) * (d1 - 61) + 1, d1)), " SQUARE},
-    {I1, "(d0, d1) -> (max(d0 - d1, -49)), " BOX, "(d0, d1) -> (d0 - d1), " BOX, "(d0, d1) -> (max(d0 - d1, -48)), " BOX,
-     "(d0, d1) -> (max(d0 - d1, -48)), " BOX},
+    {I1, "(d0, d1) -> (max(d0 - d1, -49)), " BOX, "(d0, d1) -> (d0 - d1), " BOX,
+     "(d0, d1) -> (max(d0 - d1, -48)), " BOX, "(d0, d1) -> (max(d0 - d1, -48)), " BOX},
     {I2, "(d0, d1) -> (d1, max(d0, d1)), domain: d0 in [0, 99], d1 in [0, 99], d0 - d1 in [0, 4]",
      "(d0, d1) -> (d1, d0), domain: d0 in [0, 99], d1 in [0, 99], d0 - d1 in [0, 4]",
      "(d0, d1) -> (d1, max(d0, d1)), domain: d0 in [0, 99], d1 in [0, 99], d0 - d1 in [-1, 4]",
      "(d0, d1) -> (d1, max(d0, d1)), domain: d0 in [0, 99], d1 in [0, 99], d0 - d1 in [-1, 4]"},
-    {I2, "(d0) -> (max((d0 mod 4) ceildiv 12, 1)), " D0, "(d0) -> (1), " D0, "(d0) -> (max((d0 mod 14) ceildiv 12, 1)), " D0,
-     "(d0) -> (max((d0 mod 14 + 11) floordiv 12, 1)), " D0},
-    {I3, "(d0) -> (min(d0 mod 3, (d0 mod 10) * -3)), " D0, "(d0) -> ((d0 mod 10) * -3), " D0, "(d0) -> (min(d0 mod 3, (d0 mod 10) * -3 + 1)), " D0,
-     "(d0) -> (min((d0 mod 10) * -3 + 1, d0 mod 3)), " D0},
-    {I4, "(d0) -> (d0 - ((d0 + 7) floordiv 8) * 10), domain: d0 in [0, 8]", "(d0) -> ((d0 + 9) mod 10 - 9), domain: d0 in [0, 8]",
-     "(d0) -> (d0 - ((d0 + 7) floordiv 8) * 10), domain: d0 in [0, 9]", "(d0) -> (d0 - ((d0 + 7) floordiv 8) * 10), domain: d0 in [0, 9]"},
+    {I2, "(d0) -> (max((d0 mod 4) ceildiv 12, 1)), " D0, "(d0) -> (1), " D0,
+     "(d0) -> (max((d0 mod 14) ceildiv 12, 1)), " D0, "(d0) -> (max((d0 mod 14 + 11) floordiv 12, 1)), " D0},
+    {I3, "(d0) -> (min(d0 mod 3, (d0 mod 10) * -3)), " D0, "(d0) -> ((d0 mod 10) * -3), " D0,
+     "(d0) -> (min(d0 mod 3, (d0 mod 10) * -3 + 1)), " D0, "(d0) -> (min((d0 mod 10) * -3 + 1, d0 mod 3)), " D0},
+    {I4, "(d0) -> (d0 - ((d0 + 7) floordiv 8) * 10), domain: d0 in [0, 8]",
+     "(d0) -> ((d0 + 9) mod 10 - 9), domain: d0 in [0, 8]",
+     "(d0) -> (d0 - ((d0 + 7) floordiv 8) * 10), domain: d0 in [0, 9]",
+     "(d0) -> (d0 - ((d0 + 7) floordiv 8) * 10), domain: d0 in [0, 9]"},
     {I5, "(d0, d1) -> (max(d0 - (d0 + d1) floordiv 3, 0)), domain: d0 in [0, 99], d1 in [0, 2]",
      "(d0, d1) -> (d0 - (d0 + d1) floordiv 3), domain: d0 in [0, 99], d1 in [0, 2]",
      "(d0, d1) -> (max(d0 - (d0 + d1) floordiv 3, 0)), domain: d0 in [0, 99], d1 in [0, 3]",
      "(d0, d1) -> (max(d0 - (d0 + d1) floordiv 3, 0)), domain: d0 in [0, 99], d1 in [0, 3]"},
-    {I6, "(d0, d1) -> (d1, d0 mod (d1 + 2) - d0), domain: d0 in [0, 1], d1 in [0, 10]", "(d0, d1) -> (d1, 0), domain: d0 in [0, 1], d1 in [0, 10]",
+    {I6, "(d0, d1) -> (d1, d0 mod (d1 + 2) - d0), domain: d0 in [0, 1], d1 in [0, 10]",
+     "(d0, d1) -> (d1, 0), domain: d0 in [0, 1], d1 in [0, 10]",
      "(d0, d1) -> (d1, d0 mod (d1 + 2) - d0), domain: d0 in [0, 2], d1 in [0, 10]",
      "(d0, d1) -> (d1, d0 mod (d1 + 2) - d0), domain: d0 in [0, 2], d1 in [0, 10]"},
-    {C1, "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 148]", "(d0, d1) -> (d0), " BOX, "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 147]",
-     "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 147]"},
-    {C1, "(d0, d1) -> (d0), " BOX ", d0 * 4 - d1 * 2 in [5, 5]", "KNOWN EMPTY", "(d0, d1) -> (d0), " BOX ", d0 * 4 - d1 * 2 in [5, 9]",
+    {C1, "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 148]", "(d0, d1) -> (d0), " BOX,
+     "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 147]", "(d0, d1) -> (d0), " BOX ", d0 + d1 in [0, 147]"},
+    {C1, "(d0, d1) -> (d0), " BOX ", d0 * 4 - d1 * 2 in [5, 5]", "KNOWN EMPTY",
+     "(d0, d1) -> (d0), " BOX ", d0 * 4 - d1 * 2 in [5, 9]",
      "(d0, d1) -> (d0), domain: d0 in [2, 26], d1 in [0, 49], d1 - d0 * 2 in [-4, -3]"},
-    {C2, "(d0, d1) -> (d0), " BOX ", (d0 + d1) floordiv 4 in [2, 6]", "(d0, d1) -> (d0), domain: d0 in [0, 27], d1 in [0, 27], d0 + d1 in [8, 27]",
+    {C2, "(d0, d1) -> (d0), " BOX ", (d0 + d1) floordiv 4 in [2, 6]",
+     "(d0, d1) -> (d0), domain: d0 in [0, 27], d1 in [0, 27], d0 + d1 in [8, 27]",
      "(d0, d1) -> (d0), " BOX ", (d0 floordiv 4) * 3 + d1 in [2, 6]",
      "(d0, d1) -> (d0), domain: d0 in [0, 11], d1 in [0, 6], (d0 floordiv 4) * 3 + d1 in [2, 6]"},
     {C2, "(d0, d1) -> (d0), " BOX ", d1 - d0 floordiv 4 in [2, 6]",
@@ -382,29 +424,40 @@ static const struct row {
      "(d0, d1, d2) -> (d0), domain: d0 in [0, 3], d1 in [0, 14], d2 in [0, 1], d2 * 8 + d1 in [0, 14]",
      "(d0, d1, d2) -> (d0), domain: d0 in [0, 3], d1 in [0, 49], d2 in [0, 24], d0 + d1 * 4 + d2 * 32 in [0, 58]",
      "(d0, d1, d2) -> (d0), domain: d0 in [0, 3], d1 in [0, 14], d2 in [0, 1], d1 * 4 + d2 * 32 + d0 in [0, 58]"},
-    {C4, "(d0, d1) -> (d0), " BOX ", d0 * 3 - d1 in [10, 20]", "(d0, d1) -> (d0), domain: d0 in [4, 23], d1 in [0, 49], d1 - d0 * 3 in [-20, -10]",
+    {C4, "(d0, d1) -> (d0), " BOX ", d0 * 3 - d1 in [10, 20]",
+     "(d0, d1) -> (d0), domain: d0 in [4, 23], d1 in [0, 49], d1 - d0 * 3 in [-20, -10]",
      "(d0, d1) -> (d0), " BOX ", d0 * 3 + d1 in [10, 297]", "(d0, d1) -> (d0), " BOX ", d0 * 3 + d1 in [10, 297]"},
     {C4, "(d0, d1) -> (d0), domain: d0 in [0, 599], d1 in [0, 59], (d0 floordiv 7) * 2 + d1 in [3, 6]",
      "(d0, d1) -> (d0), domain: d0 in [0, 27], d1 in [0, 6], (d0 floordiv 7) * 2 + d1 in [3, 6]",
      "(d0, d1) -> (d0), domain: d0 in [0, 599], d1 in [0, 59], (d0 floordiv 7) * 2 + d1 in [59, 170]",
      "(d0, d1) -> (d0), domain: d0 in [0, 599], d1 in [0, 59], (d0 floordiv 7) * 2 + d1 in [59, 170]"},
-    {C5, "(d0) -> (d0 mod 7), domain: d0 in [0, 9998], (d0 * 5) mod 7 in [3, 3]", "(d0) -> (2), domain: d0 in [2, 9998], d0 mod 7 in [2, 2]",
-     "(d0) -> (d0 mod 7), domain: d0 in [0, 9998], (d0 * 5) mod 7 in [3, 4]", "(d0) -> (d0 mod 7), domain: d0 in [2, 9998], (d0 * 5) mod 7 in [3, 4]"},
-    {C5, "(d0) -> (d0), domain: d0 in [0, 9998], d0 mod 7 in [3, 3], d0 mod 5 in [2, 2]", "(d0) -> (d0), domain: d0 in [17, 9992], d0 mod 35 in [17, 17]",
-     NULL, NULL},
-    {C5, "(d0) -> (d0), domain: d0 in [0, 8000], (d0 * 2500) mod 4999 in [1662, 1663]", /* the ends move far: C4 alone gives up, C6 has too many points */
+    {C5, "(d0) -> (d0 mod 7), domain: d0 in [0, 9998], (d0 * 5) mod 7 in [3, 3]",
+     "(d0) -> (2), domain: d0 in [2, 9998], d0 mod 7 in [2, 2]",
+     "(d0) -> (d0 mod 7), domain: d0 in [0, 9998], (d0 * 5) mod 7 in [3, 4]",
+     "(d0) -> (d0 mod 7), domain: d0 in [2, 9998], (d0 * 5) mod 7 in [3, 4]"},
+    {C5, "(d0) -> (d0), domain: d0 in [0, 9998], d0 mod 7 in [3, 3], d0 mod 5 in [2, 2]",
+     "(d0) -> (d0), domain: d0 in [17, 9992], d0 mod 35 in [17, 17]", NULL, NULL},
+    {C5,
+     "(d0) -> (d0), domain: d0 in [0, 8000], (d0 * 2500) mod 4999 in [1662, 1663]", /* the ends move far: C4 alone gives up, C6 has too many points */
      "(d0) -> (d0), domain: d0 in [3324, 3326], d0 mod 2 in [0, 0]", NULL, NULL},
     {C6, "(d0) -> (d0), domain: d0 in [0, 15], d0 * d0 in [4, 17]", "(d0) -> (d0), domain: d0 in [2, 4]",
-     "(d0) -> (d0), domain: d0 in [0, 4999], d0 * d0 in [4, 17]", "(d0) -> (d0), domain: d0 in [0, 4999], d0 * d0 in [4, 17]"},
-    {C6, "(d0) -> (d0), domain: d0 in [0, 29], (d0 * d0) mod 5 in [0, 0]", "(d0) -> (d0), domain: d0 in [0, 25], d0 mod 5 in [0, 0]",
-     "(d0) -> (d0), domain: d0 in [0, 29], (d0 * d0) mod 5 in [1, 1]", "(d0) -> (d0), domain: d0 in [1, 29], (d0 * d0) mod 5 in [1, 1]"},
+     "(d0) -> (d0), domain: d0 in [0, 4999], d0 * d0 in [4, 17]",
+     "(d0) -> (d0), domain: d0 in [0, 4999], d0 * d0 in [4, 17]"},
+    {C6, "(d0) -> (d0), domain: d0 in [0, 29], (d0 * d0) mod 5 in [0, 0]",
+     "(d0) -> (d0), domain: d0 in [0, 25], d0 mod 5 in [0, 0]",
+     "(d0) -> (d0), domain: d0 in [0, 29], (d0 * d0) mod 5 in [1, 1]",
+     "(d0) -> (d0), domain: d0 in [1, 29], (d0 * d0) mod 5 in [1, 1]"},
     {C6, "(d0, d1) -> (d0), domain: d0 in [0, 9], d1 in [0, 9], d0 * 2 + d1 in [10, 11], d0 - d1 in [0, 1]",
      "(d0, d1) -> (4), domain: d0 in [4, 4], d1 in [3, 3]", NULL, NULL},
     {C6, "(d0) -> (d0), domain: d0 in [0, 15], d0 * d0 + d0 in [4, 4]", "KNOWN EMPTY", NULL, NULL},
-    {C8, "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 84]",
+    {C8,
+     "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE
+     ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 84]",
      "(d0, d1, d2) -> (1, d1 + d2), domain: d0 in [1, 4997], d1 in [0, 5], d2 in [0, 15], d0 mod 4 in [1, 1], d1 * 16 + d2 in [0, 84]",
-     "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 85]",
-     "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 85]"},
+     "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE
+     ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 85]",
+     "(d0, d1, d2) -> (d0 mod 4, d1 + d2), " TILE
+     ", (d0 * 85 + d1 * 16 + d2) mod 340 in [85, 169], d1 * 16 + d2 in [0, 85]"},
     {C8, "(d0, d1, d2) -> (d0, d1 + d2), " TILE ", d0 * 85 - d1 * 16 - d2 in [8416, 8670], d1 * 16 + d2 in [0, 84]",
      "(d0, d1, d2) -> (d0, d1 + d2), domain: d0 in [100, 102], d1 in [0, 5], d2 in [0, 15], d1 * 16 + d2 in [0, 84]",
      "(d0, d1, d2) -> (d0, d1 + d2), " TILE ", d0 * 85 - d1 * 16 - d2 in [8417, 8670], d1 * 16 + d2 in [0, 84]",
@@ -413,23 +466,28 @@ static const struct row {
      "(d0, d1) -> (d0, 2), domain: d0 in [0, 2], d1 in [2, 4994], d1 mod 6 in [2, 2]",
      "(d0, d1) -> (d0, d1 mod 6), domain: d0 in [0, 3], d1 in [0, 4999], (d1 mod 6) * 8 + d0 in [11, 18]",
      "(d0, d1) -> (d0, d1 mod 6), domain: d0 in [0, 3], d1 in [1, 4999], (d1 mod 6) * 8 + d0 in [11, 18]"},
-    {C7, "(d0, d1, d2) -> (((d1 + d2) mod 6) floordiv 2), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [24, 30]",
+    {C7,
+     "(d0, d1, d2) -> (((d1 + d2) mod 6) floordiv 2), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [24, 30]",
      "(d0, d1, d2) -> ((d1 + d2) mod 6 - 2), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [24, 30]",
      "(d0, d1, d2) -> (((d1 + d2) mod 6) floordiv 2), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [23, 30]",
      "(d0, d1, d2) -> (((d1 + d2) floordiv 2) mod 3), domain: d0 in [0, 9], d1 in [0, 99], d2 in [0, 9], ((d1 + d2) mod 6) * 7 + d0 in [23, 30]"},
-    {C7, "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [0, 4999], ((d1 * 6) mod 8) * 8 + d0 in [20, 41]", /* 3 to 5, and the residues are even */
+    {C7,
+     "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [0, 4999], ((d1 * 6) mod 8) * 8 + d0 in [20, 41]", /* 3 to 5, and the residues are even */
      "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [2, 4998], d1 mod 4 in [2, 2]", NULL, NULL},
-    {P1, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 15), " D0, "(d0) -> ((d0 mod 3) * 5), " D0, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 14), " D0,
-     "(d0) -> (d0 * 5 - (d0 floordiv 3) * 14), " D0},
-    {P1, "(d0) -> (3 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4), " D0, "(d0) -> (4 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4 + 1), " D0},
-    {P1, "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 6 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]", /* two digits, not one */
+    {P1, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 15), " D0, "(d0) -> ((d0 mod 3) * 5), " D0,
+     "(d0) -> (d0 * 5 - (d0 floordiv 3) * 14), " D0, "(d0) -> (d0 * 5 - (d0 floordiv 3) * 14), " D0},
+    {P1, "(d0) -> (3 - (-d0 - 1) mod 4), " D0, "(d0) -> (d0 mod 4), " D0, "(d0) -> (4 - (-d0 - 1) mod 4), " D0,
+     "(d0) -> (d0 mod 4 + 1), " D0},
+    {P1,
+     "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 6 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]", /* two digits, not one */
      "(d0, d1) -> (d1 floordiv 4, (d1 mod 4) * 2 + d0 mod 2), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 5 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]",
      "(d0, d1) -> (d1 floordiv 4, ((d0 floordiv 2) * 5 + d1 * 2 + d0) mod 8), domain: d0 in [0, 3], d1 in [0, 15]"},
     {P2, "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-8, 7]", "(d0) -> (d0 mod 8), domain: d0 in [-8, 7]",
-     "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]", "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]"},
-    {P4, "(d0) -> (d0 * 4 + (d0 floordiv 2) * 2), " D0, "(d0) -> (((d0 * 5) floordiv 2) * 2), " D0, "(d0) -> (d0 * 3 + (d0 floordiv 2) * 2), " D0,
-     "(d0) -> ((d0 floordiv 2) * 2 + d0 * 3), " D0},
+     "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]",
+     "(d0) -> (d0 - (d0 floordiv 12) * 8), domain: d0 in [-9, 7]"},
+    {P4, "(d0) -> (d0 * 4 + (d0 floordiv 2) * 2), " D0, "(d0) -> (((d0 * 5) floordiv 2) * 2), " D0,
+     "(d0) -> (d0 * 3 + (d0 floordiv 2) * 2), " D0, "(d0) -> ((d0 floordiv 2) * 2 + d0 * 3), " D0},
     {P6, "(d0, d1) -> (((d0 - 3) * d1) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
      "(d0, d1) -> (((d0 - 3) * d1) * 2), domain: d0 in [3, 98], d1 in [0, 48], d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",
      "(d0, d1) -> (((d0 floordiv 5) * (d1 floordiv 4)) * 2), " BOX ", d0 mod 5 in [3, 3], d1 mod 4 in [0, 0]",

@@ -18,20 +18,30 @@ static void check(int ok, const char *what, const char *text) {
 static sett_map read_map(sett_map_arena *arena, const char *text) { return sett_map_parse(arena, text, strlen(text)); }
 
 static void first_look(void) {
-  const char *first = "(th_x, bl_x)[vec] -> (th_x * 4 + bl_x * 512 + vec), domain: th_x in [0, 127], bl_x in [0, 24575], vec in [0, 3]";
-  const char *second = "(d0) -> (d0 floordiv 2097152, (d0 floordiv 4096) mod 512, d0 mod 4096), domain: d0 in [0, 12582911]";
-  const char *back = "(d0, d1, d2) -> (d0 * 2097152 + d1 * 4096 + d2), domain: d0 in [0, 5], d1 in [0, 511], d2 in [0, 4095]";
+  const char *first =
+      "(th_x, bl_x)[vec] -> (th_x * 4 + bl_x * 512 + vec), domain: th_x in [0, 127], bl_x in [0, 24575], vec in [0, 3]";
+  const char *second =
+      "(d0) -> (d0 floordiv 2097152, (d0 floordiv 4096) mod 512, d0 mod 4096), domain: d0 in [0, 12582911]";
+  const char *back =
+      "(d0, d1, d2) -> (d0 * 2097152 + d1 * 4096 + d2), domain: d0 in [0, 5], d1 in [0, 511], d2 in [0, 4095]";
   char text[512], c[512];
   int error = 0;
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map a = read_map(&arena, first), b = read_map(&arena, second);
   sett_map both = sett_map_simplify(&arena, sett_map_compose(&arena, a, b));
   sett_map_print(&arena, both, text, sizeof text);
-  check(!strcmp(text, "(th_x, bl_x)[vec] -> (bl_x floordiv 4096, (bl_x floordiv 8) mod 512, (bl_x mod 8) * 512 + th_x * 4 + vec), "
-                      "domain: th_x in [0, 127], bl_x in [0, 24575], vec in [0, 3]"), "first look", text);
+  check(
+      !strcmp(
+          text,
+          "(th_x, bl_x)[vec] -> (bl_x floordiv 4096, (bl_x floordiv 8) mod 512, (bl_x mod 8) * 512 + th_x * 4 + vec), "
+          "domain: th_x in [0, 127], bl_x in [0, 24575], vec in [0, 3]"),
+      "first look", text);
   sett_map_print_c(&arena, both, SETT_MAP_ANY_TYPE, c, sizeof c, &error);
-  check(!error && !strcmp(c, "uint\nresult bl_x >> 12\nresult (bl_x >> 3) & 511\nresult (bl_x & 7) * 512 + th_x * 4 + vec"), "C text", c);
-  sett_map_print(&arena, sett_map_simplify(&arena, sett_map_compose(&arena, both, read_map(&arena, back))), text, sizeof text);
+  check(!error &&
+            !strcmp(c, "uint\nresult bl_x >> 12\nresult (bl_x >> 3) & 511\nresult (bl_x & 7) * 512 + th_x * 4 + vec"),
+        "C text", c);
+  sett_map_print(&arena, sett_map_simplify(&arena, sett_map_compose(&arena, both, read_map(&arena, back))), text,
+                 sizeof text);
   check(!strcmp(text, first), "and back", text);
 }
 
@@ -86,20 +96,21 @@ static int64_t draw(int64_t lo, int64_t hi) {
 static sett_expr draw_expression(sett_map_arena *arena, int variables, int depth) {
   sett_expr a, b;
   int64_t c;
-  if (!depth || !draw(0, 6)) return draw(0, 5) ? sett_map_var(arena, (int)draw(0, variables - 1)) : sett_map_constant(arena, draw(-9, 9));
+  if (!depth || !draw(0, 6))
+    return draw(0, 5) ? sett_map_var(arena, (int)draw(0, variables - 1)) : sett_map_constant(arena, draw(-9, 9));
   a = draw_expression(arena, variables, depth - 1);
   b = draw_expression(arena, variables, depth - 1);
   c = draw(0, 1) ? draw(2, 12) : draw(-9, -2);
   switch (draw(0, 8)) {
-  case 0:
-  case 1: return sett_map_add(arena, a, b);
-  case 2: return sett_map_sub(arena, a, b);
-  case 3: return sett_map_mul(arena, a, sett_map_constant(arena, c));
-  case 4:
-  case 5: return sett_map_floordiv(arena, a, sett_map_constant(arena, c));
-  case 6: return sett_map_mod(arena, a, sett_map_constant(arena, c));
-  case 7: return draw(0, 1) ? sett_map_ceildiv(arena, a, sett_map_constant(arena, c)) : sett_map_mul(arena, a, b);
-  default: return draw(0, 1) ? sett_map_min(arena, a, b) : sett_map_max(arena, a, b);
+    case 0:
+    case 1: return sett_map_add(arena, a, b);
+    case 2: return sett_map_sub(arena, a, b);
+    case 3: return sett_map_mul(arena, a, sett_map_constant(arena, c));
+    case 4:
+    case 5: return sett_map_floordiv(arena, a, sett_map_constant(arena, c));
+    case 6: return sett_map_mod(arena, a, sett_map_constant(arena, c));
+    case 7: return draw(0, 1) ? sett_map_ceildiv(arena, a, sett_map_constant(arena, c)) : sett_map_mul(arena, a, b);
+    default: return draw(0, 1) ? sett_map_min(arena, a, b) : sett_map_max(arena, a, b);
   }
 }
 
@@ -140,14 +151,21 @@ static void sizes(void) {
     check((uintptr_t)after + 8 <= (uintptr_t)taken, "room", "bytes");
   }
   for (bytes = 0; bytes < 16; ++bytes) check(!settp_map_take(&arena, largest - bytes), "more than there is", "bytes");
-  map = read_map(&arena, "(a, bcd, e)[fg]{h} -> (a + e, bcd * fg, h), domain: a in [0, 9], bcd in [0, 3], e in [1, 2], fg in [0, 6], h in [0, 1], a + e in [2, 7]");
-  check(map.kind == SETT_MAP_DEFINED && (uintptr_t)map.variable % _Alignof(sett_map_variable) == 0 && (uintptr_t)map.constraint % _Alignof(sett_map_constraint) == 0, "alignment", "a map");
+  map = read_map(
+      &arena,
+      "(a, bcd, e)[fg]{h} -> (a + e, bcd * fg, h), domain: a in [0, 9], bcd in [0, 3], e in [1, 2], fg in [0, 6], h in [0, 1], a + e in [2, 7]");
+  check(map.kind == SETT_MAP_DEFINED && (uintptr_t)map.variable % _Alignof(sett_map_variable) == 0 &&
+            (uintptr_t)map.constraint % _Alignof(sett_map_constraint) == 0,
+        "alignment", "a map");
   check(sett_map_parse_bytes(100) == 100 * 384 + 65536 && sett_map_arena_bytes(100) < 10000, "sizes", "small");
-  check(sett_map_parse_bytes(largest / 100) == largest && sett_map_arena_bytes(largest / 10) == largest, "sizes", "SIZE_MAX");
-  for (bytes = 1; bytes < 3000; ++bytes) (void)sett_map_mod(&arena, sett_map_var(&arena, 0), sett_map_constant(&arena, (int64_t)bytes));
+  check(sett_map_parse_bytes(largest / 100) == largest && sett_map_arena_bytes(largest / 10) == largest, "sizes",
+        "SIZE_MAX");
+  for (bytes = 1; bytes < 3000; ++bytes)
+    (void)sett_map_mod(&arena, sett_map_var(&arena, 0), sett_map_constant(&arena, (int64_t)bytes));
   check(sett_map_simplify_bytes(&arena, map) >= UINT32_MAX, "sizes", "simplify: 3,000 quotients");
   arena = sett_map_arena_make(memory, largest);
-  check(arena.bytes == (sizeof(size_t) < 8 ? (size_t)SETTP_MAP_ARENA_MAX : largest - 7), "the most of an arena", "bytes");
+  check(arena.bytes == (sizeof(size_t) < 8 ? (size_t)SETTP_MAP_ARENA_MAX : largest - 7), "the most of an arena",
+        "bytes");
 }
 
 /* Any size of memory gives the answer or FULL, and never a write outside. */
@@ -178,13 +196,17 @@ static void little_memory(const char *text) {
 
 static void big_numbers(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
-  sett_map map = read_map(&arena, "(d0) -> (d0 * 9223372036854775807 + d0, d0 floordiv -1), domain: d0 in [-9223372036854775808, 9223372036854775807]");
+  sett_map map = read_map(
+      &arena,
+      "(d0) -> (d0 * 9223372036854775807 + d0, d0 floordiv -1), domain: d0 in [-9223372036854775808, 9223372036854775807]");
   int64_t point = INT64_MIN, values[2];
   int error;
   check(map.kind == SETT_MAP_DEFINED, "64-bit ends", "parse");
-  check(!sett_map_evaluate(&arena, map, &point, values, &error) && error == SETT_MAP_ERROR_OVERFLOW, "64-bit ends", "evaluate");
+  check(!sett_map_evaluate(&arena, map, &point, values, &error) && error == SETT_MAP_ERROR_OVERFLOW, "64-bit ends",
+        "evaluate");
   check(sett_map_simplify(&arena, map).kind == SETT_MAP_DEFINED, "64-bit ends", "simplify");
-  check(read_map(&arena, "(d0) -> (9223372036854775807 + 1), domain: d0 in [0, 1]").error == SETT_MAP_ERROR_OVERFLOW, "constant overflow", "parse");
+  check(read_map(&arena, "(d0) -> (9223372036854775807 + 1), domain: d0 in [0, 1]").error == SETT_MAP_ERROR_OVERFLOW,
+        "constant overflow", "parse");
 }
 
 /* Deep brackets and deep divisions: an answer or a clean error, no recursion on the text. */
@@ -207,9 +229,12 @@ static void deep_input(void) {
   map = read_map(&arena, text);
   check(map.kind == SETT_MAP_DEFINED, "deep input", "parse");
   simple = sett_map_simplify(&arena, map);
-  check(simple.kind == SETT_MAP_DEFINED || simple.error == SETT_MAP_ERROR_DEEP || simple.error == SETT_MAP_ERROR_FULL, "deep input", "simplify");
+  check(simple.kind == SETT_MAP_DEFINED || simple.error == SETT_MAP_ERROR_DEEP || simple.error == SETT_MAP_ERROR_FULL,
+        "deep input", "simplify");
   for (point = 0; point < 10 && simple.kind == SETT_MAP_DEFINED; ++point)
-    check(sett_map_evaluate(&arena, map, &point, &x, NULL) && sett_map_evaluate(&arena, simple, &point, &y, NULL) && x == y, "deep input", "values");
+    check(sett_map_evaluate(&arena, map, &point, &x, NULL) && sett_map_evaluate(&arena, simple, &point, &y, NULL) &&
+              x == y,
+          "deep input", "values");
   n = 9;
   for (i = 0; i < DEPTH; ++i) text[n++] = '(';
   map = sett_map_parse(&arena, text, n);
@@ -218,20 +243,20 @@ static void deep_input(void) {
 
 int main(int argc, char **argv) {
   static const char *const rules[] = {
-    ("(d0, d1, d2) -> ((((d0 * 3 + d1) * 4 + d2) mod 4) floordiv 2), domain: d0 in [0, 1], d1 in [0, 2], d2 in [0, 3], "
-     "d2 * 3 + ((d0 * 3 + d1) * 4 + d2) floordiv 8 in [0, 1], d2 mod 2 in [0, 0]"), /* a residue class of one value, beside a constraint that stays */
-      "(d0, d1) -> ((d0 * 12 + d1) floordiv 5, (d0 * -7 + d1 - 3) mod 6), domain: d0 in [-3, 9], d1 in [0, 11]",                   /* R1 */
-      "(d0) -> ((d0 mod 5) floordiv 8, d0 floordiv 40), domain: d0 in [0, 39]",                                                   /* R2 */
-      "(d0, d1) -> ((d0 * 6 + d1 * 9 + 5) floordiv 12), domain: d0 in [-4, 9], d1 in [0, 11]",                                     /* R3 */
-      "(d0, d1) -> ((d0 * -3) floordiv 8, (d0 * 5 + d1) floordiv 6), domain: d0 in [0, 1], d1 in [0, 1]",                          /* R4 */
-      "(d0, d1) -> ((19 - d0 * 2 - d1) floordiv 3, (d0 * 2 + d1) floordiv 3), domain: d0 in [0, 8], d1 in [0, 1]",                 /* R6 */
-      "(d0) -> ((d0 * 2 - (d0 floordiv 3) * 5 - (d0 floordiv 6) * 2) floordiv 6), domain: d0 in [0, 99]",                          /* R7 */
+      ("(d0, d1, d2) -> ((((d0 * 3 + d1) * 4 + d2) mod 4) floordiv 2), domain: d0 in [0, 1], d1 in [0, 2], d2 in [0, 3], "
+       "d2 * 3 + ((d0 * 3 + d1) * 4 + d2) floordiv 8 in [0, 1], d2 mod 2 in [0, 0]"), /* a residue class of one value, beside a constraint that stays */
+      "(d0, d1) -> ((d0 * 12 + d1) floordiv 5, (d0 * -7 + d1 - 3) mod 6), domain: d0 in [-3, 9], d1 in [0, 11]", /* R1 */
+      "(d0) -> ((d0 mod 5) floordiv 8, d0 floordiv 40), domain: d0 in [0, 39]",                           /* R2 */
+      "(d0, d1) -> ((d0 * 6 + d1 * 9 + 5) floordiv 12), domain: d0 in [-4, 9], d1 in [0, 11]",            /* R3 */
+      "(d0, d1) -> ((d0 * -3) floordiv 8, (d0 * 5 + d1) floordiv 6), domain: d0 in [0, 1], d1 in [0, 1]", /* R4 */
+      "(d0, d1) -> ((19 - d0 * 2 - d1) floordiv 3, (d0 * 2 + d1) floordiv 3), domain: d0 in [0, 8], d1 in [0, 1]", /* R6 */
+      "(d0) -> ((d0 * 2 - (d0 floordiv 3) * 5 - (d0 floordiv 6) * 2) floordiv 6), domain: d0 in [0, 99]", /* R7 */
       "(d0, d1) -> (((d0 floordiv 3) floordiv 2) * 6 + ((d0 floordiv 3) mod 2) * 3 + d0 mod 3, (d0 floordiv 4 + d1) mod 2), domain: d0 in [0, 99], d1 in [0, 3]", /* R8 */
-      "(d0)[s0] -> (d0), domain: d0 in [0, 9], s0 in [-99, 99], s0 floordiv -3 in [-11, -5]",                                      /* C2 */
-      "(d0, d1) -> (d0), domain: d0 in [0, 5], d1 in [8, 9], d0 * 8 + d1 in [0, 15]",                                              /* C3 */
-      "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [0, 9], d1 floordiv 4 - d0 * 12 in [0, 0]",                                   /* C4 */
-      "(d0) -> (d0), domain: d0 in [-7, 7], d0 mod 3 in [2, 2]",                                                                  /* C5 */
-      "(d0) -> (d0 floordiv 11, d0), domain: d0 in [0, 200], d0 mod 11 in [3, 3], d0 mod 7 in [0, 0]",                            /* CRT */
+      "(d0)[s0] -> (d0), domain: d0 in [0, 9], s0 in [-99, 99], s0 floordiv -3 in [-11, -5]",          /* C2 */
+      "(d0, d1) -> (d0), domain: d0 in [0, 5], d1 in [8, 9], d0 * 8 + d1 in [0, 15]",                  /* C3 */
+      "(d0, d1) -> (d0), domain: d0 in [0, 3], d1 in [0, 9], d1 floordiv 4 - d0 * 12 in [0, 0]",       /* C4 */
+      "(d0) -> (d0), domain: d0 in [-7, 7], d0 mod 3 in [2, 2]",                                       /* C5 */
+      "(d0) -> (d0 floordiv 11, d0), domain: d0 in [0, 200], d0 mod 11 in [3, 3], d0 mod 7 in [0, 0]", /* CRT */
       "(d0, d1) -> (d0), domain: d0 in [0, 9], d1 in [0, 9], d0 * 3 + d1 * 6 in [100, 100]",
       /* printed by another name than a quotient was made with: such a text has to be simplified again before it is answered (L2) */
       "(d0) -> (((d0 + 19) mod 5) mod 4 - (d0 - d0 * 3) mod 4, d0 floordiv -2, (-d0) mod 8 + 14), domain: d0 in [-12, -10]",
@@ -248,8 +273,10 @@ int main(int argc, char **argv) {
   for (i = 0; i < sizeof rules / sizeof *rules; ++i) same_meaning(rules[i]);
   draw_maps(argc > 1 ? atoi(argv[1]) : 3000);
   sizes();
-  little_memory("(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 5, (d0 * 12 + d1 + s0) mod 7), domain: d0 in [0, 9], d1 in [0, 11], s0 in [0, 3], d0 + d1 in [2, 9]");
-  little_memory("(d0, d1) -> (d0 + d1), domain: d0 in [5, 7], d1 in [-4, 4], d0 * 3 + 5 in [0, 1], d0 mod 0 in [0, 0], d0 mod 2 in [0, 0]"); /* KNOWN EMPTY */
+  little_memory(
+      "(d0, d1)[s0] -> ((d0 * 12 + d1) floordiv 5, (d0 * 12 + d1 + s0) mod 7), domain: d0 in [0, 9], d1 in [0, 11], s0 in [0, 3], d0 + d1 in [2, 9]");
+  little_memory(
+      "(d0, d1) -> (d0 + d1), domain: d0 in [5, 7], d1 in [-4, 4], d0 * 3 + 5 in [0, 1], d0 mod 0 in [0, 0], d0 mod 2 in [0, 0]"); /* KNOWN EMPTY */
   big_numbers();
   deep_input();
   printf("%d checks, %d failures\n", checks, failures);

@@ -49,21 +49,28 @@ static const struct row {
      "(d0, d1) -> ((d1 * 4) xor d0, (d1 * -2) xor d0), domain: d0 in [0, 3], d1 in [0, 9223372036854775807]", NULL},
     /* a field of a form that holds the field's source */
     {"(d0, d1, d2) -> ((((d2 * -2 + d1 + d2) mod 3) xor ((d0 xor d2 xor 2) mod 12)) mod 4, ((d0 xor d2 xor 2) mod 12 + 2) xor ((d0 xor d2 xor 2) mod 12)), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d2 * -2 + d1 + d2) mod 3 in [1, 2]",
-     NULL, "(d0, d1, d2) -> ((d2 mod 4) xor ((d1 - d2 + 18) mod 3) xor 2, ((d2 floordiv 2) mod 2) * -4 + 6), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d1 - d2 + 18) mod 3 in [1, 2]", NULL},
+     NULL,
+     "(d0, d1, d2) -> ((d2 mod 4) xor ((d1 - d2 + 18) mod 3) xor 2, ((d2 floordiv 2) mod 2) * -4 + 6), domain: d0 in [0, 0], d1 in [-2, 1], d2 in [8, 15], (d1 - d2 + 18) mod 3 in [1, 2]",
+     NULL},
     {"(d0, d1) -> (d0 * 8 + d1 xor d0 mod 4), " D, "(d0, d1) -> ((d0 * 8 + d1) xor (d0 mod 4)), " D, NULL, NULL},
-    {"(d0, d1) -> (d0^d1 ^ 3, (d0 xor d1) + 1, 1 - (d0 xor d1)), " D, "(d0, d1) -> (d0 xor d1 xor 3, (d0 xor d1) + 1, -(d0 xor d1) + 1), " D,
-     "(d0, d1) -> (d0 xor d1 xor 3, (d0 xor d1) + 1, -(d0 xor d1) + 1), " D, "\nresult d0 ^ d1 ^ 3\nresult (d0 ^ d1) + 1\nresult 1 - (d0 ^ d1)"},
+    {"(d0, d1) -> (d0^d1 ^ 3, (d0 xor d1) + 1, 1 - (d0 xor d1)), " D,
+     "(d0, d1) -> (d0 xor d1 xor 3, (d0 xor d1) + 1, -(d0 xor d1) + 1), " D,
+     "(d0, d1) -> (d0 xor d1 xor 3, (d0 xor d1) + 1, -(d0 xor d1) + 1), " D,
+     "\nresult d0 ^ d1 ^ 3\nresult (d0 ^ d1) + 1\nresult 1 - (d0 ^ d1)"},
     {"(d0, d1) -> (d0 xor (d1 xor d0 floordiv 2), -d0 xor 5, -(d0 xor 5)), " D,
      "(d0, d1) -> (d0 xor (d1 xor (d0 floordiv 2)), (-d0) xor 5, -(d0 xor 5)), " D, NULL, NULL},
-    {"(d0, d1) -> (d0 xor 0, d1 xor d1, 6 xor 3, d0 xor 2 xor 3, -1 xor 6), " D, "(d0, d1) -> (d0, 0, 5, d0 xor 1, -7), " D,
-     "(d0, d1) -> (d0, 0, 5, d0 xor 1, -7), " D, NULL},
+    {"(d0, d1) -> (d0 xor 0, d1 xor d1, 6 xor 3, d0 xor 2 xor 3, -1 xor 6), " D,
+     "(d0, d1) -> (d0, 0, 5, d0 xor 1, -7), " D, "(d0, d1) -> (d0, 0, 5, d0 xor 1, -7), " D, NULL},
     {"(d0, d1) -> (d1), " D ", d0 xor d1 in [8, 11], min(d0 xor d1, 3) in [0, 9]", NULL, NULL, NULL},
-    {"(d0, d1) -> ((d0 xor d1) mod 8, (d0 xor d1) floordiv 8), " D, "(d0, d1) -> ((d0 xor d1) mod 8, (d0 xor d1) floordiv 8), " D,
+    {"(d0, d1) -> ((d0 xor d1) mod 8, (d0 xor d1) floordiv 8), " D,
+     "(d0, d1) -> ((d0 xor d1) mod 8, (d0 xor d1) floordiv 8), " D,
      "(d0, d1) -> ((d0 xor d1) mod 8, (d0 xor d1) floordiv 8), " D, "\nresult (d0 ^ d1) & 7\nresult (d0 ^ d1) >> 3"},
-    {"(d0, d1) -> (d0 xor d1, d0 xor -1), " S, "(d0, d1) -> (d0 xor d1, d0 xor -1), " S, "(d0, d1) -> (d0 xor d1, -d0 - 1), " S,
-     "\nresult d0 ^ d1\nresult -d0 - 1"},
-    {"(r, c) -> (r, c xor (r floordiv 2) mod 4), domain: r in [0, 15], c in [0, 63]", "(r, c) -> (r, c xor ((r floordiv 2) mod 4)), domain: r in [0, 15], c in [0, 63]",
-     "(r, c) -> (r, c xor ((r floordiv 2) mod 4)), domain: r in [0, 15], c in [0, 63]", "\nresult r\nresult c ^ ((r >> 1) & 3)"},
+    {"(d0, d1) -> (d0 xor d1, d0 xor -1), " S, "(d0, d1) -> (d0 xor d1, d0 xor -1), " S,
+     "(d0, d1) -> (d0 xor d1, -d0 - 1), " S, "\nresult d0 ^ d1\nresult -d0 - 1"},
+    {"(r, c) -> (r, c xor (r floordiv 2) mod 4), domain: r in [0, 15], c in [0, 63]",
+     "(r, c) -> (r, c xor ((r floordiv 2) mod 4)), domain: r in [0, 15], c in [0, 63]",
+     "(r, c) -> (r, c xor ((r floordiv 2) mod 4)), domain: r in [0, 15], c in [0, 63]",
+     "\nresult r\nresult c ^ ((r >> 1) & 3)"},
 };
 
 static const struct refused {
@@ -87,7 +94,9 @@ static void texts(void) {
     if (rows[i].parsed) check(!strcmp(print(map), rows[i].parsed), "print", rows[i].text, print(map));
     again = parse(print(map));
     check(!strcmp(print(again), print(map)), "print(parse)", rows[i].text, print(again));
-    if (rows[i].simple) check(!strcmp(print(sett_map_simplify(&arena, map)), rows[i].simple), "simplify", rows[i].text, print(sett_map_simplify(&arena, map)));
+    if (rows[i].simple)
+      check(!strcmp(print(sett_map_simplify(&arena, map)), rows[i].simple), "simplify", rows[i].text,
+            print(sett_map_simplify(&arena, map)));
     if (!rows[i].c) continue;
     sett_map_print_c(&arena, map, SETT_MAP_ANY_TYPE, c, sizeof c, &error);
     check(!error && strchr(c, '\n') && !strcmp(strchr(c, '\n'), rows[i].c), "C text", rows[i].text, c);
@@ -96,7 +105,8 @@ static void texts(void) {
     sett_map map;
     arena = sett_map_arena_make(memory, sizeof memory);
     map = parse(refused[i].text);
-    check(map.kind == SETT_MAP_FAILED && map.error == refused[i].error && map.column == refused[i].column, "refused", refused[i].text, print(map));
+    check(map.kind == SETT_MAP_FAILED && map.error == refused[i].error && map.column == refused[i].column, "refused",
+          refused[i].text, print(map));
   }
 }
 
@@ -137,7 +147,14 @@ static char *text_of(int at, char *out) {
   if (t.op == 'k') return out + sprintf(out, "%" PRId64, t.k);
   out += sprintf(out, t.op == 'm' ? "min(" : t.op == 'M' ? "max(" : "(");
   out = text_of(t.a, out);
-  out += sprintf(out, "%s", t.op == 'm' || t.op == 'M' ? ", " : t.op == '/' ? " floordiv " : t.op == '%' ? " mod " : t.op == '^' ? " xor " : t.op == '+' ? " + " : t.op == '-' ? " - " : " * ");
+  out += sprintf(out, "%s",
+                 t.op == 'm' || t.op == 'M' ? ", "
+                 : t.op == '/'              ? " floordiv "
+                 : t.op == '%'              ? " mod "
+                 : t.op == '^'              ? " xor "
+                 : t.op == '+'              ? " + "
+                 : t.op == '-'              ? " - "
+                                            : " * ");
   out = text_of(t.b, out);
   return out + sprintf(out, ")");
 }
@@ -250,8 +267,10 @@ static void expressions(int count) {
     root[1] = draw_tree(2);
     end += sprintf(end, "(d0, d1, d2) -> (");
     end = text_of(root[0], end);
-    end += sprintf(end, "), domain: d0 in [%" PRId64 ", %" PRId64 "], d1 in [%" PRId64 ", %" PRId64 "], d2 in [%" PRId64 ", %" PRId64 "]", lo[0], hi[0], lo[1],
-                   hi[1], lo[2], hi[2]);
+    end += sprintf(end,
+                   "), domain: d0 in [%" PRId64 ", %" PRId64 "], d1 in [%" PRId64 ", %" PRId64 "], d2 in [%" PRId64
+                   ", %" PRId64 "]",
+                   lo[0], hi[0], lo[1], hi[1], lo[2], hi[2]);
     if (with_constraint) {
       end += sprintf(end, ", ");
       end = text_of(root[1], end);
@@ -270,12 +289,15 @@ static void expressions(int count) {
     simple = parse(simple_text);
     with = sett_map_with_xor(&arena, map);
     without = sett_map_without_xor(&arena, map);
-    check(!strcmp(print(sett_map_with_xor(&arena, parse(print(with)))), print(with)), "with_xor again", text, print(with));
-    check(!strcmp(print(sett_map_without_xor(&arena, parse(print(map)))), print(without)), "without_xor of the same text", text, print(without));
+    check(!strcmp(print(sett_map_with_xor(&arena, parse(print(with)))), print(with)), "with_xor again", text,
+          print(with));
+    check(!strcmp(print(sett_map_without_xor(&arena, parse(print(map)))), print(without)),
+          "without_xor of the same text", text, print(without));
     check(!strstr(print(without), "xor"), "without xor", text, print(without));
     sett_map_print_c(&arena, map, SETT_MAP_LONG, c, sizeof c, &error);
     type = !error;
-    values = sett_map_congruence(&arena, map, map.kind == SETT_MAP_DEFINED ? map.result[0] : sett_map_constant(&arena, 0));
+    values =
+        sett_map_congruence(&arena, map, map.kind == SETT_MAP_DEFINED ? map.result[0] : sett_map_constant(&arena, 0));
     for (int i = 0; i < VARIABLES; ++i) point[i] = lo[i];
     do {
       int64_t constraint = with_constraint ? value_of(root[1], point) : 0;
@@ -288,7 +310,12 @@ static void expressions(int count) {
       for (int k = 0; k < 4; ++k) {
         int yes = sett_map_evaluate(&arena, which[k], point, value + 1, &error);
         if (yes != inside || (inside && value[0] != value[1])) {
-          check(0, k == 0 ? "evaluate" : k == 1 ? "simplify" : k == 2 ? "with_xor" : "without_xor", text, print(which[k]));
+          check(0,
+                k == 0   ? "evaluate"
+                : k == 1 ? "simplify"
+                : k == 2 ? "with_xor"
+                         : "without_xor",
+                text, print(which[k]));
           k = 4;
         }
       }
@@ -298,7 +325,11 @@ static void expressions(int count) {
         at_c[0] = c_level(0);
         check(at_c[0] == value[0] && (*c_at == '\n' || !*c_at), "C text", text, c);
       }
-      if (inside) check(values.lo <= value[0] && value[0] <= values.hi && (values.modulus == 0 ? value[0] == values.residue : (value[0] - values.residue) % values.modulus == 0), "range", text, "");
+      if (inside)
+        check(
+            values.lo <= value[0] && value[0] <= values.hi &&
+                (values.modulus == 0 ? value[0] == values.residue : (value[0] - values.residue) % values.modulus == 0),
+            "range", text, "");
       if (failures > 20) return;
     } while (next(point));
     check(is_empty || map.kind == SETT_MAP_DEFINED, "not empty", text, print(map));
@@ -337,11 +368,13 @@ static void wide(int count) {
         point[i] = draw(0, 2) ? k % 2 ? high[i] : low[i] : draw(0, high[i]);
         if (i < operands) expected = (int64_t)((uint64_t)expected ^ (uint64_t)point[i]);
       }
-      check(sett_map_evaluate(&arena, without, point, &value, &error) == 1 && value == expected, "wide operands", text, print(without));
+      check(sett_map_evaluate(&arena, without, point, &value, &error) == 1 && value == expected, "wide operands", text,
+            print(without));
       if (failures > 20) return;
     }
     /* one place more is refused */
-    sprintf(text, "(d0, d1) -> (d0 xor d1), domain: d0 in [%" PRId64 ", %" PRId64 "], d1 in [0, 1]", round % 2 ? -top - 1 : 0, round % 2 ? 0 : top);
+    sprintf(text, "(d0, d1) -> (d0 xor d1), domain: d0 in [%" PRId64 ", %" PRId64 "], d1 in [0, 1]",
+            round % 2 ? -top - 1 : 0, round % 2 ? 0 : top);
     without = sett_map_without_xor(&arena, parse(text));
     check(without.kind == SETT_MAP_FAILED && without.error == SETT_MAP_ERROR_OVERFLOW, "refused", text, print(without));
   }
@@ -355,8 +388,9 @@ typedef struct chain {
 
 static sett_map swizzle(const chain *c, int step, int64_t size) {
   char text[256];
-  sprintf(text, "(d0) -> (d0 xor ((d0 floordiv %" PRId64 ") mod %" PRId64 ") * %" PRId64 "), domain: d0 in [0, %" PRId64 "]", (int64_t)1 << c->from[step],
-          (int64_t)1 << c->size[step], (int64_t)1 << c->to[step], size - 1);
+  sprintf(text,
+          "(d0) -> (d0 xor ((d0 floordiv %" PRId64 ") mod %" PRId64 ") * %" PRId64 "), domain: d0 in [0, %" PRId64 "]",
+          (int64_t)1 << c->from[step], (int64_t)1 << c->size[step], (int64_t)1 << c->to[step], size - 1);
   return parse(text);
 }
 
@@ -398,7 +432,8 @@ static void swizzles(int count) {
     both = there;
     for (int i = c.steps - 1; i >= 0; --i) both = sett_map_compose(&arena, both, swizzle(&c, i, size));
     sprintf(identity, "(d0) -> (d0), domain: d0 in [0, %" PRId64 "]", size - 1);
-    check(!strcmp(print(sett_map_simplify(&arena, both)), identity), "a chain and its way back", print(both), print(sett_map_simplify(&arena, both)));
+    check(!strcmp(print(sett_map_simplify(&arena, both)), identity), "a chain and its way back", print(both),
+          print(sett_map_simplify(&arena, both)));
     there = sett_map_simplify(&arena, there);
     for (int i = 0; i < 50; ++i) {
       int64_t x = draw(0, size - 1), y = -1;
@@ -415,19 +450,23 @@ static void swizzles(int count) {
     check(sett_map_is_bijective(&arena, there, NULL).yes, "bijective", print(there), "");
     back = swizzle(&c, c.steps - 1, size);
     for (int i = c.steps - 2; i >= 0; --i) back = sett_map_compose(&arena, back, swizzle(&c, i, size));
-    check(sett_map_equal(&arena, inverse, back).yes, "the inverse is the way back", print(inverse), sett_map_equal(&arena, inverse, back).reason);
-    check(sett_map_equal(&arena, sett_map_without_xor(&arena, there), there).yes, "equal without xor", print(there), print(sett_map_without_xor(&arena, there)));
+    check(sett_map_equal(&arena, inverse, back).yes, "the inverse is the way back", print(inverse),
+          sett_map_equal(&arena, inverse, back).reason);
+    check(sett_map_equal(&arena, sett_map_without_xor(&arena, there), there).yes, "equal without xor", print(there),
+          print(sett_map_without_xor(&arena, there)));
     other = c;
     other.to[0] = c.to[0] ? c.to[0] - 1 : 1;
     if (other.to[0] + c.size[0] <= c.width) {
       different = swizzle(&other, 0, size);
       for (int i = 1; i < c.steps; ++i) different = sett_map_compose(&arena, different, swizzle(&other, i, size));
       why = sett_map_equal(&arena, there, different);
-      check(why.no && why.point && swizzled(&c, why.point[0]) != swizzled(&other, why.point[0]), "different", print(there), why.reason);
+      check(why.no && why.point && swizzled(&c, why.point[0]) != swizzled(&other, why.point[0]), "different",
+            print(there), why.reason);
     }
     /* one bit less: two points meet */
     sprintf(gray, "(d0) -> (d0 xor (d0 floordiv 2)), domain: d0 in [0, %" PRId64 "]", size - 1);
-    sprintf(folded, "(d0) -> ((d0 floordiv 2) * 2 xor (d0 floordiv 2) mod 2), domain: d0 in [0, %" PRId64 "]", size - 1);
+    sprintf(folded, "(d0) -> ((d0 floordiv 2) * 2 xor (d0 floordiv 2) mod 2), domain: d0 in [0, %" PRId64 "]",
+            size - 1);
     both = sett_map_compose(&arena, there, parse(gray));
     different = sett_map_compose(&arena, there, parse(folded));
     check(sett_map_is_bijective(&arena, both, NULL).yes, "bijective", print(both), "");
@@ -440,7 +479,8 @@ static void swizzles(int count) {
       box.lo = 0;
       box.hi = size - 1;
       why = sett_map_covers(&arena, different, &box);
-      check(why.no && why.missed && ((why.missed[0] ^ why.missed[0] >> 1) & 1), "a point is missed", print(different), why.reason);
+      check(why.no && why.missed && ((why.missed[0] ^ why.missed[0] >> 1) & 1), "a point is missed", print(different),
+            why.reason);
     }
   }
 }
@@ -454,14 +494,18 @@ static void tiles(int count) {
     sett_map map, inverse;
     sett_map_answer why;
     arena = sett_map_arena_make(memory, sizeof memory);
-    sprintf(text, "(d0, d1) -> (d0 * %" PRId64 " + (d1 xor ((d0 floordiv %" PRId64 ") mod %" PRId64 "))), domain: d0 in [0, %" PRId64 "], d1 in [0, %" PRId64 "]", columns,
-            every, group, rows_of - 1, columns - 1);
+    sprintf(text,
+            "(d0, d1) -> (d0 * %" PRId64 " + (d1 xor ((d0 floordiv %" PRId64 ") mod %" PRId64
+            "))), domain: d0 in [0, %" PRId64 "], d1 in [0, %" PRId64 "]",
+            columns, every, group, rows_of - 1, columns - 1);
     map = parse(text);
     inverse = sett_map_inverse(&arena, map, &why);
     check(why.yes, "inverse", text, why.reason);
     if (!why.yes) continue;
-    sprintf(back, "(d0, d1) -> (d0, d1), domain: d0 in [0, %" PRId64 "], d1 in [0, %" PRId64 "]", rows_of - 1, columns - 1);
-    check(sett_map_equal(&arena, sett_map_compose(&arena, map, inverse), parse(back)).yes, "identity", text, print(inverse));
+    sprintf(back, "(d0, d1) -> (d0, d1), domain: d0 in [0, %" PRId64 "], d1 in [0, %" PRId64 "]", rows_of - 1,
+            columns - 1);
+    check(sett_map_equal(&arena, sett_map_compose(&arena, map, inverse), parse(back)).yes, "identity", text,
+          print(inverse));
     for (int64_t r = 0; r < rows_of; ++r)
       for (int64_t c = 0; c < columns; ++c) {
         int64_t x = r * columns + (c ^ ((r / every) % group)), y[2] = {-1, -1};

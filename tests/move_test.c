@@ -6,12 +6,12 @@
 #include "../include/sett_indexing_map.h"
 #include "../include/sett_move.h"
 
-#define CHECK(x)                                                             \
-  do {                                                                       \
-    if (!(x)) {                                                              \
+#define CHECK(x)                                                    \
+  do {                                                              \
+    if (!(x)) {                                                     \
       printf("line %d, case %d: not %s\n", __LINE__, case_now, #x); \
-      exit(1);                                                               \
-    }                                                                        \
+      exit(1);                                                      \
+    }                                                               \
   } while (0)
 
 enum { MEMORY = 1 << 24, THREADS = 256, REGISTERS = 8 };
@@ -69,7 +69,8 @@ static void run(const sett_move *move, const sett_move_table *a, const sett_move
   for (t = 0; t < threads * b->registers; ++t) value_b[t] = -1;
   for (t = 0; t < threads; ++t)
     for (r = 0; r < b->registers; ++r)
-      if (move->held[t * b->registers + r] >= 0) value_b[t * b->registers + r] = value_a[t * a->registers + move->held[t * b->registers + r]];
+      if (move->held[t * b->registers + r] >= 0)
+        value_b[t * b->registers + r] = value_a[t * a->registers + move->held[t * b->registers + r]];
   if (move->kind == SETT_MOVE_SHUFFLES) run_steps(move);
   if (move->kind == SETT_MOVE_SHARED) run_shared(move);
   for (t = 0; t < threads * b->registers; ++t) CHECK(value_b[t] == b->element[t]);
@@ -98,7 +99,8 @@ static int possible(const sources *s, int32_t need[4][4], const int *left, int s
   }
   for (;;) {
     int rest[4][4], choices[4], choose[4] = {0, 0, 0, 0};
-    for (d = 0; d < 4; ++d) { /* what is left of lane d if it takes the word of lane i, without what is no better than another */
+    for (d = 0; d < 4;
+         ++d) { /* what is left of lane d if it takes the word of lane i, without what is no better than another */
       int j;
       choices[d] = 0;
       for (i = 0; i < s->lanes; ++i) {
@@ -174,7 +176,8 @@ static void fill(sett_move_table *a, sett_move_table *b, int kind, int elements)
 
 int main(int argc, char **argv) {
   static const int widths[] = {8, 16, 32, 64};
-  int cases = argc > 1 ? atoi(argv[1]) : 2000, kinds[3] = {0, 0, 0}, searched = 0, optimal = 0, fewest = 0, above[4] = {0, 0, 0, 0};
+  int cases = argc > 1 ? atoi(argv[1]) : 2000, kinds[3] = {0, 0, 0}, searched = 0, optimal = 0, fewest = 0,
+      above[4] = {0, 0, 0, 0};
   for (case_now = 0; case_now < cases; ++case_now) {
     sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
     int four = case_now % 2, kind = draw(3), w = draw(4), parts = widths[w] < 32 ? 32 / widths[w] : 1, i, steps, least;
@@ -193,7 +196,8 @@ int main(int argc, char **argv) {
     i = a.lanes * a.warps * a.registers;
     a.dims[0] = b.dims[0] = kind == 2 ? 1 + draw(i) : i;
     fill(&a, &b, kind, (int)a.dims[0]);
-    if (case_now % 16 == 7) element_b[draw(b.lanes * b.warps * b.registers)] = (int32_t)(a.dims[0]++, b.dims[0]++); /* nobody has it */
+    if (case_now % 16 == 7)
+      element_b[draw(b.lanes * b.warps * b.registers)] = (int32_t)(a.dims[0]++, b.dims[0]++); /* nobody has it */
     move = sett_move_plan(&arena, &a, &b, widths[w]);
     CHECK(!move.error && move.yes != move.no);
     CHECK(move.no == (case_now % 16 == 7));
@@ -218,8 +222,9 @@ int main(int argc, char **argv) {
     other = sett_move_plan(&arena, &a, &b, 24);
     CHECK(other.error == SETT_MOVE_ERROR_BITS);
   }
-  printf("%d registers, %d shuffles, %d shared; on 4 lanes %d of %d plans have the fewest words of all direct plans, %d by the bound; above: %d %d %d %d\n", kinds[0], kinds[1],
-         kinds[2], fewest, searched, optimal, above[0], above[1], above[2], above[3]);
+  printf(
+      "%d registers, %d shuffles, %d shared; on 4 lanes %d of %d plans have the fewest words of all direct plans, %d by the bound; above: %d %d %d %d\n",
+      kinds[0], kinds[1], kinds[2], fewest, searched, optimal, above[0], above[1], above[2], above[3]);
   CHECK(kinds[0] && kinds[1] && kinds[2] && searched && fewest * 100 >= searched * 80);
   return 0;
 }

@@ -43,8 +43,10 @@ static void check_combined(const sett_nested_layout *layout, const uint8_t *data
   again = sett_nested_permute(&made, map);
   if (!sett_nested_equal(&again, layout)) fail("permute and back", data, size);
   if (!sett_nested_same(layout, layout).same_slots) fail("the same", data, size);
-  if (sett_nested_held(layout, sett_nested_subgroups(layout), sett_nested_threads(layout)) > elements) fail("held", data, size);
-  if (sett_nested_held(layout, INT64_MAX, INT64_MAX) < sett_nested_held(layout, 3, 40)) fail("held by fewer", data, size);
+  if (sett_nested_held(layout, sett_nested_subgroups(layout), sett_nested_threads(layout)) > elements)
+    fail("held", data, size);
+  if (sett_nested_held(layout, INT64_MAX, INT64_MAX) < sett_nested_held(layout, 3, 40))
+    fail("held by fewer", data, size);
   made = sett_nested_on(layout, 4, 32);
   if (!made.error && !sett_nested_equal(&made, layout)) fail("machine", data, size);
   sett_nested_prepare(layout, NULL);
@@ -52,7 +54,8 @@ static void check_combined(const sett_nested_layout *layout, const uint8_t *data
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char first[1 << 14], second[1 << 14], small[64];
-  char *text = (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  char *text =
+      (char *)malloc(size ? size : 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
   sett_nested_layout layout, back;
   size_t length;
   if (!text) return 0;
@@ -66,8 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     length = sett_nested_print(&layout, first, sizeof first);
     back = sett_nested_parse(first, length);
     if (length >= sizeof first || !sett_nested_equal(&layout, &back)) fail("print and parse", data, size);
-    if (sett_nested_print(&back, second, sizeof second) != length || strcmp(first, second)) fail("print is not stable", data, size);
-    if (sett_nested_print(&layout, small, sizeof small) != length || strlen(small) != sizeof small - 1) fail("cut print", data, size);
+    if (sett_nested_print(&back, second, sizeof second) != length || strcmp(first, second))
+      fail("print is not stable", data, size);
+    if (sett_nested_print(&layout, small, sizeof small) != length || strlen(small) != sizeof small - 1)
+      fail("cut print", data, size);
     check_where(&layout, data, size);
     check_combined(&layout, data, size);
   }
@@ -78,13 +83,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef SETT_LIBFUZZER
 /* Mostly a layout, its numbers small, or now and then huge or broken. */
 static size_t draw(char *text, size_t capacity) {
-  static const char *const keys[] = {"subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile", "subgroup_strides", "thread_strides"};
-  static const char *const odd[] = {"0", "-1", "4294967296", "9223372036854775807", "9223372036854775808", "", "x", "3037000500", "1000000007"};
+  static const char *const keys[] = {"subgroup_tile", "batch_tile",       "outer_tile",    "thread_tile",
+                                     "element_tile",  "subgroup_strides", "thread_strides"};
+  static const char *const odd[] = {"0", "-1", "4294967296", "9223372036854775807", "9223372036854775808",
+                                    "",  "x",  "3037000500", "1000000007"};
   uint32_t rank = next(4), i, d, used[2] = {1, 1}, strange = next(3) == 0;
   size_t n = (size_t)snprintf(text, capacity, "%snested_layout<", next(2) ? "#iree_vector_ext." : "");
   for (i = 0; i < 7; ++i) {
     uint32_t count = strange && next(20) == 0 ? next(30) : rank;
-    n += (size_t)snprintf(text + n, capacity - n, "%s%s = [", i ? ", " : "", keys[strange && next(30) == 0 ? next(7) : i]);
+    n += (size_t)snprintf(text + n, capacity - n, "%s%s = [", i ? ", " : "",
+                          keys[strange && next(30) == 0 ? next(7) : i]);
     for (d = 0; d < count; ++d) {
       const char *comma = d ? next(5) ? ", " : "," : "";
       if (strange && next(8) == 0) n += (size_t)snprintf(text + n, capacity - n, "%s%s", comma, odd[next(9)]);

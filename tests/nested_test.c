@@ -12,10 +12,16 @@ enum { S, B, O, T, E, SS, TS };
 
 static uint64_t state;
 static long counts[16];
-static const char *const counted[] = {"made", "overlap", "incomplete", "copies", "reshaped", "reshape refused", "same", "same slots", "different",
-                                      "recombined", "recombine refused", "machine", "machine refused", "wide", "plans", "wide but whole"};
-enum { MADE, OVERLAP, INCOMPLETE, COPIES, RESHAPED, REFUSED, SAME, SAME_SLOTS, DIFFERENT, RECOMBINED, NOT_RECOMBINED, MACHINE, NOT_MACHINE,
-       WIDE, PLANS, WIDE_WHOLE };
+/* clang-format off */
+static const char *const counted[] = {
+  "made", "overlap", "incomplete", "copies", "reshaped", "reshape refused", "same", "same slots", "different",
+  "recombined", "recombine refused", "machine", "machine refused", "wide", "plans", "wide but whole",
+};
+enum {
+  MADE, OVERLAP, INCOMPLETE, COPIES, RESHAPED, REFUSED, SAME, SAME_SLOTS, DIFFERENT, RECOMBINED, NOT_RECOMBINED,
+  MACHINE, NOT_MACHINE, WIDE, PLANS, WIDE_WHOLE
+};
+/* clang-format on */
 
 static int below(int n) {
   state = state * 6364136223846793005u + 1442695040888963407u;
@@ -58,7 +64,9 @@ static int cells(const model *m) {
   return n;
 }
 
-static int digit(const model *m, int tile, int stride, int d, int id) { return m->f[stride][d] ? id / m->f[stride][d] % m->f[tile][d] : 0; }
+static int digit(const model *m, int tile, int stride, int d, int id) {
+  return m->f[stride][d] ? id / m->f[stride][d] % m->f[tile][d] : 0;
+}
 
 /* Does (subgroup, thread) hold x in dimension d? There are b, o, e with which the formula gives x. */
 static int holds(const model *m, int d, int x, int subgroup, int thread) {
@@ -186,7 +194,8 @@ static void check_text(const model *m, const sett_nested_layout *layout) {
   size_t length = sett_nested_print(layout, text, sizeof text);
   sett_nested_layout back = sett_nested_parse(text, length);
   if (length >= sizeof text || !sett_nested_equal(layout, &back) || strlen(text) != length) fail("print_parse", m);
-  if (sett_nested_print(layout, small, sizeof small) != length || strlen(small) != sizeof small - 1 || memcmp(small, text, sizeof small - 1))
+  if (sett_nested_print(layout, small, sizeof small) != length || strlen(small) != sizeof small - 1 ||
+      memcmp(small, text, sizeof small - 1))
     fail("cut print", m);
 }
 
@@ -199,7 +208,8 @@ static void check_inverse(const model *m, const sett_nested_layout *layout) {
   static int held[CELLS], next[CELLS];
   int n = cells(m), subgroups = m->subgroups, threads = m->threads, g, t, k, row, slots, owned = 0, pass;
   int64_t index[RANK], virtual_s[RANK], virtual_t[RANK], expected[RANK], a, b, c;
-  if (sett_nested_elements(layout) != n || sett_nested_subgroups(layout) != subgroups || sett_nested_threads(layout) != threads)
+  if (sett_nested_elements(layout) != n || sett_nested_subgroups(layout) != subgroups ||
+      sett_nested_threads(layout) != threads)
     fail("counts", m);
   memset(next, 0, sizeof next);
   for (g = 0; g < subgroups; ++g)
@@ -215,7 +225,8 @@ static void check_inverse(const model *m, const sett_nested_layout *layout) {
           if (!sett_nested_element(layout, g + pass * subgroups, t + pass * 3 * threads, k, index) ||
               memcmp(index, expected, (size_t)m->rank * sizeof *index))
             fail("element", m);
-        if (!sett_nested_owner(layout, expected, next[held[k]]++, &a, &b, &c) || a != g || b != t || c != k) fail("owner", m);
+        if (!sett_nested_owner(layout, expected, next[held[k]]++, &a, &b, &c) || a != g || b != t || c != k)
+          fail("owner", m);
       }
       if (sett_nested_element(layout, g, t, slots, index) || sett_nested_element(layout, g, t, -1, index))
         fail("no slot", m);
@@ -240,23 +251,28 @@ static void check_inverse(const model *m, const sett_nested_layout *layout) {
 static void check_index(const model *m, const sett_nested_layout *layout) {
   enum { MOST = 24 * 64 * 288 };
   static int64_t element[MOST], owner[CELLS], next[MOST], alone[MOST];
-  int64_t slots = sett_nested_slots(layout), count = sett_nested_all_slots(layout), index[RANK], number, held, a, b, c, which, *none = NULL;
+  int64_t slots = sett_nested_slots(layout), count = sett_nested_all_slots(layout), index[RANK], number, held, a, b, c,
+          which, *none = NULL;
   if (count != m->subgroups * m->threads * slots) fail("all slots", m);
   if (sett_nested_index(layout, element, owner, next)) fail("index", m);
   for (held = 0; held < count; ++held) {
     int d;
-    if (!sett_nested_element(layout, held / slots / m->threads, held / slots % m->threads, held % slots, index)) fail("index", m);
+    if (!sett_nested_element(layout, held / slots / m->threads, held / slots % m->threads, held % slots, index))
+      fail("index", m);
     for (d = 0, number = 0; d < m->rank; ++d) number = number * size_of(m, d) + index[d];
     if (element[held] != number) fail("index: element", m);
   }
   for (number = 0; number < cells(m); ++number) {
     unravel(m, (int)number, index);
-    for (which = 0, held = owner[number]; sett_nested_owner(layout, index, which, &a, &b, &c); ++which, held = next[held])
+    for (which = 0, held = owner[number]; sett_nested_owner(layout, index, which, &a, &b, &c);
+         ++which, held = next[held])
       if (held != (a * m->threads + b) * slots + c) fail("index: owner", m);
     if (held != -1) fail("index: one owner too many", m);
   }
-  if (sett_nested_index(layout, alone, none, none) || memcmp(alone, element, sizeof *alone * (size_t)count)) fail("index: element alone", m);
-  if (sett_nested_index(layout, none, alone, none) || memcmp(alone, owner, sizeof *alone * (size_t)cells(m))) fail("index: owner alone", m);
+  if (sett_nested_index(layout, alone, none, none) || memcmp(alone, element, sizeof *alone * (size_t)count))
+    fail("index: element alone", m);
+  if (sett_nested_index(layout, none, alone, none) || memcmp(alone, owner, sizeof *alone * (size_t)cells(m)))
+    fail("index: owner alone", m);
 }
 
 static void check_held(const model *m, const sett_nested_layout *layout) {
@@ -287,7 +303,8 @@ static void check_machine(const model *m, const sett_nested_layout *layout) {
   for (k = 0; k < cells(m); ++k) count += seen[k];
   whole = count == sett_nested_held(layout, m->subgroups, m->threads);
   if (!on.error && !whole) fail("accepted by a machine on which a part is nobody's", m);
-  if ((on.error == SETT_NESTED_ERROR_SUBGROUPS || on.error == SETT_NESTED_ERROR_THREADS) && whole) fail("refused by a machine that does", m);
+  if ((on.error == SETT_NESTED_ERROR_SUBGROUPS || on.error == SETT_NESTED_ERROR_THREADS) && whole)
+    fail("refused by a machine that does", m);
   if (on.error && (on.dim < 0 || on.dim >= m->rank)) fail("a refusal without a dimension", m);
   if (on.error == SETT_NESTED_ERROR_WIDE && (m->threads <= size || m->subgroups == 1)) fail("wide where it is not", m);
   if (on.error == SETT_NESTED_ERROR_WIDE) ++counts[whole ? WIDE_WHOLE : WIDE];
@@ -315,7 +332,8 @@ static void check_plan(const model *m, const sett_nested_layout *layout) {
     unravel(m, held[k], index);
     for (expected = 0, d = 0; d < m->rank; ++d) expected += index[d] * strides[d];
     if (sett_nested_offset(plan, (uint32_t)g, (uint32_t)t, (uint32_t)k) != expected) fail("offset", m);
-    if (!rows.error && sett_nested_offset(rows, (uint32_t)g, (uint32_t)t, (uint32_t)k) != held[k]) fail("row-major offset", m);
+    if (!rows.error && sett_nested_offset(rows, (uint32_t)g, (uint32_t)t, (uint32_t)k) != held[k])
+      fail("row-major offset", m);
   }
   if (plan.thread_slots != (uint32_t)slots) fail("slots of a plan", m);
   ++counts[PLANS];
@@ -324,7 +342,8 @@ static void check_plan(const model *m, const sett_nested_layout *layout) {
 /* ---- 4: permute, project, apply, recombine ---- */
 
 /* Each index of the result is held exactly by who holds, in each dimension that it names, its coordinate there. */
-static void check_apply(const model *m, const sett_nested_layout *result, const int32_t *map, int rank, const char *what) {
+static void check_apply(const model *m, const sett_nested_layout *result, const int32_t *map, int rank,
+                        const char *what) {
   model r = modelled(result);
   int row, d, g, t, want, has;
   int64_t index[RANK];
@@ -403,7 +422,8 @@ static void check_recombine(const model *m, const sett_nested_layout *layout) {
   for (i = 0; i < 7; ++i) /* another tile in one operand is a conflict */
     if (i == E) parts[0].field[E][0] += 1;
   if (sett_nested_recombine(2, parts, maps, m->rank, both).error != SETT_NESTED_ERROR_CONFLICT) fail("conflict", m);
-  if (n < m->rank && sett_nested_recombine(1, parts, maps, m->rank, both).error != SETT_NESTED_ERROR_HOLE) fail("hole", m);
+  if (n < m->rank && sett_nested_recombine(1, parts, maps, m->rank, both).error != SETT_NESTED_ERROR_HOLE)
+    fail("hole", m);
   ++counts[NOT_RECOMBINED];
 }
 
@@ -430,7 +450,8 @@ static int some_layout(int size, int subgroups, int threads, const unsigned char
             m.f[SS][0] = p, m.f[TS][0] = q;
             for (g = 0; g < subgroups && !wrong; ++g)
               for (u = 0; u < threads && !wrong; ++u)
-                for (x = 0; x < size && !wrong; ++x) wrong = holds(&m, 0, x, g, u) != want[(g * threads + u) * size + x];
+                for (x = 0; x < size && !wrong; ++x)
+                  wrong = holds(&m, 0, x, g, u) != want[(g * threads + u) * size + x];
             if (!wrong) {
               *found = m;
               return 1;
@@ -444,7 +465,8 @@ static int some_layout(int size, int subgroups, int threads, const unsigned char
 static int representable(const model *m, const int64_t *shape, int rank) {
   static unsigned char want[RANK][4096];
   static int held[CELLS];
-  int subgroups = 2 * m->subgroups, threads = 2 * m->threads, g, t, k, d, slots, product; /* what wraps shows in two periods */
+  int subgroups = 2 * m->subgroups, threads = 2 * m->threads, g, t, k, d, slots,
+      product; /* what wraps shows in two periods */
   model all, one;
   memset(want, 0, sizeof want);
   for (g = 0; g < subgroups; ++g)
@@ -452,7 +474,8 @@ static int representable(const model *m, const int64_t *shape, int rank) {
       slots = slots_of(m, g, t, held);
       for (k = 0; k < slots; ++k) {
         int row = held[k];
-        for (d = rank - 1; d >= 0; row /= (int)shape[d], --d) want[d][(g * threads + t) * shape[d] + row % shape[d]] = 1;
+        for (d = rank - 1; d >= 0; row /= (int)shape[d], --d)
+          want[d][(g * threads + t) * shape[d] + row % shape[d]] = 1;
       }
       for (product = 1, d = 0; d < rank; ++d) {
         int x, n = 0;
@@ -501,7 +524,8 @@ static void check_reshape(const model *m, const sett_nested_layout *layout) {
       qsort(after, (size_t)slots, sizeof *after, compare);
       if (memcmp(before, after, (size_t)slots * sizeof *before)) fail("reshape", m);
     }
-  if (sett_nested_check(&result).error || (result.incomplete != 0) != incomplete(&r)) fail("a reshape that is not verified", m);
+  if (sett_nested_check(&result).error || (result.incomplete != 0) != incomplete(&r))
+    fail("a reshape that is not verified", m);
 }
 
 /* ---- 6: the same ownership ---- */
@@ -543,7 +567,8 @@ static model neighbour(const model *m) {
 
 /* Is that the answer for same_by_loops' 0 (different), 1 (the same owners) or 2 (in the same slots)? */
 static int says(sett_nested_answer answer, int expected) {
-  return answer.yes == (expected > 0) && answer.no == (expected == 0) && answer.same_slots == (expected == 2) && !answer.error;
+  return answer.yes == (expected > 0) && answer.no == (expected == 0) && answer.same_slots == (expected == 2) &&
+         !answer.error;
 }
 
 static void check_same(const model *m, const sett_nested_layout *layout) {
@@ -556,7 +581,8 @@ static void check_same(const model *m, const sett_nested_layout *layout) {
   n.threads = period(&n, T, TS);
   if (n.subgroups > 24 || n.threads > 64) return;
   /* digits that differ do so below the greater period */
-  expected = same_by_loops(m, &n, 2 * (m->subgroups > n.subgroups ? m->subgroups : n.subgroups), 2 * (m->threads > n.threads ? m->threads : n.threads), 0);
+  expected = same_by_loops(m, &n, 2 * (m->subgroups > n.subgroups ? m->subgroups : n.subgroups),
+                           2 * (m->threads > n.threads ? m->threads : n.threads), 0);
   answer = sett_nested_same(layout, &other);
   if (!says(answer, expected)) {
     fprintf(stderr, "yes %d, no %d, slots %d, expected %d\n", answer.yes, answer.no, answer.same_slots, expected);
@@ -580,12 +606,16 @@ static void check_mma(void) {
     for (operand = 0; operand < SETT_MMA_OPERAND_COUNT; ++operand) {
       static int held[1 << 13], times[1 << 13];
       sett_nested_layout layout = sett_mma_layout(i, operand);
-      int expected = operand == SETT_MMA_LHS ? it.m * it.k : operand == SETT_MMA_RHS ? it.k * it.n : operand == SETT_MMA_ACC ? it.m * it.n
-                     : operand == SETT_MMA_LHS_SCALE ? it.m * it.k / 32 : it.n * it.k / 32;
+      int expected = operand == SETT_MMA_LHS         ? it.m * it.k
+                     : operand == SETT_MMA_RHS       ? it.k * it.n
+                     : operand == SETT_MMA_ACC       ? it.m * it.n
+                     : operand == SETT_MMA_LHS_SCALE ? it.m * it.k / 32
+                                                     : it.n * it.k / 32;
       model m = modelled(&layout);
       if (layout.error) {
         int opaque = layout.error == SETT_NESTED_ERROR_OPAQUE && !strncmp(it.name, "NV_WMMA", 7);
-        int scale = layout.error == SETT_NESTED_ERROR_OPERAND && operand >= SETT_MMA_LHS_SCALE && it.family != SETT_MMA_FAMILY_SCALED;
+        int scale = layout.error == SETT_NESTED_ERROR_OPERAND && operand >= SETT_MMA_LHS_SCALE &&
+                    it.family != SETT_MMA_FAMILY_SCALED;
         if (!opaque && !scale) fail(it.name, &m);
         continue;
       }
@@ -601,7 +631,8 @@ static void check_mma(void) {
       ++rows;
     }
   }
-  if (sett_mma_layout(-1, 0).error != SETT_NESTED_ERROR_INTRINSIC || sett_mma_layout(SETT_MMA_COUNT, 0).error != SETT_NESTED_ERROR_INTRINSIC ||
+  if (sett_mma_layout(-1, 0).error != SETT_NESTED_ERROR_INTRINSIC ||
+      sett_mma_layout(SETT_MMA_COUNT, 0).error != SETT_NESTED_ERROR_INTRINSIC ||
       sett_mma_layout(0, 5).error != SETT_NESTED_ERROR_OPERAND || sett_mma_find("MFMA", 4) != -1)
     exit(1);
   printf("%d fragments, each covers its tile\n", rows);
@@ -619,15 +650,18 @@ static void check_failed(void) {
       sett_nested_apply(&bad, 1, map).error != bad.error || sett_nested_reshape(&bad, 0, shape).error != bad.error ||
       sett_nested_on(&bad, 1, 1).error != bad.error || sett_nested_fits(&bad, 0, shape, 1).error != bad.error ||
       sett_nested_check(&bad).error != bad.error || sett_nested_prepare(&bad, NULL).error != bad.error ||
-      sett_nested_elements(&bad) != -1 || sett_nested_slots(&bad) != -1 || sett_nested_subgroups(&bad) != -1 || sett_nested_threads(&bad) != -1 ||
-      sett_nested_copies(&bad) != -1 || sett_nested_held(&bad, 1, 1) != -1 || sett_nested_undistributed(&bad, shape) ||
-      sett_nested_distributed(&bad, shape) || sett_nested_unpacked(&bad, shape) || sett_nested_packed(&bad, shape) ||
-      sett_nested_packed_dim(&bad, 0, shape) || sett_nested_equal(&bad, &bad) || sett_nested_same(&bad, &bad).error != bad.error ||
-      sett_nested_same_on(&bad, &bad, 1, 1).error != bad.error || sett_nested_virtual(&bad, 0, 0, &a, &b) || sett_nested_element(&bad, 0, 0, 0, index) ||
-      sett_nested_all_slots(&bad) != -1 || sett_nested_index(&bad, &a, &b, &c) != bad.error ||
-      sett_nested_owner(&bad, index, 0, &a, &b, &c) || sett_nested_bound(&bad, 0, 0, 0, 1) != -1)
+      sett_nested_elements(&bad) != -1 || sett_nested_slots(&bad) != -1 || sett_nested_subgroups(&bad) != -1 ||
+      sett_nested_threads(&bad) != -1 || sett_nested_copies(&bad) != -1 || sett_nested_held(&bad, 1, 1) != -1 ||
+      sett_nested_undistributed(&bad, shape) || sett_nested_distributed(&bad, shape) ||
+      sett_nested_unpacked(&bad, shape) || sett_nested_packed(&bad, shape) || sett_nested_packed_dim(&bad, 0, shape) ||
+      sett_nested_equal(&bad, &bad) || sett_nested_same(&bad, &bad).error != bad.error ||
+      sett_nested_same_on(&bad, &bad, 1, 1).error != bad.error || sett_nested_virtual(&bad, 0, 0, &a, &b) ||
+      sett_nested_element(&bad, 0, 0, 0, index) || sett_nested_all_slots(&bad) != -1 ||
+      sett_nested_index(&bad, &a, &b, &c) != bad.error || sett_nested_owner(&bad, index, 0, &a, &b, &c) ||
+      sett_nested_bound(&bad, 0, 0, 0, 1) != -1)
     fail("a failed layout", &m);
-  if (sett_nested_elements(&good) != 1 || sett_nested_slots(&good) != 1 || !sett_nested_owner(&good, index, 0, &a, &b, &c))
+  if (sett_nested_elements(&good) != 1 || sett_nested_slots(&good) != 1 ||
+      !sett_nested_owner(&good, index, 0, &a, &b, &c))
     fail("rank 0", &m);
 }
 
@@ -641,7 +675,8 @@ int main(int argc, char **argv) {
     sett_nested_layout layout = made(&m);
     int overlap = overlaps(&m, S, SS) || overlaps(&m, T, TS);
     if (overlap) {
-      if (layout.error != SETT_NESTED_ERROR_SUBGROUP_OVERLAP && layout.error != SETT_NESTED_ERROR_THREAD_OVERLAP) fail("overlap", &m);
+      if (layout.error != SETT_NESTED_ERROR_SUBGROUP_OVERLAP && layout.error != SETT_NESTED_ERROR_THREAD_OVERLAP)
+        fail("overlap", &m);
       if (layout.dim < 0 || layout.dim >= m.rank || layout.wanted < 2) fail("an overlap without a reason", &m);
       ++counts[OVERLAP];
       continue;

@@ -25,7 +25,8 @@ static void check_values(sett_map_arena *arena, const sett_notation *layout, con
     }
     if (work.error) return;
     at.tuple.size = index;
-    for (i = 0; i < map.dims && layout->kind >= SETT_NOTATION_STRIDES; ++i) at_modes[i] = settp_notation_leaf(point[i], 0);
+    for (i = 0; i < map.dims && layout->kind >= SETT_NOTATION_STRIDES; ++i)
+      at_modes[i] = settp_notation_leaf(point[i], 0);
     if (layout->kind >= SETT_NOTATION_STRIDES) at.tuple = settp_notation_tuple(&work, map.dims, at_modes);
     value = sett_notation_at(arena, layout, &at);
     if (value.error || !sett_map_evaluate(arena, map, point, result, &error)) continue;
@@ -41,15 +42,18 @@ static void check_print(sett_map_arena *arena, const sett_notation *layout, cons
   sett_notation back;
   size_t length = sett_notation_print(layout, first, sizeof first);
   if (length >= sizeof first || layout->error) return;
-  if (sett_notation_print(layout, small, sizeof small) != length || strlen(small) > sizeof small - 1) fail("cut print", data, size);
+  if (sett_notation_print(layout, small, sizeof small) != length || strlen(small) > sizeof small - 1)
+    fail("cut print", data, size);
   back = sett_notation_parse(arena, first, length);
-  if (back.error || sett_notation_print(&back, second, sizeof second) != length || strcmp(first, second)) fail("print and parse", data, size);
+  if (back.error || sett_notation_print(&back, second, sizeof second) != length || strcmp(first, second))
+    fail("print and parse", data, size);
 }
 
 /* A layout is the same as itself, and whether two are does not depend on their order. */
 static void check_any(const char *text, size_t half, size_t size) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
-  sett_any a = sett_any_parse(&arena, text, half), b = half < size ? sett_any_parse(&arena, text + half + 1, size - half - 1) : a;
+  sett_any a = sett_any_parse(&arena, text, half),
+           b = half < size ? sett_any_parse(&arena, text + half + 1, size - half - 1) : a;
   sett_any_answer own, there, back;
   int target;
   if (a.error) {
@@ -69,7 +73,8 @@ static void check_any(const char *text, size_t half, size_t size) {
     if (length >= sizeof first) continue;
     back_again = sett_any_parse(&arena, first, length);
     sett_any_print(&back_again, second, sizeof second);
-    if (back_again.error || strcmp(first, second) || sett_any_same(&arena, &back_again, &a).no) fail("conversion", (const uint8_t *)text, size);
+    if (back_again.error || strcmp(first, second) || sett_any_same(&arena, &back_again, &a).no)
+      fail("conversion", (const uint8_t *)text, size);
   }
   if (b.error) return;
   there = sett_any_same(&arena, &a, &b);
@@ -86,11 +91,13 @@ static void check_linear(const sett_notation *layout, const uint8_t *data, size_
   for (i = 0; i < count; ++i) free_bits |= mask[i];
   if (count >= 0 && injective != !free_bits) fail("free masks", data, size);
   if (twice >= 0 && settp_notation_apply(layout->linear, (uint64_t)twice)) fail("is_injective", data, size);
-  if (!sett_notation_is_zero(layout, &zero) && zero >= 0 && !settp_notation_apply(layout->linear, (uint64_t)zero)) fail("is_zero", data, size);
+  if (!sett_notation_is_zero(layout, &zero) && zero >= 0 && !settp_notation_apply(layout->linear, (uint64_t)zero))
+    fail("is_zero", data, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  char *text = (char *)calloc(size ? size : 1, 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
+  char *text =
+      (char *)calloc(size ? size : 1, 1); /* exactly as long as the text, so that a sanitizer sees a read beyond */
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_notation layout, other, made;
   size_t half;
@@ -140,7 +147,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     {
       sett_notation_exchange between = sett_notation_shared(&arena, &layout, &other, (int64_t)1 << size % 9);
       check_print(&arena, &between.layout, data, size);
-      if (!between.layout.error && (between.store_turns != between.store_least || between.load_turns != between.load_least)) fail("turns", data, size);
+      if (!between.layout.error &&
+          (between.store_turns != between.store_least || between.load_turns != between.load_least))
+        fail("turns", data, size);
     }
     made = sett_notation_quotient(&arena, &layout, "a");
     check_print(&arena, &made, data, size);
@@ -190,21 +199,32 @@ static size_t layout(char *text, size_t at, size_t capacity) {
 static const char *const arrays[] = {
     "64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)",
     "64@#mosaic_gpu.TiledLayout<[[64], [16], [8], [1]], warp_dims = [-4], lane_dims = [-2, #mosaic_gpu.Replicated<times = 4>], vector_dim = -1>",
-    "f32[6,20]{1,0:T(4,8)}|6x20@AB4a8b", "f32[6,9]{0,1:T(4,4)(3,2)}|(6,9):(1,6)", "4x4@strides(4,1)|S<2,0,2> o 0 o (4,4):(4,1)",
+    "f32[6,20]{1,0:T(4,8)}|6x20@AB4a8b",
+    "f32[6,9]{0,1:T(4,4)(3,2)}|(6,9):(1,6)",
+    "4x4@strides(4,1)|S<2,0,2> o 0 o (4,4):(4,1)",
     ("nested_layout<subgroup_tile = [1], batch_tile = [2], outer_tile = [1], thread_tile = [4], element_tile = [2], subgroup_strides = [1], "
      "thread_strides = [1]>|{register = [[1], [8]], lane = [[2], [4]]} -> {dim0 = 16}"),
-    "4x8@strides(8,1)+3", "5x20x3x3@aBcd16b", "17x30@ABa4b8a2b", "2x16x4x4@nChw16c", "32x32@AB16b16a4b", "8x8@#ttg.linear<{register = [[0, 1], [1, 0]], lane = [[2, 3]]}>",
-    "{in = [[1], [2], [4]]} -> {out = 8}|{in = [[1], [2]]} -> {out = 4}", "{a = [[2], [1], [4]], b = [[0]]} -> {out = 8}|{out = [[4], [1], [2]]} -> {last = 8}",
-    "{in = [[1, 0], [4, 1], [0, 1]]} -> {x = 8, y = 2}|{a = 2, b = 8}", "{a = [[1, 0]], b = [[0, 1], [1, 1]]} -> {x = 2, y = 2}|{b} -> {y}",
+    "4x8@strides(8,1)+3",
+    "5x20x3x3@aBcd16b",
+    "17x30@ABa4b8a2b",
+    "2x16x4x4@nChw16c",
+    "32x32@AB16b16a4b",
+    "8x8@#ttg.linear<{register = [[0, 1], [1, 0]], lane = [[2, 3]]}>",
+    "{in = [[1], [2], [4]]} -> {out = 8}|{in = [[1], [2]]} -> {out = 4}",
+    "{a = [[2], [1], [4]], b = [[0]]} -> {out = 8}|{out = [[4], [1], [2]]} -> {last = 8}",
+    "{in = [[1, 0], [4, 1], [0, 1]]} -> {x = 8, y = 2}|{a = 2, b = 8}",
+    "{a = [[1, 0]], b = [[0, 1], [1, 1]]} -> {x = 2, y = 2}|{b} -> {y}",
     "{a = [[1, 0], [3, 2]]} -> {x = 4, y = 4}|{b = [[1, 1], [0, 2], [2, 0], [0, 1]]} -> {y = 4, x = 4}",
     "16x32@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [1, 2], order = [1, 0]}>",
     "32x32@#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>",
     "32x64@#ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, warpsPerCTA = [2, 2], instrShape = [16, 8]}>, kWidth = 2}>",
     "16@#ttg.slice<{dim = 1, parent = #ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 4], instrShape = [32, 32, 8], isTransposed = true}>}>",
     "64x32@#ttg.amd_wmma<{version = 2, isTranspose = false, warpsPerCTA = [2, 4], instrShape = [16, 16, 16]}>",
-    "8x32@#ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 8, order = [1, 0]}>", "8x16@#ttg.amd_rotating_shared<{vec = 2, perPhase = 2, maxPhase = 2, order = [1, 0]}>",
+    "8x32@#ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 8, order = [1, 0]}>",
+    "8x16@#ttg.amd_rotating_shared<{vec = 2, perPhase = 2, maxPhase = 2, order = [1, 0]}>",
     "32x64@#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8, fp4Padded = true}>",
-    "16x32@#ttg.padded_shared<[2:+1, 4:+2] {order = [1, 0], shape = [16, 32]}>|(16,32):(64,1)", "64x64@T(32,32)(16,16)|f32[64,64]{1,0:T(32,32)(16,16)}",
+    "16x32@#ttg.padded_shared<[2:+1, 4:+2] {order = [1, 0], shape = [16, 32]}>|(16,32):(64,1)",
+    "64x64@T(32,32)(16,16)|f32[64,64]{1,0:T(32,32)(16,16)}",
     "4x4@#padded_shared<[4:+1] {offset = [[0, 1], [0, 2], [1, 1], [2, 2]], block = []}>|4x4@strides(4,1)",
     "{register = [[1], [2]], lane = [[4], [8]]} -> {dim0 = 16}|{register = [[4], [1]], lane = [[2], [8]]} -> {dim0 = 16}"};
 
@@ -217,7 +237,9 @@ static size_t draw(char *text, size_t capacity) {
     for (; changes > 0; --changes) text[next((uint32_t)at)] = "0123468,[]{}ab@x "[next(17)];
     return at;
   }
-  if (next(4) == 0) at = (size_t)snprintf(text, capacity, "S<%u,%u,%s%u> o %u o ", next(4), next(4), next(3) ? "" : "-", 3 + next(3), next(9));
+  if (next(4) == 0)
+    at = (size_t)snprintf(text, capacity, "S<%u,%u,%s%u> o %u o ", next(4), next(4), next(3) ? "" : "-", 3 + next(3),
+                          next(9));
   at = layout(text, at, capacity);
   text[at++] = '|';
   if (next(4) == 0) {

@@ -138,9 +138,7 @@ static void op_of(array *out, const array *in) {
     case 4:
       opcode = SETT_ANALYSIS_RESHAPE;
       out->rank = 2;
-      do {
-        out->dims[1] = 1 + draw(elements(in));
-      } while (elements(in) % out->dims[1]);
+      do { out->dims[1] = 1 + draw(elements(in)); } while (elements(in) % out->dims[1]);
       out->dims[0] = elements(in) / out->dims[1];
       break;
     default: opcode = SETT_ANALYSIS_ELEMENTWISE; break;
@@ -238,7 +236,8 @@ static void random_op(void) {
   op.out.values = dims[0];
   if (opcode == SETT_ANALYSIS_SLICE) op.start.count = op.stride.count = in.rank;
   op.start.values = numbers[0], op.stride.values = numbers[1];
-  op.dimensions.count = opcode == SETT_ANALYSIS_TRANSPOSE ? in.rank : opcode == SETT_ANALYSIS_REVERSE || opcode == SETT_ANALYSIS_REDUCE;
+  op.dimensions.count =
+      opcode == SETT_ANALYSIS_TRANSPOSE ? in.rank : opcode == SETT_ANALYSIS_REVERSE || opcode == SETT_ANALYSIS_REDUCE;
   op.dimensions.values = numbers[0];
   memset(pair, 0, sizeof pair);
   for (o = 0; o < elements(&out); ++o)
@@ -250,21 +249,27 @@ static void random_op(void) {
   for (from_output = 0; from_output < 2; ++from_output)
     for (linear = 0; linear < 2; ++linear) {
       sett_map_mark mark = sett_map_arena_mark(&arena);
-      sett_analysis_answer answer = from_output ? sett_analysis_from_output(&arena, &op) : sett_analysis_from_operand(&arena, &op);
+      sett_analysis_answer answer =
+          from_output ? sett_analysis_from_output(&arena, &op) : sett_analysis_from_operand(&arena, &op);
       const array *from = from_output ? &out : &in, *to = from_output ? &in : &out;
-      int width_from = linear || from->tiles ? 1 : from->rank, width_to = linear || to->tiles ? 1 : to->rank, inside = 1;
+      int width_from = linear || from->tiles ? 1 : from->rank, width_to = linear || to->tiles ? 1 : to->rank,
+          inside = 1;
       sett_map_points points;
       answer = sett_layout_physical(&arena, &answer, &shape[!from_output], &shape[from_output], linear);
       answer = sett_analysis_tidy(&arena, &answer, 1);
-      check(answer.kind == SETT_ANALYSIS_EXACT && answer.all.kind == SETT_MAP_DEFINED && answer.all.dims == width_from && answer.results == width_to,
+      check(answer.kind == SETT_ANALYSIS_EXACT && answer.all.kind == SETT_MAP_DEFINED &&
+                answer.all.dims == width_from && answer.results == width_to,
             "the form of a physical map");
       if (answer.all.kind != SETT_MAP_DEFINED || answer.all.dims != width_from || answer.results != width_to) return;
       memset(got, 0, sizeof got);
       points = sett_map_points_begin(&arena, sett_analysis_map(&answer));
       while (sett_map_points_next(&points)) {
         int64_t at[2] = {0, 0};
-        for (i = 0; i < width_from; ++i) at[0] = width_from == 1 ? points.point[0] : at[0] * from->dims[from->order[width_from - 1 - i]] + points.point[i];
-        for (i = 0; i < width_to; ++i) at[1] = width_to == 1 ? points.result[0] : at[1] * to->dims[to->order[width_to - 1 - i]] + points.result[i];
+        for (i = 0; i < width_from; ++i)
+          at[0] =
+              width_from == 1 ? points.point[0] : at[0] * from->dims[from->order[width_from - 1 - i]] + points.point[i];
+        for (i = 0; i < width_to; ++i)
+          at[1] = width_to == 1 ? points.result[0] : at[1] * to->dims[to->order[width_to - 1 - i]] + points.result[i];
         inside &= at[0] >= 0 && at[0] < from->span && at[1] >= 0 && at[1] < to->span;
         if (inside && from_output) got[at[0]][at[1]] = 1;
         if (inside && !from_output) got[at[1]][at[0]] = 1;
@@ -272,7 +277,8 @@ static void random_op(void) {
       check(inside, "positions are in memory");
       for (p = 0; p < out.span && inside; ++p)
         for (q = 0; q < in.span; ++q) inside &= got[p][q] == pair[p][q];
-      check(inside, from_output ? "output to operand: the pairs of positions" : "operand to output: the pairs of positions");
+      check(inside,
+            from_output ? "output to operand: the pairs of positions" : "operand to output: the pairs of positions");
       if (linear && from_output && elements(&out)) questions(&arena, &answer, &out, &in);
       sett_map_arena_rewind(&arena, mark);
     }

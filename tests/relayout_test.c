@@ -62,7 +62,7 @@ static int32_t *transposed(int32_t *old, int64_t *dims, int n, const int *order)
 }
 
 static int32_t *padded(int32_t *old, int64_t *dims, int n, const int64_t *size) {
-  int64_t all = product(size, n), index[64] = { 0 };
+  int64_t all = product(size, n), index[64] = {0};
   int32_t *made = malloc((size_t)(all ? all : 1) * sizeof *made);
   for (int64_t p = 0; p < all; ++p) {
     int64_t q = 0;
@@ -77,9 +77,9 @@ static int32_t *padded(int32_t *old, int64_t *dims, int n, const int64_t *size) 
 }
 
 static model define(const sett_tile_shape *shape) {
-  model m = { 0, NULL };
+  model m = {0, NULL};
   int64_t dims[64], tail = shape->tail > 1 ? shape->tail : 1;
-  int order[64] = { 0 }, n = shape->rank, at = 0;
+  int order[64] = {0}, n = shape->rank, at = 0;
   int64_t all = product(shape->dims, n);
   m.element = malloc((size_t)(all ? all : 1) * sizeof *m.element);
   for (int64_t e = 0; e < all; ++e) m.element[e] = (int32_t)e;
@@ -189,7 +189,8 @@ static void check(const sett_tile_shape *from, const sett_tile_shape *to) {
     return;
   }
   if ((a.count * from_bits + 7) / 8 != from_bytes || (b.count * to_bits + 7) / 8 != to_bytes) fail("bytes", from, to);
-  unsigned char fill[16], *source = room(from_bytes), *got = room(to_bytes), *wanted = room(to_bytes), *probe = room(to_bytes);
+  unsigned char fill[16], *source = room(from_bytes), *got = room(to_bytes), *wanted = room(to_bytes),
+                          *probe = room(to_bytes);
   unsigned char *in = source + GUARD + shift_from, *out = got + GUARD + shift_to;
   int64_t whole = to_bytes + 2 * GUARD, *place = malloc((size_t)(all ? all : 1) * sizeof *place);
   for (int64_t i = 0; i < from_bytes + 2 * GUARD; ++i) source[i] = (unsigned char)next(256);
@@ -251,7 +252,7 @@ static void draw_layout(sett_tile_shape *shape) {
     int k = 1 + (int)next((uint32_t)n + 1);
     int64_t tile[8];
     for (int i = 0; i < k; ++i) {
-      static const int64_t sizes[] = { 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 16 };
+      static const int64_t sizes[] = {1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 16};
       tile[i] = next(6) == 0 && i + 1 < k ? SETT_TILE_COMBINE : sizes[next(sizeof sizes / sizeof *sizes)];
       if (t == 0 && i + 1 == k && next(3) == 0) tile[i] = 1 << (4 + next(4));
     }
@@ -261,16 +262,20 @@ static void draw_layout(sett_tile_shape *shape) {
 }
 
 static void draw(void) {
-  static const int types[] = { SETT_TILE_F32, SETT_TILE_BF16, SETT_TILE_S8, SETT_TILE_S4, SETT_TILE_U4, SETT_TILE_S2, SETT_TILE_PRED,
-                               SETT_TILE_F64, SETT_TILE_C128 };
-  static const int64_t sizes[] = { 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 64, 65, 100, 128, 130, 256 };
+  static const int types[] = {SETT_TILE_F32, SETT_TILE_BF16, SETT_TILE_S8,  SETT_TILE_S4,  SETT_TILE_U4,
+                              SETT_TILE_S2,  SETT_TILE_PRED, SETT_TILE_F64, SETT_TILE_C128};
+  static const int64_t sizes[] = {1,  2,  3,  4,  5,  7,  8,  9,   12,  15,  16, 17,
+                                  24, 31, 32, 33, 48, 64, 65, 100, 128, 130, 256};
   int64_t dims[4];
   int rank = (int)next(5), type = types[next(sizeof types / sizeof *types)];
   for (int i = 0; i < rank; ++i) dims[i] = next(60) ? sizes[next(rank > 2 ? 14 : sizeof sizes / sizeof *sizes)] : 0;
   sett_tile_shape from = sett_tile_make(type, rank, dims, NULL), to = from;
   draw_layout(&from);
   draw_layout(&to);
-  int width = type == SETT_TILE_PRED ? 1 : type == SETT_TILE_S2 ? 2 : type == SETT_TILE_S4 || type == SETT_TILE_U4 ? 4 : 0;
+  int width = type == SETT_TILE_PRED                         ? 1
+              : type == SETT_TILE_S2                         ? 2
+              : type == SETT_TILE_S4 || type == SETT_TILE_U4 ? 4
+                                                             : 0;
   if (width) {
     from.packed = next(3) ? width : 0;
     to.packed = next(3) ? width : 0;
@@ -297,51 +302,51 @@ static void refused(const char *a, const char *b, int error) {
 
 int main(int argc, char **argv) {
   static const char *const chosen[][2] = {
-    { "f32[170,160]{1,0}", "f32[170,160]{1,0:T(8,128)}" },
-    { "f32[160,170]{0,1}", "f32[160,170]{1,0:T(8,128)}" },
-    { "f32[128,512]{0,1}", "f32[128,512]{1,0:T(8,128)}" },
-    { "f32[128,512]{0,1}", "f32[128,512]{1,0}" },
-    { "f32[130,317]{0,1}", "f32[130,317]{1,0}" },
-    { "f64[130,317]{0,1}", "f64[130,317]{1,0}" },
-    { "bf16[130,317]{0,1}", "bf16[130,317]{1,0}" },
-    { "s8[130,317]{0,1}", "s8[130,317]{1,0}" },
-    { "f32[8,4096]{1,0:T(8,128)}", "f32[8,4096]{1,0:T(2,128)}" },
-    { "bf16[64,512]{1,0}", "bf16[64,512]{1,0:T(8,128)(2,1)}" },
-    { "bf16[67,500]{1,0}", "bf16[67,500]{1,0:T(8,128)(2,1)}" },
-    { "bf16[24,8256]{1,0}", "bf16[24,8256]{1,0:T(8,128)(2,1)}" }, /* rows at SETTP_RELAYOUT_APART and farther */
-    { "bf16[64,512]{0,1}", "bf16[64,512]{1,0:T(8,128)(2,1)}" },
-    { "s8[64,512]{1,0}", "s8[64,512]{1,0:T(8,128)(4,1)}" },
-    { "s8[67,500]{1,0}", "s8[67,500]{1,0:T(32,128)(4,1)}" },
-    { "s8[64,512]{0,1}", "s8[64,512]{1,0:T(8,128)(4,1)}" },
-    { "bf16[64,512]{1,0:T(8,128)(2,1)}", "bf16[64,512]{1,0:T(16,128)(2,1)}" },
-    { "s8[64,512]{1,0:T(8,128)(2,1)}", "s8[64,512]{1,0:T(8,128)(4,1)}" },
-    { "s4[64,512]{1,0:E(4)}", "s4[64,512]{1,0:T(8,128)(8,1)E(4)}" },
-    { "s4[64,511]{1,0}", "s4[64,511]{1,0:T(8,128)(8,1)E(4)}" },
-    { "s4[63,511]{1,0:E(4)}", "s4[63,511]{1,0:T(64,128)(8,1)E(4)}" },
-    { "u4[63,511]{0,1:E(4)}", "u4[63,511]{1,0:E(4)}" },
-    { "pred[64,300]{1,0}", "pred[64,300]{1,0:T(32,128)(32,1)E(1)}" },
-    { "f32[3,400]{1,0:T(8,128)}", "f32[3,400]{1,0:T(4,128)}" },
-    { "f32[1,400]{1,0}", "f32[1,400]{1,0:T(8,128)}" },
-    { "bf16[2048]{0}", "bf16[2048]{0:T(1024)(128)(2,1)}" },
-    { "f32[2,7,8,11,10]{4,3,2,1,0}", "f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}" },
-    { "f32[2,7,8,11,10]{0,2,1,3,4:T(*,4)}", "f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}" },
-    { "f32[97,300]{1,0:T(6,100)}", "f32[97,300]{1,0:T(4,128)}" },
-    { "f32[100,30]{1,0:T(8,10)(3,1)}", "f32[100,30]{0,1}" },
-    { "f32[5000]{0}", "f32[5000]{0:T(1024)L(4096)}" },
-    { "f32[0,5]{1,0}", "f32[0,5]{1,0:T(8,128)}" },
-    { "f32[]", "f32[]{:T(8,128)}" },
-    { "c128[40,24]{0,1}", "c128[40,24]{1,0:T(8,4)}" },
-    { "f32[16,24,40,8]{3,2,1,0}", "f32[16,24,40,8]{0,1,2,3}" },
-    /* squares: of whole lines, with rows a page apart and bands that follow each other, with what does not divide, unaligned, and where lines are crowded */
-    { "f32[128,2048]{1,0}", "f32[128,2048]{0,1}" },
-    { "bf16[256,2080]{1,0}", "bf16[256,2080]{0,1}" },
-    { "bf16[192,2072]{1,0}", "bf16[192,2072]{0,1}" },
-    { "bf16[3,64,1024]{2,1,0}", "bf16[3,64,1024]{1,2,0}" },
-    { "bf16[100,1024]{1,0}", "bf16[100,1024]{0,1}" },
-    { "s8[256,4096]{1,0}", "s8[256,4096]{0,1}" },
-    { "s8[192,1100]{1,0}", "s8[192,1100]{0,1}" },
-    { "s8[70,1024]{1,0}", "s8[70,1024]{0,1}" },
-    { "s8[64,3,1024]{2,1,0}", "s8[64,3,1024]{0,1,2}" },
+      {"f32[170,160]{1,0}", "f32[170,160]{1,0:T(8,128)}"},
+      {"f32[160,170]{0,1}", "f32[160,170]{1,0:T(8,128)}"},
+      {"f32[128,512]{0,1}", "f32[128,512]{1,0:T(8,128)}"},
+      {"f32[128,512]{0,1}", "f32[128,512]{1,0}"},
+      {"f32[130,317]{0,1}", "f32[130,317]{1,0}"},
+      {"f64[130,317]{0,1}", "f64[130,317]{1,0}"},
+      {"bf16[130,317]{0,1}", "bf16[130,317]{1,0}"},
+      {"s8[130,317]{0,1}", "s8[130,317]{1,0}"},
+      {"f32[8,4096]{1,0:T(8,128)}", "f32[8,4096]{1,0:T(2,128)}"},
+      {"bf16[64,512]{1,0}", "bf16[64,512]{1,0:T(8,128)(2,1)}"},
+      {"bf16[67,500]{1,0}", "bf16[67,500]{1,0:T(8,128)(2,1)}"},
+      {"bf16[24,8256]{1,0}", "bf16[24,8256]{1,0:T(8,128)(2,1)}"}, /* rows at SETTP_RELAYOUT_APART and farther */
+      {"bf16[64,512]{0,1}", "bf16[64,512]{1,0:T(8,128)(2,1)}"},
+      {"s8[64,512]{1,0}", "s8[64,512]{1,0:T(8,128)(4,1)}"},
+      {"s8[67,500]{1,0}", "s8[67,500]{1,0:T(32,128)(4,1)}"},
+      {"s8[64,512]{0,1}", "s8[64,512]{1,0:T(8,128)(4,1)}"},
+      {"bf16[64,512]{1,0:T(8,128)(2,1)}", "bf16[64,512]{1,0:T(16,128)(2,1)}"},
+      {"s8[64,512]{1,0:T(8,128)(2,1)}", "s8[64,512]{1,0:T(8,128)(4,1)}"},
+      {"s4[64,512]{1,0:E(4)}", "s4[64,512]{1,0:T(8,128)(8,1)E(4)}"},
+      {"s4[64,511]{1,0}", "s4[64,511]{1,0:T(8,128)(8,1)E(4)}"},
+      {"s4[63,511]{1,0:E(4)}", "s4[63,511]{1,0:T(64,128)(8,1)E(4)}"},
+      {"u4[63,511]{0,1:E(4)}", "u4[63,511]{1,0:E(4)}"},
+      {"pred[64,300]{1,0}", "pred[64,300]{1,0:T(32,128)(32,1)E(1)}"},
+      {"f32[3,400]{1,0:T(8,128)}", "f32[3,400]{1,0:T(4,128)}"},
+      {"f32[1,400]{1,0}", "f32[1,400]{1,0:T(8,128)}"},
+      {"bf16[2048]{0}", "bf16[2048]{0:T(1024)(128)(2,1)}"},
+      {"f32[2,7,8,11,10]{4,3,2,1,0}", "f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}"},
+      {"f32[2,7,8,11,10]{0,2,1,3,4:T(*,4)}", "f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}"},
+      {"f32[97,300]{1,0:T(6,100)}", "f32[97,300]{1,0:T(4,128)}"},
+      {"f32[100,30]{1,0:T(8,10)(3,1)}", "f32[100,30]{0,1}"},
+      {"f32[5000]{0}", "f32[5000]{0:T(1024)L(4096)}"},
+      {"f32[0,5]{1,0}", "f32[0,5]{1,0:T(8,128)}"},
+      {"f32[]", "f32[]{:T(8,128)}"},
+      {"c128[40,24]{0,1}", "c128[40,24]{1,0:T(8,4)}"},
+      {"f32[16,24,40,8]{3,2,1,0}", "f32[16,24,40,8]{0,1,2,3}"},
+      /* squares: of whole lines, with rows a page apart and bands that follow each other, with what does not divide, unaligned, and where lines are crowded */
+      {"f32[128,2048]{1,0}", "f32[128,2048]{0,1}"},
+      {"bf16[256,2080]{1,0}", "bf16[256,2080]{0,1}"},
+      {"bf16[192,2072]{1,0}", "bf16[192,2072]{0,1}"},
+      {"bf16[3,64,1024]{2,1,0}", "bf16[3,64,1024]{1,2,0}"},
+      {"bf16[100,1024]{1,0}", "bf16[100,1024]{0,1}"},
+      {"s8[256,4096]{1,0}", "s8[256,4096]{0,1}"},
+      {"s8[192,1100]{1,0}", "s8[192,1100]{0,1}"},
+      {"s8[70,1024]{1,0}", "s8[70,1024]{0,1}"},
+      {"s8[64,3,1024]{2,1,0}", "s8[64,3,1024]{0,1,2}"},
   };
   long pairs = argc > 1 ? atol(argv[1]) : 20000;
   state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
@@ -357,7 +362,7 @@ int main(int argc, char **argv) {
   refused("f32[9]{0:SC(0:4)}", "f32[9]", SETT_TILE_ERROR_SPLIT);
   refused("f32[?]", "f32[9]", SETT_TILE_ERROR_UNBOUNDED);
   for (long i = 0; i < pairs; ++i) draw();
-  printf("PASS relayout_test %ld pairs, %ld walked by position, %ld streamed, %ld in pieces that never met\n", pairs, walked,
-         streamed, cut);
+  printf("PASS relayout_test %ld pairs, %ld walked by position, %ld streamed, %ld in pieces that never met\n", pairs,
+         walked, streamed, cut);
   return 0;
 }

@@ -21,6 +21,8 @@ MODULES = {"sett_tile.h": "tile", "sett_relayout.h": "relayout", "sett_indexing_
            "sett_mma_layouts.h": "mma", "sett_notation.h": "notation", "sett_move.h": "move", "sett.h": ""}
 # What goes in by value, as ARGUMENTS says; the last are plans of a device.
 BY_VALUE = {"sett_expr", "sett_map", "sett_analysis_list", "sett_nested_counts", "sett_map_mark", "sett_tile_device_plan", "sett_nested_plan"}
+# What has the form of .clang-format.
+FORMATTED = ["include/*.h", "gen/command/*.c", "tests/*.c", "tests/*.h"]
 EACH = pytest.mark.parametrize("header", sorted(TEXTS))
 
 
@@ -129,11 +131,13 @@ def test_arguments() -> None:
 
 
 def test_format() -> None:
-    """clang-format with .clang-format leaves the headers as they are."""
+    """clang-format with .clang-format leaves the headers, the command and the tests in C as they are."""
     if not shutil.which("clang-format"):
         pytest.skip("no clang-format")
     version = re.search(r"version (\d+)", subprocess.run(["clang-format", "--version"], capture_output=True, text=True).stdout)[1]
     if version != "14":
         pytest.skip(f"clang-format {version} breaks lines in other places than 14")
-    done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sorted(TEXTS)], cwd=ROOT / "include", capture_output=True, text=True)
+    files = sorted(str(path) for pattern in FORMATTED for path in ROOT.glob(pattern))
+    assert {Path(file).parent for file in files} == {ROOT / "include", ROOT / "gen" / "command", ROOT / "tests"}
+    done = subprocess.run(["clang-format", "--dry-run", "-Werror", *files], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]

@@ -60,11 +60,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef SETT_LIBFUZZER
 /* Pieces of shapes: a third of the texts have the beginning of an array before them, a third are arrays in tiles, most of them whole. */
 static size_t draw(char *text, size_t capacity) {
+  /* clang-format off */
   static const char *const pieces[] = {
-      "f32", "bf16", "s4", "pred", "token", "opaque", "b(", "(", ")", "[", "]", "{", "}", ",", ":", "T(", "T(8,128)(2,1)",
-      "L(", "E(4)", "S(1)", "SC(", "M(", "D(D,C)", "*", "-1", "-2", "?", "<=", "0", "1", "2", "3", "5", "17",
-      "9223372036854775807", "9223372036854775808", "4294967296", " ", "/*", "*/", "//", "\n", "{1,0", "{0", "[3,5]", "[2]",
-      "{1,0:T(2,2)}", "T(*,2)", "#(u32)", "P("};
+    "f32", "bf16", "s4", "pred", "token", "opaque", "b(", "(", ")", "[", "]", "{", "}", ",", ":", "T(", "T(8,128)(2,1)",
+    "L(", "E(4)", "S(1)", "SC(", "M(", "D(D,C)", "*", "-1", "-2", "?", "<=", "0", "1", "2", "3", "5", "17",
+    "9223372036854775807", "9223372036854775808", "4294967296", " ", "/*", "*/", "//", "\n", "{1,0", "{0", "[3,5]",
+    "[2]", "{1,0:T(2,2)}", "T(*,2)", "#(u32)", "P(",
+  };
+  /* clang-format on */
   size_t length = 0;
   uint32_t i, likely = next(3), count = 1 + next(likely == 2 ? 3 : 14);
   if (likely)

@@ -59,13 +59,15 @@ static sett_tile_shape make(source *from) {
 }
 
 /* An index and its position, if it is inside. */
-static void there_and_back(const sett_tile_shape *shape, const sett_tile_plan *plan, int64_t end, const int64_t *index) {
+static void there_and_back(const sett_tile_shape *shape, const sett_tile_plan *plan, int64_t end,
+                           const int64_t *index) {
   int64_t back[SETT_TILE_MAX_RANK], position = sett_tile_position(plan, index);
   sett_tile_device_plan device = sett_tile_device(plan);
   sett_tile_place place;
   int i;
   if (position < 0 || position >= plan->span || (end >= 0 && position >= end)) wrong("a position outside", shape);
-  if (!sett_tile_element(plan, position, back) || memcmp(index, back, sizeof *back * (size_t)shape->rank)) wrong("not the index", shape);
+  if (!sett_tile_element(plan, position, back) || memcmp(index, back, sizeof *back * (size_t)shape->rank))
+    wrong("not the index", shape);
   place = sett_tile_place_of(shape, position);
   if (place.byte < 0 || place.byte >= sett_tile_bytes(shape)) wrong("bits outside", shape);
   if (device.error) return;
@@ -114,7 +116,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
   turned = sett_tile_permute(&shape, permutation);
   turned_plan = sett_tile_prepare(&turned);
   for (i = 0; i < shape.rank; ++i) other[i] = index[permutation[i]];
-  if (sett_tile_position(&turned_plan, other) != sett_tile_position(&plan, index)) wrong("permuted dimensions move bytes", &shape);
+  if (sett_tile_position(&turned_plan, other) != sett_tile_position(&plan, index))
+    wrong("permuted dimensions move bytes", &shape);
   answer = sett_tile_transpose_is_bitcast(&shape, &turned, permutation, SETT_TILE_SAME_TYPE);
   if (answer.no) wrong("permuted dimensions are no bitcast", &shape);
   return 0;

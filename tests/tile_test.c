@@ -17,14 +17,14 @@ static int below(int limit) {
 
 static char said[1024]; /* the shapes at hand */
 
-#define CHECK(condition, ...)                                                                                        \
-  do {                                                                                                               \
-    if (!(condition)) {                                                                                              \
-      printf("FAIL %s:%d %s: ", __FILE__, __LINE__, said);                                                           \
-      printf(__VA_ARGS__);                                                                                           \
-      printf("\n");                                                                                                  \
-      exit(1);                                                                                                       \
-    }                                                                                                                \
+#define CHECK(condition, ...)                              \
+  do {                                                     \
+    if (!(condition)) {                                    \
+      printf("FAIL %s:%d %s: ", __FILE__, __LINE__, said); \
+      printf(__VA_ARGS__);                                 \
+      printf("\n");                                        \
+      exit(1);                                             \
+    }                                                      \
   } while (0)
 
 /* ---- the model -------------------------------------------------------------------------------------------------- */
@@ -150,7 +150,8 @@ static int model(const sett_tile_shape *shape, array *a, const sett_tile_plan *p
         int length = sett_tile_stage(plan, t, stage, list);
         CHECK(length == a->rank, "tile %d stage %d has %d dimensions, not %d", t, stage, length, a->rank);
         for (i = 0; i < length; ++i)
-          CHECK(list[i] == a->dims[i], "tile %d stage %d dimension %d: %d, not %d", t, stage, i, (int)list[i], a->dims[i]);
+          CHECK(list[i] == a->dims[i], "tile %d stage %d dimension %d: %d, not %d", t, stage, i, (int)list[i],
+                a->dims[i]);
       }
     }
   }
@@ -255,7 +256,9 @@ static void say(const sett_tile_shape *a, const sett_tile_shape *b) {
   sett_tile_print(b, said + used + 5, sizeof said / 2);
 }
 
-static int small(const sett_tile_shape *shape) { return !sett_tile_check(shape).error && sett_tile_positions(shape) <= CELLS; }
+static int small(const sett_tile_shape *shape) {
+  return !sett_tile_check(shape).error && sett_tile_positions(shape) <= CELLS;
+}
 
 /* ---- positions -------------------------------------------------------------------------------------------------- */
 
@@ -300,9 +303,11 @@ static int check_positions(void) {
     if (!found) continue;
     for (i = 0; i < shape.rank; ++i) CHECK(index[i] >= 0 && index[i] < shape.dims[i], "position %d: index outside", at);
     index_of(&shape, a.cell[at], index);
-    CHECK(sett_tile_position(&plan, index) == at, "element %d at %d, not %d", a.cell[at], (int)sett_tile_position(&plan, index), at);
+    CHECK(sett_tile_position(&plan, index) == at, "element %d at %d, not %d", a.cell[at],
+          (int)sett_tile_position(&plan, index), at);
     sett_tile_element(&plan, at, index);
-    CHECK(sett_tile_position(&plan, index) == at, "position %d and back: %d", at, (int)sett_tile_position(&plan, index));
+    CHECK(sett_tile_position(&plan, index) == at, "position %d and back: %d", at,
+          (int)sett_tile_position(&plan, index));
     ++elements;
     last = at + 1;
   }
@@ -317,7 +322,8 @@ static int check_positions(void) {
     index[i] = -1;
     CHECK(sett_tile_position(&plan, index) == SETT_TILE_UNKNOWN, "a position of a negative index");
   }
-  CHECK(same_double(sett_tile_padding(&shape), a.count ? (double)(a.count - elements) / a.count : 0), "padding %g", sett_tile_padding(&shape));
+  CHECK(same_double(sett_tile_padding(&shape), a.count ? (double)(a.count - elements) / a.count : 0), "padding %g",
+        sett_tile_padding(&shape));
   check_device(&plan, &a, &shape);
   /* packed elements: bit after bit, counted one by one */
   shape.packed = bits;
@@ -365,14 +371,16 @@ static int check_strides(int is_combined) {
     linear &= sum == at;
     if (sum != at && (first < 0 || a.cell[at] < first)) first = a.cell[at];
     CHECK(answer.yes || answer.element != a.cell[at] || (sum != at && answer.a == at && answer.b == sum),
-          "the witness, element %d, is said to be at %d and strides to lead to %d", a.cell[at], (int)answer.a, (int)answer.b);
+          "the witness, element %d, is said to be at %d and strides to lead to %d", a.cell[at], (int)answer.a,
+          (int)answer.b);
     for (i = 0; answer.yes && i < shape.rank; ++i) bytes += index[i] * strides[i];
     CHECK(!answer.yes || bytes == 4 * at, "strides lead to byte %d, not %d", (int)bytes, 4 * at);
   }
   CHECK(answer.yes == linear && answer.no == !linear, "strides given: %d, possible: %d", answer.yes, linear);
   CHECK(linear || (answer.reason == SETT_TILE_NO_STRIDE && a.cell[answer.a] == answer.element), "the witness is wrong");
   for (i = 0; i < SETT_TILE_MAX_TILE_DIMS; ++i) joined |= shape.tile[i] == SETT_TILE_COMBINE;
-  CHECK(linear || joined || answer.element == first, "the witness is element %d, the first is %d", (int)answer.element, (int)first);
+  CHECK(linear || joined || answer.element == first, "the witness is element %d, the first is %d", (int)answer.element,
+        (int)first);
   ++(plan.coupled ? strides_of_tiles : strides_of_steps)[linear];
   shape.packed = 12;
   CHECK(sett_tile_byte_strides(&shape, strides).no, "byte strides of elements of 12 bits");
@@ -385,34 +393,41 @@ static int by_digits, by_division, device_slices; /* iterators with common digit
 static int elsewhere[CELLS];                      /* the position of each element in the other layout */
 
 /* The next element of the array at position from or behind it is what an iterator says. Returns the position behind it. */
-static int check_next(const array *a, const sett_tile_shape *shape, int from, int64_t at, int64_t other, int64_t gap, const int64_t *index) {
+static int check_next(const array *a, const sett_tile_shape *shape, int from, int64_t at, int64_t other, int64_t gap,
+                      const int64_t *index) {
   int64_t expected[SETT_TILE_MAX_RANK];
   int i, next = from;
   while (next < a->count && a->cell[next] < 0) ++next;
   CHECK(next < a->count, "an element behind the last one, at %d", (int)at);
-  CHECK(at == next && gap == next - from, "an element at %d behind %d of padding, not at %d behind %d", (int)at, (int)gap, next, next - from);
-  CHECK(other == elsewhere[a->cell[next]], "position %d is %d in the other layout, not %d", next, (int)other, elsewhere[a->cell[next]]);
+  CHECK(at == next && gap == next - from, "an element at %d behind %d of padding, not at %d behind %d", (int)at,
+        (int)gap, next, next - from);
+  CHECK(other == elsewhere[a->cell[next]], "position %d is %d in the other layout, not %d", next, (int)other,
+        elsewhere[a->cell[next]]);
   index_of(shape, a->cell[next], expected);
   for (i = 0; index && i < shape->rank; ++i) CHECK(index[i] == expected[i], "position %d has another index", next);
   return next + 1;
 }
 
 /* At the end of a slice: nothing is left out. */
-static void check_end(const array *a, int from, int last, int64_t at, int64_t other, int64_t gap, const int64_t *index, int rank) {
+static void check_end(const array *a, int from, int last, int64_t at, int64_t other, int64_t gap, const int64_t *index,
+                      int rank) {
   int i;
-  CHECK(at == last && gap == last - from && other == -1, "the end is at %d behind %d of padding, not at %d behind %d", (int)at, (int)gap, last, last - from);
+  CHECK(at == last && gap == last - from && other == -1, "the end is at %d behind %d of padding, not at %d behind %d",
+        (int)at, (int)gap, last, last - from);
   for (i = 0; i < rank; ++i) CHECK(index[i] == -1, "an index at the end");
   for (; from < last; ++from) CHECK(a->cell[from] < 0, "the element at position %d is left out", from);
 }
 
 /* A slice: elements one by one (0), by runs (1), both in turns (2). */
-static void check_slice(const array *a, const sett_tile_shape *shape, sett_tile_iterator *it, int first, int last, int way) {
+static void check_slice(const array *a, const sett_tile_shape *shape, sett_tile_iterator *it, int first, int last,
+                        int way) {
   int from = first, k;
   sett_tile_slice(it, first, last);
   for (;;) {
     int by_run = way == 2 ? below(2) : way;
     for (k = 1; by_run && k < it->run; ++k)
-      from = check_next(a, shape, from, it->at + k * it->at_stride, it->other + k * it->other_stride, it->at_stride - 1, NULL);
+      from = check_next(a, shape, from, it->at + k * it->at_stride, it->other + k * it->other_stride, it->at_stride - 1,
+                        NULL);
     if (!(by_run ? sett_tile_advance_run(it) : sett_tile_advance(it))) break;
     from = check_next(a, shape, from, it->at, it->other, it->gap, it->index);
     CHECK(it->at < last && it->at + (it->run - 1) * it->at_stride < last, "a run reaches behind the slice");
@@ -421,13 +436,15 @@ static void check_slice(const array *a, const sett_tile_shape *shape, sett_tile_
   CHECK(!sett_tile_advance(it) && !sett_tile_advance_run(it) && it->run == 0, "more behind the end");
 }
 
-static void check_device_slice(const array *a, const sett_tile_shape *shape, sett_tile_device_iterator *it, int first, int last, int way) {
+static void check_device_slice(const array *a, const sett_tile_shape *shape, sett_tile_device_iterator *it, int first,
+                               int last, int way) {
   int from = first, k;
   sett_tile_device_slice(it, first, last);
   while (way ? sett_tile_device_advance_run(it) : sett_tile_device_advance(it)) {
     from = check_next(a, shape, from, it->at, it->other, it->gap, it->index);
     for (k = 1; way && k < it->run; ++k)
-      from = check_next(a, shape, from, it->at + k * it->at_stride, it->other + k * it->other_stride, it->at_stride - 1, NULL);
+      from = check_next(a, shape, from, it->at + k * it->at_stride, it->other + k * it->other_stride, it->at_stride - 1,
+                        NULL);
   }
   check_end(a, from, last, it->at, it->other, it->gap, it->index, shape->rank);
   ++device_slices;
@@ -453,7 +470,9 @@ static int check_iterator(void) {
   other_plan = sett_tile_prepare(&other);
   it = sett_tile_iterate(&order_plan, &other_plan);
   device = sett_tile_device_iterate(&order_plan, &other_plan);
-  CHECK(!it.error && (!device.error || device.error == SETT_TILE_ERROR_DEVICE || device.error == SETT_TILE_ERROR_DIVIDE), "an error");
+  CHECK(!it.error &&
+            (!device.error || device.error == SETT_TILE_ERROR_DEVICE || device.error == SETT_TILE_ERROR_DIVIDE),
+        "an error");
   for (at = 0; sett_tile_advance(&it);) at = check_next(&a, &order, at, it.at, it.other, it.gap, it.index);
   check_end(&a, at, a.count, it.at, it.other, it.gap, it.index, order.rank);
   for (way = 0; way < 3; ++way) {
@@ -481,31 +500,39 @@ static void check_large_slices(void) {
   };
   size_t i;
   for (i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
-    sett_tile_shape order = sett_tile_parse(pairs[i][0], strlen(pairs[i][0])), other = sett_tile_parse(pairs[i][1], strlen(pairs[i][1]));
+    sett_tile_shape order = sett_tile_parse(pairs[i][0], strlen(pairs[i][0])),
+                    other = sett_tile_parse(pairs[i][1], strlen(pairs[i][1]));
     sett_tile_plan order_plan = sett_tile_prepare(&order), other_plan = sett_tile_prepare(&other);
     sett_tile_iterator it = sett_tile_iterate(&order_plan, &other_plan);
     int k, d;
     memcpy(said, pairs[i][0], strlen(pairs[i][0]) + 1);
     CHECK(!it.error, "%s", sett_tile_message(it.error));
     for (k = 0; k < 100; ++k) {
-      int64_t last = order_plan.positions - (k == 0 ? 0 : (int64_t)below(1 << 30) * (order_plan.positions >> 30)), at, index[SETT_TILE_MAX_RANK];
+      int64_t last = order_plan.positions - (k == 0 ? 0 : (int64_t)below(1 << 30) * (order_plan.positions >> 30)), at,
+              index[SETT_TILE_MAX_RANK];
       int64_t from = last < 300 ? 0 : last - 300;
       sett_tile_slice(&it, from, last);
       for (at = from; at < last; ++at) {
         if (!sett_tile_element(&order_plan, at, index)) continue;
-        CHECK(sett_tile_advance(&it) && it.at == at && it.gap == at - from && it.other == sett_tile_position(&other_plan, index), "position %lld", (long long)at);
-        for (d = 0; d < order.rank; ++d) CHECK(it.index[d] == index[d], "another index at position %lld", (long long)at);
+        CHECK(sett_tile_advance(&it) && it.at == at && it.gap == at - from &&
+                  it.other == sett_tile_position(&other_plan, index),
+              "position %lld", (long long)at);
+        for (d = 0; d < order.rank; ++d)
+          CHECK(it.index[d] == index[d], "another index at position %lld", (long long)at);
         from = at + 1;
       }
-      CHECK(!sett_tile_advance(&it) && it.at == last && it.gap == last - from, "more behind position %lld", (long long)last);
+      CHECK(!sett_tile_advance(&it) && it.at == last && it.gap == last - from, "more behind position %lld",
+            (long long)last);
     }
   }
 }
 
 /* Slices beyond the array, empty ones, other dimensions, failed shapes. */
 static void check_iterator_ends(void) {
-  static const char *const others[] = {"f32[5,3]", "f32[15]", "f32[3,5,1]", "token[]", "f32[3,", "f32[3,5]{1,0:SC(0:1)}"};
-  static const int errors[] = {SETT_TILE_ERROR_DIMS, SETT_TILE_ERROR_DIMS, SETT_TILE_ERROR_DIMS, SETT_TILE_ERROR_ARRAY, SETT_TILE_ERROR_DIM, SETT_TILE_ERROR_SPLIT};
+  static const char *const others[] = {"f32[5,3]", "f32[15]", "f32[3,5,1]",
+                                       "token[]",  "f32[3,",  "f32[3,5]{1,0:SC(0:1)}"};
+  static const int errors[] = {SETT_TILE_ERROR_DIMS,  SETT_TILE_ERROR_DIMS, SETT_TILE_ERROR_DIMS,
+                               SETT_TILE_ERROR_ARRAY, SETT_TILE_ERROR_DIM,  SETT_TILE_ERROR_SPLIT};
   sett_tile_shape shape = sett_tile_parse("f32[3,5]{1,0:T(2,2)}", 20), other;
   sett_tile_plan plan = sett_tile_prepare(&shape), second;
   sett_tile_iterator it = sett_tile_iterate(&plan, &plan);
@@ -526,7 +553,9 @@ static void check_iterator_ends(void) {
     it = sett_tile_iterate(&plan, &second);
     CHECK(it.error == errors[i], "%s: %s", others[i], sett_tile_message(it.error));
     sett_tile_slice(&it, 0, 10);
-    CHECK(!sett_tile_advance(&it) && !sett_tile_advance_run(&it) && it.at == -1 && it.other == -1 && it.gap == -1 && it.index[0] == -1, "%s has elements", others[i]);
+    CHECK(!sett_tile_advance(&it) && !sett_tile_advance_run(&it) && it.at == -1 && it.other == -1 && it.gap == -1 &&
+              it.index[0] == -1,
+          "%s has elements", others[i]);
     it = sett_tile_iterate(&second, &plan);
     CHECK(it.error == errors[i], "%s first: %s", others[i], sett_tile_message(it.error));
     device = sett_tile_device_iterate(&plan, &second);
@@ -587,7 +616,8 @@ static int check_splits(void) {
     index_of(&shape, k, index);
     number = part_of(&shape, index, back);
     which = sett_tile_part(&shape, index, local);
-    CHECK(which == number && which < sett_tile_parts(&shape), "element %d: part %d, not %d", k, (int)which, (int)number);
+    CHECK(which == number && which < sett_tile_parts(&shape), "element %d: part %d, not %d", k, (int)which,
+          (int)number);
     CHECK(!memcmp(local, back, sizeof *local * (size_t)shape.rank), "element %d: another index in its part", k);
     for (i = 0; i < shape.rank; ++i)
       if (local[i] + 1 > largest[i]) largest[i] = local[i] + 1;
@@ -662,7 +692,8 @@ static int renumber(const sett_tile_shape *from, const sett_tile_shape *to, cons
     if (from->dims[permutation[i]] != to->dims[i]) return 0;
   for (k = 0; k < (int)sett_tile_elements(from); ++k) {
     index_of(from, k, index);
-    for (i = 0, number[k] = 0; i < from->rank; ++i) number[k] = number[k] * (int)to->dims[i] + (int)index[permutation[i]];
+    for (i = 0, number[k] = 0; i < from->rank; ++i)
+      number[k] = number[k] * (int)to->dims[i] + (int)index[permutation[i]];
   }
   return 1;
 }
@@ -691,9 +722,11 @@ static void check_relations(void) {
   other.type = SETT_TILE_S32;
   CHECK(sett_tile_same_bytes(&one, &other).yes == truth, "the type is not compared");
   CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_SAME_TYPE).no, "the type is compared");
-  CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_ANY_TYPE).yes == truth, "the same bytes are not, of any type");
+  CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_ANY_TYPE).yes == truth,
+        "the same bytes are not, of any type");
   other.packed = 16;
-  CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_ANY_TYPE).yes == (truth && a.count == b.count), "positions alone are compared");
+  CHECK(sett_tile_reshape_is_bitcast(&one, &other, SETT_TILE_ANY_TYPE).yes == (truth && a.count == b.count),
+        "positions alone are compared");
   CHECK(sett_tile_same_bytes(&one, &other).no, "elements of 16 bits are not others");
   other.packed = one.packed;
   other.type = one.type;
@@ -753,7 +786,8 @@ static void check_relations(void) {
       CHECK(sett_tile_position(&plan, index) == sett_tile_position(&last, there), "element %d moves", k);
     }
   } else if (parts.form == SETT_TILE_NO_FORM && one.tiles == 0 && other.tiles == 0) {
-    CHECK(a.count != b.count || sett_tile_elements(&one) != sett_tile_elements(&other), "untiled arrays of one size have a form");
+    CHECK(a.count != b.count || sett_tile_elements(&one) != sett_tile_elements(&other),
+          "untiled arrays of one size have a form");
   }
   /* an aligned layout: found exactly when some order of the dimensions is one */
   turned = sett_tile_align(&one, other.rank, other.dims, &answer);
@@ -817,7 +851,8 @@ static void check_split_relations(void) {
   sett_tile_answer answer;
   sett_tile_decomposition parts;
   int32_t permutation[SETT_TILE_MAX_RANK];
-  int t, k, bytes, other_bytes, truth, reshape_is, found = 0, tries = factorial(one.rank), elements = (int)sett_tile_elements(&one);
+  int t, k, bytes, other_bytes, truth, reshape_is, found = 0, tries = factorial(one.rank),
+                                                   elements = (int)sett_tile_elements(&one);
   one.packed = below(2) ? 4 : 0;
   element_bits = one.packed ? 4 : 8;
   if (below(2)) draw_splits(&one);
@@ -841,13 +876,15 @@ static void check_split_relations(void) {
   answer = sett_tile_same_bytes(&one, &other);
   CHECK(answer.yes == truth && answer.no == !truth, "same bytes in parts: %d, not %d", answer.yes, truth);
   if (answer.reason == SETT_TILE_NO_PART)
-    CHECK(one_at[answer.element] / CELLS == answer.a && other_at[answer.element] / CELLS == answer.b && answer.a != answer.b,
+    CHECK(one_at[answer.element] / CELLS == answer.a && other_at[answer.element] / CELLS == answer.b &&
+              answer.a != answer.b,
           "the witness is wrong: element %d", (int)answer.element);
   ++split_answers[truth];
   reshape_is = truth;
   for (t = 0; t < tries && one.rank == other.rank; ++t) {
     nth_permutation(t, one.rank, permutation);
-    truth = renumber(&one, &other, permutation, number) && bytes == other_bytes && sett_tile_parts(&one) == sett_tile_parts(&other);
+    truth = renumber(&one, &other, permutation, number) && bytes == other_bytes &&
+            sett_tile_parts(&one) == sett_tile_parts(&other);
     for (k = 0; truth && k < elements; ++k) truth = one_at[k] == other_at[number[k]];
     answer = sett_tile_transpose_is_bitcast(&one, &other, permutation, SETT_TILE_SAME_BITS);
     CHECK(answer.yes == truth && answer.no == !truth, "transpose is a bitcast: %d, not %d", answer.yes, truth);
@@ -866,7 +903,8 @@ static void check_split_relations(void) {
 
 /* Of each format of a shape the memory and its padding, counted; and which is chosen, by the document's words. */
 static int check_formats(void) {
-  static const int types[] = {SETT_TILE_F32, SETT_TILE_S32, SETT_TILE_BF16, SETT_TILE_S8, SETT_TILE_PRED, SETT_TILE_F64, SETT_TILE_S4};
+  static const int types[] = {SETT_TILE_F32,  SETT_TILE_S32, SETT_TILE_BF16, SETT_TILE_S8,
+                              SETT_TILE_PRED, SETT_TILE_F64, SETT_TILE_S4};
   static const int bits[] = {32, 32, 16, 8, 8, 64, 8};
   static array a;
   int64_t dims[3] = {1 + below(3), 1 + below(below(2) ? 6 : 40), 1 + below(200)};
@@ -886,17 +924,24 @@ static int check_formats(void) {
     const sett_tile_shape *one = &format[i].shape;
     int elements = 0, own = sett_tile_bits(one) == 1 ? 1 : width;
     chosen += format[i].chosen;
-    CHECK(!one->error && one->space == shape.space && one->prefix == shape.prefix, "%s: another space or prefix", format[i].name);
+    CHECK(!one->error && one->space == shape.space && one->prefix == shape.prefix, "%s: another space or prefix",
+          format[i].name);
     CHECK(one->tiles == 0 || one->tile[0] == 32 || width == 32 || one->tiles == 2, "%s: one tile", format[i].name);
     if (format[i].chosen) {
       int64_t rows = rank > 1 ? shape.dims[shape.minor_to_major[1]] : 1;
-      CHECK(one->tile[0] == (width != 32 || rows > 4 ? 8 : rows > 2 ? 4 : 2) && one->tile[1] == 128, "%s is chosen", format[i].name);
-      CHECK(width == 32 ? one->tiles == 1 : one->tiles == 2 && one->tile[2] == 32 / width && one->tile[3] == 1, "%s is chosen", format[i].name);
+      CHECK(one->tile[0] == (width != 32 || rows > 4 ? 8
+                             : rows > 2              ? 4
+                                                     : 2) &&
+                one->tile[1] == 128,
+            "%s is chosen", format[i].name);
+      CHECK(width == 32 ? one->tiles == 1 : one->tiles == 2 && one->tile[2] == 32 / width && one->tile[3] == 1,
+            "%s is chosen", format[i].name);
     }
     if (!small(one) || !model(one, &a, NULL)) continue;
     for (at = 0; at < a.count; ++at) elements += a.cell[at] >= 0;
     CHECK(sett_tile_bytes(one) == (a.count * own + 7) / 8, "%s: %d bytes", format[i].name, (int)sett_tile_bytes(one));
-    CHECK(same_double(format[i].padding, (double)(a.count - elements) / a.count), "%s: padding %g", format[i].name, format[i].padding);
+    CHECK(same_double(format[i].padding, (double)(a.count - elements) / a.count), "%s: padding %g", format[i].name,
+          format[i].padding);
     ++enumerated;
   }
   CHECK(chosen == (width == 32 || width == 16 || width == 8), "%d formats are chosen", chosen);
@@ -958,7 +1003,8 @@ static void check_large_strides(void) {
       {"f32[3000000000,5,6]{2,1,0:T(4,7)(*,5)}", {0}},
       {"f32[1000000,7000,9000]{2,1,0:T(7000,9001)(*,*,*,5)}", {252028000, 36004, 4}},
       {"f32[5,9000000000]{1,0:T(8,128)(*,3)}", {0}},
-      {"f32[3000000000,2,2,2]{3,2,1,0:T(4,2)(*,*,*,3,1)}", {72, 28, 4, 12}}, /* 2, 2 are 4a + b: of 0, 1, 4 and 5 a third is a */
+      {"f32[3000000000,2,2,2]{3,2,1,0:T(4,2)(*,*,*,3,1)}",
+       {72, 28, 4, 12}}, /* 2, 2 are 4a + b: of 0, 1, 4 and 5 a third is a */
       {"f32[3000000000,2,3,2]{3,2,1,0:T(4,2)(*,*,*,3,1)}", {0}},
   };
   size_t i;
@@ -988,16 +1034,18 @@ int main(int argc, char **argv) {
   strcpy(said, "large");
   check_large();
   check_large_strides();
-  printf("PASS tile_test: %d tiled layouts (%d with *, %d coupled), %d on a device, strides of %d: %d yes %d no (coupled: %d yes %d no), %d split, "
-         "reshapes %d yes (%d in other positions) %d no, %d transposes, %d in three parts, aligned %d yes %d no, split %d yes %d no %d transposes, %d formats, iterators: %d by digits %d by division, %d slices on a device\n",
-         checked, combined, coupled, on_device, strided, strides_of_steps[1], strides_of_steps[0], strides_of_tiles[1], strides_of_tiles[0], split,
-         answers[1], tails, answers[0], transposes, thirds, aligned[1], aligned[0], split_answers[1], split_answers[0], split_transposes, formats, by_digits,
-         by_division, device_slices);
+  printf(
+      "PASS tile_test: %d tiled layouts (%d with *, %d coupled), %d on a device, strides of %d: %d yes %d no (coupled: %d yes %d no), %d split, "
+      "reshapes %d yes (%d in other positions) %d no, %d transposes, %d in three parts, aligned %d yes %d no, split %d yes %d no %d transposes, %d formats, iterators: %d by digits %d by division, %d slices on a device\n",
+      checked, combined, coupled, on_device, strided, strides_of_steps[1], strides_of_steps[0], strides_of_tiles[1],
+      strides_of_tiles[0], split, answers[1], tails, answers[0], transposes, thirds, aligned[1], aligned[0],
+      split_answers[1], split_answers[0], split_transposes, formats, by_digits, by_division, device_slices);
   if (layouts >= 1000)
     CHECK(coupled > 5 && on_device > 900 && strided > 4000 && strides_of_steps[1] > 100 && strides_of_steps[0] > 100 &&
-              strides_of_tiles[1] > 3 && strides_of_tiles[0] > 50 && tails > 5 && split_answers[1] > 50 && split_answers[0] > 50 &&
-              split_transposes > 50 && iterated > 1000 && by_digits > 1000 && by_division > 100 && device_slices > 10000 && formats > layouts && split > 100 && answers[1] > 100 && answers[0] > 100 && transposes > 50 && thirds > 20 &&
-              aligned[1] > 100 && aligned[0] > 100,
+              strides_of_tiles[1] > 3 && strides_of_tiles[0] > 50 && tails > 5 && split_answers[1] > 50 &&
+              split_answers[0] > 50 && split_transposes > 50 && iterated > 1000 && by_digits > 1000 &&
+              by_division > 100 && device_slices > 10000 && formats > layouts && split > 100 && answers[1] > 100 &&
+              answers[0] > 100 && transposes > 50 && thirds > 20 && aligned[1] > 100 && aligned[0] > 100,
           "too few of a kind");
   return 0;
 }

@@ -47,20 +47,21 @@ typedef struct {
   const char *const *argv; /* argv[0] is the group: map, shape, op, nested, .. */
   char *out;
   size_t capacity;
-  size_t length; /* of the whole answer; more than capacity - 1: it did not fit */
+  size_t length;                       /* of the whole answer; more than capacity - 1: it did not fit */
   const char *option[COMMAND_OPTIONS]; /* the words behind --lane, .., --svg (the answer is SVG then), or NULL */
-  int terminal;                        /* columns of the terminal that the answer goes to, in colours; 0: it goes elsewhere */
+  int terminal;     /* columns of the terminal that the answer goes to, in colours; 0: it goes elsewhere */
   int column, word; /* of the error: its column, and the word that was read last */
   sett_map_arena arena;
 } command;
 
 /* A verb, or a form of one that takes other words; the forms of a verb follow each other. Dispatch, usage and help are made from it. */
 typedef struct {
-  const char *name;      /* "": the group's name alone is the verb */
-  const char *arguments; /* a name for each word; [..] may be missing, .. stands for any number; words with = come in any order, the verb checks them. An option
-                            [--lane NAME] stands first here, and may stand anywhere */
-  const char *what;      /* it answers */
-  const char *example;   /* its words, separated by tabs */
+  const char *name; /* "": the group's name alone is the verb */
+  /* A name for each word; [..] may be missing, .. stands for any number; words with = come in any order, the verb
+     checks them. An option [--lane NAME] stands first here, and may stand anywhere. */
+  const char *arguments;
+  const char *what;    /* it answers */
+  const char *example; /* its words, separated by tabs */
   int (*run)(command *);
 } command_verb;
 
@@ -189,16 +190,23 @@ static void command_compare(command_mistyped *self, const char *name) {
 static const command_group command_groups[] = {
     {"map", "indexing maps: simplify, compose, invert, compare, evaluate, ..", map_verbs, COMMAND_COUNT(map_verbs)},
 #if defined(SETT_WITH_SHAPE)
-    {"shape", "arrays with tiled layouts: where an element lies, bytes, bitcasts, ..", shape_verbs, COMMAND_COUNT(shape_verbs)},
-    {"nested", "nested layouts: what each thread of a GPU holds, matrix instructions", nested_verbs, COMMAND_COUNT(nested_verbs)},
-    {"layout", "layouts of other systems: CuTe's algebra, with swizzles; values, maps", layout_verbs, COMMAND_COUNT(layout_verbs)},
+    {"shape", "arrays with tiled layouts: where an element lies, bytes, bitcasts, ..", shape_verbs,
+     COMMAND_COUNT(shape_verbs)},
+    {"nested", "nested layouts: what each thread of a GPU holds, matrix instructions", nested_verbs,
+     COMMAND_COUNT(nested_verbs)},
+    {"layout", "layouts of other systems: CuTe's algebra, with swizzles; values, maps", layout_verbs,
+     COMMAND_COUNT(layout_verbs)},
 #if !defined(SETT_PLAYGROUND)
     {"op", "the map of one HLO op", op_verbs, COMMAND_COUNT(op_verbs)},
-    {"indexing", "the maps of every instruction of an HLO file, and of whole fusions", indexing_verbs, COMMAND_COUNT(indexing_verbs)},
+    {"indexing", "the maps of every instruction of an HLO file, and of whole fusions", indexing_verbs,
+     COMMAND_COUNT(indexing_verbs)},
 #endif
-    {"coalescing", "is an access of global memory coalesced, if not why, and what helps", coalescing_verbs, COMMAND_COUNT(coalescing_verbs)},
-    {"banks", "bank conflicts of accesses of shared memory; padding and swizzles against them", banks_verbs, COMMAND_COUNT(banks_verbs)},
-    {"utilisation", "the share of an operand's elements that is read", utilisation_verbs, COMMAND_COUNT(utilisation_verbs)},
+    {"coalescing", "is an access of global memory coalesced, if not why, and what helps", coalescing_verbs,
+     COMMAND_COUNT(coalescing_verbs)},
+    {"banks", "bank conflicts of accesses of shared memory; padding and swizzles against them", banks_verbs,
+     COMMAND_COUNT(banks_verbs)},
+    {"utilisation", "the share of an operand's elements that is read", utilisation_verbs,
+     COMMAND_COUNT(utilisation_verbs)},
     {"reuse", "how often the elements that are read are read", reuse_verbs, COMMAND_COUNT(reuse_verbs)},
     {"tile", "the tile of the operand for a tile of the output", tile_verbs, COMMAND_COUNT(tile_verbs)},
     {"draw", "pictures of layouts, maps and accesses, as text or as SVG", draw_verbs, COMMAND_COUNT(draw_verbs)},
@@ -265,7 +273,8 @@ static void say_example(command *self, const command_group *group, const command
   if (*verb->name) say_text(self, " ");
   say_text(self, verb->name);
   while (*at) {
-    size_t length = strcspn(at, "\t"), plain = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:=_-/");
+    size_t length = strcspn(at, "\t"),
+           plain = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:=_-/");
     say_text(self, plain < length ? " '" : " ");
     say(self, at, length);
     if (plain < length) say_text(self, "'");
@@ -411,7 +420,8 @@ static int say_help(command *self, const command_group *group, const char *name)
 
 static void say_version_of(command *self, const char *name, int version) {
   char text[80];
-  size_t length = (size_t)snprintf(text, sizeof text, "%s %d.%d.%d", name, version / 10000, version / 100 % 100, version % 100);
+  size_t length =
+      (size_t)snprintf(text, sizeof text, "%s %d.%d.%d", name, version / 10000, version / 100 % 100, version % 100);
   say(self, text, length);
 }
 
@@ -443,14 +453,18 @@ static int say_overview(command *self) {
     say_text(self, command_groups[i].what);
     say_text(self, "\n");
   }
-  say_text(self, "sett help GROUP lists its verbs, each with an example; sett --version says which headers these are.\n"
-                 "A - in place of the last words: they come from standard input, one input a line, its words separated by tabs; one answer a line,\n"
-                 "in which \\n stands for the end of a line and \\\\ for \\.\n"
-                 "Status: 0 yes or an answer, 1 no, different or not decided, 2 bad input; with -: 2 if a line was bad input, else 0.");
+  say_text(
+      self,
+      "sett help GROUP lists its verbs, each with an example; sett --version says which headers these are.\n"
+      "A - in place of the last words: they come from standard input, one input a line, its words separated by tabs; one answer a line,\n"
+      "in which \\n stands for the end of a line and \\\\ for \\.\n"
+      "Status: 0 yes or an answer, 1 no, different or not decided, 2 bad input; with -: 2 if a line was bad input, else 0.");
   return 0;
 }
 
-static int command_is_help(const char *word) { return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h"); }
+static int command_is_help(const char *word) {
+  return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
 
 static int command_is_version(const char *word) { return !strcmp(word, "version") || !strcmp(word, "--version"); }
 
@@ -468,10 +482,12 @@ static int command_options(command *self) {
   for (i = 0; i < self->argc; ++i) {
     const char *word = self->argv[i];
     const char *value = strchr(word, '=');
-    if (i == 3 && !strcmp(word, "--to") && !strcmp(self->argv[0], "layout") && !strcmp(self->argv[1], "convert")) continue; /* it may stand there */
+    if (i == 3 && !strcmp(word, "--to") && !strcmp(self->argv[0], "layout") && !strcmp(self->argv[1], "convert"))
+      continue; /* it may stand there */
     for (k = 0; k < COMMAND_OPTIONS && !command_is_option(word, command_option[k].name); ++k) {}
     if (k == COMMAND_OPTIONS) {
-      if (!strncmp(word, "--", 2) && !command_is_help(word) && !command_is_version(word)) return say_unknown_option(self, word), 0;
+      if (!strncmp(word, "--", 2) && !command_is_help(word) && !command_is_version(word))
+        return say_unknown_option(self, word), 0;
       words[count++] = word;
     } else if (self->option[k] || (!value && i + 1 == self->argc)) {
       say_error(self, 0, "expected one ");
@@ -490,11 +506,13 @@ static int command_options(command *self) {
 
 /* Behind an error with a column: what stands there, the word it is in, and a verb that may be meant. */
 static void say_found(command *self, const command_group *group, const command_verb *verb) {
-  const char *word = self->argv[self->word], *at = word + least(strlen(word), (size_t)self->column - 1), *name, *nearest;
+  const char *word = self->argv[self->word], *at = word + least(strlen(word), (size_t)self->column - 1), *name,
+             *nearest;
   size_t length = strcspn(at, " \t\n"), named;
   name = command_word_name(self, verb, &named);
   if (self->column > 1)
-    length = (*at == '-') + strspn(at + (*at == '-'), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    length =
+        (*at == '-') + strspn(at + (*at == '-'), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
   if (*at && !length) ++length;
   while (((unsigned char)at[length] & 0xC0) == 0x80) ++length;
   if (!*at || *at == '\n') say_text(self, *at ? ", found the end of the line" : ", found the end");
@@ -553,7 +571,8 @@ static int command_run(command *self) {
   }
   if (named) return say_expected(self, group, self->argv[1]);
   for (i = 0; i < group->count; ++i)
-    if (!*group->verbs[i].name && command_takes(&group->verbs[i], words - 1)) return command_verb_run(self, group, &group->verbs[i]);
+    if (!*group->verbs[i].name && command_takes(&group->verbs[i], words - 1))
+      return command_verb_run(self, group, &group->verbs[i]);
   if (verbs == 0) return say_expected(self, group, "");
   if (words > 1) return say_unknown_verb(self, group, self->argv[1]);
   say_error(self, 0, "expected a verb: sett help ");
@@ -640,7 +659,9 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
 
 /* Runs one command; the answer or `error: ...` goes to out. 0 success, 1 a "no", 2 bad input, 3 out is too small (it then holds the bytes needed).
    Threads may call it at once. */
-SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) { return command_answer(argc, argv, out, capacity, 0); }
+SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) {
+  return command_answer(argc, argv, out, capacity, 0);
+}
 
 #if !defined(SETT_PLAYGROUND)
 /* ---- the command ------------------------------------------------------------------------------------------------ */
@@ -680,7 +701,8 @@ static int read_line(FILE *in, buffer *line) {
 static int run(int argc, const char *const *argv, buffer *out, int terminal) {
   int status;
   buffer_grow(out, 65536);
-  while ((status = command_answer(argc, argv, out->text, out->capacity, terminal)) == 3) buffer_grow(out, (size_t)strtoull(out->text, NULL, 10) + 1);
+  while ((status = command_answer(argc, argv, out->text, out->capacity, terminal)) == 3)
+    buffer_grow(out, (size_t)strtoull(out->text, NULL, 10) + 1);
   return status;
 }
 

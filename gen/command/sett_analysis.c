@@ -16,7 +16,8 @@ static int analysis_say_results(command *self, int results, int rank) {
 
 /* A shape, or an element type alone (then the map gives positions). Tiled layouts: *map becomes a map to positions; so does a map of one result to an
    array of more dimensions. 0 after say_error. */
-static int analysis_memory(command *self, sett_map_arena *arena, const char *text, sett_map *map, sett_tile_shape *shape, sett_analysis_memory *memory) {
+static int analysis_memory(command *self, sett_map_arena *arena, const char *text, sett_map *map,
+                           sett_tile_shape *shape, sett_analysis_memory *memory) {
   int type = sett_tile_type_find(text, strlen(text)), i, plain = 1;
   int64_t *positions;
   memset(memory, 0, sizeof *memory);
@@ -29,7 +30,9 @@ static int analysis_memory(command *self, sett_map_arena *arena, const char *tex
   if (shape->error || shape->kind != SETT_TILE_ARRAY) {
     sett_notation other = sett_notation_parse(arena, text, strlen(text));
     if (!other.error && other.kind != SETT_NOTATION_TUPLE)
-      say_error(self, 0, "expected an array's shape or an element type: compose the map with that of this layout (sett layout map), and give the type");
+      say_error(
+          self, 0,
+          "expected an array's shape or an element type: compose the map with that of this layout (sett layout map), and give the type");
     else if (shape->error) shape_error(self, shape->error, shape->column);
     else say_error(self, 1, "expected an array's shape or an element type");
     return 0;
@@ -173,9 +176,12 @@ static sett_map analysis_linear(sett_map_arena *arena, sett_map map, const sett_
     variable[i].name = NULL;
     variable[i].lo = 0;
     variable[i].hi = memory->dims.values[i] - 1;
-    position = sett_map_add(arena, sett_map_mul(arena, position, sett_map_constant(arena, memory->dims.values[i])), sett_map_var(arena, i));
+    position = sett_map_add(arena, sett_map_mul(arena, position, sett_map_constant(arena, memory->dims.values[i])),
+                            sett_map_var(arena, i));
   }
-  return sett_map_simplify(arena, sett_map_compose(arena, map, sett_map_make(arena, memory->dims.count, 0, 0, variable, 1, &position, 0, NULL)));
+  return sett_map_simplify(
+      arena,
+      sett_map_compose(arena, map, sett_map_make(arena, memory->dims.count, 0, 0, variable, 1, &position, 0, NULL)));
 }
 
 /* Elements of an aligned vector of at most 16 bytes along variable v of a map to positions: they follow each other there. 1: none. */
@@ -184,13 +190,16 @@ static int analysis_vector(sett_map_arena *arena, sett_map map, const sett_analy
   int width = 1;
   if (map.kind != SETT_MAP_DEFINED || map.results != 1 || map.constraints || map.variable[v].lo) return 1;
   if (sett_map_strides(arena, map, v, &stride) || !stride.linear || stride.stride != 1) return 1;
-  while (2 * width * memory->bits <= 128 && (map.variable[v].hi + 1) % (2 * width) == 0 && stride.align % (2 * width) == 0) width *= 2;
+  while (2 * width * memory->bits <= 128 && (map.variable[v].hi + 1) % (2 * width) == 0 &&
+         stride.align % (2 * width) == 0)
+    width *= 2;
   return width;
 }
 
 /* --vector NAME: map number `number` goes in steps of the widest vector along NAME, *width its elements; 1 where the map has no such variable.
    0 after say_error: an access that memory does not keep whole. */
-static int analysis_step(command *self, sett_map_arena *arena, int number, sett_map *map, const sett_analysis_memory *memory, int64_t *width) {
+static int analysis_step(command *self, sett_map_arena *arena, int number, sett_map *map,
+                         const sett_analysis_memory *memory, int64_t *width) {
   sett_analysis_memory flat = *memory;
   sett_map_stride stride;
   sett_map linear;
@@ -208,13 +217,16 @@ static int analysis_step(command *self, sett_map_arena *arena, int number, sett_
     *width = wide;
     return 1;
   }
-  say_error(self, 0, "expected --vector and a variable along which elements follow each other, at a multiple of the vector's size: ");
+  say_error(
+      self, 0,
+      "expected --vector and a variable along which elements follow each other, at a multiple of the vector's size: ");
   say_text(self, self->option[OPTION_VECTOR]);
   say_text(self, " of map ");
   say_int(self, number);
   if (!v) {
     say_text(self, " is the lane");
-  } else if (linear.kind != SETT_MAP_DEFINED || sett_map_strides(arena, linear, v, &stride) || !stride.linear || stride.stride != 1) {
+  } else if (linear.kind != SETT_MAP_DEFINED || sett_map_strides(arena, linear, v, &stride) || !stride.linear ||
+             stride.stride != 1) {
     say_text(self, " does not step from an element to the next");
   } else {
     say_text(self, " has vectors of ");
@@ -260,7 +272,9 @@ static sett_map analysis_cut(sett_map_arena *arena, sett_map map, int *cut) {
     }
     *cut = 1;
   }
-  return *cut ? sett_map_make(arena, map.dims, map.ranges, map.rts, variable, map.results, map.result, map.constraints, map.constraint) : map;
+  return *cut ? sett_map_make(arena, map.dims, map.ranges, map.rts, variable, map.results, map.result, map.constraints,
+                              map.constraint)
+              : map;
 }
 
 static void analysis_say_vector(command *self, sett_map map, int v, int width, const sett_analysis_memory *memory) {
@@ -282,7 +296,8 @@ static void analysis_say_moved(command *self, const sett_analysis_coalescing *c,
 }
 
 /* What moves less, each tried: vectors, lanes that take other elements, an array that begins elsewhere. */
-static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory, int transaction, int lanes, int lane) {
+static void analysis_say_better(command *self, sett_map_arena *arena, sett_map map, const sett_analysis_memory *memory,
+                                int transaction, int lanes, int lane) {
   int v, at = 0, shift = 0, cut, helped = 0, vector = memory->width > 1 ? (int)memory->width : 1;
   sett_map linear = analysis_linear(arena, analysis_cut(arena, map, &cut), memory), dealt, best_map = linear;
   sett_analysis_memory flat = *memory;
@@ -331,7 +346,9 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
   best = was;
   for (v = vector; v * memory->bits < 8 * (int64_t)transaction && v < 64; v += vector) {
     sett_expr moved = sett_map_add(arena, linear.result[0], sett_map_constant(arena, v));
-    c = sett_analysis_coalesced(arena, sett_map_make(arena, linear.dims, linear.ranges, linear.rts, linear.variable, 1, &moved, linear.constraints, linear.constraint),
+    c = sett_analysis_coalesced(arena,
+                                sett_map_make(arena, linear.dims, linear.ranges, linear.rts, linear.variable, 1, &moved,
+                                              linear.constraints, linear.constraint),
                                 &flat, transaction, lanes);
     if (c.error || !c.whole || c.transactions >= best.transactions) continue;
     best = c;
@@ -339,7 +356,9 @@ static void analysis_say_better(command *self, sett_map_arena *arena, sett_map m
   }
   if (!shift) {
     if (!helped && !at)
-      say_text(self, "\nhelps: no wider vector, no other lanes and no other start move less; let neighbouring lanes take neighbouring elements, as by way of shared memory");
+      say_text(
+          self,
+          "\nhelps: no wider vector, no other lanes and no other start move less; let neighbouring lanes take neighbouring elements, as by way of shared memory");
     return;
   }
   say_text(self, "\nstart: ");
@@ -357,7 +376,8 @@ static int coalescing(command *self) {
   sett_map map;
   int64_t width;
   int transaction, lanes, lane;
-  if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory)) return 2;
+  if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory))
+    return 2;
   if (!analysis_step(self, arena, 1, &map, &memory, &width) || !analysis_stepped(self, 1, &width)) return 2;
   if (self->option[OPTION_VECTOR]) memory.width = width;
   transaction = analysis_count(self, 3, 32, 1 << 20);
@@ -512,7 +532,8 @@ static void analysis_say_proof(command *self, const sett_analysis_best *best, co
   if (best->least) {
     say_text(self, "least, no layout of these elements takes fewer");
   } else {
-    say_text(self, best->whole ? "the fewest at the lowest degree of all " : "the fewest that were found at the lowest degree of ");
+    say_text(self, best->whole ? "the fewest at the lowest degree of all "
+                               : "the fewest that were found at the lowest degree of ");
     say_int(self, best->count);
     say_text(self, members);
     say_text(self, "; no layout takes fewer than ");
@@ -578,7 +599,8 @@ enum { BANKS_MAPS = 8, BANKS = 32, BANK_BYTES = 4, WARP = 32 };
 
 /* Elements of the widest aligned vector along a range of one of the maps, at least those of a word of a bank: rows that are padded stay a multiple of it.
    Ranges are what one thread does; a dimension is other threads. */
-static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width, const sett_analysis_memory *memory) {
+static int64_t analysis_access(sett_map_arena *arena, int maps, const sett_map *map, const int64_t *width,
+                               const sett_analysis_memory *memory) {
   int64_t wide = BANK_BYTES * 8 / memory->bits > 1 ? BANK_BYTES * 8 / memory->bits : 1;
   sett_analysis_memory flat = *memory;
   int i, v;
@@ -601,8 +623,8 @@ static void analysis_say_apart(command *self, int64_t stride) {
 }
 
 /* Vectors along a variable of the one access, where they take fewer turns; of several accesses that there are vectors. */
-static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map, const sett_analysis_memory *memory,
-                               const sett_analysis_banks *was) {
+static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, const sett_map *map,
+                               const sett_analysis_memory *memory, const sett_analysis_banks *was) {
   sett_map linear = maps == 1 ? analysis_linear(arena, map[0], memory) : sett_map_undefined();
   sett_analysis_memory flat = *memory;
   sett_analysis_banks b;
@@ -657,7 +679,9 @@ static int banks(command *self) {
   if (self->argc > 2 + BANKS_MAPS) return say_error(self, 0, "expected at most 8 maps");
   for (i = 1; i < self->argc; ++i) {
     if (i == 2) continue;
-    if (!analysis_map(self, i, &map[maps], &lane) || !analysis_memory(self, arena, self->argv[2], &map[maps], &shape, &memory)) return 2;
+    if (!analysis_map(self, i, &map[maps], &lane) ||
+        !analysis_memory(self, arena, self->argv[2], &map[maps], &shape, &memory))
+      return 2;
     if (!analysis_step(self, arena, maps + 1, &map[maps], &memory, &width[maps])) return 2;
     ++maps;
   }
@@ -704,7 +728,8 @@ static int banks(command *self) {
     apart = sett_analysis_coalesced(arena, map[at], &memory, BANK_BYTES, WARP);
     if (!apart.error && apart.strided && apart.stride) analysis_say_apart(self, apart.stride);
     if (!self->option[OPTION_VECTOR]) analysis_say_wider(self, arena, maps, map, &memory, &worst);
-    if (sett_tile_type_find(self->argv[2], strlen(self->argv[2])) >= 0) say_text(self, "\na shape in place of the type gets a padding and a swizzle, where they help");
+    if (sett_tile_type_find(self->argv[2], strlen(self->argv[2])) >= 0)
+      say_text(self, "\na shape in place of the type gets a padding and a swizzle, where they help");
     return 1;
   }
   round = (int64_t)BANKS * BANK_BYTES * 8;
@@ -751,8 +776,11 @@ static int banks(command *self) {
     analysis_say_best(self, &swizzled);
     analysis_say_proof(self, &swizzled, " swizzles S<B,M,S>");
   }
-  if (!swizzled.error && !swizzled.least && !padded.memory.padding && !swizzled.memory.swizzle_count && !swizzled.memory.xor_bits) {
-    say_text(self, padded.whole && swizzled.whole ? "\nnothing helps: no lower degree, and at this one no fewer turns, among all " : "\nnothing was found that helps, of ");
+  if (!swizzled.error && !swizzled.least && !padded.memory.padding && !swizzled.memory.swizzle_count &&
+      !swizzled.memory.xor_bits) {
+    say_text(self, padded.whole && swizzled.whole
+                       ? "\nnothing helps: no lower degree, and at this one no fewer turns, among all "
+                       : "\nnothing was found that helps, of ");
     say_int(self, padded.count);
     say_text(self, " paddings and ");
     say_int(self, swizzled.count);
@@ -779,8 +807,8 @@ static int analysis_outside(const sett_map_footprint *image, const sett_tile_sha
 }
 
 /* The map, its shape and the count of elements it reaches; 0 after an answer was said. */
-static int analysis_reached(command *self, sett_map_arena *arena, sett_map *map, sett_tile_shape *shape, sett_map_footprint *image,
-                            int *status) {
+static int analysis_reached(command *self, sett_map_arena *arena, sett_map *map, sett_tile_shape *shape,
+                            sett_map_footprint *image, int *status) {
   *status = 2;
   *map = read_map(self, arena, 1);
   if (map->kind == SETT_MAP_FAILED) {
@@ -883,7 +911,9 @@ static int reuse(command *self) {
     say_int(self, map.variable[i].hi - map.variable[i].lo + 1);
     say_text(self, ")");
   }
-  if (once != reads) say_text(self, named ? "\nother variables come to the same element too" : "\ndifferent values of its variables come to the same element");
+  if (once != reads)
+    say_text(self, named ? "\nother variables come to the same element too"
+                         : "\ndifferent values of its variables come to the same element");
   return 0;
 }
 
@@ -897,7 +927,8 @@ static int tile(command *self) {
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   list.count = shape_integers(self, self->argv[2], sizes, SETT_ANALYSIS_MAX_RANK);
   if (list.count < 0) return 2;
-  if (map.kind == SETT_MAP_DEFINED && list.count != map.dims) return say_error(self, 1, "expected as many sizes as the map has dimensions");
+  if (map.kind == SETT_MAP_DEFINED && list.count != map.dims)
+    return say_error(self, 1, "expected as many sizes as the map has dimensions");
   tile = sett_analysis_propagate(arena, map, list);
   if (tile.error) return analysis_error(self, tile.error);
   if (tile.reason[0]) {
@@ -914,32 +945,39 @@ static int tile(command *self) {
   return 0;
 }
 
-#define ANALYSIS_VECTOR "\n--vector: one access takes the elements along that variable, up to 16 bytes of them; a map without it accesses single elements"
-#define ANALYSIS_LANE "\nlanes of a warp are neighbours along the dimension of --lane; without it along lane, thread, th_x, thread_x, tid or t," \
-                      "\nor along the last of d0, d1, .. (as op prints them) that has several values"
+#define ANALYSIS_VECTOR \
+  "\n--vector: one access takes the elements along that variable, up to 16 bytes of them; a map without it accesses single elements"
+#define ANALYSIS_LANE                                                                                                        \
+  "\nlanes of a warp are neighbours along the dimension of --lane; without it along lane, thread, th_x, thread_x, tid or t," \
+  "\nor along the last of d0, d1, .. (as op prints them) that has several values"
 
 static const command_verb coalescing_verbs[] = {
     {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [TRANSACTION_BYTES [LANES]]",
-     "yes, or no, why, and what helps: do warps (of 32 lanes) touch as few transactions (of 32 bytes) as can hold their elements?" ANALYSIS_LANE ANALYSIS_VECTOR,
+     "yes, or no, why, and what helps: do warps (of 32 lanes) touch as few transactions (of 32 bytes) as can hold their elements?" ANALYSIS_LANE
+         ANALYSIS_VECTOR,
      "(t, b) -> (t, b), domain: t in [0, 31], b in [0, 63]\tf32[32,64]", coalescing},
 };
 
 static const command_verb banks_verbs[] = {
-    {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [MAP ..]", "yes, or no, which lanes meet, why, a padding and a swizzle: is each access free of bank conflicts?"
-     "\na turn is one word of every bank; the degree is the most turns that 128 bytes of a warp take: 1 is free (16-byte accesses of a warp take 4 turns of degree 1)"
-     ANALYSIS_LANE ANALYSIS_VECTOR,
+    {"", "[--lane NAME] [--vector NAME] MAP SHAPE|TYPE [MAP ..]",
+     "yes, or no, which lanes meet, why, a padding and a swizzle: is each access free of bank conflicts?"
+     "\na turn is one word of every bank; the degree is the most turns that 128 bytes of a warp take: 1 is free (16-byte accesses of a warp take 4 turns of degree 1)" ANALYSIS_LANE
+         ANALYSIS_VECTOR,
      "(t, i) -> (t, i), domain: t in [0, 31], i in [0, 31]\tf32[32,32]", banks},
 };
 
 static const command_verb utilisation_verbs[] = {
-    {"", "MAP SHAPE", "the share of the elements that is read, and which", "(d0) -> (d0 * 2), domain: d0 in [0, 15]\tf32[32]", utilisation},
+    {"", "MAP SHAPE", "the share of the elements that is read, and which",
+     "(d0) -> (d0 * 2), domain: d0 in [0, 15]\tf32[32]", utilisation},
 };
 
 static const command_verb reuse_verbs[] = {
-    {"", "MAP SHAPE", "how often an element that is read is read", "(d0, d1) -> (d0), domain: d0 in [0, 15], d1 in [0, 3]\tf32[16]", reuse},
+    {"", "MAP SHAPE", "how often an element that is read is read",
+     "(d0, d1) -> (d0), domain: d0 in [0, 15], d1 in [0, 3]\tf32[16]", reuse},
 };
 
 static const command_verb tile_verbs[] = {
-    {"", "MAP SIZE,SIZE,..", "the tile of the operand for each tile of the output of these sizes: offset, size, stride; or no: reason",
+    {"", "MAP SIZE,SIZE,..",
+     "the tile of the operand for each tile of the output of these sizes: offset, size, stride; or no: reason",
      "(d0) -> (d0 floordiv 8, d0 mod 8), domain: d0 in [0, 31]\t16", tile},
 };

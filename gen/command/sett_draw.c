@@ -3,7 +3,8 @@
    file prints tables. */
 
 enum { DRAW_AXES = 16, DRAW_NUMBERS = 16, DRAW_NAME = 24, DRAW_COLOURS = 32, DRAW_HUES = 8 };
-enum { DRAW_POINTS = 1 << 24, DRAW_MAP_POINTS = 1 << 19 }; /* inputs that are looked at, to find the owners of elements */
+/* Inputs that are looked at, to find the owners of elements. */
+enum { DRAW_POINTS = 1 << 24, DRAW_MAP_POINTS = 1 << 19 };
 enum { DRAW_ROOM = 240 }; /* characters of a line where the answer goes to no terminal */
 enum { DRAW_BANKS = 32, DRAW_BANK_BITS = 32, DRAW_TRANSACTION = 32 };
 
@@ -26,11 +27,11 @@ typedef struct {
   char cells[256];          /* memory of cell */
   int rank;
   draw_axis axis[DRAW_AXES];
-  int numbers, owner;     /* of a cell; owner 1: they name who holds the element, 0: where it is */
-  unsigned shown;         /* bit k: number k is printed */
-  int colour_by;          /* the number that gives the colour */
-  int64_t unit;           /* neighbours in memory of one colour; 0: the longest runs of the picture */
-  const char *colour;     /* what colours are */
+  int numbers, owner;           /* of a cell; owner 1: they name who holds the element, 0: where it is */
+  unsigned shown;               /* bit k: number k is printed */
+  int colour_by;                /* the number that gives the colour */
+  int64_t unit;                 /* neighbours in memory of one colour; 0: the longest runs of the picture */
+  const char *colour;           /* what colours are */
   int64_t rows, columns, pages; /* that are drawn; cells follow each other in this order, columns fastest */
   int64_t all_rows, all_columns, all_pages;
   int64_t *number;
@@ -41,7 +42,7 @@ typedef struct {
   sett_notation layout;
   sett_nested_layout *nested;
   sett_map map;
-  int64_t *point; /* of the map: a value for each variable */
+  int64_t *point;          /* of the map: a value for each variable */
   int variable[DRAW_AXES]; /* of the map: that of each axis, or of each number (DRAW_OWNERS) */
   int dims;                /* DRAW_OWNERS: numbers that are dimensions; one more is the slot, all ranges */
   int64_t bits;            /* of an element that is accessed; 0: this is no access */
@@ -204,7 +205,8 @@ static int draw_read_notation(command *self, int word, draw_table *t) {
   t->cell = "offset in memory";
   t->empty = "padding";
   if (layout->kind == SETT_NOTATION_TRITON) return draw_read_linear(self, t);
-  if (layout->kind == SETT_NOTATION_STRIDES || layout->kind == SETT_NOTATION_ONEDNN || layout->kind == SETT_NOTATION_PADDED) {
+  if (layout->kind == SETT_NOTATION_STRIDES || layout->kind == SETT_NOTATION_ONEDNN ||
+      layout->kind == SETT_NOTATION_PADDED) {
     t->rank = layout->rank;
     for (i = 0; i < t->rank; ++i) t->axis[i] = draw_axis_of("d", i, 0, layout->dims[i]);
     for (i = 0; layout->kind == SETT_NOTATION_ONEDNN && i < layout->blocks; ++i) {
@@ -213,13 +215,15 @@ static int draw_read_notation(command *self, int word, draw_table *t) {
       t->unit = (t->unit ? t->unit : 1) * layout->block_size[i];
     }
     for (i = 0; i < t->rank; ++i)
-      if (t->axis[i].tile > 1) t->axis[i].size = (t->axis[i].size + t->axis[i].tile - 1) / t->axis[i].tile * t->axis[i].tile;
+      if (t->axis[i].tile > 1)
+        t->axis[i].size = (t->axis[i].size + t->axis[i].tile - 1) / t->axis[i].tile * t->axis[i].tile;
   } else if (layout->kind == SETT_NOTATION_CUTE && sett_notation_size(layout) >= 0) {
     const sett_notation_mode *mode = &layout->part[layout->parts - 1].layout;
     int64_t zero[DRAW_AXES] = {0}, number[DRAW_NUMBERS];
     t->rank = mode->rank < 0 ? 1 : mode->rank;
     if (t->rank > DRAW_AXES) return say_error(self, 1, "expected a layout of at most 16 modes to draw"), 0;
-    for (i = 0; i < t->rank; ++i) t->axis[i] = draw_axis_of("m", i, 0, draw_mode_size(mode->rank < 0 ? mode : &mode->mode[i]));
+    for (i = 0; i < t->rank; ++i)
+      t->axis[i] = draw_axis_of("m", i, 0, draw_mode_size(mode->rank < 0 ? mode : &mode->mode[i]));
     t->numbers = draw_value(self, t, zero, number); /* strides may be places of a coordinate */
     if (t->numbers > 1) t->cell = "coordinate";
     if (t->numbers < 1) return 0;
@@ -280,9 +284,11 @@ static int draw_take_map(command *self, draw_table *t, sett_map map) {
   t->numbers = map.results;
   lane = analysis_named_lane(map);
   if (map.results == 0) return say_error(self, 1, "expected a map with results to draw"), 0;
-  if (map.results > DRAW_NUMBERS || map.dims >= DRAW_NUMBERS) return say_error(self, 1, "expected a map of at most 16 results and 15 dimensions to draw"), 0;
+  if (map.results > DRAW_NUMBERS || map.dims >= DRAW_NUMBERS)
+    return say_error(self, 1, "expected a map of at most 16 results and 15 dimensions to draw"), 0;
   if (lane >= 0) {
-    if (points > DRAW_MAP_POINTS) return say_error(self, 1, "expected a map of threads with at most 524288 points to draw"), 0;
+    if (points > DRAW_MAP_POINTS)
+      return say_error(self, 1, "expected a map of threads with at most 524288 points to draw"), 0;
     t->source = DRAW_OWNERS;
     t->owner = 1;
     t->empty = "nobody's";
@@ -310,9 +316,11 @@ static int draw_take_map(command *self, draw_table *t, sett_map map) {
   }
   for (i = 0; i < n; ++i) {
     if (map.variable[i].lo == map.variable[i].hi) continue;
-    if (t->rank == DRAW_AXES) return say_error(self, 1, "expected a map of at most 16 variables with several values to draw"), 0;
+    if (t->rank == DRAW_AXES)
+      return say_error(self, 1, "expected a map of at most 16 variables with several values to draw"), 0;
     t->variable[t->rank] = i;
-    t->axis[t->rank++] = draw_axis_of(sett_map_name(map, i, buffer), -1, map.variable[i].lo, draw_extent(map.variable[i].lo, map.variable[i].hi));
+    t->axis[t->rank++] = draw_axis_of(sett_map_name(map, i, buffer), -1, map.variable[i].lo,
+                                      draw_extent(map.variable[i].lo, map.variable[i].hi));
   }
   return 1;
 }
@@ -332,7 +340,8 @@ static int draw_is_shape(const char *text) {
 
 static int draw_is_nested(const char *text) {
   const char *dot = strrchr(text, '.');
-  return strstr(text, "nested_layout") || strstr(text, "subgroup_tile") || (dot && sett_mma_find(text, (size_t)(dot - text)) >= 0);
+  return strstr(text, "nested_layout") || strstr(text, "subgroup_tile") ||
+         (dot && sett_mma_find(text, (size_t)(dot - text)) >= 0);
 }
 
 /* The axes of that word; 0 after say_error. */
@@ -356,7 +365,8 @@ static int draw_value(command *self, draw_table *t, const int64_t *index, int64_
     number[0] = sett_tile_position(t->plan, index);
     return number[0] >= 0;
   }
-  if (t->source == DRAW_NESTED) return sett_nested_owner(t->nested, index, 0, &number[0], &number[1], &number[2]) ? 3 : 0;
+  if (t->source == DRAW_NESTED)
+    return sett_nested_owner(t->nested, index, 0, &number[0], &number[1], &number[2]) ? 3 : 0;
   if (t->source == DRAW_MAP) {
     for (i = 0; i < t->rank; ++i) t->point[t->variable[i]] = index[i];
     count = sett_map_evaluate(&self->arena, t->map, t->point, number, &error) ? t->numbers : 0;
@@ -369,7 +379,9 @@ static int draw_value(command *self, draw_table *t, const int64_t *index, int64_
       if (t->axis[i].inside <= index[i]) return 0;
       mode[i] = settp_notation_leaf(index[i], 0);
     }
-    coordinate = settp_notation_end(&work, settp_notation_tuple_of(t->rank == 1 ? mode[0] : settp_notation_tuple(&work, t->rank, mode), SETT_NOTATION_TUPLE));
+    coordinate = settp_notation_end(
+        &work, settp_notation_tuple_of(t->rank == 1 ? mode[0] : settp_notation_tuple(&work, t->rank, mode),
+                                       SETT_NOTATION_TUPLE));
     value = sett_notation_at(&self->arena, &t->layout, &coordinate);
     if (value.error) return layout_error(self, &value), -1;
     if (value.tuple.rank < 0) {
@@ -377,7 +389,8 @@ static int draw_value(command *self, draw_table *t, const int64_t *index, int64_
     } else {
       settp_notation_flat flat;
       settp_notation_flatten_to(&work, &value.tuple, &flat);
-      if (flat.count > DRAW_NUMBERS || work.error) return say_error(self, 1, "expected a layout whose values have at most 16 numbers to draw"), -1;
+      if (flat.count > DRAW_NUMBERS || work.error)
+        return say_error(self, 1, "expected a layout whose values have at most 16 numbers to draw"), -1;
       for (i = 0; i < flat.count; ++i) number[count++] = flat.leaf[i].size;
     }
   }
@@ -504,7 +517,8 @@ static void draw_owner(const draw_table *t, const sett_map_points *it, int64_t *
   for (k = 0; k < t->dims; ++k) number[k] = it->point[t->variable[k]];
   number[slot] = 0;
   for (k = t->dims; k < sett_map_variables(t->map); ++k)
-    number[slot] = number[slot] * draw_extent(t->map.variable[k].lo, t->map.variable[k].hi) + it->point[k] - t->map.variable[k].lo;
+    number[slot] =
+        number[slot] * draw_extent(t->map.variable[k].lo, t->map.variable[k].hi) + it->point[k] - t->map.variable[k].lo;
 }
 
 /* The box of the results of a map; 0 after say_error. */
@@ -562,7 +576,8 @@ static int draw_fill(command *self, draw_table *t) {
 static int draw_runs(const draw_table *t, int64_t unit, int down) {
   int64_t cell, cells = t->pages * t->rows * t->columns;
   for (cell = 0; cell < cells; ++cell) {
-    int64_t at = (down ? cell / t->columns % t->rows : cell % t->columns) % unit, first = cell - at * (down ? t->columns : 1);
+    int64_t at = (down ? cell / t->columns % t->rows : cell % t->columns) % unit,
+            first = cell - at * (down ? t->columns : 1);
     if (t->state[cell] != DRAW_CELL || t->state[first] != DRAW_CELL) continue;
     if (draw_mod(t->number[first * t->numbers], unit) || draw_mod(t->number[cell * t->numbers], unit) != at ||
         draw_floor(t->number[cell * t->numbers], unit) != draw_floor(t->number[first * t->numbers], unit))
@@ -611,7 +626,11 @@ static void draw_colours(draw_table *t, char *text, size_t capacity) {
   for (cell = 0; cell < cells; ++cell)
     t->tint[cell] = (unsigned char)draw_mod(draw_floor(t->number[cell * t->numbers + t->colour_by], t->unit), colours);
   if (t->colour) say_text(&note, t->colour);
-  else say_text(&note, t->numbers > 1 ? "first number" : t->source == DRAW_MAP ? "value" : t->source == DRAW_SHAPE ? "position" : "offset");
+  else
+    say_text(&note, t->numbers > 1            ? "first number"
+                    : t->source == DRAW_MAP   ? "value"
+                    : t->source == DRAW_SHAPE ? "position"
+                                              : "offset");
   if (t->unit > 1 && !t->colour) {
     say_text(&note, " div ");
     say_int(&note, t->unit);
@@ -650,7 +669,9 @@ static int64_t draw_row_label(const draw_table *t, int64_t row) {
 }
 
 static int64_t draw_column_label(const draw_table *t, int64_t column) {
-  return t->rank == 1 ? t->all_rows > 1 ? column : t->axis[0].first + column : t->rank > 1 ? t->axis[t->rank - 1].first + column : 0;
+  return t->rank == 1  ? t->all_rows > 1 ? column : t->axis[0].first + column
+         : t->rank > 1 ? t->axis[t->rank - 1].first + column
+                       : 0;
 }
 
 static int64_t draw_tile_across(const draw_table *t) { return t->rank ? t->axis[t->rank - 1].tile : 0; }
@@ -736,9 +757,11 @@ static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
   char text[512];
   draw_widths w;
   command note = draw_note(w.names, sizeof w.names);
-  int64_t cell, cells = t->pages * t->rows * t->columns, columns = t->columns, tile = draw_tile_across(t), row, column, page;
+  int64_t cell, cells = t->pages * t->rows * t->columns, columns = t->columns, tile = draw_tile_across(t), row, column,
+                page;
   if (t->source == DRAW_MEMORY) say_text(&note, "byte\\bank");
-  else if (t->rank > 1) say_text(&note, t->axis[t->rank - 2].name), say_text(&note, "\\"), say_text(&note, t->axis[t->rank - 1].name);
+  else if (t->rank > 1)
+    say_text(&note, t->axis[t->rank - 2].name), say_text(&note, "\\"), say_text(&note, t->axis[t->rank - 1].name);
   else if (t->rank == 1) say_text(&note, t->axis[0].name);
   w.corner = note.length;
   w.cell = 1;
@@ -760,7 +783,8 @@ static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
   for (page = 0, cell = 0; page < t->pages; ++page) /* cells move together */
     for (row = 0; row < t->rows; ++row) {
       int64_t from = (page * t->rows + row) * columns;
-      memmove(t->number + cell * t->numbers, t->number + from * t->numbers, (size_t)(column * t->numbers) * sizeof *t->number);
+      memmove(t->number + cell * t->numbers, t->number + from * t->numbers,
+              (size_t)(column * t->numbers) * sizeof *t->number);
       memmove(t->state + cell, t->state + from, (size_t)column);
       memmove(t->tint + cell, t->tint + from, (size_t)column);
       memmove(t->differs + cell, t->differs + from, (size_t)column);
@@ -775,11 +799,13 @@ static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
 static void draw_rgb(int colour, int dark, int *rgb) {
   static const unsigned char hues[DRAW_HUES][3] = {{84, 160, 255}, {255, 159, 67},  {46, 204, 113}, {255, 107, 160},
                                                    {241, 210, 15}, {155, 109, 245}, {29, 200, 200}, {190, 140, 110}};
-  static const int light[4] = {40, 75, 20, 100}, deep[4] = {50, 32, 66, 22}; /* percent of the hue, over white and over a dark grey */
+  static const int light[4] = {40, 75, 20, 100},
+                   deep[4] = {50, 32, 66, 22}; /* percent of the hue, over white and over a dark grey */
   int k, shade = colour / DRAW_HUES % 4;
   for (k = 0; k < 3; ++k) {
     int hue = hues[colour % DRAW_HUES][k];
-    rgb[k] = dark ? (hue * deep[shade] + 24 * (100 - deep[shade])) / 100 : (hue * light[shade] + 255 * (100 - light[shade])) / 100;
+    rgb[k] = dark ? (hue * deep[shade] + 24 * (100 - deep[shade])) / 100
+                  : (hue * light[shade] + 255 * (100 - light[shade])) / 100;
   }
 }
 
@@ -814,7 +840,8 @@ static void draw_say_cell(command *self, const draw_table *t, const draw_widths 
 }
 
 /* Lines of a page: -1 the columns' numbers, then each row; a line between tiles has half = 1. It is as wide as w->line. */
-static void draw_say_row(command *self, const draw_table *t, const draw_widths *w, int64_t page, int64_t row, int half, int marked) {
+static void draw_say_row(command *self, const draw_table *t, const draw_widths *w, int64_t page, int64_t row, int half,
+                         int marked) {
   char text[24];
   int64_t column, tile = draw_tile_across(t);
   command note = draw_note(text, sizeof text);
@@ -860,16 +887,17 @@ static void draw_say_tables(command *self, int tables, draw_table *const *t, dra
       }
     for (row = -1; row < rows; ++row)
       for (half = 0; half < 2; ++half) {
-        for (i = tiles = 0; i < tables; ++i) tiles |= draw_tile_down(t[i]) > 1 && (row + 1) % draw_tile_down(t[i]) == 0 && row + 1 < t[i]->rows;
+        for (i = tiles = 0; i < tables; ++i)
+          tiles |= draw_tile_down(t[i]) > 1 && (row + 1) % draw_tile_down(t[i]) == 0 && row + 1 < t[i]->rows;
         if (half && (row < 0 || !tiles)) continue;
         begin = self->length;
         for (i = 0; i < tables; ++i) {
           int64_t tile = draw_tile_down(t[i]);
           if (i) say_spaces(self, 0, GAP);
-          if (page >= t[i]->pages || row >= t[i]->rows || (half && (tile < 2 || (row + 1) % tile || row + 1 >= t[i]->rows)))
+          if (page >= t[i]->pages || row >= t[i]->rows ||
+              (half && (tile < 2 || (row + 1) % tile || row + 1 >= t[i]->rows)))
             for (k = 0; k < w[i]->line && i + 1 < tables; ++k) say_text(self, " ");
-          else
-            draw_say_row(self, t[i], w[i], page, row, half, marked);
+          else draw_say_row(self, t[i], w[i], page, row, half, marked);
         }
         draw_end_line(self, begin);
       }
@@ -914,7 +942,8 @@ static void draw_say_text(command *self, draw_picture *p) {
   }
   for (i = 0; i < DRAW_NOTES; ++i)
     if (p->notes[i][0]) say_text(self, "\n"), say_text(self, p->notes[i]);
-  while (self->length && self->length < self->capacity && self->out[self->length - 1] == '\n') self->out[--self->length] = 0;
+  while (self->length && self->length < self->capacity && self->out[self->length - 1] == '\n')
+    self->out[--self->length] = 0;
 }
 
 /* ---- as SVG ----------------------------------------------------------------------------------------------------- */
@@ -1014,10 +1043,11 @@ static void svg_end_path(command *self) { say_text(self, "\"/>\n"); }
 
 /* The colours of a picture in one scheme. */
 static void svg_colours(command *self, const unsigned char *used, int dark) {
-  static const char *const paper[2] = {".paper{fill:#ffffff}.ink,.head{fill:#1f2328}.quiet{fill:#59636e}.line{stroke:#1f2328}.grid{stroke:#ffffff}.hatch{stroke:#c3c9d0}.back{fill:#f3f4f6}"
-                                       ".mark{stroke:#cf222e}.edge{stroke:#59636e}",
-                                       ".paper{fill:#0d1117}.ink,.head{fill:#e6edf3}.quiet{fill:#9aa4af}.line{stroke:#e6edf3}.grid{stroke:#0d1117}.hatch{stroke:#474f59}.back{fill:#1b2129}"
-                                       ".mark{stroke:#ff7b72}.edge{stroke:#9aa4af}"};
+  static const char *const paper[2] = {
+      ".paper{fill:#ffffff}.ink,.head{fill:#1f2328}.quiet{fill:#59636e}.line{stroke:#1f2328}.grid{stroke:#ffffff}.hatch{stroke:#c3c9d0}.back{fill:#f3f4f6}"
+      ".mark{stroke:#cf222e}.edge{stroke:#59636e}",
+      ".paper{fill:#0d1117}.ink,.head{fill:#e6edf3}.quiet{fill:#9aa4af}.line{stroke:#e6edf3}.grid{stroke:#0d1117}.hatch{stroke:#474f59}.back{fill:#1b2129}"
+      ".mark{stroke:#ff7b72}.edge{stroke:#9aa4af}"};
   static const char digits[] = "0123456789abcdef";
   int i, k, rgb[3];
   say_text(self, paper[dark]);
@@ -1041,7 +1071,8 @@ static draw_box svg_measure(const draw_table *t) {
     if (length > letters) letters = length;
   }
   for (row = 0; row < t->columns; ++row)
-    if ((int64_t)draw_digits(draw_column_label(t, row)) > letters) letters = (int64_t)draw_digits(draw_column_label(t, row));
+    if ((int64_t)draw_digits(draw_column_label(t, row)) > letters)
+      letters = (int64_t)draw_digits(draw_column_label(t, row));
   for (row = 0; row < t->rows; ++row)
     if ((int64_t)draw_digits(draw_row_label(t, row)) > label) label = (int64_t)draw_digits(draw_row_label(t, row));
   box.cell = letters * SVG_LETTER + 10 < SVG_CELL + 4 ? SVG_CELL + 4 : letters * SVG_LETTER + 10;
@@ -1130,14 +1161,16 @@ static void svg_page(command *self, const draw_table *t, const draw_box *box, in
   for (k = any = 0; k < count; ++k) {
     if (!t->differs[from + k]) continue;
     if (!any++) svg_begin_path(self, "mark", -1);
-    svg_rectangle(self, x + k % t->columns * box->cell + 2, y + k / t->columns * SVG_CELL + 2, box->cell - 4, SVG_CELL - 4);
+    svg_rectangle(self, x + k % t->columns * box->cell + 2, y + k / t->columns * SVG_CELL + 2, box->cell - 4,
+                  SVG_CELL - 4);
   }
   if (any) svg_end_path(self);
   say_text(self, "<g class=\"ink\">\n");
   for (k = 0; k < count; ++k) {
     size_t length = draw_label(t, from + k, text, sizeof text);
     if (t->state[from + k] != DRAW_CELL) continue;
-    svg_text(self, x + k % t->columns * box->cell + box->cell / 2, y + k / t->columns * SVG_CELL + 18, t->differs[from + k] ? "bold" : "", text, length);
+    svg_text(self, x + k % t->columns * box->cell + box->cell / 2, y + k / t->columns * SVG_CELL + 18,
+             t->differs[from + k] ? "bold" : "", text, length);
   }
   say_text(self, "</g>\n");
 }
@@ -1182,7 +1215,8 @@ static int64_t svg_legend(command *self, const draw_table *t, int marked, int64_
       svg_begin_path(self, i ? "mark" : "back", -1);
       svg_rectangle(self, at, y, SWATCH - 2, SVG_LINE);
       svg_end_path(self);
-      if (!i && t->source != DRAW_MEMORY) svg_begin_path(self, "hatched", -1), svg_rectangle(self, at, y, SWATCH - 2, SVG_LINE), svg_end_path(self);
+      if (!i && t->source != DRAW_MEMORY)
+        svg_begin_path(self, "hatched", -1), svg_rectangle(self, at, y, SWATCH - 2, SVG_LINE), svg_end_path(self);
       svg_text(self, at + SWATCH + 6, y + 15, "quiet left", what, strlen(what));
     }
     at += SWATCH + 30 + (int64_t)strlen(what) * SVG_LETTER;
@@ -1208,7 +1242,8 @@ static void draw_say_svg(command *self, draw_picture *p) {
     draw_table *t = p->table[i];
     int64_t cells = t->pages * t->rows * t->columns, cell, across = 0;
     box[i] = svg_measure(t);
-    for (page = 0; page < t->pages && (page == 0 || (across + box[i].width) <= SVG_ROOM); ++page) across += box[i].width + SVG_GAP;
+    for (page = 0; page < t->pages && (page == 0 || (across + box[i].width) <= SVG_ROOM); ++page)
+      across += box[i].width + SVG_GAP;
     if (p->pair) across = box[0].width + box[i].width + 2 * SVG_GAP;
     if (across - SVG_GAP > width) width = across - SVG_GAP;
     for (cell = 0; cell < cells; ++cell)
@@ -1232,8 +1267,10 @@ static void draw_say_svg(command *self, draw_picture *p) {
       svg_colours(self, used, 0);
       say_text(self, "@media(prefers-color-scheme:dark){");
       svg_colours(self, used, 1);
-      say_text(self, "}</style>\n<defs><pattern id=\"sett-hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-                     "<path class=\"hatch\" d=\"M0 0v6\" stroke-width=\"2.4\"/></pattern></defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
+      say_text(
+          self,
+          "}</style>\n<defs><pattern id=\"sett-hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+          "<path class=\"hatch\" d=\"M0 0v6\" stroke-width=\"2.4\"/></pattern></defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
     }
     y = SVG_MARGIN;
     for (i = 0; i < p->tables; ++i) { /* what each table is; a pair's first, then both tables */
@@ -1287,13 +1324,15 @@ static void draw_say_svg(command *self, draw_picture *p) {
 static int draw_comparable(const draw_table *a, const draw_table *b) {
   const draw_table *more = a->numbers > b->numbers ? a : b;
   int further = 2 * more->numbers - a->numbers - b->numbers;
-  return a->rank == b->rank && a->owner == b->owner && (!further || (a->owner && !(more->shown & ((1u << further) - 1))));
+  return a->rank == b->rank && a->owner == b->owner &&
+         (!further || (a->owner && !(more->shown & ((1u << further) - 1))));
 }
 
 /* Whether two cells hold the same: the numbers that both tables have. */
 static int draw_same(const draw_table *a, int64_t cell, const draw_table *b, int64_t other) {
   int common = a->numbers < b->numbers ? a->numbers : b->numbers;
-  return !memcmp(a->number + (cell + 1) * a->numbers - common, b->number + (other + 1) * b->numbers - common, (size_t)common * sizeof *a->number);
+  return !memcmp(a->number + (cell + 1) * a->numbers - common, b->number + (other + 1) * b->numbers - common,
+                 (size_t)common * sizeof *a->number);
 }
 
 /* The cells of a pair that differ, and what is said of them. */
@@ -1307,7 +1346,8 @@ static void draw_compare(draw_picture *p) {
     draw_table *t = side ? b : a, *u = side ? a : b;
     int64_t cells = t->pages * t->rows * t->columns;
     for (cell = 0; cell < cells; ++cell) {
-      int64_t page = t->rows && t->columns ? cell / t->columns / t->rows : 0, row = cell / t->columns % t->rows, column = cell % t->columns;
+      int64_t page = t->rows && t->columns ? cell / t->columns / t->rows : 0, row = cell / t->columns % t->rows,
+              column = cell % t->columns;
       int outside = 0, same;
       if (!draw_index(t, page, row, column, index)) continue;
       other = draw_cell(u, index);
@@ -1325,7 +1365,9 @@ static void draw_compare(draw_picture *p) {
   }
   note = draw_note(p->notes[0], sizeof p->notes[0]);
   if (!different) {
-    say_text(&note, a->columns < a->all_columns || a->rows < a->all_rows || a->pages < a->all_pages ? "no cell that is drawn differs" : "no cell differs");
+    say_text(&note, a->columns < a->all_columns || a->rows < a->all_rows || a->pages < a->all_pages
+                        ? "no cell that is drawn differs"
+                        : "no cell differs");
     return;
   }
   say_int(&note, different);
@@ -1349,7 +1391,8 @@ static void draw_compare(draw_picture *p) {
 /* The first access of each warp's lane in the banks of shared memory: a row is one word of each. */
 static int draw_banks(command *self, const draw_table *lanes, draw_table *t) {
   enum { LANES = 32 };
-  int64_t lane, count = draw_least(lanes->axis[lanes->rank - 1].size, LANES), word, last, row, k, number[DRAW_NUMBERS], index[DRAW_AXES];
+  int64_t lane, count = draw_least(lanes->axis[lanes->rank - 1].size, LANES), word, last, row, k, number[DRAW_NUMBERS],
+                index[DRAW_AXES];
   draw_table access = *lanes;
   int64_t *rows = (int64_t *)settp_map_take(&self->arena, (size_t)(count * 34 + 1) * sizeof *rows);
   int pass, d;
@@ -1419,7 +1462,8 @@ static int draw_access(command *self, draw_picture *p) {
   int64_t width;
   int lane, i;
   memset(t, 0, sizeof *t);
-  if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory)) return 0;
+  if (!analysis_map(self, 1, &map, &lane) || !analysis_memory(self, arena, self->argv[2], &map, &shape, &memory))
+    return 0;
   if (!analysis_step(self, arena, 1, &map, &memory, &width) || !analysis_stepped(self, 1, &width)) return 0;
   if (width > 1) memory.width = width;
   linear = analysis_linear(arena, map, &memory);
@@ -1438,7 +1482,8 @@ static int draw_access(command *self, draw_picture *p) {
   say_text(&note, "  ");
   say_text(&note, self->argv[2]);
   t->title = title;
-  t->cell = width > 1 ? "position of the first element that a lane accesses, in elements" : "position that a lane accesses, in elements";
+  t->cell = width > 1 ? "position of the first element that a lane accesses, in elements"
+                      : "position that a lane accesses, in elements";
   t->empty = "outside of the domain";
   t->numbers = 1;
   t->bits = memory.bits;
@@ -1450,9 +1495,11 @@ static int draw_access(command *self, draw_picture *p) {
     int v = i < sett_map_variables(linear) ? i : 0;
     t->point[v] = linear.variable[v].lo;
     if (v && linear.variable[v].lo == linear.variable[v].hi) continue;
-    if (t->rank == DRAW_AXES) return say_error(self, 1, "expected a map of at most 16 variables with several values to draw"), 0;
+    if (t->rank == DRAW_AXES)
+      return say_error(self, 1, "expected a map of at most 16 variables with several values to draw"), 0;
     t->variable[t->rank] = v;
-    t->axis[t->rank++] = draw_axis_of(sett_map_name(linear, v, buffer), -1, linear.variable[v].lo, draw_extent(linear.variable[v].lo, linear.variable[v].hi));
+    t->axis[t->rank++] = draw_axis_of(sett_map_name(linear, v, buffer), -1, linear.variable[v].lo,
+                                      draw_extent(linear.variable[v].lo, linear.variable[v].hi));
   }
   draw_arrange(t, &limits, DRAW_BANKS);
   if (!draw_fill(self, t) || !draw_banks(self, t, p->table[1])) return 0;
@@ -1482,19 +1529,23 @@ static int draw_pictures(command *self) {
     p->table[i] = (draw_table *)settp_map_take(&self->arena, sizeof *p->table[i]);
     if (!p->table[i]) return draw_full(self), 2;
   }
-  if (self->argc == 3 && draw_is_map(self->argv[1]) && (draw_is_shape(self->argv[2]) || sett_tile_type_find(self->argv[2], strlen(self->argv[2])) >= 0)) {
+  if (self->argc == 3 && draw_is_map(self->argv[1]) &&
+      (draw_is_shape(self->argv[2]) || sett_tile_type_find(self->argv[2], strlen(self->argv[2])) >= 0)) {
     if (!draw_access(self, p)) return 2;
   } else {
     if (self->option[OPTION_LANE]) return say_error(self, 0, "expected --lane with an access alone: a map and a shape");
     p->tables = self->argc - 1;
     p->pair = p->tables == 2;
     for (i = 0; i < p->tables; ++i) {
-      if (!draw_read(self, 1 + i, p->table[i])) return self->length && !self->column && !strncmp(self->out, "no:", 3) ? 1 : 2;
+      if (!draw_read(self, 1 + i, p->table[i]))
+        return self->length && !self->column && !strncmp(self->out, "no:", 3) ? 1 : 2;
       if (p->table[i]->source == DRAW_OWNERS && !draw_bounds(self, p->table[i])) return 2;
     }
     if (p->pair && !draw_comparable(p->table[0], p->table[1])) {
       reading(self, self->argv[2]);
-      return say_error(self, 1, "expected a layout with as many dimensions as the first, and as many numbers of the same kind in each cell: places or owners");
+      return say_error(
+          self, 1,
+          "expected a layout with as many dimensions as the first, and as many numbers of the same kind in each cell: places or owners");
     }
     for (i = 0; i < p->tables; ++i) {
       draw_arrange(p->table[i], limits, draw_width(p->table[0]));

@@ -84,7 +84,9 @@ static void *hlo_grow(hlo_module *h, void *array, int count, size_t size) {
   return more;
 }
 
-static int hlo_is(hlo_text text, const char *word) { return strlen(word) == text.length && !memcmp(text.at, word, text.length); }
+static int hlo_is(hlo_text text, const char *word) {
+  return strlen(word) == text.length && !memcmp(text.at, word, text.length);
+}
 
 static int hlo_same(hlo_text a, hlo_text b) { return a.length == b.length && !memcmp(a.at, b.at, a.length); }
 
@@ -132,7 +134,8 @@ static hlo_text hlo_name(hlo_module *h) {
   sign = h->at < h->end && *h->at == '%';
   name.at = h->at + sign;
   name.length = 0;
-  if (name.at >= h->end || (!sign && ((*name.at >= '0' && *name.at <= '9') || *name.at == '-' || *name.at == '.'))) return name;
+  if (name.at >= h->end || (!sign && ((*name.at >= '0' && *name.at <= '9') || *name.at == '-' || *name.at == '.')))
+    return name;
   while (name.at + name.length < h->end && hlo_name_char(name.at[name.length])) ++name.length;
   if (name.length) h->at = name.at + name.length;
   return name;
@@ -281,7 +284,9 @@ static int *hlo_slot(hlo_module *h, int computation, hlo_text name) {
   }
 }
 
-static int hlo_find_instruction(hlo_module *h, int computation, hlo_text name) { return h->slots ? *hlo_slot(h, computation, name) - 1 : -1; }
+static int hlo_find_instruction(hlo_module *h, int computation, hlo_text name) {
+  return h->slots ? *hlo_slot(h, computation, name) - 1 : -1;
+}
 
 static void hlo_enter(hlo_module *h, int number) {
   int i;
@@ -404,7 +409,8 @@ static void hlo_read_instruction(hlo_module *h, hlo_computation *c, int computat
     hlo_fail(h, h->at, "expected the name of an instruction or '}'");
     return;
   }
-  if (hlo_find_instruction(h, computation, in.name) >= 0) hlo_fail(h, in.name.at, "this name is taken: expected another name for the instruction");
+  if (hlo_find_instruction(h, computation, in.name) >= 0)
+    hlo_fail(h, in.name.at, "this name is taken: expected another name for the instruction");
   hlo_want(h, '=', "expected '=' after the name of an instruction");
   if (hlo_at_shape(h)) hlo_shape(h, &in);
   in.opcode = hlo_name(h);
@@ -476,7 +482,8 @@ static void hlo_read_computation(hlo_module *h) {
     hlo_fail(h, h->at, "expected the name of a computation");
     return;
   }
-  if (hlo_find_computation(h, c.name) >= 0) hlo_fail(h, c.name.at, "this name is taken: expected another name for the computation");
+  if (hlo_find_computation(h, c.name) >= 0)
+    hlo_fail(h, c.name.at, "this name is taken: expected another name for the computation");
   if (hlo_peek(h, '(')) {
     hlo_balanced(h);
     hlo_blank(h);
@@ -490,7 +497,8 @@ static void hlo_read_computation(hlo_module *h) {
   if (c.entry && h->entry >= 0) hlo_fail(h, c.name.at, "a second ENTRY: expected one in a module");
   if (c.entry) h->entry = h->computations;
   hlo_read_body(h, c);
-  if (!h->fault && result.shape.at && !hlo_same_arrays(&result, &h->instruction[h->computation[h->computations - 1].root]))
+  if (!h->fault && result.shape.at &&
+      !hlo_same_arrays(&result, &h->instruction[h->computation[h->computations - 1].root]))
     hlo_fail(h, result.shape.at, "expected the types and dimensions of the root");
   while (hlo_take_char(h, ',')) hlo_read_attribute(h, NULL);
 }
@@ -499,7 +507,8 @@ static void hlo_read_computation(hlo_module *h) {
 static void hlo_read_bodies(hlo_module *h) {
   int i;
   for (i = 0; i < h->instructions && !h->fault; ++i) {
-    const hlo_attribute *calls = hlo_find_attribute(&h->instruction[i], hlo_is(h->instruction[i].opcode, "fusion") ? "calls" : "to_apply");
+    const hlo_attribute *calls =
+        hlo_find_attribute(&h->instruction[i], hlo_is(h->instruction[i].opcode, "fusion") ? "calls" : "to_apply");
     hlo_computation c;
     if (!calls || *calls->value.at != '{') continue;
     memset(&c, 0, sizeof c);

@@ -15,7 +15,8 @@
 #define INDEXING_STORE(arena) (4 * (arena)->bytes) /* for maps of whole computations; what is not used is not touched */
 #endif
 
-enum { INDEXING_ENTRY = 256, INDEXING_VALUES = 4096, INDEXING_CHUNK = 1 << 16 }; /* instructions of an entry taken as a whole; integers of an op */
+/* Instructions of an entry that is taken as a whole, integers of an op, integers of a chunk of memory. */
+enum { INDEXING_ENTRY = 256, INDEXING_VALUES = 4096, INDEXING_CHUNK = 1 << 16 };
 
 /* From a leaf of a computation's root to every value, and back. */
 typedef struct {
@@ -27,7 +28,8 @@ typedef struct {
   int needed, done;
   sett_analysis_graph graph;
   indexing_root *root;
-  int *from, *number; /* where the edges of each instruction begin: they end where those of the one above begin; the operand of each edge */
+  int *from,
+      *number; /* where the edges of each instruction begin: they end where those of the one above begin; the operand of each edge */
 } indexing_whole;
 
 typedef struct {
@@ -69,34 +71,43 @@ static const indexing_opcode indexing_opcodes[] = {
 #define UNARY(name) {name, 1, SETT_ANALYSIS_ELEMENTWISE},
 #define BINARY(name) {name, 2, SETT_ANALYSIS_ELEMENTWISE},
 #define UNKNOWN(name) {name, -1, SETT_ANALYSIS_NONE},
-    UNARY("abs") UNARY("acos") UNARY("acosh") UNARY("asin") UNARY("asinh") UNARY("atanh") UNARY("cbrt") UNARY("ceil") UNARY("convert") UNARY("copy")
-    UNARY("cos") UNARY("cosine") UNARY("cosh") UNARY("count-leading-zeros") UNARY("erf") UNARY("exponential") UNARY("exponential-minus-one") UNARY("floor")
-    UNARY("imag") UNARY("is-finite") UNARY("log") UNARY("log-plus-one") UNARY("logistic") UNARY("negate") UNARY("not") UNARY("popcnt") UNARY("real")
-    UNARY("reduce-precision") UNARY("round-nearest-afz") UNARY("round-nearest-even") UNARY("rsqrt") UNARY("sign") UNARY("sine") UNARY("sinh") UNARY("sqrt")
-    UNARY("tan") UNARY("tanh")
-    BINARY("add") BINARY("and") BINARY("atan2") BINARY("compare") BINARY("complex") BINARY("divide") BINARY("maximum") BINARY("minimum") BINARY("multiply")
-    BINARY("or") BINARY("power") BINARY("remainder") BINARY("shift-left") BINARY("shift-right-arithmetic") BINARY("shift-right-logical")
-    BINARY("stochastic-convert") BINARY("subtract") BINARY("xor")
-    {"select", 3, SETT_ANALYSIS_ELEMENTWISE}, {"clamp", 3, SETT_ANALYSIS_ELEMENTWISE}, {"map", -1, SETT_ANALYSIS_ELEMENTWISE},
-    {"broadcast", 1, SETT_ANALYSIS_BROADCAST}, {"transpose", 1, SETT_ANALYSIS_TRANSPOSE}, {"reshape", 1, SETT_ANALYSIS_RESHAPE},
-    {"bitcast", 1, SETT_ANALYSIS_BITCAST}, {"bitcast-convert", 1, SETT_ANALYSIS_BITCAST_CONVERT}, {"slice", 1, SETT_ANALYSIS_SLICE},
-    {"reverse", 1, SETT_ANALYSIS_REVERSE}, {"pad", 2, SETT_ANALYSIS_PAD}, {"concatenate", -1, SETT_ANALYSIS_CONCATENATE},
-    {"reduce", -1, SETT_ANALYSIS_REDUCE}, {"reduce-window", -1, SETT_ANALYSIS_REDUCE_WINDOW}, {"select-and-scatter", 3, SETT_ANALYSIS_SELECT_AND_SCATTER},
-    {"dot", 2, SETT_ANALYSIS_DOT}, {"scaled-dot", -1, SETT_ANALYSIS_SCALED_DOT}, {"convolution", 2, SETT_ANALYSIS_CONVOLUTION},
-    {"dynamic-slice", -1, SETT_ANALYSIS_DYNAMIC_SLICE}, {"dynamic-update-slice", -1, SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE},
-    {"gather", 2, SETT_ANALYSIS_GATHER}, {"scatter", -1, SETT_ANALYSIS_SCATTER}, {"all-gather", 1, SETT_ANALYSIS_ALL_GATHER},
+    /* clang-format off */
+    UNARY("abs") UNARY("acos") UNARY("acosh") UNARY("asin") UNARY("asinh") UNARY("atanh") UNARY("cbrt") UNARY("ceil")
+    UNARY("convert") UNARY("copy") UNARY("cos") UNARY("cosine") UNARY("cosh") UNARY("count-leading-zeros")
+    UNARY("erf") UNARY("exponential") UNARY("exponential-minus-one") UNARY("floor") UNARY("imag") UNARY("is-finite")
+    UNARY("log") UNARY("log-plus-one") UNARY("logistic") UNARY("negate") UNARY("not") UNARY("popcnt") UNARY("real")
+    UNARY("reduce-precision") UNARY("round-nearest-afz") UNARY("round-nearest-even") UNARY("rsqrt") UNARY("sign")
+    UNARY("sine") UNARY("sinh") UNARY("sqrt") UNARY("tan") UNARY("tanh")
+    BINARY("add") BINARY("and") BINARY("atan2") BINARY("compare") BINARY("complex") BINARY("divide") BINARY("maximum")
+    BINARY("minimum") BINARY("multiply") BINARY("or") BINARY("power") BINARY("remainder") BINARY("shift-left")
+    BINARY("shift-right-arithmetic") BINARY("shift-right-logical") BINARY("stochastic-convert") BINARY("subtract")
+    BINARY("xor")
+    {"select", 3, SETT_ANALYSIS_ELEMENTWISE}, {"clamp", 3, SETT_ANALYSIS_ELEMENTWISE},
+    {"map", -1, SETT_ANALYSIS_ELEMENTWISE}, {"broadcast", 1, SETT_ANALYSIS_BROADCAST},
+    {"transpose", 1, SETT_ANALYSIS_TRANSPOSE}, {"reshape", 1, SETT_ANALYSIS_RESHAPE},
+    {"bitcast", 1, SETT_ANALYSIS_BITCAST}, {"bitcast-convert", 1, SETT_ANALYSIS_BITCAST_CONVERT},
+    {"slice", 1, SETT_ANALYSIS_SLICE}, {"reverse", 1, SETT_ANALYSIS_REVERSE}, {"pad", 2, SETT_ANALYSIS_PAD},
+    {"concatenate", -1, SETT_ANALYSIS_CONCATENATE}, {"reduce", -1, SETT_ANALYSIS_REDUCE},
+    {"reduce-window", -1, SETT_ANALYSIS_REDUCE_WINDOW}, {"select-and-scatter", 3, SETT_ANALYSIS_SELECT_AND_SCATTER},
+    {"dot", 2, SETT_ANALYSIS_DOT}, {"scaled-dot", -1, SETT_ANALYSIS_SCALED_DOT},
+    {"convolution", 2, SETT_ANALYSIS_CONVOLUTION}, {"dynamic-slice", -1, SETT_ANALYSIS_DYNAMIC_SLICE},
+    {"dynamic-update-slice", -1, SETT_ANALYSIS_DYNAMIC_UPDATE_SLICE}, {"gather", 2, SETT_ANALYSIS_GATHER},
+    {"scatter", -1, SETT_ANALYSIS_SCATTER}, {"all-gather", 1, SETT_ANALYSIS_ALL_GATHER},
     {"tuple", -1, INDEXING_TUPLE}, {"get-tuple-element", 1, INDEXING_ELEMENT}, {"opt-barrier", 1, INDEXING_SAME},
     {"optimization-barrier", 1, INDEXING_SAME}, {"domain", 1, INDEXING_SAME}, {"add-dependency", 2, INDEXING_SAME},
     {"fusion", -1, INDEXING_CALL}, {"call", -1, INDEXING_CALL},
-    UNKNOWN("parameter") UNKNOWN("constant") UNKNOWN("iota") UNKNOWN("after-all") UNKNOWN("all-gather-done") UNKNOWN("all-gather-start")
-    UNKNOWN("all-reduce") UNKNOWN("all-reduce-done") UNKNOWN("all-reduce-start") UNKNOWN("all-to-all") UNKNOWN("async-done") UNKNOWN("async-start")
-    UNKNOWN("async-update") UNKNOWN("batch-norm-grad") UNKNOWN("batch-norm-inference") UNKNOWN("batch-norm-training") UNKNOWN("cholesky")
-    UNKNOWN("collective-broadcast") UNKNOWN("collective-permute") UNKNOWN("collective-permute-done") UNKNOWN("collective-permute-start")
-    UNKNOWN("conditional") UNKNOWN("copy-done") UNKNOWN("copy-start") UNKNOWN("custom-call") UNKNOWN("dynamic-reshape") UNKNOWN("fft")
-    UNKNOWN("get-dimension-size") UNKNOWN("infeed") UNKNOWN("outfeed") UNKNOWN("partition-id") UNKNOWN("ragged-all-to-all") UNKNOWN("ragged-dot")
-    UNKNOWN("recv") UNKNOWN("recv-done") UNKNOWN("reduce-scatter") UNKNOWN("replica-id") UNKNOWN("rng") UNKNOWN("rng-bit-generator")
-    UNKNOWN("rng-get-and-update-state") UNKNOWN("scan") UNKNOWN("send") UNKNOWN("send-done") UNKNOWN("set-dimension-size") UNKNOWN("sort")
-    UNKNOWN("topk") UNKNOWN("triangular-solve") UNKNOWN("while")
+    UNKNOWN("parameter") UNKNOWN("constant") UNKNOWN("iota") UNKNOWN("after-all") UNKNOWN("all-gather-done")
+    UNKNOWN("all-gather-start") UNKNOWN("all-reduce") UNKNOWN("all-reduce-done") UNKNOWN("all-reduce-start")
+    UNKNOWN("all-to-all") UNKNOWN("async-done") UNKNOWN("async-start") UNKNOWN("async-update")
+    UNKNOWN("batch-norm-grad") UNKNOWN("batch-norm-inference") UNKNOWN("batch-norm-training") UNKNOWN("cholesky")
+    UNKNOWN("collective-broadcast") UNKNOWN("collective-permute") UNKNOWN("collective-permute-done")
+    UNKNOWN("collective-permute-start") UNKNOWN("conditional") UNKNOWN("copy-done") UNKNOWN("copy-start")
+    UNKNOWN("custom-call") UNKNOWN("dynamic-reshape") UNKNOWN("fft") UNKNOWN("get-dimension-size") UNKNOWN("infeed")
+    UNKNOWN("outfeed") UNKNOWN("partition-id") UNKNOWN("ragged-all-to-all") UNKNOWN("ragged-dot") UNKNOWN("recv")
+    UNKNOWN("recv-done") UNKNOWN("reduce-scatter") UNKNOWN("replica-id") UNKNOWN("rng") UNKNOWN("rng-bit-generator")
+    UNKNOWN("rng-get-and-update-state") UNKNOWN("scan") UNKNOWN("send") UNKNOWN("send-done")
+    UNKNOWN("set-dimension-size") UNKNOWN("sort") UNKNOWN("topk") UNKNOWN("triangular-solve") UNKNOWN("while")
+/* clang-format on */
 #undef UNARY
 #undef BINARY
 #undef UNKNOWN
@@ -117,7 +128,10 @@ static int op_find(const char *name, int *opcode, int *operands) {
   text.length = strlen(name);
   found = indexing_find_opcode(text);
   *operands = found ? found->operands : -1;
-  *opcode = !strcmp(name, "reduce-init") ? SETT_ANALYSIS_SCALAR : !found ? sett_analysis_opcode_find(name) : found->opcode == INDEXING_SAME ? SETT_ANALYSIS_ELEMENTWISE : found->opcode;
+  *opcode = !strcmp(name, "reduce-init")     ? SETT_ANALYSIS_SCALAR
+            : !found                         ? sett_analysis_opcode_find(name)
+            : found->opcode == INDEXING_SAME ? SETT_ANALYSIS_ELEMENTWISE
+                                             : found->opcode;
   return *opcode > SETT_ANALYSIS_NONE && *opcode < SETT_ANALYSIS_OPCODE_COUNT;
 }
 
@@ -216,7 +230,8 @@ static void indexing_slice(indexing *x, const hlo_instruction *in, sett_analysis
   all.values = numbers;
   for (i = 0; (int)i < in->leaf[0].rank && (int)i * 3 < count; ++i) { /* the size follows from the rest */
     int64_t start = numbers[3 * i], limit = numbers[3 * i + 1], stride = numbers[3 * i + 2];
-    if (stride > 0 && start >= 0 && limit >= start && in->leaf[0].dims[i] != (limit - start) / stride + ((limit - start) % stride > 0)) {
+    if (stride > 0 && start >= 0 && limit >= start &&
+        in->leaf[0].dims[i] != (limit - start) / stride + ((limit - start) % stride > 0)) {
       hlo_fail(&x->h, attribute->value.at, "expected a slice of the instruction's dimensions");
       return;
     }
@@ -298,7 +313,10 @@ static void indexing_labels(indexing *x, const hlo_instruction *in, sett_analysi
     int rank = 0, i;
     for (i = 0; i < SETT_ANALYSIS_MAX_RANK; ++i) place[i] = -1;
     for (; at < end && *at != '_' && *at != '-'; ++at, ++rank) {
-      int label = *at == letters[part][0] ? 0 : *at == letters[part][1] ? 1 : *at >= '0' && *at <= '9' ? *at - '0' + 2 : -1;
+      int label = *at == letters[part][0]    ? 0
+                  : *at == letters[part][1]  ? 1
+                  : *at >= '0' && *at <= '9' ? *at - '0' + 2
+                                             : -1;
       if (label < 0 || rank >= 12 || place[label] >= 0) {
         hlo_fail(&x->h, at, "expected dim_labels like b01f_01io->b01f");
         return;
@@ -326,7 +344,8 @@ static sett_analysis_list indexing_dims(const sett_tile_shape *shape) {
 
 static sett_analysis_list indexing_layout(indexing *x, const sett_tile_shape *shape) {
   sett_analysis_list list = {0, x->value + x->values};
-  for (; list.count < shape->rank && x->values < x->limit; ++list.count) x->value[x->values++] = shape->minor_to_major[list.count];
+  for (; list.count < shape->rank && x->values < x->limit; ++list.count)
+    x->value[x->values++] = shape->minor_to_major[list.count];
   return list;
 }
 
@@ -351,7 +370,9 @@ static void indexing_error(indexing *x, const char *at, int error) {
   hlo_fail(&x->h, at, sett_message(error));
 }
 
-static void indexing_wrong(indexing *x, const hlo_instruction *in, int error) { indexing_error(x, in->opcode.at, error); }
+static void indexing_wrong(indexing *x, const hlo_instruction *in, int error) {
+  indexing_error(x, in->opcode.at, error);
+}
 
 /* A set of one map. */
 static sett_analysis_set indexing_one(indexing *x, sett_analysis_answer answer) {
@@ -367,7 +388,7 @@ static void indexing_undefined(indexing *x, sett_analysis_edge *edge, const char
 
 static int indexing_type_bits(int type) {
   switch (type) {
-#define INDEXING_CASE(name, text, width, memory)                                                                     \
+#define INDEXING_CASE(name, text, width, memory) \
   case SETT_TILE_##name: return width;
     SETT_TILE_TYPES(INDEXING_CASE)
 #undef INDEXING_CASE
@@ -384,13 +405,15 @@ static sett_analysis_set indexing_tiled_bitcast(indexing *x, const sett_tile_sha
   one.results = 1;
   two.results = to->rank;
   one = sett_analysis_compose(x->arena, &one, &two);
-  if (one.all.kind == SETT_MAP_FAILED) one = settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, sett_message(one.all.error), sett_map_undefined());
+  if (one.all.kind == SETT_MAP_FAILED)
+    one = settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, sett_message(one.all.error), sett_map_undefined());
   return indexing_one(x, sett_analysis_tidy(x->arena, &one, 1));
 }
 
 /* Of a bitcast: are there more elements on one side, because they are narrower? Bits then have places, elements have none. */
 static int indexing_narrows(const sett_tile_shape *from, const sett_tile_shape *to) {
-  return indexing_type_bits(from->type) != indexing_type_bits(to->type) && sett_tile_elements(from) != sett_tile_elements(to);
+  return indexing_type_bits(from->type) != indexing_type_bits(to->type) &&
+         sett_tile_elements(from) != sett_tile_elements(to);
 }
 
 /* Do elements move as they are? */
@@ -405,7 +428,8 @@ static int indexing_moves(const indexing *x, const hlo_instruction *in, int opco
     default:
       if (!hlo_is(in->opcode, "copy")) return 0;
   }
-  return in->leaves == 1 && x->h.instruction[in->operand[0]].leaves == 1 && in->leaf[0].type == x->h.instruction[in->operand[0]].leaf[0].type;
+  return in->leaves == 1 && x->h.instruction[in->operand[0]].leaves == 1 &&
+         in->leaf[0].type == x->h.instruction[in->operand[0]].leaf[0].type;
 }
 
 /* The dimensions of the operands, leaf b of operand k. */
@@ -463,7 +487,8 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
   }
   if (found->opcode >= INDEXING_TUPLE) {
     op.opcode = SETT_ANALYSIS_ELEMENTWISE;
-    if (in->leaf[a].rank != source->leaf[b].rank || in->leaf[a].type != source->leaf[b].type) indexing_wrong(x, in, SETT_ANALYSIS_ERROR_SIZES);
+    if (in->leaf[a].rank != source->leaf[b].rank || in->leaf[a].type != source->leaf[b].type)
+      indexing_wrong(x, in, SETT_ANALYSIS_ERROR_SIZES);
   }
   op.in = indexing_in(x, in, k, b);
   op.out = indexing_dims(&in->leaf[a]);
@@ -478,7 +503,9 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
     case SETT_ANALYSIS_TRANSPOSE:
     case SETT_ANALYSIS_REVERSE:
     case SETT_ANALYSIS_ALL_GATHER:
-    case SETT_ANALYSIS_CONCATENATE: op.dimensions = indexing_list(x, in, "dimensions", "expected dimensions={..}"); break;
+    case SETT_ANALYSIS_CONCATENATE:
+      op.dimensions = indexing_list(x, in, "dimensions", "expected dimensions={..}");
+      break;
     case SETT_ANALYSIS_REDUCE:
       op.dimensions = indexing_list(x, in, "dimensions", "expected dimensions={..}");
       if (k >= half) op.opcode = SETT_ANALYSIS_SCALAR;
@@ -562,7 +589,8 @@ static int indexing_edge(indexing *x, const hlo_instruction *in, int a, int k, i
   operand = (int *)hlo_take(&x->h, (size_t)in->operands * sizeof *operand);
   if (x->h.fault) return 0;
   *kept = op;
-  for (i = 0; i < in->operands; ++i) operand[i] = x->at[in->operand[i]] + (i == k ? b : 0) - x->whole[in->computation].graph.first;
+  for (i = 0; i < in->operands; ++i)
+    operand[i] = x->at[in->operand[i]] + (i == k ? b : 0) - x->whole[in->computation].graph.first;
   edge->op = kept;
   edge->operand = operand;
   return 1;
@@ -693,7 +721,9 @@ static void indexing_compute(indexing *x, int number) {
     indexing_fresh(x);
     error = sett_analysis_whole(x->arena, &x->store, &whole->graph, value, 1, r->down, &edge);
     if (!error) error = sett_analysis_whole(x->arena, &x->store, &whole->graph, value, 0, r->up, &edge);
-    if (error) indexing_wrong(x, edge < 0 ? root : &x->h.instruction[x->owner[whole->graph.first + whole->graph.edge[edge].user]], error);
+    if (error)
+      indexing_wrong(
+          x, edge < 0 ? root : &x->h.instruction[x->owner[whole->graph.first + whole->graph.edge[edge].user]], error);
   }
   whole->done = 1;
 }
@@ -722,10 +752,12 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
   if (!key) return 0;
   for (i = 0; i < x->names; ++i) {
     if (x->name[i].reader != answer->runtime[k].operand || strcmp(x->name[i].key, key)) continue;
-    for (j = 0; j < k && taken[j] != i; ++j) {} /* one value in two places of a map has two names: their bounds differ */
+    for (j = 0; j < k && taken[j] != i; ++j) {
+    } /* one value in two places of a map has two names: their bounds differ */
     if (j == k) return i;
   }
-  x->name = (indexing_name *)(x->names ? hlo_grow(&x->h, x->name, x->names, sizeof *x->name) : hlo_take(&x->h, sizeof *x->name));
+  x->name = (indexing_name *)(x->names ? hlo_grow(&x->h, x->name, x->names, sizeof *x->name)
+                                       : hlo_take(&x->h, sizeof *x->name));
   if (!x->name) return 0;
   x->name[x->names].reader = answer->runtime[k].operand;
   x->name[x->names].key = key;
@@ -734,7 +766,8 @@ static int indexing_name_of(indexing *x, const sett_analysis_answer *answer, int
 }
 
 /* One map: its line, a line for its replica, and one for each runtime variable that is new. The same map twice for one operand is written once. */
-static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_text other, int number, const sett_analysis_kept *kept) {
+static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_text other, int number,
+                         const sett_analysis_kept *kept) {
   sett_analysis_answer answer;
   sett_map map;
   const char *names[SETTP_ANALYSIS_RESULTS];
@@ -759,7 +792,8 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
   if (!text) return;
   for (i = 0; i < x->lines; ++i)
     if (!strcmp(x->line[i], text)) return;
-  x->line = (const char **)(x->lines ? hlo_grow(&x->h, (void *)x->line, x->lines, sizeof *x->line) : hlo_take(&x->h, sizeof *x->line));
+  x->line = (const char **)(x->lines ? hlo_grow(&x->h, (void *)x->line, x->lines, sizeof *x->line)
+                                     : hlo_take(&x->h, sizeof *x->line));
   if (!x->line) return;
   x->line[x->lines++] = text;
   indexing_fields(x, name, direction, other, number);
@@ -780,12 +814,14 @@ static void indexing_say(indexing *x, hlo_text name, const char *direction, hlo_
     say_text(x->self, "\t");
     indexing_say_name(x, reader->name);
     say_text(x->self, "\t");
-    say_map(x->self, x->arena, sett_map_remove_unused(x->arena, sett_analysis_runtime_map(&answer, k), SETT_MAP_RTS, NULL));
+    say_map(x->self, x->arena,
+            sett_map_remove_unused(x->arena, sett_analysis_runtime_map(&answer, k), SETT_MAP_RTS, NULL));
   }
 }
 
 /* All maps of a set; KNOWN EMPTY only alone. */
-static void indexing_say_set(indexing *x, hlo_text name, const char *direction, hlo_text other, int number, const sett_analysis_set *set) {
+static void indexing_say_set(indexing *x, hlo_text name, const char *direction, hlo_text other, int number,
+                             const sett_analysis_set *set) {
   const sett_analysis_kept *kept;
   for (kept = set->first; kept && !x->h.fault; kept = kept->next)
     if (set->count == 1 || strcmp(kept->text, "KNOWN EMPTY")) indexing_say(x, name, direction, other, number, kept);
@@ -800,7 +836,8 @@ static int indexing_row_major(const sett_tile_shape *shape) {
 }
 
 /* Between places in memory where a layout is not row-major: indices in memory order, or one linear position where there are tiles. */
-static void indexing_say_physical(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int k, int from_output, const sett_analysis_set *edges) {
+static void indexing_say_physical(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int k,
+                                  int from_output, const sett_analysis_set *edges) {
   const sett_tile_shape *out = &in->leaf[0], *source = &x->h.instruction[in->operand[k]].leaf[0];
   sett_analysis_set set = {0, 0, NULL, NULL};
   const sett_analysis_kept *kept;
@@ -816,11 +853,13 @@ static void indexing_say_physical(indexing *x, const indexing_whole *whole, cons
     error = sett_analysis_keep(x->arena, &x->store, &set, &map);
   }
   if (error) indexing_wrong(x, in, error);
-  indexing_say_set(x, in->name, from_output ? "physical output->operand" : "physical operand->output", (hlo_text){"", 0}, k, &set);
+  indexing_say_set(x, in->name, from_output ? "physical output->operand" : "physical operand->output",
+                   (hlo_text){"", 0}, k, &set);
 }
 
 /* The map along an edge of an op, its runtime variables all kept; without: without constraints. */
-static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int edge, int from_output, int without) {
+static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole, const hlo_instruction *in, int edge,
+                                        int from_output, int without) {
   sett_analysis_set none = {0, 0, NULL, NULL};
   sett_analysis_answer answer;
   indexing_fresh(x);
@@ -841,7 +880,8 @@ static sett_analysis_set indexing_along(indexing *x, const indexing_whole *whole
 static void indexing_instruction(indexing *x, const indexing_whole *whole, int i) {
   static const hlo_text none = {"", 0};
   const hlo_instruction *in = &x->h.instruction[i];
-  int call = indexing_find_opcode(in->opcode)->opcode == INDEXING_CALL, at = i - x->h.computation[in->computation].first, k, from_output, e;
+  int call = indexing_find_opcode(in->opcode)->opcode == INDEXING_CALL,
+      at = i - x->h.computation[in->computation].first, k, from_output, e;
   int begin = whole->from[at], end = at ? whole->from[at - 1] : whole->graph.edges;
   x->names = 0;
   for (k = 0; k < in->operands; ++k)
@@ -892,9 +932,13 @@ static void indexing_groups(indexing *x, int number, int parameters) {
     if (hlo_is(in->opcode, "parameter")) continue; /* they have lines as operands */
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
-      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, root->name, "output->", in->name, b, &whole->root[leaf].down[x->at[i] - whole->graph.first + b]);
+      for (leaf = 0; leaf < root->leaves; ++leaf)
+        indexing_say_set(x, root->name, "output->", in->name, b,
+                         &whole->root[leaf].down[x->at[i] - whole->graph.first + b]);
       x->lines = 0;
-      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, in->name, "operand->", root->name, b, &whole->root[leaf].up[x->at[i] - whole->graph.first + b]);
+      for (leaf = 0; leaf < root->leaves; ++leaf)
+        indexing_say_set(x, in->name, "operand->", root->name, b,
+                         &whole->root[leaf].up[x->at[i] - whole->graph.first + b]);
     }
   }
   if (!parameters) return;
@@ -905,9 +949,13 @@ static void indexing_groups(indexing *x, int number, int parameters) {
     if (!hlo_is(in->opcode, "parameter")) continue;
     for (b = 0; b < in->leaves; ++b) {
       x->lines = 0;
-      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, c->name, "output->operand", none, in->number, &whole->root[leaf].down[x->at[i] - whole->graph.first + b]);
+      for (leaf = 0; leaf < root->leaves; ++leaf)
+        indexing_say_set(x, c->name, "output->operand", none, in->number,
+                         &whole->root[leaf].down[x->at[i] - whole->graph.first + b]);
       x->lines = 0;
-      for (leaf = 0; leaf < root->leaves; ++leaf) indexing_say_set(x, c->name, "operand->output", none, in->number, &whole->root[leaf].up[x->at[i] - whole->graph.first + b]);
+      for (leaf = 0; leaf < root->leaves; ++leaf)
+        indexing_say_set(x, c->name, "operand->output", none, in->number,
+                         &whole->root[leaf].up[x->at[i] - whole->graph.first + b]);
     }
   }
 }
@@ -923,10 +971,12 @@ static void indexing_check_constant(indexing *x, const hlo_instruction *in) {
   elements = sett_tile_elements(&in->leaf[0]);
   bits = sett_tile_bits(&in->leaf[0]);
   if ((sign != 's' && sign != 'u') || count < 0 || bits > 64) return; /* a float, or long */
-  if (count != elements && !(count == 1 && !memchr(in->inside.at, '{', in->inside.length))) /* one alone stands everywhere */
+  if (count != elements &&
+      !(count == 1 && !memchr(in->inside.at, '{', in->inside.length))) /* one alone stands everywhere */
     hlo_fail(&x->h, in->inside.at, "expected as many integers as the array has elements");
   for (i = 0; i < count; ++i)
-    if (bits < 64 && (all[i] < (sign == 's' ? -((int64_t)1 << (bits - 1)) : 0) || all[i] >= (int64_t)1 << (bits - (sign == 's'))))
+    if (bits < 64 &&
+        (all[i] < (sign == 's' ? -((int64_t)1 << (bits - 1)) : 0) || all[i] >= (int64_t)1 << (bits - (sign == 's'))))
       hlo_fail(&x->h, in->inside.at, "expected integers of the constant's type");
 }
 
@@ -945,11 +995,13 @@ static void indexing_check(indexing *x, int number) {
     } else if (hlo_is(in->opcode, "parameter") && in->number >= parameters_here) {
       hlo_fail(&x->h, in->inside.at, "expected parameters numbered from 0 without a gap");
     } else if (hlo_is(in->opcode, "iota") && in->leaves == 1 && in->leaf[0].rank &&
-               (indexing_number(x, in, "iota_dimension", -1) < 0 || indexing_number(x, in, "iota_dimension", -1) >= in->leaf[0].rank)) {
+               (indexing_number(x, in, "iota_dimension", -1) < 0 ||
+                indexing_number(x, in, "iota_dimension", -1) >= in->leaf[0].rank)) {
       hlo_fail(&x->h, in->opcode.at, "expected iota_dimension= of a dimension of the shape");
     } else if (found->operands >= 0 && in->operands != found->operands) {
       hlo_fail(&x->h, in->opcode.at, "expected another number of operands for this op");
-    } else if (in->leaves == 0 && found->opcode != INDEXING_TUPLE && found->opcode != INDEXING_CALL && found->opcode != SETT_ANALYSIS_NONE) {
+    } else if (in->leaves == 0 && found->opcode != INDEXING_TUPLE && found->opcode != INDEXING_CALL &&
+               found->opcode != SETT_ANALYSIS_NONE) {
       hlo_fail(&x->h, in->shape.at, "expected an array");
     } else if (found->opcode == INDEXING_TUPLE && in->item_count != in->operands) {
       hlo_fail(&x->h, in->shape.at, "expected a tuple of as many elements as operands");
@@ -959,11 +1011,13 @@ static void indexing_check(indexing *x, int number) {
         hlo_fail(&x->h, in->opcode.at, "expected the name of a computation, calls= or to_apply=");
         return;
       }
-      for (k = x->h.computation[callee].first; k < x->h.computation[callee].first + x->h.computation[callee].count; ++k) {
+      for (k = x->h.computation[callee].first; k < x->h.computation[callee].first + x->h.computation[callee].count;
+           ++k) {
         const hlo_instruction *parameter = &x->h.instruction[k];
         if (!hlo_is(parameter->opcode, "parameter")) continue;
         ++parameters;
-        if (parameter->number >= in->operands || !hlo_same_dims(parameter, &x->h.instruction[in->operand[parameter->number]]))
+        if (parameter->number >= in->operands ||
+            !hlo_same_dims(parameter, &x->h.instruction[in->operand[parameter->number]]))
           hlo_fail(&x->h, in->opcode.at, "expected the operands that the computation takes");
       }
       if (parameters != in->operands || !hlo_same_dims(&x->h.instruction[x->h.computation[callee].root], in))
@@ -1013,7 +1067,9 @@ static void indexing_run(indexing *x) {
       if ((i != x->h.entry || c->count <= INDEXING_ENTRY) && !x->h.fault) indexing_compute(x, i);
       if (x->whole[i].done && !x->h.fault) indexing_groups(x, i, i == x->h.entry);
     }
-  if (left) hlo_fail(&x->h, x->h.computation[x->h.entry].name.at, "computations call each other in a circle: expected none that does");
+  if (left)
+    hlo_fail(&x->h, x->h.computation[x->h.entry].name.at,
+             "computations call each other in a circle: expected none that does");
 }
 
 /* The lines of a text, into self; name: what faults say. */
@@ -1090,6 +1146,7 @@ static int indexing_verb(command *self) {
 }
 
 static const command_verb indexing_verbs[] = {
-    {"", "FILE.hlo", "a line for each map: instruction, direction, operand, exact or covering, map; lines `rt` say what runtime variables are",
+    {"", "FILE.hlo",
+     "a line for each map: instruction, direction, operand, exact or covering, map; lines `rt` say what runtime variables are",
      "tests/kernels/transpose_f32.hlo", indexing_verb},
 };

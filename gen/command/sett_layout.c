@@ -44,7 +44,8 @@ static void layout_put_numbers(command *self, int count, const int64_t *number) 
 
 /* An error with status 2, or a refusal with its witness, `no: ..` and status 1. */
 static int layout_error(command *self, const sett_notation *layout) {
-  if (!sett_notation_refused(layout->error)) return say_error(self, (int)layout->column, sett_notation_message(layout->error));
+  if (!sett_notation_refused(layout->error))
+    return say_error(self, (int)layout->column, sett_notation_message(layout->error));
   say_text(self, "no: ");
   say_text(self, sett_notation_message(layout->error));
   if (layout->witness < 0 && layout->error == SETT_NOTATION_NO_INVERSE) {
@@ -100,8 +101,10 @@ static int64_t layout_any_size(const sett_any *layout) {
   if (layout->kind == SETT_ANY_XLA) return sett_tile_elements(&layout->shape);
   if (settp_map_mul(sett_nested_threads(&layout->nested), sett_nested_subgroups(&layout->nested), &size)) return -1;
   for (d = 0; d < layout->nested.rank && size >= 0; ++d)
-    if (settp_map_mul(size, layout->nested.field[SETT_NESTED_BATCH][d] * layout->nested.field[SETT_NESTED_OUTER][d] *
-                                layout->nested.field[SETT_NESTED_ELEMENT][d], &size))
+    if (settp_map_mul(size,
+                      layout->nested.field[SETT_NESTED_BATCH][d] * layout->nested.field[SETT_NESTED_OUTER][d] *
+                          layout->nested.field[SETT_NESTED_ELEMENT][d],
+                      &size))
       size = -1;
   return size;
 }
@@ -117,7 +120,8 @@ static int layout_canonical(command *self) {
   say_text(self, "\t");
   layout_put_any(self, &any);
   say_text(self, "\t");
-  if (any.kind == SETT_ANY_NOTATION && (layout->kind == SETT_NOTATION_TILE || (layout->kind <= SETT_NOTATION_CUTE && size < 0))) {
+  if (any.kind == SETT_ANY_NOTATION &&
+      (layout->kind == SETT_NOTATION_TILE || (layout->kind <= SETT_NOTATION_CUTE && size < 0))) {
     say_text(self, layout->kind == SETT_NOTATION_TILE ? "a tiler for each mode" : "a function on the integers");
     return 0;
   }
@@ -138,7 +142,8 @@ static int layout_map(command *self) {
   sett_map map;
   if (!layout_read_any(self, 2, &layout)) return 2;
   map = sett_any_map(&self->arena, &layout);
-  if (map.kind == SETT_MAP_FAILED && map.error >= SETT_LAYOUT_ERROR_FIRST) return say_error(self, 0, sett_message(map.error));
+  if (map.kind == SETT_MAP_FAILED && map.error >= SETT_LAYOUT_ERROR_FIRST)
+    return say_error(self, 0, sett_message(map.error));
   return say_map(self, &self->arena, sett_map_simplify(&self->arena, map));
 }
 
@@ -202,12 +207,14 @@ static sett_notation layout_index(command *self, const sett_notation *layout, in
   settp_notation_work work = settp_notation_begin(&self->arena);
   sett_notation_mode index[SETT_NOTATION_DIMS];
   int k, d, inputs = settp_notation_inputs(layout);
-  if (layout->kind < SETT_NOTATION_STRIDES) return settp_notation_tuple_of(settp_notation_leaf(i, 0), SETT_NOTATION_TUPLE);
+  if (layout->kind < SETT_NOTATION_STRIDES)
+    return settp_notation_tuple_of(settp_notation_leaf(i, 0), SETT_NOTATION_TUPLE);
   for (k = 0; k < inputs; ++k, i /= settp_notation_input(layout, d)) {
     d = layout->kind == SETT_NOTATION_TRITON ? k : inputs - 1 - k;
     index[d] = settp_notation_leaf(i % settp_notation_input(layout, d), 0);
   }
-  return settp_notation_end(&work, settp_notation_tuple_of(settp_notation_tuple(&work, inputs, index), SETT_NOTATION_TUPLE));
+  return settp_notation_end(&work,
+                            settp_notation_tuple_of(settp_notation_tuple(&work, inputs, index), SETT_NOTATION_TUPLE));
 }
 
 /* The table of an array of XLA by its index, or of a nested layout by subgroup, thread and slot, the last fastest. */
@@ -237,7 +244,8 @@ static int layout_table(command *self) {
   int64_t size, i;
   if (!layout_read_any(self, 2, &any)) return 2;
   size = layout_any_size(&any);
-  if (size >= 0 && size <= LAYOUT_TABLE_MOST && any.kind != SETT_ANY_NOTATION) return layout_other_table(self, &any, size);
+  if (size >= 0 && size <= LAYOUT_TABLE_MOST && any.kind != SETT_ANY_NOTATION)
+    return layout_other_table(self, &any, size);
   layout = any.notation;
   if (size < 0 || size > LAYOUT_TABLE_MOST) return say_error(self, 0, "expected a layout of at most 4194304 values");
   for (i = 0; i < size; ++i) {
@@ -272,7 +280,8 @@ static int layout_same(command *self) {
 }
 
 /* The names of SETT_ANY_TO_CUTE, .. */
-static const char *const layout_targets[SETT_ANY_TARGETS] = {"cute", "triton", "mosaic", "onednn", "strides", "xla", "iree"};
+static const char *const layout_targets[SETT_ANY_TARGETS] = {"cute",    "triton", "mosaic", "onednn",
+                                                             "strides", "xla",    "iree"};
 
 static int layout_convert(command *self) {
   sett_any layout;
@@ -462,7 +471,8 @@ static int layout_move(command *self) {
   sett_any a, b;
   sett_move move;
   const char *emit = self->option[OPTION_EMIT];
-  int bits = layout_option(self, OPTION_ELEMENT, 32, 64), lanes = bits < 0 ? -1 : layout_option(self, OPTION_SUBGROUP, 0, 64), i;
+  int bits = layout_option(self, OPTION_ELEMENT, 32, 64),
+      lanes = bits < 0 ? -1 : layout_option(self, OPTION_SUBGROUP, 0, 64), i;
   if (bits < 0 || lanes < 0) return 2;
   if (emit && strcmp(emit, "c") && strcmp(emit, "cuda")) return say_error(self, 0, "expected --emit c or --emit cuda");
   if (!layout_read_any(self, 2, &a) || !layout_read_any(self, 3, &b)) return 2;
@@ -476,7 +486,8 @@ static int layout_move(command *self) {
   if (emit) {
     char none[1], *end;
     size_t room;
-    if (!strcmp(emit, "cuda") && move.lanes != 32 && move.lanes != 64) return say_error(self, 0, sett_move_message(SETT_MOVE_ERROR_LANES));
+    if (!strcmp(emit, "cuda") && move.lanes != 32 && move.lanes != 64)
+      return say_error(self, 0, sett_move_message(SETT_MOVE_ERROR_LANES));
     end = answer_end(self, none, &room);
     self->length += sett_move_print(&move, strcmp(emit, "c") ? SETT_MOVE_CUDA : SETT_MOVE_C, "sett_move", end, room);
     return 0;
@@ -531,16 +542,16 @@ static int layout_operands(command *self, sett_notation *operand) {
   return count;
 }
 
-#define LAYOUT_OPERATION(name, call)                  \
-  static int layout_##name(command *self) {           \
-    sett_notation operand[3], answer;                 \
+#define LAYOUT_OPERATION(name, call)                                      \
+  static int layout_##name(command *self) {                               \
+    sett_notation operand[3], answer;                                     \
     const sett_notation *a = operand, *b = operand + 1, *c = operand + 2; \
-    sett_map_arena *arena = &self->arena;             \
-    int count = layout_operands(self, operand);       \
-    (void)b, (void)c;                                 \
-    if (count < 0) return 2;                          \
-    answer = call;                                    \
-    return layout_say(self, &answer);                 \
+    sett_map_arena *arena = &self->arena;                                 \
+    int count = layout_operands(self, operand);                           \
+    (void)b, (void)c;                                                     \
+    if (count < 0) return 2;                                              \
+    answer = call;                                                        \
+    return layout_say(self, &answer);                                     \
   }
 LAYOUT_OPERATION(coalesce, sett_notation_coalesce(arena, a, count > 1 ? b : NULL))
 LAYOUT_OPERATION(composition, sett_notation_composition(arena, a, b))
@@ -586,7 +597,8 @@ static int layout_max_common_vector(command *self) {
 
 /* The numbers of a word, or -1 after say_error; an empty word has none. */
 static int layout_numbers(command *self, int word, int64_t *numbers, int limit) {
-  return self->argc > word && *self->argv[word] ? shape_integers(self, reading(self, self->argv[word]), numbers, limit) : 0;
+  return self->argc > word && *self->argv[word] ? shape_integers(self, reading(self, self->argv[word]), numbers, limit)
+                                                : 0;
 }
 
 /* The mode at the path of the second word, if there is one. */
@@ -649,10 +661,13 @@ static int layout_linear(command *self, sett_notation *layout) {
   *layout = layout_read(self, 2);
   if (layout->error) return layout_error(self, layout);
   if (layout->kind == SETT_NOTATION_TRITON) return 0;
-  return say_error(self, 0, "expected a linear layout, as {in = [[1], [2]]} -> {out = 4}, or an encoding of Triton's; of others `sett layout` says whether they are one-to-one");
+  return say_error(
+      self, 0,
+      "expected a linear layout, as {in = [[1], [2]]} -> {out = 4}, or an encoding of Triton's; of others `sett layout` says whether they are one-to-one");
 }
 
-static int layout_is(command *self, int (*is)(const sett_notation *, int64_t *), const char *before, const char *behind) {
+static int layout_is(command *self, int (*is)(const sett_notation *, int64_t *), const char *before,
+                     const char *behind) {
   sett_notation layout;
   int64_t witness;
   if (layout_linear(self, &layout)) return 2;
@@ -668,8 +683,12 @@ static int layout_is(command *self, int (*is)(const sett_notation *, int64_t *),
 }
 
 static int layout_is_zero(command *self) { return layout_is(self, sett_notation_is_zero, "no: at ", " it is "); }
-static int layout_is_injective(command *self) { return layout_is(self, sett_notation_is_injective, "no: at ", " it is 0, as at 0"); }
-static int layout_is_surjective(command *self) { return layout_is(self, sett_notation_is_surjective, "no: nothing gives ", ""); }
+static int layout_is_injective(command *self) {
+  return layout_is(self, sett_notation_is_injective, "no: at ", " it is 0, as at 0");
+}
+static int layout_is_surjective(command *self) {
+  return layout_is(self, sett_notation_is_surjective, "no: nothing gives ", "");
+}
 
 static int layout_free_masks(command *self) {
   sett_notation layout;
@@ -754,7 +773,8 @@ static int layout_digits(int64_t number) {
 }
 
 /* The index at inputs a, b and c of the named dimensions: (0,0, 4). */
-static void layout_dump_index(command *self, const sett_notation_linear *linear, const char *const *names, const int64_t *at) {
+static void layout_dump_index(command *self, const sett_notation_linear *linear, const char *const *names,
+                              const int64_t *at) {
   uint64_t packed = 0;
   int i, k, d, shift = 0;
   for (i = 0; i < linear->ins; shift += linear->in_bits[i++])
@@ -764,7 +784,8 @@ static void layout_dump_index(command *self, const sett_notation_linear *linear,
   for (d = 0; d < linear->outs; ++d) {
     int64_t last = ((int64_t)1 << linear->out_bits[d]) - 1, number = (int64_t)packed & last;
     say_text(self, d ? "," : "(");
-    for (k = layout_digits(number); k < layout_digits(last); ++k) say_text(self, " "); /* as wide as the largest index */
+    for (k = layout_digits(number); k < layout_digits(last); ++k)
+      say_text(self, " "); /* as wide as the largest index */
     say_int(self, number);
     packed >>= linear->out_bits[d];
   }
@@ -787,7 +808,8 @@ static int layout_dump(command *self) {
     in = settp_notation_find(linear->ins, linear->in, names[k]);
     count[k] = in < 0 ? 1 : (int64_t)1 << linear->in_bits[in];
   }
-  if (sett_notation_size(&layout) > LAYOUT_TABLE_MOST) return say_error(self, 0, "expected a layout of at most 4194304 values");
+  if (sett_notation_size(&layout) > LAYOUT_TABLE_MOST)
+    return say_error(self, 0, "expected a layout of at most 4194304 values");
   for (at[2] = 0; at[2] < (shared ? 1 : count[2]); ++at[2]) {
     if (!shared) {
       say_text(self, at[2] ? "\nWarp" : "Warp");
@@ -836,72 +858,110 @@ static int layout_swizzle(command *self) {
   layout_put(self, &made.layout);
   say_text(self, "\tvectors of ");
   say_int(self, made.width);
-  say_text(self, made.width == 1 ? " element; an access of a warp that stores takes " : " elements; an access of a warp that stores takes ");
+  say_text(self, made.width == 1 ? " element; an access of a warp that stores takes "
+                                 : " elements; an access of a warp that stores takes ");
   say_int(self, made.store_turns);
   say_text(self, made.store_turns == 1 ? " turn, one that loads " : " turns, one that loads ");
   say_int(self, made.load_turns);
-  if (made.store_turns == made.store_least && made.load_turns == made.load_least) say_text(self, ": least, no layout takes fewer");
+  if (made.store_turns == made.store_least && made.load_turns == made.load_least)
+    say_text(self, ": least, no layout takes fewer");
   return 0;
 }
 
 static const command_verb layout_verbs[] = {
     {"", "TEXT", "the notation's name, the canonical text, facts", "((2,2),3):((1,6),2)", layout_canonical},
     {"map", "TEXT", "the layout as an indexing map from its flattened leaves", "(4,(2,4)):(2,(1,8))", layout_map},
-    {"at", "TEXT I,J,..", "the value at a coordinate, or at an integer, split first mode fastest", "((2,2),3):((1,6),2)\t1,2", layout_at},
+    {"at", "TEXT I,J,..", "the value at a coordinate, or at an integer, split first mode fastest",
+     "((2,2),3):((1,6),2)\t1,2", layout_at},
     {"table", "TEXT", "all values, the first mode fastest", "S<2,0,2> o 0 o (4,4):(4,1)", layout_table},
-    {"same", "A B", "the same function of the logical index or of the owner, whatever the notations: yes, or no with the first point",
+    {"same", "A B",
+     "the same function of the logical index or of the owner, whatever the notations: yes, or no with the first point",
      "f32[70,300]{1,0:T(8,128)}\t70x300@AB8a128b", layout_same},
-    {"convert", "TEXT NOTATION", "the same layout as cute, triton, mosaic, onednn, strides, xla, iree or map; or no, with places that none has",
+    {"convert", "TEXT NOTATION",
+     "the same layout as cute, triton, mosaic, onednn, strides, xla, iree or map; or no, with places that none has",
      "S<2,0,2> o 0 o (4,4):(4,1)\ttriton", layout_convert},
     {"move", "[--element BITS] [--subgroup N] [--emit c|cuda] A B",
      "the cheapest way from one distribution over threads to another: registers, shuffles N, or shared BYTES, barriers N, conflicts N, and the way;"
      "\n--emit: the way as a C or CUDA function. An element has 32 bits, unless --element says 8, 16 or 64; --subgroup: lanes of a warp",
-     "NV_MMA_SYNC_F32_16x8x16_F16.acc\t16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>", layout_move},
-    {"coalesce", "A [PROFILE]", "the same values by the fewest modes, or the fewest in each terminal of PROFILE", "(2,(1,6)):(1,(6,2))", layout_coalesce},
+     "NV_MMA_SYNC_F32_16x8x16_F16.acc\t16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>",
+     layout_move},
+    {"coalesce", "A [PROFILE]", "the same values by the fewest modes, or the fewest in each terminal of PROFILE",
+     "(2,(1,6)):(1,(6,2))", layout_coalesce},
     {"composition", "A B", "A(B(c)) for each c; B may be a tile [a;b]", "(6,2):(8,2)\t(4,3):(3,1)", layout_composition},
-    {"complement", "A [BOUND]", "the offsets that A leaves out, up to BOUND (its cosize)", "4:2\t24", layout_complement},
-    {"logical_divide", "A TILER", "(tile, rest), mode by mode where TILER is a tile or a tuple", "(4,2,3):(2,1,8)\t4:2", layout_logical_divide},
+    {"complement", "A [BOUND]", "the offsets that A leaves out, up to BOUND (its cosize)", "4:2\t24",
+     layout_complement},
+    {"logical_divide", "A TILER", "(tile, rest), mode by mode where TILER is a tile or a tuple", "(4,2,3):(2,1,8)\t4:2",
+     layout_logical_divide},
     {"zipped_divide", "A TILER", "((tiles), (rests))", "(6,8):(8,1)\t(3,4)", layout_zipped_divide},
     {"tiled_divide", "A TILER", "((tiles), rest, ..)", "(6,8):(8,1)\t(3,4)", layout_tiled_divide},
     {"flat_divide", "A TILER", "(tile, .., rest, ..)", "(6,8):(8,1)\t(3,4)", layout_flat_divide},
     {"logical_product", "A TILER", "(A, where its copies go)", "(2,2):(4,1)\t6:1", layout_logical_product},
-    {"zipped_product", "A TILER", "((A's modes), (the copies' modes))", "(3,4):(4,1)\t(2,5):(1,2)", layout_zipped_product},
+    {"zipped_product", "A TILER", "((A's modes), (the copies' modes))", "(3,4):(4,1)\t(2,5):(1,2)",
+     layout_zipped_product},
     {"tiled_product", "A TILER", "(A, the copies' modes ..)", "(3,4):(4,1)\t(2,5):(1,2)", layout_tiled_product},
-    {"flat_product", "A TILER", "(A's modes .., the copies' modes ..)", "(3,4):(4,1)\t(2,5):(1,2)", layout_flat_product},
-    {"blocked_product", "A TILER", "mode by mode (A's, the copies')", "(2,5):(5,1)\t(3,4):(1,3)", layout_blocked_product},
+    {"flat_product", "A TILER", "(A's modes .., the copies' modes ..)", "(3,4):(4,1)\t(2,5):(1,2)",
+     layout_flat_product},
+    {"blocked_product", "A TILER", "mode by mode (A's, the copies')", "(2,5):(5,1)\t(3,4):(1,3)",
+     layout_blocked_product},
     {"raked_product", "A TILER", "mode by mode (the copies', A's)", "(2,5):(5,1)\t(3,4):(1,3)", layout_raked_product},
     {"right_inverse", "A", "R with A(R(i)) = i", "(4,8):(8,1)", layout_right_inverse},
     {"left_inverse", "A", "R with A(R(A(i))) = A(i)", "(4,8):(1,5)", layout_left_inverse},
     {"max_common_layout", "A B", "R with A(R(i)) = B(R(i)) = i", "(8,4):(1,8)\t(8,4):(1,16)", layout_max_common_layout},
     {"max_common_vector", "A B", "its size", "(8,4):(1,8)\t(8,4):(1,16)", layout_max_common_vector},
     {"nullspace", "A", "the modes of stride 0 as a layout of the domain", "(2,3,4):(1,0,2)", layout_nullspace},
-    {"recast", "A NEW OLD", "the same memory in elements of NEW bits instead of OLD", "(32,4):(1,32)\t32\t8", layout_recast},
+    {"recast", "A NEW OLD", "the same memory in elements of NEW bits instead of OLD", "(32,4):(1,32)\t32\t8",
+     layout_recast},
     {"tile_to_shape", "A SHAPE [ORDER]", "A repeated to cover SHAPE", "(3,2):(1,3)\t(6,8)", layout_tile_to_shape},
-    {"make_ordered_layout", "SHAPE [ORDER]", "the compact layout whose modes become faster in ORDER", "(2,(2,2),2)\t(0,(2,3),1)", layout_ordered},
+    {"make_ordered_layout", "SHAPE [ORDER]", "the compact layout whose modes become faster in ORDER",
+     "(2,(2,2),2)\t(0,(2,3),1)", layout_ordered},
     {"make_identity_layout", "SHAPE", "strides that are the places of a coordinate", "(2,(3,4))", layout_identity},
-    {"compose", "A B", "linear layouts: B(A(x))", "{in = [[2], [1]]} -> {mid = 4}\t{mid = [[1], [3]]} -> {out = 4}", layout_compose},
-    {"invert", "A", "the inverse of a linear layout that is one-to-one", "{in = [[1], [3]]} -> {out = 4}", layout_invert},
-    {"invert_and_compose", "A B", "R with B(R(x)) = A(x)", "{a = [[2], [1], [4]]} -> {out = 8}\t{b = [[4], [1], [2]]} -> {out = 8}", layout_invert_and_compose},
-    {"quotient", "A DIM,..", "without dimensions on which the layout is the identity", "{lane = [[1, 0]], warp = [[0, 1]]} -> {lane = 2, warp = 2}\twarp", layout_quotient},
-    {"divide_left", "A B", "R with B * R = A", "{in = [[1], [2], [4]]} -> {out = 8}\t{in = [[1]]} -> {out = 2}", layout_divide_left},
-    {"divide_right", "A B", "R with R * B = A", "{in = [[1], [2], [4]]} -> {out = 8}\t{in = [[1]]} -> {out = 2}", layout_divide_right},
-    {"product", "A B", "B's bits above A's, in dimensions of the same name", "{in = [[1]]} -> {out = 2}\t{in = [[1]]} -> {out = 2}", layout_product},
-    {"sublayout", "A NAMES", "these input and output dimensions, at 0 in all others", "{a = [[1, 0]], b = [[0, 1]]} -> {x = 2, y = 2}\t{b} -> {y}", layout_sublayout},
-    {"reshape_ins", "A SIZES", "the same packed inputs in other dimensions, the first lowest", "{in = [[1], [4], [2]]} -> {out = 8}\t{low = 2, high = 4}", layout_reshape_ins},
-    {"reshape_outs", "A SIZES", "the same packed values in other dimensions, the first lowest", "{in = [[1], [4], [3]]} -> {out = 8}\t{low = 2, high = 4}", layout_reshape_outs},
-    {"flatten_ins", "A", "one input dimension of the same packed inputs", "{a = [[1]], b = [[4], [2]]} -> {out = 8}", layout_flatten_ins},
-    {"flatten_outs", "A", "one output dimension of the same packed values", "{in = [[1, 0], [4, 1]]} -> {x = 8, y = 2}", layout_flatten_outs},
-    {"is_zero", "A", "is a linear layout 0 everywhere: yes, or no with an input", "{in = [[0], [2]]} -> {out = 4}", layout_is_zero},
-    {"is_injective", "A", "has every value at most one input: yes, or no with an input above 0 whose value is 0", "{in = [[1], [2], [3]]} -> {out = 4}", layout_is_injective},
-    {"is_surjective", "A", "has every value an input: yes, or no with a value", "{in = [[1], [2], [3]]} -> {out = 4}", layout_is_surjective},
-    {"free_masks", "A", "in each input dimension, the bits that no value needs", "{in = [[1], [0], [2], [3]]} -> {out = 4}", layout_free_masks},
-    {"consecutive", "A", "the largest aligned run of the first input dimension that is a run of the first output dimension", "{in = [[1], [2], [8]]} -> {out = 16}", layout_consecutive},
-    {"dump", "TEXT", "as Triton prints a layout from the hardware's side: each warp's registers down and lanes across, or shared memory by its offsets",
-     "4x4@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [2, 1], order = [1, 0]}>", layout_dump},
-    {"swizzle", "STORE LOAD BITS", "shared memory, {offset = ..}, between the distribution that stores and that which loads, elements of BITS, in the fewest turns",
-     "{register = [[1]], lane = [[2], [4]]} -> {dim0 = 8}\t{register = [[4]], lane = [[1], [2]]} -> {dim0 = 8}\t32", layout_swizzle},
-    {"make_layout", "SHAPE STRIDE", "the layout of that shape and those strides", "(2,3)\t(1@0,1@1)", layout_make_layout},
-    {"make_composed_layout", "OUTER OFFSET INNER", "the chain OUTER o OFFSET o INNER", "S<3,4,3>\t0\t(8,4):(1,8)", layout_make_composed_layout},
+    {"compose", "A B", "linear layouts: B(A(x))", "{in = [[2], [1]]} -> {mid = 4}\t{mid = [[1], [3]]} -> {out = 4}",
+     layout_compose},
+    {"invert", "A", "the inverse of a linear layout that is one-to-one", "{in = [[1], [3]]} -> {out = 4}",
+     layout_invert},
+    {"invert_and_compose", "A B", "R with B(R(x)) = A(x)",
+     "{a = [[2], [1], [4]]} -> {out = 8}\t{b = [[4], [1], [2]]} -> {out = 8}", layout_invert_and_compose},
+    {"quotient", "A DIM,..", "without dimensions on which the layout is the identity",
+     "{lane = [[1, 0]], warp = [[0, 1]]} -> {lane = 2, warp = 2}\twarp", layout_quotient},
+    {"divide_left", "A B", "R with B * R = A", "{in = [[1], [2], [4]]} -> {out = 8}\t{in = [[1]]} -> {out = 2}",
+     layout_divide_left},
+    {"divide_right", "A B", "R with R * B = A", "{in = [[1], [2], [4]]} -> {out = 8}\t{in = [[1]]} -> {out = 2}",
+     layout_divide_right},
+    {"product", "A B", "B's bits above A's, in dimensions of the same name",
+     "{in = [[1]]} -> {out = 2}\t{in = [[1]]} -> {out = 2}", layout_product},
+    {"sublayout", "A NAMES", "these input and output dimensions, at 0 in all others",
+     "{a = [[1, 0]], b = [[0, 1]]} -> {x = 2, y = 2}\t{b} -> {y}", layout_sublayout},
+    {"reshape_ins", "A SIZES", "the same packed inputs in other dimensions, the first lowest",
+     "{in = [[1], [4], [2]]} -> {out = 8}\t{low = 2, high = 4}", layout_reshape_ins},
+    {"reshape_outs", "A SIZES", "the same packed values in other dimensions, the first lowest",
+     "{in = [[1], [4], [3]]} -> {out = 8}\t{low = 2, high = 4}", layout_reshape_outs},
+    {"flatten_ins", "A", "one input dimension of the same packed inputs", "{a = [[1]], b = [[4], [2]]} -> {out = 8}",
+     layout_flatten_ins},
+    {"flatten_outs", "A", "one output dimension of the same packed values", "{in = [[1, 0], [4, 1]]} -> {x = 8, y = 2}",
+     layout_flatten_outs},
+    {"is_zero", "A", "is a linear layout 0 everywhere: yes, or no with an input", "{in = [[0], [2]]} -> {out = 4}",
+     layout_is_zero},
+    {"is_injective", "A", "has every value at most one input: yes, or no with an input above 0 whose value is 0",
+     "{in = [[1], [2], [3]]} -> {out = 4}", layout_is_injective},
+    {"is_surjective", "A", "has every value an input: yes, or no with a value", "{in = [[1], [2], [3]]} -> {out = 4}",
+     layout_is_surjective},
+    {"free_masks", "A", "in each input dimension, the bits that no value needs",
+     "{in = [[1], [0], [2], [3]]} -> {out = 4}", layout_free_masks},
+    {"consecutive", "A",
+     "the largest aligned run of the first input dimension that is a run of the first output dimension",
+     "{in = [[1], [2], [8]]} -> {out = 16}", layout_consecutive},
+    {"dump", "TEXT",
+     "as Triton prints a layout from the hardware's side: each warp's registers down and lanes across, or shared memory by its offsets",
+     "4x4@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [2, 1], order = [1, 0]}>",
+     layout_dump},
+    {"swizzle", "STORE LOAD BITS",
+     "shared memory, {offset = ..}, between the distribution that stores and that which loads, elements of BITS, in the fewest turns",
+     "{register = [[1]], lane = [[2], [4]]} -> {dim0 = 8}\t{register = [[4]], lane = [[1], [2]]} -> {dim0 = 8}\t32",
+     layout_swizzle},
+    {"make_layout", "SHAPE STRIDE", "the layout of that shape and those strides", "(2,3)\t(1@0,1@1)",
+     layout_make_layout},
+    {"make_composed_layout", "OUTER OFFSET INNER", "the chain OUTER o OFFSET o INNER", "S<3,4,3>\t0\t(8,4):(1,8)",
+     layout_make_composed_layout},
     {"shape_div", "A B", "the quotients of two shapes of one form, rounded up", "(8,10)\t(2,5)", layout_shape_div},
     {"crd2idx", "C SHAPE", "the index of a coordinate, the first mode fastest", "(1,5)\t(3,(2,3))", layout_crd2idx},
     {"idx2crd", "I SHAPE", "the coordinate of an index", "16\t(3,(2,3))", layout_idx2crd},

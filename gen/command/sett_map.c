@@ -1,6 +1,8 @@
 /* The commands `map ...` (a part of gen/command/sett.c): each reads texts, asks include/sett_indexing_map.h and says the answer. */
 
-static int say_map_error(command *self, sett_map map) { return say_error(self, map.column, sett_map_message(map.error)); }
+static int say_map_error(command *self, sett_map map) {
+  return say_error(self, map.column, sett_map_message(map.error));
+}
 
 static char *answer_end(command *self, char *none, size_t *room) {
   *room = self->length < self->capacity ? self->capacity - self->length : 0;
@@ -156,7 +158,8 @@ static int map_substitute(command *self) {
     size_t length = strcspn(at, "=, ");
     variable = sett_map_find(map, at, length);
     if (variable < 0) return say_error(self, (int)(at - text) + 1, "unknown variable, expected one of the map's");
-    if (fixed[variable]) return say_error(self, (int)(at - text) + 1, "this variable has a value: expected another one");
+    if (fixed[variable])
+      return say_error(self, (int)(at - text) + 1, "this variable has a value: expected another one");
     at += length;
     if (*at != '=') return say_error(self, (int)(at - text) + 1, "expected '=' and a value");
     ++at;
@@ -192,7 +195,8 @@ static int say_named(command *self, sett_map_arena *arena, sett_map map, const s
   uint32_t at;
   char buffer[24];
   int v, n = 0;
-  if (settp_map_list_of_constraints(arena, &list, of, 1)) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  if (settp_map_list_of_constraints(arena, &list, of, 1))
+    return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   for (v = 0; v < sett_map_variables(map); ++v)
     for (at = 0; at < list.count; ++at) {
       const settp_map_node *node = settp_map_at(arena, list.handle[at]);
@@ -305,7 +309,8 @@ static int map_divisions(command *self) {
   char buffer[24];
   if (map.kind != SETT_MAP_DEFINED) return say_map(self, arena, map);
   for (i = 0; i < map.results; ++i)
-    if (settp_map_list_push(arena, &list, map.result[i])) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+    if (settp_map_list_push(arena, &list, map.result[i]))
+      return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   steps = (map_steps *)settp_map_take(arena, (size_t)list.count * sizeof *steps + 8);
   if (!steps) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   for (at = 0; at < list.count; ++at) {
@@ -352,12 +357,17 @@ static int map_c(command *self) {
   sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   const char *name = self->argc > 3 ? self->argv[3] : "";
-  int type = !*name ? SETT_MAP_ANY_TYPE : !strcmp(name, "uint") ? SETT_MAP_UINT : !strcmp(name, "int") ? SETT_MAP_INT : SETT_MAP_LONG, error;
+  int type = !*name                  ? SETT_MAP_ANY_TYPE
+             : !strcmp(name, "uint") ? SETT_MAP_UINT
+             : !strcmp(name, "int")  ? SETT_MAP_INT
+                                     : SETT_MAP_LONG,
+      error;
   char none[1], *end;
   size_t room;
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   reading(self, name);
-  if (type == SETT_MAP_LONG && strcmp(name, "long")) return say_error(self, 1, "unknown type, expected uint, int or long");
+  if (type == SETT_MAP_LONG && strcmp(name, "long"))
+    return say_error(self, 1, "unknown type, expected uint, int or long");
   end = answer_end(self, none, &room);
   self->length += sett_map_print_c(arena, map, type, end, room, &error);
   return error ? say_error(self, 0, sett_map_message(error)) : 0;
@@ -518,11 +528,15 @@ static int map_rescale(command *self) {
 static int map_unused(command *self) {
   sett_map_arena *arena = &self->arena;
   const char *name = self->argc > 3 ? self->argv[3] : "";
-  int kinds = !*name ? SETT_MAP_ALL_KINDS : !strcmp(name, "dims") ? SETT_MAP_DIMS : !strcmp(name, "ranges") ? SETT_MAP_RANGES : SETT_MAP_RTS;
+  int kinds = !*name                    ? SETT_MAP_ALL_KINDS
+              : !strcmp(name, "dims")   ? SETT_MAP_DIMS
+              : !strcmp(name, "ranges") ? SETT_MAP_RANGES
+                                        : SETT_MAP_RTS;
   sett_map map = read_map(self, arena, 2);
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   reading(self, name);
-  if (kinds == SETT_MAP_RTS && strcmp(name, "rts")) return say_error(self, 1, "unknown kind, expected dims, ranges or rts");
+  if (kinds == SETT_MAP_RTS && strcmp(name, "rts"))
+    return say_error(self, 1, "unknown kind, expected dims, ranges or rts");
   return say_map(self, arena, sett_map_remove_unused(arena, map, kinds, NULL));
 }
 
@@ -540,7 +554,9 @@ static int map_dims(command *self) {
   while (*at) {
     size_t length = strcspn(at, ",");
     variable = sett_map_find(map, at, length);
-    if (variable < map.dims) return say_error(self, (int)(at - text) + 1, "unknown variable, expected a range or a runtime variable of the map");
+    if (variable < map.dims)
+      return say_error(self, (int)(at - text) + 1,
+                       "unknown variable, expected a range or a runtime variable of the map");
     chosen[variable] = 1;
     at += length;
     if (*at == ',') ++at;
@@ -579,40 +595,54 @@ static int map_compose(command *self) {
 
 static const command_verb map_verbs[] = {
     {"parse", "MAP", "the map in canonical print", "(d0)->(d0*2+1), domain: d0 in [0,7]", map_parse},
-    {"simplify", "MAP", "the simplified map, with the same variables", "(d0) -> ((d0 * 6 + 3) floordiv 2), domain: d0 in [0, 7]", map_simplify},
-    {"xor", "MAP", "the simplified map, with sums of bits modulo 2 as xor", "(u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]", map_xor},
-    {"expand", "MAP", "the simplified map without xor: a sum modulo 2 for each place", "(d0, d1) -> (d0 xor d1), domain: d0 in [0, 15], d1 in [0, 3]", map_expand},
+    {"simplify", "MAP", "the simplified map, with the same variables",
+     "(d0) -> ((d0 * 6 + 3) floordiv 2), domain: d0 in [0, 7]", map_simplify},
+    {"xor", "MAP", "the simplified map, with sums of bits modulo 2 as xor",
+     "(u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]", map_xor},
+    {"expand", "MAP", "the simplified map without xor: a sum modulo 2 for each place",
+     "(d0, d1) -> (d0 xor d1), domain: d0 in [0, 15], d1 in [0, 3]", map_expand},
     {"compose", "FIRST SECOND", "FIRST, then SECOND of what it gives, simplified",
-     "(d0) -> (d0 floordiv 10, d0 mod 10), domain: d0 in [0, 59]\t(d0, d1) -> (d0 * 10 + d1), domain: d0 in [0, 5], d1 in [0, 9]", map_compose},
+     "(d0) -> (d0 floordiv 10, d0 mod 10), domain: d0 in [0, 59]\t(d0, d1) -> (d0 * 10 + d1), domain: d0 in [0, 5], d1 in [0, 9]",
+     map_compose},
     {"eval", "MAP VALUES", "the results there, or outside; VALUES: of dimensions, ranges, runtime variables",
      "(d0)[s0] -> (d0 floordiv 4, s0), domain: d0 in [0, 7], s0 in [0, 2]\t5,1", map_eval},
     {"equal", "A B", "equal, different at (..) or not decided: the same domain and the same values?",
      "(d0) -> (d0 floordiv 2), domain: d0 in [0, 7]\t(d0) -> ((d0 * 2) floordiv 4), domain: d0 in [0, 7]", map_equal},
-    {"inverse", "MAP", "the inverse of a bijection onto a box, or no: reason", "(d0, d1) -> (d1, 7 - d0), domain: d0 in [0, 7], d1 in [0, 3]", map_inverse},
-    {"image", "MAP", "how many points the map reaches, and what each result can be", "(d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]",
-     map_image},
-    {"injective", "MAP", "yes, no with two points of one image, or not decided", "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]", map_injective},
+    {"inverse", "MAP", "the inverse of a bijection onto a box, or no: reason",
+     "(d0, d1) -> (d1, 7 - d0), domain: d0 in [0, 7], d1 in [0, 3]", map_inverse},
+    {"image", "MAP", "how many points the map reaches, and what each result can be",
+     "(d0, d1) -> (d0 floordiv 4, d1 * 3), domain: d0 in [0, 99], d1 in [0, 7]", map_image},
+    {"injective", "MAP", "yes, no with two points of one image, or not decided",
+     "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]", map_injective},
     {"covers", "MAP BOX", "yes, no with a point that is missed, or not decided: is every point of the box reached?",
      "(d0, d1) -> (d1, d0), domain: d0 in [0, 3], d1 in [0, 7]\t0..7,0..3", map_covers},
     {"bijective", "MAP [BOX]", "injective, and onto the box (without one: onto the least box that holds the image)?",
      "(d0) -> (d0 mod 4, d0 floordiv 4), domain: d0 in [0, 11]\t0..3,0..2", map_bijective},
-    {"runs", "MAP VARIABLE", "elements along VARIABLE that follow each other, that are one element, that are an aligned vector",
+    {"runs", "MAP VARIABLE",
+     "elements along VARIABLE that follow each other, that are one element, that are an aligned vector",
      "(v) -> ((v floordiv 8) * 64 + v mod 8), domain: v in [0, 63]\tv", map_runs},
     {"access", "MAP VARIABLE", "for each result its stride along VARIABLE and what divides it at the start, or varies",
      "(d0, d1) -> (d0 * 8 + d1), domain: d0 in [0, 3], d1 in [0, 7]\td0", map_access},
-    {"divisions", "MAP", "a line for each quotient and remainder in the results: the divisor (- where it is no positive constant); where a variable is divided, maybe after multiples and quotients of it, also that and the length of even steps",
-     "(d0, d1) -> (((d0 floordiv 4) * 6) floordiv 4 + (d0 + d1) mod 3), domain: d0 in [0, 63], d1 in [0, 7]", map_divisions},
+    {"divisions", "MAP",
+     "a line for each quotient and remainder in the results: the divisor (- where it is no positive constant); where a variable is divided, maybe after multiples and quotients of it, also that and the length of even steps",
+     "(d0, d1) -> (((d0 floordiv 4) * 6) floordiv 4 + (d0 + d1) mod 3), domain: d0 in [0, 63], d1 in [0, 7]",
+     map_divisions},
     {"range", "MAP", "bounds LO,HI of each result", "(d0) -> (d0 * 3 - 1), domain: d0 in [0, 7]", map_range},
-    {"info", "MAP", "a line for each variable, result and constraint, with bounds, and the variables that the latter name", "(d0) -> (d0 * 3), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_info},
-    {"guards", "MAP", "what must be tested at run time: its variables, bounds and expression", "(d0) -> (d0), domain: d0 in [0, 7], d0 mod 2 in [0, 0]",
-     map_guards},
-    {"c", "MAP [uint|int|long]", "the results and guards as C, in the narrowest type that holds them", "(d0) -> (d0 floordiv 4, d0 mod 4), domain: d0 in [0, 63]",
-     map_c},
-    {"substitute", "MAP V=K,W=K,..", "the map with those values for these variables", "(d0)[s0] -> (d0 * 4 + s0), domain: d0 in [0, 7], s0 in [0, 3]\ts0=2",
-     map_substitute},
-    {"rename", "MAP NAMES", "the map with other names for its variables", "(d0, d1) -> (d1, d0), domain: d0 in [0, 3], d1 in [0, 7]\trow,column", map_rename},
-    {"unused", "MAP [dims|ranges|rts]", "the map without the variables that nothing holds", "(d0, d1) -> (d1), domain: d0 in [0, 3], d1 in [0, 7]", map_unused},
+    {"info", "MAP",
+     "a line for each variable, result and constraint, with bounds, and the variables that the latter name",
+     "(d0) -> (d0 * 3), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_info},
+    {"guards", "MAP", "what must be tested at run time: its variables, bounds and expression",
+     "(d0) -> (d0), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_guards},
+    {"c", "MAP [uint|int|long]", "the results and guards as C, in the narrowest type that holds them",
+     "(d0) -> (d0 floordiv 4, d0 mod 4), domain: d0 in [0, 63]", map_c},
+    {"substitute", "MAP V=K,W=K,..", "the map with those values for these variables",
+     "(d0)[s0] -> (d0 * 4 + s0), domain: d0 in [0, 7], s0 in [0, 3]\ts0=2", map_substitute},
+    {"rename", "MAP NAMES", "the map with other names for its variables",
+     "(d0, d1) -> (d1, d0), domain: d0 in [0, 3], d1 in [0, 7]\trow,column", map_rename},
+    {"unused", "MAP [dims|ranges|rts]", "the map without the variables that nothing holds",
+     "(d0, d1) -> (d1), domain: d0 in [0, 3], d1 in [0, 7]", map_unused},
     {"dims", "MAP [NAMES]", "the map whose ranges and runtime variables (or those named) are dimensions",
      "(d0)[s0] -> (d0 * 4 + s0), domain: d0 in [0, 7], s0 in [0, 3]\ts0", map_dims},
-    {"rescale", "MAP", "the map whose ranges have no constraint modulo a number", "()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3]", map_rescale},
+    {"rescale", "MAP", "the map whose ranges have no constraint modulo a number",
+     "()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3]", map_rescale},
 };

@@ -10,7 +10,8 @@ static int nested_error(command *self, const sett_nested_layout *layout) {
 }
 
 static int nested_operand(const char *text) {
-  static const char *const names[][2] = {{"lhs", "a"}, {"rhs", "b"}, {"acc", "c"}, {"lhs_scale", ""}, {"rhs_scale", ""}};
+  static const char *const names[][2] = {
+      {"lhs", "a"}, {"rhs", "b"}, {"acc", "c"}, {"lhs_scale", ""}, {"rhs_scale", ""}};
   int i;
   for (i = 0; i < SETT_MMA_OPERAND_COUNT && *text; ++i)
     if (!strcmp(text, names[i][0]) || !strcmp(text, names[i][1])) return i;
@@ -24,7 +25,9 @@ static int nested_say_fragment(command *self, const char *text) {
   command_mistyped mistyped;
   int i;
   if (dot && sett_mma_find(text, (size_t)(dot - text)) >= 0)
-    return say_error(self, (int)(dot - text) + 2, "expected lhs, rhs, acc (or a, b, c), lhs_scale or rhs_scale, if the intrinsic has it"), 0;
+    return say_error(self, (int)(dot - text) + 2,
+                     "expected lhs, rhs, acc (or a, b, c), lhs_scale or rhs_scale, if the intrinsic has it"),
+           0;
   if (dot && (size_t)(dot - text) < sizeof name) memcpy(name, text, (size_t)(dot - text));
   else if (!dot && strlen(text) < sizeof name) memcpy(name, text, strlen(text));
   mistyped = command_look_for(name);
@@ -69,7 +72,8 @@ static int nested_number(command *self, int word, const char *what, int64_t *val
 static int nested_dims(command *self, int word, int32_t *dims, int limit) {
   int64_t values[SETT_NESTED_MAX_RANK];
   int i, count = shape_integers(self, self->argv[word], values, limit);
-  for (i = 0; i < count; ++i) dims[i] = values[i] < -1 || values[i] > SETT_NESTED_MAX_RANK ? SETT_NESTED_MAX_RANK : (int32_t)values[i];
+  for (i = 0; i < count; ++i)
+    dims[i] = values[i] < -1 || values[i] > SETT_NESTED_MAX_RANK ? SETT_NESTED_MAX_RANK : (int32_t)values[i];
   return count;
 }
 
@@ -116,7 +120,8 @@ static int nested_info(command *self) {
   nested_say_number(self, "\nsubgroups ", sett_nested_subgroups(layout));
   nested_say_number(self, "\nthreads ", sett_nested_threads(layout));
   nested_say_number(self, "\ncopies ", sett_nested_copies(layout));
-  nested_say_number(self, "\nheld ", sett_nested_held(layout, sett_nested_subgroups(layout), sett_nested_threads(layout)));
+  nested_say_number(self, "\nheld ",
+                    sett_nested_held(layout, sett_nested_subgroups(layout), sett_nested_threads(layout)));
   return 0;
 }
 
@@ -128,7 +133,8 @@ static int nested_element(command *self) {
       !nested_number(self, 4, "expected the number of a thread, 0 or more", &thread) ||
       !nested_number(self, 5, "expected the number of a slot, 0 or more", &slot))
     return 2;
-  if (!sett_nested_element(layout, subgroup, thread, slot, index)) return say_error(self, 1, "expected a slot that a thread has");
+  if (!sett_nested_element(layout, subgroup, thread, slot, index))
+    return say_error(self, 1, "expected a slot that a thread has");
   shape_say_list(self, index, layout->rank);
   return 0;
 }
@@ -172,7 +178,9 @@ static int nested_index(command *self) {
   slots = sett_nested_slots(layout);
   threads = sett_nested_threads(layout);
   if (elements > NESTED_DRAWN || count < 0 || count > NESTED_DRAWN)
-    return say_error(self, 0, "expected at most 65536 elements, and slots of all threads: `nested element` and `nested owner` answer for one");
+    return say_error(
+        self, 0,
+        "expected at most 65536 elements, and slots of all threads: `nested element` and `nested owner` answer for one");
   element = (int64_t *)settp_map_take(&self->arena, (size_t)(2 * count + elements) * sizeof *element);
   if (!element) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   next = element + count;
@@ -204,7 +212,8 @@ static int nested_index(command *self) {
 }
 
 /* What is drawn for the run of elements that begins at index: who holds it, in which slots. */
-static size_t nested_cell(const sett_nested_layout *layout, const int64_t *index, int64_t run, char *text, size_t capacity) {
+static size_t nested_cell(const sett_nested_layout *layout, const int64_t *index, int64_t run, char *text,
+                          size_t capacity) {
   int64_t subgroup, thread, slot;
   size_t length = 0;
   if (!sett_nested_owner(layout, index, 0, &subgroup, &thread, &slot)) return (size_t)snprintf(text, capacity, ".");
@@ -263,7 +272,8 @@ static int nested_draw(command *self) {
           if (rank > 0) index[rank - 1] = column;
           if (row >= 0) length = nested_cell(layout, index, run, text, sizeof text);
           else if (run == 1) length = (size_t)snprintf(text, sizeof text, "%lld", (long long)column);
-          else length = (size_t)snprintf(text, sizeof text, "%lld-%lld", (long long)column, (long long)(column + run - 1));
+          else
+            length = (size_t)snprintf(text, sizeof text, "%lld-%lld", (long long)column, (long long)(column + run - 1));
           if (length > width) width = length;
           if (pass) nested_say_cell(self, text, length, column + run < columns ? width + 2 : length);
         }
@@ -285,7 +295,9 @@ static int nested_recombine(command *self) {
   if (count > OPERANDS) return say_error(self, 0, "expected at most 16 operands");
   for (i = 0; i < count; ++i) {
     int dims;
-    if (!nested_read(self, 3 + 2 * i, &layouts[i]) || (dims = nested_dims(self, 4 + 2 * i, map[i], SETT_NESTED_MAX_RANK)) < 0) return 2;
+    if (!nested_read(self, 3 + 2 * i, &layouts[i]) ||
+        (dims = nested_dims(self, 4 + 2 * i, map[i], SETT_NESTED_MAX_RANK)) < 0)
+      return 2;
     if (dims != layouts[i].rank) return say_error(self, 1, "expected a loop for each dimension of the operand");
     maps[i] = map[i];
   }
@@ -360,7 +372,10 @@ static int nested_same(command *self) {
 /* Two numbers after the layout: subgroups and threads; NULL after say_error. */
 static const sett_nested_layout *nested_machine(command *self, int64_t *subgroups, int64_t *threads) {
   const sett_nested_layout *layout = nested_layout(self);
-  return layout && nested_number(self, 3, "expected a number of subgroups", subgroups) && nested_number(self, 4, "expected a number of threads", threads) ? layout : NULL;
+  return layout && nested_number(self, 3, "expected a number of subgroups", subgroups) &&
+                 nested_number(self, 4, "expected a number of threads", threads)
+             ? layout
+             : NULL;
 }
 
 static int nested_held(command *self) {
@@ -387,7 +402,8 @@ static int nested_bound(command *self) {
   if (!layout) return 2;
   for (i = 0; i < 4; ++i)
     if (!nested_number(self, 3 + i, "expected a number that is not negative", &value[i])) return 2;
-  answer = value[0] < layout->rank ? sett_nested_bound(layout, (int)value[0], value[1], value[2], value[3]) : SETT_NESTED_UNKNOWN;
+  answer = value[0] < layout->rank ? sett_nested_bound(layout, (int)value[0], value[1], value[2], value[3])
+                                   : SETT_NESTED_UNKNOWN;
   reading(self, self->argv[3]);
   if (answer < 0) return say_error(self, 1, "expected a dimension of the layout");
   say_int(self, answer);
@@ -401,7 +417,8 @@ static int nested_intrinsic(command *self, int *intrinsic, int *operand) {
   *intrinsic = sett_mma_find(reading(self, self->argv[2]), strlen(self->argv[2]));
   *operand = nested_operand(self->argv[3]);
   if (*intrinsic < 0) say_error(self, 1, "expected an intrinsic: `nested mma` lists them");
-  else if (*operand < 0) reading(self, self->argv[3]), say_error(self, 1, "expected lhs, rhs, acc (or a, b, c), lhs_scale or rhs_scale");
+  else if (*operand < 0)
+    reading(self, self->argv[3]), say_error(self, 1, "expected lhs, rhs, acc (or a, b, c), lhs_scale or rhs_scale");
   return *intrinsic >= 0 && *operand >= 0;
 }
 
@@ -517,33 +534,52 @@ static int nested_ptx(command *self) { return nested_fragment(self, 1); }
 #define NESTED_L "NV_MMA_SYNC_F32_16x8x16_F16.acc"
 
 static const command_verb nested_verbs[] = {
-    {"", "LAYOUT", "canonical print, undistributed shape, distributed shape; LAYOUT may be INTRINSIC.OPERAND", NESTED_L, nested_whole},
-    {"element", "LAYOUT SUBGROUP THREAD SLOT", "the element I,J,.. that is held there", NESTED_L "\t0\t9\t3", nested_element},
-    {"owner", "LAYOUT I,J,..", "who holds it: SUBGROUP,THREAD,SLOT, the smallest first, or nobody", NESTED_L "\t9,5", nested_owner},
-    {"index", "LAYOUT", "both for all: each element with its owners, then each SUBGROUP,THREAD with what its slots hold", NESTED_L, nested_index},
+    {"", "LAYOUT", "canonical print, undistributed shape, distributed shape; LAYOUT may be INTRINSIC.OPERAND", NESTED_L,
+     nested_whole},
+    {"element", "LAYOUT SUBGROUP THREAD SLOT", "the element I,J,.. that is held there", NESTED_L "\t0\t9\t3",
+     nested_element},
+    {"owner", "LAYOUT I,J,..", "who holds it: SUBGROUP,THREAD,SLOT, the smallest first, or nobody", NESTED_L "\t9,5",
+     nested_owner},
+    {"index", "LAYOUT",
+     "both for all: each element with its owners, then each SUBGROUP,THREAD with what its slots hold", NESTED_L,
+     nested_index},
     {"map", "LAYOUT", "the layout as a map from ids and slots to indices", NESTED_L, nested_map},
     {"map", "LAYOUT SUBGROUPS THREADS", "the same for that many subgroups and threads", NESTED_L "\t2\t32", nested_map},
     {"unmap", "LAYOUT", "the map from indices to the smallest owner", NESTED_L, nested_unmap},
-    {"address", "LAYOUT SHAPE", "the map from ids and slots to positions in an array of that shape", NESTED_L "\tf32[16,8]{1,0:T(8,8)}", nested_address},
-    {"from", "MAP", "the nested layout of a map that is one", "(subgroup, thread)[b0, o0, e0] -> (thread * 2 + e0), domain: subgroup in [0, 0], thread in [0, 7], b0 in [0, 0], o0 in [0, 0], e0 in [0, 1]",
+    {"address", "LAYOUT SHAPE", "the map from ids and slots to positions in an array of that shape",
+     NESTED_L "\tf32[16,8]{1,0:T(8,8)}", nested_address},
+    {"from", "MAP", "the nested layout of a map that is one",
+     "(subgroup, thread)[b0, o0, e0] -> (thread * 2 + e0), domain: subgroup in [0, 0], thread in [0, 7], b0 in [0, 0], o0 in [0, 0], e0 in [0, 1]",
      nested_from},
     {"draw", "LAYOUT", "a table of who holds which elements", "NV_MMA_SYNC_F32_16x8x16_F16.acc", nested_draw},
     {"info", "LAYOUT", "its shapes and counts, one a line", NESTED_L, nested_info},
     {"same", "LAYOUT LAYOUT", "same slots, same owners or different", NESTED_L "\t" NESTED_L, nested_same},
-    {"same", "LAYOUT LAYOUT SUBGROUPS THREADS", "the same on a machine of that many subgroups of that many threads", NESTED_L "\t" NESTED_L "\t2\t32", nested_same},
+    {"same", "LAYOUT LAYOUT SUBGROUPS THREADS", "the same on a machine of that many subgroups of that many threads",
+     NESTED_L "\t" NESTED_L "\t2\t32", nested_same},
     {"permute", "LAYOUT D,D,..", "the layout with its dimensions in another order", NESTED_L "\t1,0", nested_permute},
     {"project", "LAYOUT 0|1,..", "the layout without the dimensions marked 1", NESTED_L "\t1,0", nested_project},
-    {"apply", "LAYOUT D,D,..", "the layout of an operand whose dimension i is dimension D of place i (-1: none)", NESTED_L "\t1,0", nested_apply},
+    {"apply", "LAYOUT D,D,..", "the layout of an operand whose dimension i is dimension D of place i (-1: none)",
+     NESTED_L "\t1,0", nested_apply},
     {"reshape", "LAYOUT DIMS", "the layout of the vector with other dimensions", NESTED_L "\t4,4,8", nested_reshape},
-    {"on", "LAYOUT SUBGROUPS THREADS", "the layout on a machine of that many subgroups of that many threads", NESTED_L "\t2\t32", nested_on},
-    {"held", "LAYOUT SUBGROUPS THREADS", "the number of elements that ids below these hold", NESTED_L "\t1\t32", nested_held},
-    {"bound", "LAYOUT DIMENSION SUBGROUP THREAD BOUND", "how many indices below BOUND a thread holds in a dimension: its part of a mask", NESTED_L "\t0\t0\t9\t12", nested_bound},
-    {"recombine", "RESULT LAYOUT LOOPS ..", "the layout of a result from those of operands; LOOPS: the loop of each dimension", "0,1\t" NESTED_L "\t0,1", nested_recombine},
-    {"basis", "BOUNDS SUBGROUPS ENTRIES LANES ENTRIES ELEMENTS", "the layout of dimensions that are shared by counts of subgroups and lanes; ENTRIES: the count that each dimension has",
+    {"on", "LAYOUT SUBGROUPS THREADS", "the layout on a machine of that many subgroups of that many threads",
+     NESTED_L "\t2\t32", nested_on},
+    {"held", "LAYOUT SUBGROUPS THREADS", "the number of elements that ids below these hold", NESTED_L "\t1\t32",
+     nested_held},
+    {"bound", "LAYOUT DIMENSION SUBGROUP THREAD BOUND",
+     "how many indices below BOUND a thread holds in a dimension: its part of a mask", NESTED_L "\t0\t0\t9\t12",
+     nested_bound},
+    {"recombine", "RESULT LAYOUT LOOPS ..",
+     "the layout of a result from those of operands; LOOPS: the loop of each dimension", "0,1\t" NESTED_L "\t0,1",
+     nested_recombine},
+    {"basis", "BOUNDS SUBGROUPS ENTRIES LANES ENTRIES ELEMENTS",
+     "the layout of dimensions that are shared by counts of subgroups and lanes; ENTRIES: the count that each dimension has",
      "64,64\t2,2\t0,1\t8,4\t0,1\t1,2", nested_basis},
     {"mma", "", "the matrix instructions: name, code, subgroup, m x n x k x blocks, types", "", nested_mma_list},
-    {"mma", "INTRINSIC OPERAND", "the layout of an operand (lhs, rhs, acc, lhs_scale, rhs_scale) as IREE has it", "NV_MMA_SYNC_F32_16x8x16_F16\tacc", nested_mma},
-    {"ptx", "INTRINSIC OPERAND", "the same with slots in PTX's order of registers", "NV_MMA_SYNC_F32_16x8x16_F16\tlhs", nested_ptx},
-    {"contract", "INTRINSIC OPERAND KINDS BOUNDS SUBGROUPS LOOPS", "the layout of an operand of a contraction, then its undistributed and its distributed shape, tabs between; KINDS: b, m, n or k for each loop; LOOPS: the loop of each dimension",
+    {"mma", "INTRINSIC OPERAND", "the layout of an operand (lhs, rhs, acc, lhs_scale, rhs_scale) as IREE has it",
+     "NV_MMA_SYNC_F32_16x8x16_F16\tacc", nested_mma},
+    {"ptx", "INTRINSIC OPERAND", "the same with slots in PTX's order of registers", "NV_MMA_SYNC_F32_16x8x16_F16\tlhs",
+     nested_ptx},
+    {"contract", "INTRINSIC OPERAND KINDS BOUNDS SUBGROUPS LOOPS",
+     "the layout of an operand of a contraction, then its undistributed and its distributed shape, tabs between; KINDS: b, m, n or k for each loop; LOOPS: the loop of each dimension",
      "MFMA_F32_16x16x16_F16\tacc\tmnk\t64,64,32\t2,4,1\t0,1", nested_contract},
 };

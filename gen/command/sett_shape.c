@@ -62,7 +62,9 @@ static int shape_integers_after(command *self, const char *text, size_t skip, in
   }
 }
 
-static int shape_integers(command *self, const char *text, int64_t *values, int limit) { return shape_integers_after(self, text, 0, values, limit); }
+static int shape_integers(command *self, const char *text, int64_t *values, int limit) {
+  return shape_integers_after(self, text, 0, values, limit);
+}
 
 /* ---- shape ------------------------------------------------------------------------------------------------------ */
 
@@ -256,7 +258,8 @@ static int shape_element(command *self) {
 static int shape_sized(command *self, const char *text, sett_tile_shape *shape) {
   int i;
   *shape = sett_tile_parse(reading(self, text), strlen(text));
-  if (!shape->error && (shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE)) shape->error = SETT_TILE_ERROR_ARRAY;
+  if (!shape->error && (shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE))
+    shape->error = SETT_TILE_ERROR_ARRAY;
   for (i = 0; i < shape->rank && !shape->error; ++i)
     if (shape->dims[i] < 0) shape->error = SETT_TILE_ERROR_UNBOUNDED;
   if (shape->error) shape_error(self, shape->error, shape->column > 0 ? shape->column : 1);
@@ -287,7 +290,8 @@ static int shape_bitcast(command *self) {
   int32_t order[SETT_TILE_MAX_RANK];
   if (!shape_sized(self, a, &one) || !shape_sized(self, b, &other)) return 2;
   answer = sett_tile_same_bytes(&one, &other);
-  if (!answer.no || !sett_tile_find_transpose(&one, &other, order, SETT_TILE_SAME_BITS).yes) return shape_say_answer(self, &answer);
+  if (!answer.no || !sett_tile_find_transpose(&one, &other, order, SETT_TILE_SAME_BITS).yes)
+    return shape_say_answer(self, &answer);
   shape_say_answer(self, &answer);
   say_text(self, "; as a transpose by ");
   shape_say_order(self, order, other.rank);
@@ -374,7 +378,8 @@ static void shape_first_tile(const sett_tile_shape *shape, int64_t *by) {
   for (i = 0; i < shape->tiles; ++i) count += shape->tile_rank[i];
   for (i = 0; i < count; ++i) simple &= shape->tile[i] != SETT_TILE_COMBINE;
   for (i = 0; i < shape->rank; ++i) by[i] = 1;
-  for (i = 0; simple && i < shape->tile_rank[0]; ++i) by[shape->minor_to_major[i]] = shape->tile[shape->tile_rank[0] - 1 - i];
+  for (i = 0; simple && i < shape->tile_rank[0]; ++i)
+    by[shape->minor_to_major[i]] = shape->tile[shape->tile_rank[0] - 1 - i];
 }
 
 static int shape_tile(command *self) {
@@ -465,8 +470,10 @@ static int shape_descending(command *self) {
 }
 
 /* no: strides S,S,.. would put [I,J,..] at position P; it is at position Q. Strides are the positions of the elements with one index 1, all else 0. */
-static int shape_say_witness(command *self, const sett_tile_shape *shape, const sett_tile_plan *plan, const sett_tile_answer *answer) {
-  int64_t index[SETT_TILE_MAX_RANK], unit[SETT_TILE_MAX_RANK] = {0}, strides[SETT_TILE_MAX_RANK], element = answer->element;
+static int shape_say_witness(command *self, const sett_tile_shape *shape, const sett_tile_plan *plan,
+                             const sett_tile_answer *answer) {
+  int64_t index[SETT_TILE_MAX_RANK], unit[SETT_TILE_MAX_RANK] = {0}, strides[SETT_TILE_MAX_RANK],
+                                     element = answer->element;
   int d;
   for (d = shape->rank; d-- > 0; element /= shape->dims[d]) {
     index[d] = element % shape->dims[d];
@@ -685,7 +692,8 @@ static int shape_say_tidy(command *self, sett_map_arena *arena, sett_map map) {
 static int shape_layout(command *self, sett_map (*map)(sett_map_arena *, const sett_tile_shape *)) {
   sett_tile_shape shape;
   sett_tile_plan plan;
-  return shape_plan(self, self->argv[2], &shape, &plan) ? shape_say_tidy(self, &self->arena, map(&self->arena, &shape)) : 2;
+  return shape_plan(self, self->argv[2], &shape, &plan) ? shape_say_tidy(self, &self->arena, map(&self->arena, &shape))
+                                                        : 2;
 }
 
 static int shape_map(command *self) { return shape_layout(self, sett_layout_map); }
@@ -693,35 +701,53 @@ static int shape_unmap(command *self) { return shape_layout(self, sett_layout_un
 
 static const command_verb shape_verbs[] = {
     {"", "SHAPE", "canonical print, a tab, bytes", "f32[170,160]{1,0:T(8,128)}", shape_canonical},
-    {"info", "SHAPE", "logical and physical dimensions, tiles, elements, bytes, share of padding", "f32[170,160]{1,0:T(8,128)}", shape_info},
+    {"info", "SHAPE", "logical and physical dimensions, tiles, elements, bytes, share of padding",
+     "f32[170,160]{1,0:T(8,128)}", shape_info},
     {"index", "SHAPE I,J,..", "the linear position of an element", "f32[3,5]{1,0:T(2,2)}\t2,3", shape_index},
-    {"element", "SHAPE POSITION", "the element I,J,.. at a linear position, or padding", "f32[3,5]{1,0:T(2,2)}\t17", shape_element},
-    {"bits", "SHAPE I,J,..", "the byte and the bits in which an element lies", "s4[3,5]{1,0:T(2,2)E(4)}\t2,3", shape_bits},
+    {"element", "SHAPE POSITION", "the element I,J,.. at a linear position, or padding", "f32[3,5]{1,0:T(2,2)}\t17",
+     shape_element},
+    {"bits", "SHAPE I,J,..", "the byte and the bits in which an element lies", "s4[3,5]{1,0:T(2,2)E(4)}\t2,3",
+     shape_bits},
     {"map", "SHAPE", "the layout as a map from indices to positions", "f32[3,5]{1,0:T(2,2)}", shape_map},
     {"unmap", "SHAPE", "the map from positions to indices", "f32[3,5]{0,1}", shape_unmap},
-    {"bitcast", "A B", "yes, or no: reason: the same bytes under both shapes; if as a transpose only, by which permutation", "f32[6,4]{1,0}\tf32[24]{0}", shape_bitcast},
-    {"transpose", "A B [P,P,..]", "the permutation by which a transpose is a bitcast (dimension i of B is dimension P of place i of A); with P,P,..: yes or no", "f32[6,4]{1,0}\tf32[4,6]{0,1}", shape_transpose},
-    {"decompose", "A B", "a bitcast as transposes and reshapes, one a line", "f32[6,4]{0,1}\tf32[24]{0}", shape_decompose},
-    {"align", "SHAPE DIMS", "the shape with other dimensions whose layout makes the reshape a bitcast, or no", "f32[6,4]{0,1}\t3,2,4", shape_align},
-    {"tile", "SHAPE", "by how much the first tile divides each dimension; ones where it is not that simple", "f32[6,170,160]{2,1,0:T(8,128)}", shape_tile},
-    {"cut", "SHAPE DIMS", "the layout of a part with those dimensions: no tail, a first tile no larger than the part", "f32[170,160]{1,0:T(8,128)L(512)}\t6,160",
-     shape_cut},
+    {"bitcast", "A B",
+     "yes, or no: reason: the same bytes under both shapes; if as a transpose only, by which permutation",
+     "f32[6,4]{1,0}\tf32[24]{0}", shape_bitcast},
+    {"transpose", "A B [P,P,..]",
+     "the permutation by which a transpose is a bitcast (dimension i of B is dimension P of place i of A); with P,P,..: yes or no",
+     "f32[6,4]{1,0}\tf32[4,6]{0,1}", shape_transpose},
+    {"decompose", "A B", "a bitcast as transposes and reshapes, one a line", "f32[6,4]{0,1}\tf32[24]{0}",
+     shape_decompose},
+    {"align", "SHAPE DIMS", "the shape with other dimensions whose layout makes the reshape a bitcast, or no",
+     "f32[6,4]{0,1}\t3,2,4", shape_align},
+    {"tile", "SHAPE", "by how much the first tile divides each dimension; ones where it is not that simple",
+     "f32[6,170,160]{2,1,0:T(8,128)}", shape_tile},
+    {"cut", "SHAPE DIMS", "the layout of a part with those dimensions: no tail, a first tile no larger than the part",
+     "f32[170,160]{1,0:T(8,128)L(512)}\t6,160", shape_cut},
     {"untiled", "SHAPE", "yes, or no: reason: do tiles change nothing?", "f32[16,128]{1,0:T(8,128)}", shape_untiled},
     {"strides", "SHAPE", "bytes between neighbours along each dimension, or no", "f32[3,5]{0,1}", shape_strides},
     {"data", "SHAPE", "bytes up to the end of the last element", "f32[3,5]{1,0:T(2,2)}", shape_data},
-    {"steps", "SHAPE", "the steps by which tiles are applied, with the dimensions after each", "f32[3,5]{1,0:T(2,2)}", shape_steps},
-    {"formats", "SHAPE", "TPU formats of the shape: * if chosen, name, shape, bytes, padding", "bf16[64,300]", shape_formats},
-    {"parts", "SHAPE [I,J,..]", "number and shape of the parts of a split array; the part of an index and the index there", "f32[6,8]{1,0:SC(0:3)}",
-     shape_parts},
+    {"steps", "SHAPE", "the steps by which tiles are applied, with the dimensions after each", "f32[3,5]{1,0:T(2,2)}",
+     shape_steps},
+    {"formats", "SHAPE", "TPU formats of the shape: * if chosen, name, shape, bytes, padding", "bf16[64,300]",
+     shape_formats},
+    {"parts", "SHAPE [I,J,..]",
+     "number and shape of the parts of a split array; the part of an index and the index there",
+     "f32[6,8]{1,0:SC(0:3)}", shape_parts},
     {"permute", "SHAPE P,P,..", "the shape with its dimensions in another order", "f32[6,4]{1,0}\t1,0", shape_permute},
     {"delete", "SHAPE DIMENSIONS", "the shape without those dimensions", "f32[6,4,2]{2,1,0}\t1", shape_delete},
-    {"move", "SHAPE DIMENSION,PLACE", "the shape with that dimension at another place in memory (0: most minor)", "f32[6,4,2]{2,1,0}\t0,0", shape_move},
-    {"descending", "SHAPE", "the shape with its dimensions in memory order, row-major", "f32[6,4]{0,1}", shape_descending},
+    {"move", "SHAPE DIMENSION,PLACE", "the shape with that dimension at another place in memory (0: most minor)",
+     "f32[6,4,2]{2,1,0}\t0,0", shape_move},
+    {"descending", "SHAPE", "the shape with its dimensions in memory order, row-major", "f32[6,4]{0,1}",
+     shape_descending},
     {"major", "SHAPE DIMENSION", "yes or no: is no larger dimension more major?", "f32[6,4]{1,0}\t0", shape_major},
-    {"normal", "DIMS P,P,..", "a transpose with neighbours that move together as one: dimensions, a tab, permutation", "2,3,4\t2,0,1", shape_normal},
+    {"normal", "DIMS P,P,..", "a transpose with neighbours that move together as one: dimensions, a tab, permutation",
+     "2,3,4\t2,0,1", shape_normal},
     {"kept", "DIMS DIMS", "dimensions that a reshape leaves alone, FROM:TO,..", "2,3,4\t2,12", shape_kept},
-    {"fields", "SHAPE", "a line for each array of a tuple: type, dimensions, order, elements, bytes, kind, shape", "(f32[3,5], s8[7])", shape_fields},
-    {"scan", "TEXT", "characters of the shape in front of TEXT, a tab, its canonical print", "f32[3,5]{1,0} add(a, b)", shape_scan},
+    {"fields", "SHAPE", "a line for each array of a tuple: type, dimensions, order, elements, bytes, kind, shape",
+     "(f32[3,5], s8[7])", shape_fields},
+    {"scan", "TEXT", "characters of the shape in front of TEXT, a tab, its canonical print", "f32[3,5]{1,0} add(a, b)",
+     shape_scan},
 };
 
 #if !defined(SETT_PLAYGROUND)
@@ -746,19 +772,33 @@ static sett_analysis_list *op_key(op_lists *lists, const char *key, size_t lengt
   struct {
     const char *key;
     sett_analysis_list *list;
-  } keys[] = {
-      {"out", &lists->op.out},           {"dimensions", &lists->op.dimensions}, {"dimension", &lists->op.dimensions},
-      {"start", &lists->op.start},       {"stride", &lists->op.stride},         {"low", &lists->op.low},
-      {"high", &lists->op.high},         {"interior", &lists->op.interior},     {"out_layout", &lists->op.out_layout},
-      {"in_layout", &lists->op.in_layout}, {"window", &lists->op.window},
-      {"base_dilation", &lists->op.base_dilation}, {"window_dilation", &lists->op.window_dilation},
-      {"reversal", &lists->op.reversal}, {"lhs_batch", &lists->op.lhs_batch},
-      {"rhs_batch", &lists->op.rhs_batch}, {"lhs_contracting", &lists->op.lhs_contracting},
-      {"rhs_contracting", &lists->op.rhs_contracting}, {"lhs_labels", &lists->op.lhs_labels},
-      {"rhs_labels", &lists->op.rhs_labels}, {"out_labels", &lists->op.out_labels},
-      {"offset_dims", &lists->op.offset_dims}, {"collapsed", &lists->op.collapsed},
-      {"start_index_map", &lists->op.start_index_map}, {"operand_batching", &lists->op.operand_batching},
-      {"indices_batching", &lists->op.indices_batching}, {"slice_sizes", &lists->op.slice_sizes}};
+  } keys[] = {{"out", &lists->op.out},
+              {"dimensions", &lists->op.dimensions},
+              {"dimension", &lists->op.dimensions},
+              {"start", &lists->op.start},
+              {"stride", &lists->op.stride},
+              {"low", &lists->op.low},
+              {"high", &lists->op.high},
+              {"interior", &lists->op.interior},
+              {"out_layout", &lists->op.out_layout},
+              {"in_layout", &lists->op.in_layout},
+              {"window", &lists->op.window},
+              {"base_dilation", &lists->op.base_dilation},
+              {"window_dilation", &lists->op.window_dilation},
+              {"reversal", &lists->op.reversal},
+              {"lhs_batch", &lists->op.lhs_batch},
+              {"rhs_batch", &lists->op.rhs_batch},
+              {"lhs_contracting", &lists->op.lhs_contracting},
+              {"rhs_contracting", &lists->op.rhs_contracting},
+              {"lhs_labels", &lists->op.lhs_labels},
+              {"rhs_labels", &lists->op.rhs_labels},
+              {"out_labels", &lists->op.out_labels},
+              {"offset_dims", &lists->op.offset_dims},
+              {"collapsed", &lists->op.collapsed},
+              {"start_index_map", &lists->op.start_index_map},
+              {"operand_batching", &lists->op.operand_batching},
+              {"indices_batching", &lists->op.indices_batching},
+              {"slice_sizes", &lists->op.slice_sizes}};
   size_t i;
   long number = 0;
   for (i = 0; i < sizeof keys / sizeof keys[0]; ++i)
@@ -800,7 +840,8 @@ static int op_word(command *self, op_lists *lists, const char *word) {
     op_say_attributes(self);
     return 0;
   }
-  count = shape_integers_after(self, word, (size_t)(equal + 1 - word), lists->values + lists->used, OP_VALUES - lists->used);
+  count = shape_integers_after(self, word, (size_t)(equal + 1 - word), lists->values + lists->used,
+                               OP_VALUES - lists->used);
   if (count < 0) return 0;
   list->count = count;
   list->values = lists->values + lists->used;
@@ -842,69 +883,93 @@ static int op_run(command *self) {
   if (!lists) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
   memset(lists, 0, offsetof(op_lists, values));
   if (!op_find(reading(self, self->argv[1]), &lists->op.opcode, &operands))
-    return say_error(self, 1, "unknown opcode, expected one of HLO that is a map of arrays (sett op help lists those with attributes)");
+    return say_error(
+        self, 1,
+        "unknown opcode, expected one of HLO that is a map of arrays (sett op help lists those with attributes)");
   i = shape_integers(self, self->argv[2], &operand, 1);
   if (i < 0) return 2;
   if (i == 0 || operand < 0 || operand >= OP_OPERANDS) return say_error(self, 1, "expected the number of an operand");
-  if (operands >= 0 && operand >= operands) return say_error(self, 1, "expected the number of an operand that the op has");
+  if (operands >= 0 && operand >= operands)
+    return say_error(self, 1, "expected the number of an operand that the op has");
   lists->op.operand = (int)operand;
   lists->op.in = lists->in;
   for (i = 3; i < self->argc; ++i)
     if (!op_word(self, lists, self->argv[i])) return 2;
-  answer = lists->from_operand ? sett_analysis_from_operand(&self->arena, &lists->op) : sett_analysis_from_output(&self->arena, &lists->op);
+  answer = lists->from_operand ? sett_analysis_from_operand(&self->arena, &lists->op)
+                               : sett_analysis_from_output(&self->arena, &lists->op);
   if (sett_analysis_map(&answer).kind == SETT_MAP_FAILED) { /* say what op it is: its words are many */
     say_error(self, 0, self->argv[1]);
     say_text(self, ": ");
     say_text(self, sett_message(sett_analysis_map(&answer).error));
     return 2;
   }
-  return lists->all ? op_say(self, &self->arena, &answer) : shape_say_tidy(self, &self->arena, sett_analysis_map(&answer));
+  return lists->all ? op_say(self, &self->arena, &answer)
+                    : shape_say_tidy(self, &self->arena, sett_analysis_map(&answer));
 }
 
 #define OP_WINDOW " window=W,.. [stride=] [low=] [high=] [base_dilation=] [window_dilation=]"
 #define OP_CONTRACTED " [lhs_batch=] [rhs_batch=] lhs_contracting=D,.. rhs_contracting=D,.. [joint=1]"
-#define OP_INDICES " offset_dims=D,.. collapsed=D,.. start_index_map=D,.. index_vector_dim=D [operand_batching=] [indices_batching=]"
+#define OP_INDICES \
+  " offset_dims=D,.. collapsed=D,.. start_index_map=D,.. index_vector_dim=D [operand_batching=] [indices_batching=]"
 
 static const command_verb op_verbs[] = {
     {"", "OPCODE OPERAND out=I,J,.. in=I,J,.. [from=operand] [all=1]",
      "the map from the output to the operand of that number; OPCODE: also add, copy, .. and all others of HLO on elements\n"
      "from=operand: the map the other way; all=1: whether it is exact, and what its runtime variables are",
      "add\t1\tout=64,32\tin=64,32", op_run},
-    {"elementwise", "OPERAND out=I,J,.. in=I,J,..", "any op on elements: add, copy, negate, ..", "0\tout=64,32\tin=64,32", op_run},
+    {"elementwise", "OPERAND out=I,J,.. in=I,J,..", "any op on elements: add, copy, negate, ..",
+     "0\tout=64,32\tin=64,32", op_run},
     {"scalar", "OPERAND out=I,J,.. in=", "an operand that is read as a whole everywhere", "1\tout=64,32\tin1=", op_run},
-    {"broadcast", "OPERAND out=I,J,.. in=I,.. dimensions=D,..", "operand dimension i is output dimension D of place i", "0\tout=64,32\tin=32\tdimensions=1", op_run},
-    {"transpose", "OPERAND out=I,J,.. in=I,J,.. dimensions=D,..", "output dimension i is operand dimension D of place i",
-     "0\tout=40,20\tin=20,40\tdimensions=1,0", op_run},
+    {"broadcast", "OPERAND out=I,J,.. in=I,.. dimensions=D,..", "operand dimension i is output dimension D of place i",
+     "0\tout=64,32\tin=32\tdimensions=1", op_run},
+    {"transpose", "OPERAND out=I,J,.. in=I,J,.. dimensions=D,..",
+     "output dimension i is operand dimension D of place i", "0\tout=40,20\tin=20,40\tdimensions=1,0", op_run},
     {"reshape", "OPERAND out=I,J,.. in=I,J,..", "row-major numbers agree", "0\tout=2,4\tin=8", op_run},
-    {"bitcast", "OPERAND out=I,J,.. in=I,J,.. [out_layout=D,..] [in_layout=D,..]", "positions in memory agree; layouts are minor to major",
-     "0\tout=20,40\tin=40,20\tout_layout=0,1", op_run},
-    {"bitcast-convert", "OPERAND out=I,J,.. in=I,J,..", "a wide element is the last dimension of narrow ones", "0\tout=8,4\tin=8", op_run},
-    {"slice", "OPERAND out=I,J,.. in=I,J,.. start=S,.. [stride=]", "start + stride * output", "0\tout=4\tin=10\tstart=2\tstride=2", op_run},
-    {"reverse", "OPERAND out=I,J,.. in=I,J,.. dimensions=D,..", "those dimensions backwards", "0\tout=64,32\tin=64,32\tdimensions=1", op_run},
-    {"pad", "OPERAND out=I,J,.. in=I,J,.. low=P,.. high=P,.. [interior=]", "output = low + (interior + 1) * operand; operand 1 is the padding value",
-     "0\tout=12\tin=8\tlow=1\thigh=3", op_run},
-    {"concatenate", "OPERAND out=I,J,.. in0=I,J,.. in1=.. .. dimension=D", "operands one after the other", "1\tout=12\tin0=8\tin1=4\tdimension=0", op_run},
-    {"reduce", "OPERAND out=I,.. in=I,J,.. dimensions=D,..", "those dimensions are ranges", "0\tout=64\tin=64,32\tdimensions=1", op_run},
+    {"bitcast", "OPERAND out=I,J,.. in=I,J,.. [out_layout=D,..] [in_layout=D,..]",
+     "positions in memory agree; layouts are minor to major", "0\tout=20,40\tin=40,20\tout_layout=0,1", op_run},
+    {"bitcast-convert", "OPERAND out=I,J,.. in=I,J,..", "a wide element is the last dimension of narrow ones",
+     "0\tout=8,4\tin=8", op_run},
+    {"slice", "OPERAND out=I,J,.. in=I,J,.. start=S,.. [stride=]", "start + stride * output",
+     "0\tout=4\tin=10\tstart=2\tstride=2", op_run},
+    {"reverse", "OPERAND out=I,J,.. in=I,J,.. dimensions=D,..", "those dimensions backwards",
+     "0\tout=64,32\tin=64,32\tdimensions=1", op_run},
+    {"pad", "OPERAND out=I,J,.. in=I,J,.. low=P,.. high=P,.. [interior=]",
+     "output = low + (interior + 1) * operand; operand 1 is the padding value", "0\tout=12\tin=8\tlow=1\thigh=3",
+     op_run},
+    {"concatenate", "OPERAND out=I,J,.. in0=I,J,.. in1=.. .. dimension=D", "operands one after the other",
+     "1\tout=12\tin0=8\tin1=4\tdimension=0", op_run},
+    {"reduce", "OPERAND out=I,.. in=I,J,.. dimensions=D,..", "those dimensions are ranges",
+     "0\tout=64\tin=64,32\tdimensions=1", op_run},
     {"reduce-init", "OPERAND out=I,J,.. in=", "the initial value of a reduce", "1\tout=64\tin1=", op_run},
-    {"reduce-window", "OPERAND out=I,J,.. in=I,J,.." OP_WINDOW " [joint=1]", "window elements are ranges", "0\tout=6\tin=8\twindow=3", op_run},
-    {"select-and-scatter", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_WINDOW " [joint=1]", "the windows that an output element is in",
-     "1\tout=8\tin0=8\tin1=4\twindow=2\tstride=2", op_run},
-    {"dot", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_CONTRACTED, "batch, free left, free right; contracted dimensions are ranges",
+    {"reduce-window", "OPERAND out=I,J,.. in=I,J,.." OP_WINDOW " [joint=1]", "window elements are ranges",
+     "0\tout=6\tin=8\twindow=3", op_run},
+    {"select-and-scatter", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_WINDOW " [joint=1]",
+     "the windows that an output element is in", "1\tout=8\tin0=8\tin1=4\twindow=2\tstride=2", op_run},
+    {"dot", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_CONTRACTED,
+     "batch, free left, free right; contracted dimensions are ranges",
      "0\tout=4,6\tin0=4,5\tin1=5,6\tlhs_contracting=1\trhs_contracting=0", op_run},
-    {"scaled-dot", "OPERAND out=I,J,.. in0=.. in1=.. in2=.. in3=.." OP_CONTRACTED, "a dot whose scales (operands 2 and 3) serve blocks of elements",
+    {"scaled-dot", "OPERAND out=I,J,.. in0=.. in1=.. in2=.. in3=.." OP_CONTRACTED,
+     "a dot whose scales (operands 2 and 3) serve blocks of elements",
      "2\tout=4,6\tin0=4,32\tin1=32,6\tin2=4,1\tin3=1,6\tlhs_contracting=1\trhs_contracting=0", op_run},
     {"convolution",
-     "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_WINDOW " [reversal=] lhs_labels=B,F,S,.. rhs_labels=I,O,S,.. out_labels=B,F,S,.. [feature_groups=G] [batch_groups=G] [joint=1]",
+     "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_WINDOW
+     " [reversal=] lhs_labels=B,F,S,.. rhs_labels=I,O,S,.. out_labels=B,F,S,.. [feature_groups=G] [batch_groups=G] [joint=1]",
      "the kernel at every place of the base; labels are the dimensions of batch, feature (kernel: input, output feature), space",
      "0\tout=1,6,4\tin0=1,8,3\tin1=3,3,4\twindow=3\tlhs_labels=0,2,1\trhs_labels=1,2,0\tout_labels=0,2,1", op_run},
-    {"dynamic-slice", "OPERAND out=I,J,.. in0=I,J,..", "output + a runtime variable for each dimension", "0\tout=4\tin0=10", op_run},
-    {"dynamic-update-slice", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,..", "output = update (operand 1) + a runtime variable for each dimension",
-     "1\tout=10\tin0=10\tin1=4", op_run},
-    {"gather", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_INDICES " slice_sizes=S,..", "offset + what the indices (operand 1) hold",
-     "0\tout=5,8\tin0=100,8\tin1=5,1\toffset_dims=1\tcollapsed=0\tstart_index_map=0\tindex_vector_dim=1\tslice_sizes=1,8", op_run},
-    {"scatter", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.. in2=I,J,.." OP_INDICES, "updates (operand 2) to where the indices (operand 1) say",
-     "2\tout=100,8\tin0=100,8\tin1=5,1\tin2=5,8\toffset_dims=1\tcollapsed=0\tstart_index_map=0\tindex_vector_dim=1", op_run},
-    {"all-gather", "OPERAND out=I,J,.. in=I,J,.. dimension=D", "output = replica * size + operand", "0\tout=32\tin=8\tdimension=0", op_run},
+    {"dynamic-slice", "OPERAND out=I,J,.. in0=I,J,..", "output + a runtime variable for each dimension",
+     "0\tout=4\tin0=10", op_run},
+    {"dynamic-update-slice", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,..",
+     "output = update (operand 1) + a runtime variable for each dimension", "1\tout=10\tin0=10\tin1=4", op_run},
+    {"gather", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.." OP_INDICES " slice_sizes=S,..",
+     "offset + what the indices (operand 1) hold",
+     "0\tout=5,8\tin0=100,8\tin1=5,1\toffset_dims=1\tcollapsed=0\tstart_index_map=0\tindex_vector_dim=1\tslice_sizes=1,8",
+     op_run},
+    {"scatter", "OPERAND out=I,J,.. in0=I,J,.. in1=I,J,.. in2=I,J,.." OP_INDICES,
+     "updates (operand 2) to where the indices (operand 1) say",
+     "2\tout=100,8\tin0=100,8\tin1=5,1\tin2=5,8\toffset_dims=1\tcollapsed=0\tstart_index_map=0\tindex_vector_dim=1",
+     op_run},
+    {"all-gather", "OPERAND out=I,J,.. in=I,J,.. dimension=D", "output = replica * size + operand",
+     "0\tout=32\tin=8\tdimension=0", op_run},
 };
 
 /* The words of the op's verb; an elementwise opcode has those of elementwise. */
