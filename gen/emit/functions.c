@@ -438,8 +438,65 @@ static inline doubles exp2_double_doubles(doubles x) {
   return as_doubles(as_ulongs(p) + (as_ulongs(t) << 52));
 }
 
-/* 2^(y log2 |x|) in double; the sign is x's where y is odd */
+/* |x|^y = r, else what HLO says of 0, 1, infinities and x < 0: the sign is x's where y is odd */
+static inline floats pow_limits_floats(floats x, floats y, floats r) {
+  const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* beyond it y is even */
+  const ints whole = convert_ints(part);
+  const ints fraction = convert_floats(whole) != part;
+  r = choose_floats((abs_floats(x) == 1.0f) & (y == y), splat_floats(1.0f), r);
+  r = as_floats(as_uints(r) | (as_uints(x) & as_uints(whole & ~fraction) << 31));
+  r = choose_floats((x < 0.0f) & (x > -INFINITY) & fraction, splat_floats(NAN), r);
+  return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
+}
+
+/* 2^(y log2 |x|), in double. With AVX-512 by pairs of floats: |x| = m 2^n, m c = 1 + r for a multiple c of 1/64 near 1/m,
+   so that r has no error and at most 1/32, and log2 |x| = high + low; then 2^(whole/16) 2^f, where f is at most 1/32.
+   log2(1 + r): 2^-31.5; 2^f: 2^-29.2. Only where a vector has a zero, infinity, NaN, overflow or x < 0 it gets another
+   look */
 static inline floats pow_floats(floats x, floats y) {
+#if AVX512
+  const floats near = {0x1p+0f, 0x1.e8p-1f, 0x1.d8p-1f, 0x1.dp-1f, 0x1.cp-1f, 0x1.b8p-1f, 0x1.a8p-1f, 0x1.ap-1f,
+                       0x1.98p-1f, 0x1.88p-1f, 0x1.8p-1f, 0x1.78p-1f, 0x1.7p-1f, 0x1.68p-1f, 0x1.6p-1f, 0x1.58p-1f};
+  const floats far = {0x1.5p-1f, 0x1.48p-1f, 0x1.48p-1f, 0x1.4p-1f, 0x1.38p-1f, 0x1.3p-1f, 0x1.3p-1f, 0x1.28p-1f,
+                      0x1.2p-1f, 0x1.2p-1f, 0x1.18p-1f, 0x1.1p-1f, 0x1.1p-1f, 0x1.08p-1f, 0x1.08p-1f, 0x1p-1f};
+  const floats logs_near = {0.0f, 0x1.1bcp-4f, 0x1.e0cp-4f, 0x1.22ep-3f, 0x1.8a8p-3f, 0x1.bfcp-3f, 0x1.16ap-2f,
+                            0x1.32cp-2f, 0x1.4f7p-2f, 0x1.8a9p-2f, 0x1.a9p-2f, 0x1.c82p-2f, 0x1.e7ep-2f, 0x1.0428p-1f,
+                            0x1.14c8p-1f, 0x1.25cp-1f};
+  const floats logs_far = {0x1.372p-1f, 0x1.48fp-1f, 0x1.48fp-1f, 0x1.5b3p-1f, 0x1.6dep-1f, 0x1.811p-1f, 0x1.811p-1f,
+                           0x1.94cp-1f, 0x1.a9p-1f, 0x1.a9p-1f, 0x1.bddp-1f, 0x1.d338p-1f, 0x1.d338p-1f, 0x1.e948p-1f,
+                           0x1.e948p-1f, 0x1p+0f};
+  const floats rest_near = {0.0f, -0x1.9ab4p-17f, -0x1.ca2e1ap-17f, -0x1.48f554p-17f, 0x1.30158p-16f, 0x1.9eap-17f,
+                            -0x1.fd64ep-17f, -0x1.1c8f12p-22f, -0x1.134c4ep-20f, -0x1.9fd502p-16f, -0x1.a39fbep-20f,
+                            -0x1.88f4aep-16f, -0x1.40358ep-19f, 0x1.ea5cd4p-16f, -0x1.4f80ccp-16f, 0x1.408c78p-18f};
+  const floats rest_far = {0x1.15db84p-16f, -0x1.0e6ce8p-17f, -0x1.0e6ce8p-17f, -0x1.e12f34p-16f, -0x1.eac382p-20f,
+                           -0x1.6b9026p-19f, -0x1.6b9026p-19f, 0x1.43a496p-16f, -0x1.a39fbep-19f, -0x1.a39fbep-19f,
+                           -0x1.62336ap-17f, 0x1.20a6dep-21f, 0x1.20a6dep-21f, -0x1.69bac8p-16f, -0x1.69bac8p-16f,
+                           0.0f};
+  const floats roots = {0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f,
+                        0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
+                        0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f};
+  const floats m = significand_floats(x);
+  const ints i = as_ints(as_uints(m) >> 18);
+  const floats r = mad_floats(m, pick_of_two_floats(near, far, i), splat_floats(-1.0f));
+  floats p = horner_floats(splat_floats(0x1.27ca9cp-2f), r, -0x1.71a0a8p-2f);
+  p = horner_floats(p, r, 0x1.ec7096p-2f);
+  p = horner_floats(p, r, -0x1.715474p-1f);
+  p = horner_floats(p, r, 0x1.4ae0cp-26f);
+  const floats n = exponent_floats(x) + pick_of_two_floats(logs_near, logs_far, i);
+  const floats ratio = splat_floats(0x1.715476p+0f), high = mad_floats(r, ratio, n);
+  const floats rest = mad_floats(r, ratio, n - high) + pick_of_two_floats(rest_near, rest_far, i);
+  const floats low = mad_floats(p, r, rest);
+  const floats product = y * high, less = mad_floats(y, low, mad_floats(y, high, -product)), sum = product + less;
+  const floats t = sum + 0x1.8p19f, whole = t - 0x1.8p19f, f = (product - whole) + less;
+  const floats root = pick_floats(roots, as_ints(t));
+  floats q = horner_floats(splat_floats(0x1.c6af3cp-5f), f, 0x1.ebfff8p-3f);
+  q = horner_floats(q, f, 0x1.62e43p-1f);
+  const floats power = scale_floats(mad_floats(root * f, q, root), whole);
+  if (any_above_uints(as_uints(signed_floats(abs_floats(sum), x)), 0x43800000u))
+    return pow_limits_floats(
+        x, y, choose_floats(abs_floats(sum) <= 256.0f, power, scale_floats(splat_floats(1.0f), product)));
+  return power;
+#else
   const floats a = abs_floats(x);
   const ints subnormal = a < 0x1p-126f;
   const uints u = as_uints(choose_floats(subnormal, a * 0x1p23f, a));
@@ -450,14 +507,8 @@ static inline floats pow_floats(floats x, floats y) {
                finite = choose_floats((a > 0.0f) & (a < INFINITY), power, limit);
   const doubles low = exp2_double_doubles(low_doubles(y) * log2_near_doubles(low_doubles(m), low_doubles(finite)));
   const doubles high = exp2_double_doubles(high_doubles(y) * log2_near_doubles(high_doubles(m), high_doubles(finite)));
-  const floats part = choose_floats(abs_floats(y) < 0x1p24f, y, splat_floats(0.0f)); /* beyond it y is even */
-  const ints whole = convert_ints(part);
-  const ints fraction = convert_floats(whole) != part;
-  floats r = join_floats(low, high);
-  r = choose_floats((a == 1.0f) & (y == y), splat_floats(1.0f), r);
-  r = as_floats(as_uints(r) | (as_uints(x) & as_uints(whole & ~fraction) << 31));
-  r = choose_floats((x < 0.0f) & (x > -INFINITY) & fraction, splat_floats(NAN), r);
-  return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
+  return pow_limits_floats(x, y, join_floats(low, high));
+#endif
 }
 
 static inline doubles at_most_doubles(doubles x, double most) {

@@ -27,18 +27,28 @@ typedef uint64_t ulongs __attribute__((vector_size(WIDTH), may_alias));
 typedef uint64_t u64;
 typedef int64_t s64;
 
-/* AVX-512 alone: the floats of a table that the last four bits of indices select; x 2^n for a whole n, rounded once; for
-   x = m 2^e with m in [3/4, 3/2) m, NaN below 0, and the largest n with 2^n <= |x|, -infinity for 0 */
+/* AVX-512 alone: the floats of a table that the last four bits of indices select, or of two that the last five bits do;
+   x 2^n rounded once, where n is first rounded down; for x = m 2^e with m in [3/4, 3/2) m, NaN below 0; for |x| = m 2^n
+   with m in [1, 2) m and n, -infinity for 0; whether any integer is above a limit */
 #if defined(__AVX512F__)
 #define AVX512 1
 static inline floats pick_floats(floats table, ints index) {
   return (floats)_mm512_permutexvar_ps((__m512i)index, (__m512)table);
 }
+static inline floats pick_of_two_floats(floats low, floats high, ints index) {
+  return (floats)_mm512_permutex2var_ps((__m512)low, (__m512i)index, (__m512)high);
+}
 static inline floats scale_floats(floats x, floats n) { return (floats)_mm512_scalef_ps((__m512)x, (__m512)n); }
 static inline floats mantissa_floats(floats x) {
   return (floats)_mm512_getmant_ps((__m512)x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
 }
+static inline floats significand_floats(floats x) {
+  return (floats)_mm512_getmant_ps((__m512)x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);
+}
 static inline floats exponent_floats(floats x) { return (floats)_mm512_getexp_ps((__m512)x); }
+static inline int any_above_uints(uints x, uint32_t limit) {
+  return _mm512_cmpgt_epu32_mask((__m512i)x, _mm512_set1_epi32((int)limit)) != 0;
+}
 #else
 #define AVX512 0
 #endif
@@ -82,10 +92,14 @@ static inline floats join_floats(doubles low, doubles high) {
 
 /* whether any mask is set */
 static inline int any_ints(ints mask) {
+#if AVX512
+  return any_above_uints(as_uints(mask), 0);
+#else
   uint64_t part[WIDTH / 8], any = 0;
   memcpy(part, &mask, sizeof part);
   for (int i = 0; i < WIDTH / 8; ++i) any |= part[i];
   return any != 0;
+#endif
 }
 
 /* by bits: a float of its own may have excess precision */

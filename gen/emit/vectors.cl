@@ -21,6 +21,10 @@ static inline floats pick_floats(floats table, ints index)
 {
   return AS_FLOATS(__builtin_ia32_permvarsf512(AS_GNU(table), __builtin_astype(index, gnu_ints)));
 }
+static inline floats pick_of_two_floats(floats low, floats high, ints index)
+{
+  return AS_FLOATS(__builtin_ia32_vpermi2varps512(AS_GNU(low), __builtin_astype(index, gnu_ints), AS_GNU(high)));
+}
 static inline floats scale_floats(floats x, floats n)
 {
   return AS_FLOATS(__builtin_ia32_scalefps512_mask(AS_GNU(x), AS_GNU(n), AS_GNU(x), (ushort)0xffff, 4));
@@ -29,9 +33,17 @@ static inline floats mantissa_floats(floats x)
 {
   return AS_FLOATS(__builtin_ia32_getmantps512_mask(AS_GNU(x), 11, AS_GNU(x), (ushort)0xffff, 4));
 }
+static inline floats significand_floats(floats x)
+{
+  return AS_FLOATS(__builtin_ia32_getmantps512_mask(AS_GNU(x), 4, AS_GNU(x), (ushort)0xffff, 4));
+}
 static inline floats exponent_floats(floats x)
 {
   return AS_FLOATS(__builtin_ia32_getexpps512_mask(AS_GNU(x), AS_GNU(x), (ushort)0xffff, 4));
+}
+static inline int any_above_uints(uints x, uint limit)
+{
+  return __builtin_ia32_ucmpd512_mask(__builtin_astype(x, gnu_ints), __builtin_astype((uints)(limit), gnu_ints), 6, (ushort)0xffff) != 0;
 }
 #else
 #define AVX512 0
@@ -52,7 +64,12 @@ typedef ulong8 ulongs;
 
 #define join_floats(low, high) ((floats)(convert_float8(low), convert_float8(high)))
 
+/* whether any mask is set; PoCL's `any` looks at lane by lane */
+#if AVX512
+#define any_ints(mask) any_above_uints(as_uints(mask), 0u)
+#else
 #define any_ints any
+#endif
 
 typedef ulong u64;
 typedef long s64;
