@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit.registers import Registers
@@ -10,6 +10,14 @@ from gen.emit.text import joined, offset
 from gen.emit.values import NotWide
 from gen.plan.partition import Region, compose
 from gen.targets import bits
+
+
+class Pitch(NamedTuple):
+    """What a tile's lanes are apart in memory, in joined elements: one stride; or, where `each` is not 0, that of `each`
+    lanes, then that from the first of these to the first of the next."""
+
+    strides: Tuple[int, ...]
+    each: int = 0
 
 
 class Accesses(Registers):
@@ -34,20 +42,19 @@ class Accesses(Registers):
             return False
         return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.joined
 
-    def pitch(self, flat: str) -> "Optional[Tuple[int, ...]]":
-        """What a tile's lanes are apart in memory, where they are not neighbours: one stride, or that of `each` lanes,
-        that from one such part to the next, and `each`."""
+    def pitch(self, flat: str) -> Optional[Pitch]:
+        """What a tile's lanes are apart in memory, where they are not neighbours."""
         unit, (stride, align) = self.loop.joined, self.stride(flat, "lane")
         if stride is not None and align % unit:
             raise NotWide
         if stride is not None:
-            return (stride // unit,) if stride > unit and stride % unit == 0 else None
+            return Pitch((stride // unit,)) if stride > unit and stride % unit == 0 else None
         each = 2
         while each < self.lanes:
             (low, align), (high, _) = self._split(flat, "lane", each)
             if low is not None and high is not None and low > 0 and high > 0 and not (
                     low % unit or high % unit or align % unit):
-                return low // unit, high // unit, each
+                return Pitch((low // unit, high // unit), each)
             each *= 2
         return None
 

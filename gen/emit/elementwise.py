@@ -64,7 +64,8 @@ class Elementwise(Registers):
         elif opcode == "convert" and x[0].mask and to == "pred":
             return x[0]
         elif opcode == "convert" and x[0].mask and to not in NARROW:
-            return self.declare(of, to, self.lanes, ops.converted_mask(self.d, x[0].mask_bits, to, x[0].mask, self.lanes))
+            numbers = ops.converted_mask(self.d, x[0].mask_bits, to, x[0].mask, self.lanes)
+            return self.declare(of, to, self.lanes, numbers)
         elif to == "pred" and opcode in ("and", "or", "xor", "not") and all(v.mask_bits == width > 0 for v in x):
             text = f"~{x[0].mask}" if opcode == "not" else \
                 f"{x[0].mask} {ops.row(opcode).pred_operator} {x[1].mask}"

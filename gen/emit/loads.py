@@ -244,15 +244,16 @@ class Loads(Accesses):
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """A transposed part of the tile: loaded along its rows, turned in registers."""
-        n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
+        n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
+        assert pitch is not None
         name = self.name(pointer, "w_")
-        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, (*pitch[2:], 0)[0],
-                                 self._row_prefetch(flat, bits(dtype) // 8, pitch[0]))
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, pitch.each,
+                                 self._row_prefetch(flat, bits(dtype) // 8, pitch.strides[0]))
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(
                 f"{load}({offset(name, str(down * rows)) if down else name}, (const {self.d.pointer}{self.d.types[width]} *)({at}), "
-                f"{', '.join(map(str, pitch[:2]))});"
+                f"{', '.join(map(str, pitch.strides))});"
             )
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 

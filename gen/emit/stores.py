@@ -180,14 +180,15 @@ class Stores(Loads):
 
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A result in the tile's other order: turned back in registers."""
-        n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat) or ()
-        name, store = self.name(pointer,
-                                "w_"), self.helpers.tile("store", dtype, n, rows, self.index_type, 16, *pitch[2:])
+        n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
+        assert pitch is not None
+        name = self.name(pointer, "w_")
+        store = self.helpers.tile("store", dtype, n, rows, self.index_type, each=pitch.each)
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
         self.text.add(f"{name}[{self._in_tile}] = {text};")
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.after.add(
-                f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch[:2]))}, "
+                f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch.strides))}, "
                 f"{offset(name, str(down * rows)) if down else name});"
             )
 

@@ -89,7 +89,7 @@ def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
 class Emitter:
     """The state from which the kernels of a nest are written.
 
-    sweep: the schedule. accumulators: hero, component and type of each. results: their count.
+    sweep: the schedule. accumulators: the components of all heroes. results: their count.
     watched: the heroes whose NaNs are looked for. partial: the numbers of the scratch buffers for totals of parts; the
     last one says where a NaN was met. seen: accesses, for explain."""
 
@@ -99,8 +99,7 @@ class Emitter:
         self.index_type, self.excess, self.scratch = index_type, excess, scratch
         self.t = d.index[index_type]
         self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
-        self.accumulators = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes)
-                             for k in range(len(hero.operands) // 2)]
+        self.accumulators = combiner.components(nest.heroes)
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
         self.seen: List[Touched] = []
         self.partial: List[int] = []

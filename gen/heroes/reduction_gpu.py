@@ -26,7 +26,6 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
@@ -39,7 +38,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
 from gen.schedule import Device, Schedule
-from gen.targets import FLOATS, Target
+from gen.targets import FLOATS
 
 
 Box = Dict[str, Tuple[int, int]]
@@ -165,6 +164,14 @@ def _as_read(nest: Reduction) -> Reduction:
     return replace(nest, space=replace(nest.space, text=text, minor_to_major=order))
 
 
+class Way(NamedTuple):
+    """The nest as it is walked, its digits, and its accesses in these."""
+
+    nest: Reduction
+    digits: Digits
+    space: IterationSpace
+
+
 class _Hero(Hero):
     """A block's share of the results, and a second kernel that combines parts."""
 
@@ -177,12 +184,11 @@ class _Hero(Hero):
         assert isinstance(nest, Reduction)
         nest = _as_read(nest)
         digits, accesses = reduction.digits_of(nest)
-        return [(nest, digits, accesses)] if digits.reduced() else []
+        return [Way(nest, digits, accesses)] if digits.reduced() else []
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         as_read, digits, accesses = schedule
-        return _Emitter(context.target, context.device, context.helpers, as_read, digits, _widths(digits, accesses),
-                        index_type, context.excess, context.scratch).kernels()
+        return _Emitter(context, as_read, digits, _widths(digits, accesses), index_type).kernels()
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.record.position}"]
@@ -314,16 +320,20 @@ class Exchange(NamedTuple):
     warps: int
 
 
-class _Emitter(reduction.Emitter):
-    """One nest's kernels; `source`: the scratch buffers that the second one reads."""
+class BlockEmitter(reduction.Emitter):
+    """What the threads of a block do for their results: their own steps, and what they leave for each other.
+
+    source: the scratch buffers that a kernel over totals of parts reads (none: it reads the inputs). slots: results of
+    a thread."""
 
     sweep: Block
 
-    def __init__(self, d: Target, device: Device, helpers: Helpers, nest: Reduction, digits: Digits,
-                 widths: Sequence[int], index_type: str, excess: bool, scratch: "List[Shape]") -> None:
-        super().__init__(d, helpers, nest, digits, Block(), index_type, excess, scratch)
-        self.device, self.source = device, []  # type: Device, List[int]
-        self.sweep = self.fitting(digits, widths, True)
+    def __init__(self, context: Context, nest: Reduction, digits: Digits, block: Block, index_type: str) -> None:
+        super().__init__(context.target, context.helpers, nest, digits, block, index_type, context.excess,
+                         context.scratch)
+        self.device = context.device
+        self.source: List[int] = []
+        self.slots = 1
 
     # ---- numbers ----
 
@@ -339,67 +349,6 @@ class _Emitter(reduction.Emitter):
             return block.threads
         warp = self.device.warp
         return block.threads // warp * min(warp, block.across) if block.fold * block.across > warp else 0
-
-    def fitting(self, digits: Digits, widths: Sequence[int], first: bool) -> Block:
-        """The largest block whose values fit into the shared memory."""
-        sizes = [self.d.register_bits(dtype) // 8 for _, _, dtype in self.accumulators] + [4] * bool(self.watched)
-        for vec in (16, 4, 2, 1):
-            for threads in (self.device.reduction_threads, self.device.least_threads):
-                block = _block(self.device, digits, widths, len(sizes), vec, threads, first)
-                if self.cells(block) * (block.slots if digits.out[digits.minor]
-                                        else 1) * sum(sizes) <= self.d.shared_bytes:
-                    return block
-        raise AssertionError("the least threads fit")
-
-    # ---- kernels ----
-
-    def kernels(self) -> List[Kernel]:
-        nest, parts = self.nest, self.sweep.parts
-        reads, writes = buffers_of(nest.inputs, nest.inputs.entry), {r.pointer: r.shape for r in self.sides}
-        results = {r.pointer: r.shape for r in nest.epilogue.roots}
-        if parts == 1:
-            both = {**reads, **self.read_for_results()}
-            return [self.whole(nest.name, both, {**writes, **results}, [nest.inputs, *self.results_of()])]
-        kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
-        self.partial = list(range(len(self.scratch), len(self.scratch) + len(kinds)))
-        between = {f"q{number}": array_shape(dtype, (parts, self.results))
-                   for number, dtype in zip(self.partial, kinds)}
-        self.scratch += between.values()
-        first = self.whole(nest.name, reads, {**writes, **between}, [nest.inputs])
-        self.source, self.partial, self.seen = self.partial, [], []
-        self.digits = Digits((parts, self.results), (self.results, 1),
-                             (0, 1)) if self.results > 1 else Digits((parts,), (1,), (0,))
-        self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(dtype) for dtype in kinds], False)
-        return [first, self.whole(nest.name + "_parts", {**between, **self.read_for_results()}, results,
-                                  self.results_of())]
-
-    def whole(self, name: str, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
-              partitions: Sequence[Partition]) -> Kernel:
-        """One kernel: the threads' own steps, the fold, the results."""
-        block, digits = self.sweep, self.digits
-        self.slots = block.slots if block.digit == digits.minor else 1
-        slot = "vec" if self.slots > 1 else "0"
-        position, coordinates, guard, blocks = self.place()
-        steps, rest, body = self.steps()
-        totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.accumulators_of(h)))]
-                  for h in range(len(self.nest.heroes))]
-        where, box = self.out_position(self.kept_at()), {**self.bounds,
-                                                         **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
-        results = Step.of(self.stored(where, box, Schedule(vec=self.slots), totals,
-                                      "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
-        again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
-        own, others, warps = self.exchanged()
-        kernel = self.kernel(name, blocks, block.threads, reduction.by_number(reads), writes, partitions)
-        kernel.code = Step.of(body, block.vec)
-        kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
-        kernel.record = Record(position=position, coordinates=coordinates, guard=guard,
-                               accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
-                               held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),
-                               parts=block.parts, per_part=block.per_part, steps=steps, rest=rest, fold=block.fold,
-                               across=block.across, shuffles=self.shuffles(block),
-                               width=min(self.device.warp, block.fold * block.across), cells=self.cells(block), own=own,
-                               others=others, warps=warps, results=results, again=again, combine=self.combine)
-        return kernel
 
     def accumulator(self, h: int, k: int, dtype: str) -> Accumulator:
         return Accumulator(self.name(h, k), dtype, self.d.register(dtype), self.start(h, k), self.name(h, k, "shared"),
@@ -545,3 +494,71 @@ class _Emitter(reduction.Emitter):
         at, first = (algebra.c_text(index, self.index_type).results[0]
                      for index in (cell, algebra.substitute(cell, vec=0)))
         return Cell(at, first, _needed(cell, box, self.index_type))
+
+
+class _Emitter(BlockEmitter):
+    """One nest's kernels: the second one, if any, combines what parts left in scratch buffers."""
+
+    def __init__(self, context: Context, nest: Reduction, digits: Digits, widths: Sequence[int],
+                 index_type: str) -> None:
+        super().__init__(context, nest, digits, Block(), index_type)
+        self.sweep = self.fitting(digits, widths, True)
+
+    def fitting(self, digits: Digits, widths: Sequence[int], first: bool) -> Block:
+        """The largest block whose values fit into the shared memory."""
+        sizes = [self.d.register_bits(dtype) // 8 for _, _, dtype in self.accumulators] + [4] * bool(self.watched)
+        for vec in (16, 4, 2, 1):
+            for threads in (self.device.reduction_threads, self.device.least_threads):
+                block = _block(self.device, digits, widths, len(sizes), vec, threads, first)
+                if self.cells(block) * (block.slots if digits.out[digits.minor]
+                                        else 1) * sum(sizes) <= self.d.shared_bytes:
+                    return block
+        raise AssertionError("the least threads fit")
+
+    def kernels(self) -> List[Kernel]:
+        nest, parts = self.nest, self.sweep.parts
+        reads, writes = buffers_of(nest.inputs, nest.inputs.entry), {r.pointer: r.shape for r in self.sides}
+        results = {r.pointer: r.shape for r in nest.epilogue.roots}
+        if parts == 1:
+            both = {**reads, **self.read_for_results()}
+            return [self.whole(nest.name, both, {**writes, **results}, [nest.inputs, *self.results_of()])]
+        kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
+        self.partial = list(range(len(self.scratch), len(self.scratch) + len(kinds)))
+        between = {f"q{number}": array_shape(dtype, (parts, self.results))
+                   for number, dtype in zip(self.partial, kinds)}
+        self.scratch += between.values()
+        first = self.whole(nest.name, reads, {**writes, **between}, [nest.inputs])
+        self.source, self.partial, self.seen = self.partial, [], []
+        self.digits = Digits((parts, self.results), (self.results, 1),
+                             (0, 1)) if self.results > 1 else Digits((parts,), (1,), (0,))
+        self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(dtype) for dtype in kinds], False)
+        return [first, self.whole(nest.name + "_parts", {**between, **self.read_for_results()}, results,
+                                  self.results_of())]
+
+    def whole(self, name: str, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
+              partitions: Sequence[Partition]) -> Kernel:
+        """One kernel: the threads' own steps, the fold, the results."""
+        block, digits = self.sweep, self.digits
+        self.slots = block.slots if block.digit == digits.minor else 1
+        slot = "vec" if self.slots > 1 else "0"
+        position, coordinates, guard, blocks = self.place()
+        steps, rest, body = self.steps()
+        totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.accumulators_of(h)))]
+                  for h in range(len(self.nest.heroes))]
+        where, box = self.out_position(self.kept_at()), {**self.bounds,
+                                                         **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
+        results = Step.of(self.stored(where, box, Schedule(vec=self.slots), totals,
+                                      "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
+        again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
+        own, others, warps = self.exchanged()
+        kernel = self.kernel(name, blocks, block.threads, reduction.by_number(reads), writes, partitions)
+        kernel.code = Step.of(body, block.vec)
+        kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
+        kernel.record = Record(position=position, coordinates=coordinates, guard=guard,
+                               accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
+                               held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),
+                               parts=block.parts, per_part=block.per_part, steps=steps, rest=rest, fold=block.fold,
+                               across=block.across, shuffles=self.shuffles(block),
+                               width=min(self.device.warp, block.fold * block.across), cells=self.cells(block), own=own,
+                               others=others, warps=warps, results=results, again=again, combine=self.combine)
+        return kernel

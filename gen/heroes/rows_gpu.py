@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.state import Given
 from gen.emit.values import Value
-from gen.heroes import reduction, reduction_gpu
+from gen.heroes import reduction_gpu
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
 from gen.heroes.reduction import Digits
@@ -46,6 +46,15 @@ class RowBlock(Block):
                 f"{self.held} registers hold a row")
 
 
+class Way(NamedTuple):
+    """The digits of the rows, a block of threads, and the parameters that it holds in registers, with the map of each
+    to its place in the row."""
+
+    digits: Digits
+    block: RowBlock
+    held: Dict[Instruction, str]
+
+
 class _Hero(RowsHero):
     """All stages in one kernel."""
 
@@ -60,7 +69,7 @@ class _Hero(RowsHero):
         if not digits or not space:
             raise Refused("some access has no stride in the rows")
         held = _held(nest)
-        return [(digits, _block(context, nest, digits, space, held), held)]
+        return [Way(digits, _block(context, nest, digits, space, held), held)]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Rows)
@@ -74,18 +83,27 @@ class _Hero(RowsHero):
 HERO = _Hero()
 
 
+class StageRead(NamedTuple):
+    """Where a stage reads a parameter; in_body: whether each element of the row does, under no condition."""
+
+    stage: Stage
+    index: str
+    in_body: bool
+
+
 def _held(nest: Rows) -> "Dict[Instruction, str]":
     """The parameters that more than one stage reads, all at one place of the row, with the map to it."""
-    readers: "Dict[Instruction, List[Tuple[Stage, str, bool]]]" = {}
+    readers: Dict[Instruction, List[StageRead]] = {}
     for stage in nest.stages:
         for function in stage.inputs.functions:
             for read, region in buffers.reads_of(stage.inputs, function):
                 if read.source.opcode == "parameter" and read.source.shape.kind == "array":
-                    readers.setdefault(read.source, []).append((stage, read.map, region is stage.inputs.entry.body))
-    return {i: reads[0][1] for i, reads in readers.items()
-            if len({stage for stage, _, _ in reads}) > 1
-            and all(body and index == reads[0][1] for _, index, body in reads)
-            and compose(nest.first_of, reads[0][1]) != reads[0][1]}
+                    in_body = region is stage.inputs.entry.body
+                    readers.setdefault(read.source, []).append(StageRead(stage, read.map, in_body))
+    return {i: reads[0].index for i, reads in readers.items()
+            if len({read.stage for read in reads}) > 1
+            and all(read.in_body and read.index == reads[0].index for read in reads)
+            and compose(nest.first_of, reads[0].index) != reads[0].index}
 
 
 def _words(i: Instruction) -> int:
@@ -184,16 +202,13 @@ class Record:
     shared_bytes: int
 
 
-class _StageWriter(reduction_gpu._Emitter):
+class _StageWriter(reduction_gpu.BlockEmitter):
     """The lines of one stage. number: of its first accumulator among all; slot: the register of held and kept values
     at a step."""
 
     def __init__(self, whole: "_Writer", stage: Stage, number: int) -> None:
-        context = whole.context
-        reduction.Emitter.__init__(self, context.target, context.helpers, view(whole.nest, stage), whole.digits,
-                                   whole.block, whole.index_type, context.excess, context.scratch)
+        super().__init__(whole.context, view(whole.nest, stage), whole.digits, whole.block, whole.index_type)
         self.whole, self.stage, self.number, self.slot = whole, stage, number, ""
-        self.device, self.source, self.slots = context.device, [], 1    # type: Any, List[int], int
         self.held_first = [i for i in whole.held if whole.first_read[i] is stage]
 
     def name(self, h: int, k: int, of: str = "a") -> str:

@@ -112,7 +112,7 @@ def free(nest: Scan) -> bool:
 
 
 class Emitter:
-    """What the kernels of a nest are written with. free: its combiners are. components: (hero, its component, type);
+    """What the kernels of a nest are written with. free: its combiners are. components: of all heroes;
     seen: accesses, for explain."""
 
     def __init__(self, nest: Scan, schedule: Schedule, index_type: str, context: Context) -> None:
@@ -120,8 +120,7 @@ class Emitter:
         self.d, self.helpers, self.excess = context.target, context.helpers, context.excess
         self.free = free(nest)
         self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
-        self.components = [(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(nest.heroes)
-                           for k in range(len(hero.operands) // 2)]
+        self.components = combiner.components(nest.heroes)
         self.seen: List[Touched] = []
 
     def of(self, h: int) -> List[str]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -258,9 +258,17 @@ def _whole(vec: int, side: int, size: int, other: int, others: int, pack: int, u
 
 # ---- maps ----
 
-def _local(tile: Tile, vec: int, along: str) -> "Tuple[str, Dict[str, int], str]":
-    """A thread's elements in a phase that goes along rows or lanes: the text of its (r, l, e), its variables, what
-    bounds them."""
+class Local(NamedTuple):
+    """A thread's elements in a phase. element: the text of their (r, l, e); counts: of its variables, by name; bound:
+    the constraint that a map with them needs ("": none)."""
+
+    element: str
+    counts: Dict[str, int]
+    bound: str
+
+
+def _local(tile: Tile, vec: int, along: str) -> Local:
+    """A thread's elements in a phase that goes along rows or lanes."""
     by_lanes = along == "lanes"
     high = tile.rows // tile.pack if by_lanes else tile.rows
     units = high * tile.lanes_ * tile.unit // vec
@@ -275,29 +283,28 @@ def _local(tile: Tile, vec: int, along: str) -> "Tuple[str, Dict[str, int], str]
     if by_lanes and tile.pack > 1:
         here[0] = f"{here[0]} * {tile.pack} + row"
     bound = f", {thread} in [0, {units - 1}]" if units < passes * tile.threads else ""
-    return f"{here[0]}, {here[1]}, (({thread}) * {vec} + vec) mod {tile.unit}", box, bound
+    return Local(f"{here[0]}, {here[1]}, (({thread}) * {vec} + vec) mod {tile.unit}", box, bound)
 
 
 def _box(frame: Frame, tile: Tile, vec: int, along: str) -> "Dict[str, Tuple[int, int]]":
     counts = dict(frame.counts(tile))
-    return {name: (0, size - 1) for name, size in {**counts, **_local(tile, vec, along)[1]}.items()}
+    return {name: (0, size - 1) for name, size in {**counts, **_local(tile, vec, along).counts}.items()}
 
 
 def _in_tile(tile: Tile, vec: int, along: str) -> str:
     """(th_x)[(pass, row,) vec] -> (r, l, e)."""
-    text, box, bound = _local(tile, vec, along)
-    names, domain = [n for n in box if n != "th_x"], ", ".join(f"{name} in [0, {size - 1}]"
-                                                               for name, size in box.items())
-    return algebra.simplify(f"(th_x)[{', '.join(names)}] -> ({text}), domain: {domain}{bound}")
+    local = _local(tile, vec, along)
+    names = [name for name in local.counts if name != "th_x"]
+    domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in local.counts.items())
+    return algebra.simplify(f"(th_x)[{', '.join(names)}] -> ({local.element}), domain: {domain}{local.bound}")
 
 
 def _in_output(frame: Frame, tile: Tile, vec: int, along: str) -> str:
     """(g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's memory."""
-    text, box, bound = _local(tile, vec, along)
-    counts = dict(frame.counts(tile))
-    inner, domain = [n for n in box if n != "th_x"], ", ".join(f"{n} in [0, {s - 1}]"
-                                                               for n, s in {**counts, **box}.items())
-    here = f"({', '.join([*counts, 'th_x'])})[{', '.join(inner)}] -> ({', '.join([*counts, text])}), domain: {domain}{bound}"
+    local, counts = _local(tile, vec, along), dict(frame.counts(tile))
+    inner = [name for name in local.counts if name != "th_x"]
+    domain = ", ".join(f"{name} in [0, {size - 1}]" for name, size in {**counts, **local.counts}.items())
+    here = f"({', '.join([*counts, 'th_x'])})[{', '.join(inner)}] -> ({', '.join([*counts, local.element])}), domain: {domain}{local.bound}"
     return compose(algebra.simplify(here), frame.position(tile))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra, hlo
 from gen.emit.body import Body
@@ -120,9 +120,17 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
                    algebra.call("shape", "unmap", nest.shape.text))
 
 
-def _lines(nest: Nest, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> "Tuple[str, Box, str]":
-    """The map from the coordinates g0, g1, .. and the number of a vector of the result's memory to the index, the
-    bounds of its variables, and the map to the first number of a row and the one after the last."""
+class Vectors(NamedTuple):
+    """The whole vectors of a row in the result's memory. thread: the map from the coordinates g0, g1, .. and the number
+    of a vector to the index; box: the bounds of its variables; ends: the map from the coordinates to the number of the
+    row's first vector and the number after the last."""
+
+    thread: str
+    box: Box
+    ends: str
+
+
+def _vectors(nest: Nest, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lanes: int) -> Vectors:
     outer, (low, high) = _outer(sizes), inside
     names = list(outer)
     row = " + ".join(f"g{k} * {math.prod(sizes[k + 1:])}" for k in range(len(names)))
@@ -136,7 +144,7 @@ def _lines(nest: Nest, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", lane
     )
     thread = compose(place, _thread(nest, sizes, "column", {**outer, "column": (0, sizes[-1] - 1)}))
     ends = f"({', '.join(names)}) -> (({row} + {low + lanes - 1}) floordiv {lanes}, ({row} + {high}) floordiv {lanes}), domain: {domain(outer)}"
-    return thread, box, algebra.simplify(ends)
+    return Vectors(thread, box, algebra.simplify(ends))
 
 
 def _outer(sizes: "Tuple[int, ...]") -> Box:
@@ -252,7 +260,7 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
         return body
 
     if schedule.lines:
-        thread, box, ends = _lines(nest, sizes, schedule.inside, lanes)
+        thread, box, ends = _vectors(nest, sizes, schedule.inside, lanes)
         step, columns = of(thread, box, True), [low, high - lanes]
         if step.uses("lane"):       # elements one by one: a guard is left, or a gather
             return None

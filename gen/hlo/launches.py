@@ -138,6 +138,14 @@ _ALIAS = re.compile(rf"{_PATH}\s*:\s*\(\s*([0-9]{{1,9}})\s*,\s*{_PATH}\s*(?:,\s*
 _ALIASES = re.compile(rf"\{{\s*(?:{_ALIAS.pattern}\s*(?:,\s*{_ALIAS.pattern}\s*)*)?\}}")
 
 
+class Place(NamedTuple):
+    """Where a text stands: what an HloError says before its message."""
+
+    file: str
+    line: int
+    col: int
+
+
 def _leaf(of: Shape, path: str) -> int:
     """The number of the leaf at a shape index; -1 where there is none."""
     before = 0
@@ -149,8 +157,7 @@ def _leaf(of: Shape, path: str) -> int:
     return -1 if of.kind == "tuple" else before
 
 
-def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str,
-           where: "Tuple[str, int, int]") -> Dict[int, int]:
+def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, where: Place) -> Dict[int, int]:
     """`{ {0}: (1, {}), .. }`: from flattened results to flattened operands."""
     aliases: Dict[int, int] = {}
     if not _ALIASES.fullmatch(text or "{}"):
@@ -172,7 +179,7 @@ def _module_aliases(module: Module) -> Dict[int, int]:
     entry = entry_of(module)
     return _pairs(module.attributes.get("input_output_alias", ""), root_of(entry).shape,
                   [p.shape for p in entry.parameters], "input_output_alias",
-                  (module.filename, *module.places.get("input_output_alias", (1, 1))))
+                  Place(module.filename, *module.places.get("input_output_alias", (1, 1))))
 
 
 def _share_buffers(launches: List[Launch]) -> None:
@@ -227,8 +234,8 @@ def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) ->
     for fusion, instruction, operands in launches:
         text = instruction.attributes.get("raw", {}).get("output_to_operand_aliasing", "")
         own = _pairs(text, instruction.shape, [o.shape for o in operands], "output_to_operand_aliasing",
-                     (module.filename,
-                      *instruction.places.get("output_to_operand_aliasing", (instruction.line, instruction.col))))
+                     Place(module.filename, *instruction.places.get("output_to_operand_aliasing",
+                                                                    (instruction.line, instruction.col))))
         own = {k: fusion.same.get(n, n) for k, n in own.items()}
         values = [value for operand in operands for value in _values(operand)]
         alone = {value: n for n, value in enumerate(values) if n not in fusion.same and reads[value] == 1

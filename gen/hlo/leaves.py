@@ -17,11 +17,19 @@ class Leaf(NamedTuple):
     output: int
 
 
+class Run(NamedTuple):
+    """Arrays of an instruction's shape that follow each other: the first one's number, and how many."""
+
+    value: Instruction
+    first: int
+    leaves: int
+
+
 def result_leaves(computation: Computation) -> "List[Leaf]":
     """The arrays of the result, through tuples to the instructions that give them."""
     assert computation.root is not None
     given: List[Tuple[Instruction, int]] = []
-    waiting = [(computation.root, 0, len(computation.root.shape.leaves()))]
+    waiting = [Run(computation.root, 0, len(computation.root.shape.leaves()))]
     while waiting:
         instruction, first, count = waiting.pop(0)
         if instruction.opcode == "tuple":
@@ -31,13 +39,13 @@ def result_leaves(computation: Computation) -> "List[Leaf]":
                 size = len(operand.shape.leaves())
                 low, high = max(first, at), min(first + count, at + size)
                 if low < high:
-                    inner.append((operand, low - at, high - low))
+                    inner.append(Run(operand, low - at, high - low))
                 at += size
             waiting = inner + waiting
         elif instruction.opcode == "get-tuple-element":
             children = instruction.operands[0].shape.children
             before = sum(len(c.leaves()) for c in children[:instruction.attributes["index"]])
-            waiting.insert(0, (instruction.operands[0], before + first, count))
+            waiting.insert(0, Run(instruction.operands[0], before + first, count))
         else:
             given += [(instruction, k) for k in range(first, first + count)]
     return [Leaf(number, shape, *by) for number, (shape, by) in enumerate(zip(computation.root.shape.leaves(), given))]

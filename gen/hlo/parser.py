@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.hlo import distribution, dtypes
@@ -36,6 +36,15 @@ _WINDOW = re.compile(r"(size|stride|pad|lhs_dilate|rhs_dilate|rhs_reversal)=([0-
 _LABELS = re.compile(r"([0-9bf?]+)_([0-9io?]+)->([0-9bf?]+)(?![A-Za-z0-9_?])")
 _DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 _COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+
+
+class Signature(NamedTuple):
+    """What is written of a computation before its body: each parameter's place in the text and shape, the place of the
+    result's shape, and that shape."""
+
+    parameters: List[Tuple[int, Shape]]
+    result_pos: int
+    result: Shape
 
 
 class Parser:
@@ -107,7 +116,7 @@ class Parser:
         self._body(pos)
         self._parameters(pos)
         if signature:
-            self._check_signature(*signature)
+            self._check_signature(signature)
         if scanner.peek() == ",":
             self._computation_attributes()
         self.computations[name] = self.computation
@@ -122,9 +131,8 @@ class Parser:
             scanner.need("=", f"after the attribute '{key}'")
             self.computation.attributes[key] = scanner.raw(f"a value of '{key}'")
 
-    def _signature(self) -> "Optional[Tuple[List[Tuple[int, Shape]], int, Shape]]":
-        """`(a: shape, ..) -> shape` before the body: the parameters' places and shapes, the result's place and
-        shape."""
+    def _signature(self) -> "Optional[Signature]":
+        """`(a: shape, ..) -> shape` before the body."""
         scanner = self.scanner
         if not scanner.accept("("):
             return None
@@ -137,10 +145,10 @@ class Parser:
             parameters.append((scanner.skip(), scanner.shape()))
         scanner.need(")")
         scanner.need("->", "and the computation's result shape")
-        return parameters, scanner.skip(), scanner.shape()
+        return Signature(parameters, scanner.skip(), scanner.shape())
 
-    def _check_signature(self, parameters: "List[Tuple[int, Shape]]", pos: int, result: Shape) -> None:
-        have = self.computation.parameters
+    def _check_signature(self, signature: Signature) -> None:
+        have, parameters = self.computation.parameters, signature.parameters
         assert self.computation.root is not None
         for number, (place, wanted) in enumerate(parameters):
             if number >= len(have):
@@ -153,11 +161,11 @@ class Parser:
                 )
         if len(have) > len(parameters):
             self.scanner.fail(
-                pos, f"expected {len(have)} parameters before '->' as in the body, found {len(parameters)}"
+                signature.result_pos, f"expected {len(have)} parameters before '->' as in the body, found {len(parameters)}"
             )
-        if not same_shape(result, self.computation.root.shape):
-            self.scanner.fail(pos, f"expected {self.computation.root.shape.text}, the shape of the root "
-                                   f"'{self.computation.root.name}', found {result.text}")
+        if not same_shape(signature.result, self.computation.root.shape):
+            self.scanner.fail(signature.result_pos, f"expected {self.computation.root.shape.text}, the shape of the "
+                              f"root '{self.computation.root.name}', found {signature.result.text}")
 
     def _body(self, start: int) -> None:
         scanner, computation = self.scanner, self.computation

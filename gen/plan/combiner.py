@@ -35,7 +35,7 @@ import operator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any, Callable, Dict, Hashable, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gen.hlo import dtypes
 from gen.hlo import Instruction, zero_sign_matters
@@ -167,6 +167,21 @@ class _Body:
             return tuple(values[r] for r in results)
 
         return call
+
+
+class Component(NamedTuple):
+    """A value of a reduce or scan: the number of the hero among those of its nest, the number of the value among the
+    hero's, and its type."""
+
+    hero: int
+    number: int
+    dtype: str
+
+
+def components(heroes: Sequence[Instruction]) -> List[Component]:
+    """The values of heroes, in order."""
+    return [Component(h, k, hero.shape.leaves()[k].dtype) for h, hero in enumerate(heroes)
+            for k in range(len(hero.operands) // 2)]
 
 
 def _constant(i: Instruction) -> Optional[int]:

@@ -207,11 +207,26 @@ def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
     return None if None in steps or algebra.guards(digits) else (sizes, tuple(s or 0 for s in steps))
 
 
-def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]":
-    """The least value of a map of positions, the sizes of its digits and their strides, where these prove that it takes
-    consecutive values, each once.
+class Radix(NamedTuple):
+    """A map of positions that takes consecutive values from `start` on, each once: the sizes of its digits and their
+    strides."""
 
-    None where the strides are no mixed radix."""
+    start: int
+    sizes: Tuple[int, ...]
+    strides: Tuple[int, ...]
+
+    @property
+    def positions(self) -> int:
+        return math.prod(self.sizes)
+
+    def weights(self) -> List[int]:
+        """The positions that a step of each digit is."""
+        return [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
+
+
+def radix(flat: str) -> "Optional[Radix]":
+    """A map of positions as digits; None where their strides do not prove that it takes consecutive values, each
+    once."""
     info = algebra.info(flat)
     if len(info.variables) != 1 or info.variables[0].lo:
         return None
@@ -221,7 +236,7 @@ def radix(flat: str) -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]"
     start, strides = algebra.evaluate(flat, 0), tuple(s or 0 for s in steps)
     if start is None or None in steps or algebra.guards(digits) or not whole(strides, sizes):
         return None
-    return start[0], sizes, strides
+    return Radix(start[0], sizes, strides)
 
 
 def meeting(flat: str, other: str) -> Optional[str]:
@@ -229,15 +244,15 @@ def meeting(flat: str, other: str) -> Optional[str]:
 
     None where an element is accessed more than once."""
     here, there = radix(flat), radix(other)
-    if here is None or there is None or here[0] != there[0] or math.prod(here[1]) != math.prod(there[1]):
+    if here is None or there is None or here.start != there.start or here.positions != there.positions:
         return None
-    start, sizes, strides = there
-    weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
-    terms = [f"(((x - {start}) floordiv {s}) mod {n}) * {w}" for s, n, w in zip(strides, sizes, weights) if n > 1]
-    back = f"(x) -> ({' + '.join(terms) or '0'}), domain: x in [{start}, {start + math.prod(sizes) - 1}]"
-    weights = [math.prod(here[1][k + 1:]) for k in range(len(here[1]))]
-    split = f"(x) -> ({', '.join(f'(x floordiv {w}) mod {n}' for n, w in zip(here[1], weights))}), domain: x in [0, {math.prod(here[1]) - 1}]"
-    return compose(split, compose(compose(position(here[1]), flat), back))
+    terms = [f"(((x - {there.start}) floordiv {s}) mod {n}) * {w}"
+             for s, n, w in zip(there.strides, there.sizes, there.weights()) if n > 1]
+    last = there.start + there.positions - 1
+    back = f"(x) -> ({' + '.join(terms) or '0'}), domain: x in [{there.start}, {last}]"
+    digits = ", ".join(f"(x floordiv {w}) mod {n}" for n, w in zip(here.sizes, here.weights()))
+    split = f"(x) -> ({digits}), domain: x in [0, {here.positions - 1}]"
+    return compose(split, compose(compose(position(here.sizes), flat), back))
 
 
 def place(counts: Sequence[Tuple[str, int]], threads: int) -> Tuple[str, int]:

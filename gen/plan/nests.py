@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
@@ -39,10 +39,23 @@ def planned(fusion: Fusion) -> Planned:
                    f"the operand is written, then the update over it; not in place: {update.why}")
 
 
+class Alike(NamedTuple):
+    """What results of one group have in common: the number of elements, what the reductions or scans that they are
+    made from have in common, the part of an array that they are. Of those that share no group with others: their
+    number (alone), the layout that distributes them, and the order of their elements (order)."""
+
+    elements: int
+    key: Optional[plan.Key]
+    place: str
+    alone: Optional[int]
+    layout: str
+    order: Tuple[Any, ...]
+
+
 def _nests(title: str, computation: Computation, leaves: "List[Leaf]", update: "Optional[Update]" = None) -> List[Nest]:
     """The nests that write the leaves, then the update over what is written. title: their names begin with it."""
     divided = plan.plan(computation, leaves)
-    groups: "Dict[Tuple[int, Any, str, Any, str, Any], List[Leaf]]" = {}
+    groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
     for leaf in leaves:
         shape = leaf.shape
@@ -51,11 +64,11 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", update: "
             # walked in its own order, whole bytes at a time
             alone = leaf.number if shape.dtype in dtypes.PACKED else None
             layout = distribution.layout_of(leaf.value)
-            alike = (shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place, alone, layout,
-                     (shape.dims, shape.minor_to_major) if layout else ())
+            alike = Alike(shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place, alone, layout,
+                          (shape.dims, shape.minor_to_major) if layout else ())
             groups.setdefault(alike, []).append(leaf)
-    parts = [(part, key, group, layout) for (_, key, _, _, layout, _), group in groups.items()
-             for part in (grouping.arranged(computation, group, divided.cuts) if key is None and not layout
+    parts = [(part, alike, group) for alike, group in groups.items()
+             for part in (grouping.arranged(computation, group, divided.cuts) if alike.key is None and not alike.layout
                           else [grouping.linear(group)])]
     scattered = [i for i in [*divided.cuts, *divided.scatters] if i.opcode == "scatter"]
     count = (len(divided.cuts) + len(parts) + len(divided.scatters) + sum(len(i.shape.leaves()) for i in scattered)
@@ -74,13 +87,13 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", update: "
         roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else nest)
-    for (space, roots), key, group, layout in parts:
+    for (space, roots), alike, group in parts:
         name = next(names)
         nest = Nest(name, space, Partition(computation, roots, name, space.dims, cuts=divided.cuts))
-        if key is not None:
+        if alike.key is not None:
             nest = _led(nest, list(dict.fromkeys(i for leaf in group for i in divided.fused[leaf.number])))
-        nest.layout = layout
-        result.append(concatenation.parted(nest) if key is None and not layout else nest)
+        nest.layout = alike.layout
+        result.append(concatenation.parted(nest) if alike.key is None and not alike.layout else nest)
     result = rows.joined(_with_sides(result), divided.cuts, title)
     for instruction, numbers in divided.scatters.items():
         result += scatter.nests(computation, instruction,

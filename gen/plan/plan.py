@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Dict, List, Sequence, Set, Tuple, Union
+from typing import Dict, List, NamedTuple, Sequence, Set, Tuple, Union
 
 from gen import algebra
 from gen.plan import combiner
@@ -22,7 +22,15 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
 from gen.plan.scan import Prefix, prefix
 
-Key = Tuple[Tuple[int, ...], Tuple[int, ...], Union[Tuple[int, ...], Prefix], Tuple[Tuple[int, ...], ...]]
+
+class Key(NamedTuple):
+    """What reductions, or scans, of one pass have in common: the operand's dims and order in memory; the dims that are
+    reduced, or along which a scan goes and how; the results' orders (of all leaves: more than one are no nest's)."""
+
+    dims: Tuple[int, ...]
+    minor_to_major: Tuple[int, ...]
+    along: "Union[Tuple[int, ...], Prefix]"
+    orders: Tuple[Tuple[int, ...], ...]
 
 
 @dataclass(eq=False)
@@ -46,18 +54,17 @@ class Reduction(Nest):
 
     @property
     def reduced(self) -> Tuple[int, ...]:
-        dimensions = key_of(self.heroes[0])[2]
+        dimensions = key_of(self.heroes[0]).along
         assert isinstance(dimensions, tuple)
         return dimensions
 
 
 def key_of(hero: Instruction) -> Key:
-    """What reductions, or scans, of one pass have in common: the operand's dims and order in memory, the dims reduced,
-    or along which a scan goes and how, the results' order (of all leaves: more than one are no nest's)."""
+    """What a reduction, or a scan, has in common with others of its pass."""
     shape = hero.operands[0].shape
     orders = {tuple(d for d in leaf.minor_to_major if leaf.dims[d] > 1) for leaf in hero.shape.leaves()}
-    return shape.dims, tuple(shape.minor_to_major), prefix(hero) or tuple(sorted(hero.attributes["dimensions"])), tuple(
-        sorted(orders))
+    return Key(shape.dims, tuple(shape.minor_to_major), prefix(hero) or tuple(sorted(hero.attributes["dimensions"])),
+               tuple(sorted(orders)))
 
 
 def stops(instruction: Instruction) -> bool:
@@ -145,7 +152,7 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]") -> Plan:
         for read, open_ in reads:
             loops = read.source.opcode in LOOPS and not leads(read.source)
             if read.source.opcode == "scatter" or not (open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
-                    not loops and len(key_of(read.source)[3]) > 1):
+                    not loops and len(key_of(read.source).orders) > 1):
                 cut.add(read.source)
         wanted[number] = here
         waiting += here

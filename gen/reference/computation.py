@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from gen.hlo import Computation, dtypes as table, Instruction, Shape
 from gen.reference import elementwise, indexed, moves, products, reductions
@@ -54,10 +54,25 @@ def _instruction(e: Emitter, i: Instruction, x: List[Value], arguments: Sequence
     return OPS.get(i.opcode, elementwise.elementwise)(e, i, leaves_of(x))
 
 
-def emit_all(computation: Computation,
-             options: Options) -> Tuple[Emitter, List[Tuple[int, Shape, Optional[int]]], List[Array]]:
-    """All steps of a computation; of each array of its results: the result's number, its shape, and which part of a
-    complex one it is."""
+class Result(NamedTuple):
+    """What an array of the steps is of the results: the result's number, its shape, and which half of a complex one it
+    is (0: real, 1: imaginary)."""
+
+    number: int
+    shape: Shape
+    half: Optional[int]
+
+
+class Emitted(NamedTuple):
+    """A computation's steps, and the arrays that its results are, with what each is."""
+
+    emitter: Emitter
+    results: List[Result]
+    arrays: List[Array]
+
+
+def emit_all(computation: Computation, options: Options) -> Emitted:
+    """All steps of a computation."""
     emitter = Emitter(options)
     arguments: List[Value] = []
     number = 0
@@ -112,9 +127,9 @@ def emit_all(computation: Computation,
         if leaves or parameter.shape.kind == "tuple":
             arguments.append(regroup(parameter.shape, leaves))
     result = walk(emitter, real_computation(computation), arguments)
-    shapes = [(number, shape, k) for number, shape in enumerate(computation.root.shape.leaves())
-              for k in ((0, 1) if table.is_complex(shape.dtype) else (None,))]
-    return emitter, shapes, leaves_of(result)
+    results = [Result(number, shape, k) for number, shape in enumerate(computation.root.shape.leaves())
+               for k in ((0, 1) if table.is_complex(shape.dtype) else (None,))]
+    return Emitted(emitter, results, leaves_of(result))
 
 
 def regroup(shape: Shape, leaves: List[Value]) -> Value:

@@ -27,9 +27,9 @@ from gen.reference.values import Array, Options, Step
 def reference(computation: Computation, name: str) -> str:
     """C11 text of `int NAME_ref(const void *const *params, void *const *results)`; ValueError for what it has no loop
     for."""
-    emitter, shapes, arrays = emit_all(computation, Options())
+    emitter, parts, arrays = emit_all(computation, Options())
     given: Dict[str, str] = {}
-    for at_array, ((number, shape, half), array) in enumerate(zip(shapes, arrays)):
+    for at_array, ((number, shape, half), array) in enumerate(zip(parts, arrays)):
         kind = STORAGE[array.dtype]
         if array.dtype in PACKED:
             out = Array(emitter.unique(f"result_{number}"), array.dtype, array.dims, True, "given")
@@ -77,10 +77,10 @@ def bound(computation: Computation, name: str, *, excess_precision: bool = False
     may lose subnormals.
     """
     options = Options(True, excess_precision, reassociate, flushes, dict(ulps or {}))
-    emitter, shapes, arrays = emit_all(computation, options)
+    emitter, parts, arrays = emit_all(computation, options)
     outs: List[Array] = []
     given: Dict[str, str] = {}
-    for (number, shape, half), array in zip(shapes, arrays):
+    for (number, shape, half), array in zip(parts, arrays):
         out = Array(emitter.unique(f"bounds_{number}"), "f64", array.dims, True, "given")
         given[out.name] = f"double *const v_{out.name} = bounds[{number}];"
         indices = indices_of(array.dims)
@@ -115,14 +115,14 @@ def bound(computation: Computation, name: str, *, excess_precision: bool = False
 def bitwise(computation: Computation, excess_precision: bool = False) -> List[bool]:
     """For each flattened result, whether kernels must give the reference's very bits, those of NaNs and zeros too:
     integers and pred, and floats that are only moved."""
-    _, shapes, arrays = emit_all(computation, Options(True, excess_precision))
-    return [all(a.bits and a.exact for (k, _, _), a in zip(shapes, arrays) if k == number)
-            for number in range(len({k for k, _, _ in shapes}))]
+    _, parts, arrays = emit_all(computation, Options(True, excess_precision))
+    return [all(a.bits and a.exact for part, a in zip(parts, arrays) if part.number == number)
+            for number in range(len({part.number for part in parts}))]
 
 
 def unknown(computation: Computation, excess_precision: bool = False) -> List[str]:
     """Where `bound` allows any value, as clauses of a sentence: an order, an index or a choice that is not followed."""
-    return list(dict.fromkeys(emit_all(computation, Options(True, excess_precision))[0].unknown))
+    return list(dict.fromkeys(emit_all(computation, Options(True, excess_precision)).emitter.unknown))
 
 
 def uses_params(emitter: Emitter, steps: List[Step], text: str) -> bool:

@@ -7,7 +7,7 @@ Nothing here is shared with the generator's index algebra: these are what its ke
 from __future__ import annotations
 
 import re
-from typing import List, Optional, Sequence, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from gen.hlo import Shape
 
@@ -145,16 +145,23 @@ def loops_in_order(dims: Sequence[int], order: Sequence[int], body: Sequence[str
     return lines
 
 
-def window_index(window: object, places: Sequence[str], within: Sequence[str],
-                 base: Sequence[int]) -> Tuple[List[str], List[str], List[str]]:
-    """Where a window at a place looks: statements, tests of being inside of the base, the index there."""
+class WindowIndex(NamedTuple):
+    """Where a window at a place looks: statements, the tests of being inside of the base, the index there."""
+
+    before: List[str]
+    tests: List[str]
+    at: List[str]
+
+
+def window_index(window: object, places: Sequence[str], within: Sequence[str], base: Sequence[int]) -> WindowIndex:
+    """Where a window looks: at `places` of its result and at `within` itself, in a base of these sizes."""
     before, tests, at = [], [], []
     lists = (getattr(window, name) for name in ("stride", "dilation", "low", "base_dilation"))
     for k, (stride, dilation, low, holes) in enumerate(zip(*lists)):
         before.append(f"const int64_t p{k} = {places[k]} * {stride} + {within[k]} * {dilation} - ({low});")
         tests += [f"p{k} >= 0"] + [f"p{k} % {holes} == 0"] * (holes > 1) + [f"p{k} / {holes} < {base[k]}"]
         at.append(f"p{k} / {holes}" if holes > 1 else f"p{k}")
-    return before, tests, at
+    return WindowIndex(before, tests, at)
 
 
 def guarded(before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:

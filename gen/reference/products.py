@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable, List, NamedTuple, Optional, Sequence
 
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
@@ -191,8 +191,18 @@ def contract(e: Emitter, i: Instruction, x: List[Array], kind: str) -> Array:
     return out
 
 
-def dot_indices(i: Instruction, x: List[Array], index: List[str]) -> Tuple[List[str], List[str], List[int], List[str]]:
-    """Statements and tests in the loops, how often those run, and the operands' positions in them."""
+class SumLoops(NamedTuple):
+    """The loops over the products of an element. before, tests: statements in them, and whether there is a product;
+    counts: how often each loop runs; at: the operands' positions in them."""
+
+    before: List[str]
+    tests: List[str]
+    counts: List[int]
+    at: List[str]
+
+
+def dot_indices(i: Instruction, x: List[Array], index: List[str]) -> SumLoops:
+    """The loops over what a dot contracts, for the element at an index of the result."""
     free, at = len(i.attributes["lhs_batch_dims"]), []
     for side, a in zip(("lhs", "rhs"), x):
         position = [""] * len(a.dims)
@@ -204,11 +214,11 @@ def dot_indices(i: Instruction, x: List[Array], index: List[str]) -> Tuple[List[
             if not text:
                 position[d], free = index[free], free + 1
         at.append(position_of(position, strides_of(a.dims)))
-    return [], [], [x[0].dims[d] for d in i.attributes["lhs_contracting_dims"]], at
+    return SumLoops([], [], [x[0].dims[d] for d in i.attributes["lhs_contracting_dims"]], at)
 
 
-def convolution_indices(i: Instruction, x: List[Array],
-                        index: List[str]) -> Tuple[List[str], List[str], List[int], List[str]]:
+def convolution_indices(i: Instruction, x: List[Array], index: List[str]) -> SumLoops:
+    """The loops over a convolution's window and input features, for the element at an index of the result."""
     window, labels = i.attributes["window"], i.attributes["dim_labels"]
     n, outputs, batches = len(window.size), i.shape.dims[labels.out[1]], i.shape.dims[labels.out[0]]
     by_feature, by_batch = i.attributes["feature_group_count"], i.attributes["batch_group_count"]
@@ -229,8 +239,8 @@ def convolution_indices(i: Instruction, x: List[Array],
     for k in range(n):
         left[labels.lhs[2 + k]] = at[k]
         right[labels.rhs[2 + k]] = f"{window.size[k] - 1} - r{k}" if window.reversal[k] else f"r{k}"
-    return before, tests, [*window.size, inputs], [position_of(side, strides_of(a.dims))
-                                                   for side, a in zip((left, right), x)]
+    return SumLoops(before, tests, [*window.size, inputs],
+                    [position_of(side, strides_of(a.dims)) for side, a in zip((left, right), x)])
 
 
 class ProductSums:

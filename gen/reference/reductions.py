@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from gen.hlo import Instruction, zero_sign_matters
 from gen.reference.combiners import combine, combine_simple, combiner_parts, introduces
@@ -105,11 +105,18 @@ def reduce_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Arra
     return "ends" if own or not of.exact or not init.exact else "exact"
 
 
+class LoopLines(NamedTuple):
+    """Statements before, in and after the loops over the reduced dimensions."""
+
+    before: List[str]
+    inner: List[str]
+    after: List[str]
+
+
 def reduce_body(e: Emitter, i: Instruction, parts: Optional[List[Instruction]], ways: List[str], inits: List[Array],
                 elements: List[Scalar], outs: List[Array], at: str, count: str,
-                behind: bool = False) -> Tuple[List[str], List[str], List[str]]:
-    """Statements before, in and after the loops over the reduced dimensions. behind: the total lies behind the
-    element."""
+                behind: bool = False) -> LoopLines:
+    """The statements of a reduce's loops. behind: the total lies behind the element."""
     before: List[str] = []
     inner: List[str] = []
     after: List[str] = []
@@ -146,4 +153,4 @@ def reduce_body(e: Emitter, i: Instruction, parts: Optional[List[Instruction]], 
         elif out.dtype in FLOATS and parts is not None and zero_sign_matters(i):
             after.append(f"ra{k} = range_either_zero(ra{k});")
         after += e.put_interval(out, at, r)
-    return before, inner, after
+    return LoopLines(before, inner, after)

@@ -12,7 +12,7 @@ import re
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra, hlo, pipeline, render, run
 from gen.hlo import dtypes
@@ -211,6 +211,16 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
     return {**row, "hlo": text}
 
 
+class Cell(NamedTuple):
+    """A cell of the matrix that is to be measured: the rows that it goes to, what it is there, its HLO text, and the
+    name of its fusion."""
+
+    rows: List[Row]
+    which: Row
+    text: str
+    name: str
+
+
 def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
             progress: Callable[[str], None] = lambda text: None) -> Matrix:
     """`gen bench --layouts`. RunError for bad arguments (status 2), no device (3), or where none of the kernels can be
@@ -219,18 +229,18 @@ def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
     report = bench.Report(target, run.find_device(target, options.run), bench.compiler_version(), options)
     tile = next((x.tile for x in layouts if x.tile), _clipped(shape))
     matrix = Matrix(report, shape, layouts, tile, _command(words, target, options))
-    plan: List[Tuple[List[Row], Row, str, str]] = []
+    cells: List[Cell] = []
     for i, source in enumerate(layouts):
         for j, to in enumerate(layouts):
-            plan.append((matrix.copies, {"from": source.text, "to": to.text}, copy_text(source, to),
-                         f"copy_{i + 1}_{j + 1}"))
+            cells.append(Cell(matrix.copies, {"from": source.text, "to": to.text}, copy_text(source, to),
+                              f"copy_{i + 1}_{j + 1}"))
         for by in ways(matrix):
-            plan.append((matrix.reads, {"layout": source.text, "by": by}, read_text(source, by, tile),
-                         f"read_{by}_{i + 1}"))
-    for number, (rows, which, text, name) in enumerate(plan, 1):
-        progress(f"{number}/{len(plan)} {' '.join(f'{key} {value}' for key, value in which.items())}")
-        rows.append({**which, **_row(text, name, report)})
-        report.rows.append(rows[-1])
+            cells.append(Cell(matrix.reads, {"layout": source.text, "by": by}, read_text(source, by, tile),
+                              f"read_{by}_{i + 1}"))
+    for number, cell in enumerate(cells, 1):
+        progress(f"{number}/{len(cells)} {' '.join(f'{key} {value}' for key, value in cell.which.items())}")
+        cell.rows.append({**cell.which, **_row(cell.text, cell.name, report)})
+        report.rows.append(cell.rows[-1])
     if all(row["status"] in ("REFUSED", "SKIP") for row in report.rows):
         raise run.RunError(report.rows[0]["reason"], 3 if report.rows[0]["status"] == "SKIP" else 2)
     return matrix

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import Fusion, Shape, result_leaves
@@ -75,8 +75,11 @@ def _indices_inside(index: str, shape: Shape) -> bool:
 
 # ---- what is written ----
 
-# a result's pointer, what is walked, the map from a position of the walk to one in the result
-Piece = Tuple[str, Shape, str]
+class Piece(NamedTuple):
+    """What a nest writes of a result: the iteration space, and the map from a position there to one in the result."""
+
+    shape: Shape
+    flat: str
 
 
 def written_once(kernels: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[str]:
@@ -90,7 +93,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[str, int]") -> Option
         starts = {start.name: 0 for start in nest.partition.starts(root)}
         flat = compose(algebra.call("shape", "unmap", nest.shape.text),
                        compose(algebra.substitute(root.at, **starts), memory_map(root.shape)))
-        wrong = _exactly([(root.pointer, nest.shape, flat)], root.shape.elements, False)
+        wrong = _exactly([Piece(nest.shape, flat)], root.shape.elements, False)
         if wrong or low < 0 or high >= root.shape.elements:
             return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
     for apart in (False, True):
@@ -103,11 +106,11 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[str, int]") -> Option
                 part = replace(root.shape, place="")
                 flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(part)))
                 if root.shape.place:    # each position of the part once, then each of those where it belongs
-                    wrong = _exactly([(root.pointer, shape, flat)], part.elements)
+                    wrong = _exactly([Piece(shape, flat)], part.elements)
                     if wrong:
                         return f"a part of result {root.pointer}: {wrong}"
                     shape, flat = part, root.shape.place
-                pieces.setdefault(root.pointer, []).append((root.pointer, shape, flat))
+                pieces.setdefault(root.pointer, []).append(Piece(shape, flat))
         for pointer, parts in pieces.items():
             wrong = _exactly(parts, results.get(pointer, 0))
             if wrong:
@@ -128,14 +131,14 @@ def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
     """Whether the maps of walks to one result reach each of its positions once; where it need not be the whole: at most
     once."""
-    digits = [strides(flat) if shape.elements > 1 else ((), ()) for _, shape, flat in pieces]
+    digits = [strides(flat) if shape.elements > 1 else ((), ()) for shape, flat in pieces]
     weights = sorted({1, *(step for digit in digits if digit for step in _steps(*digit))})
     if 0 in weights or any(high % low for low, high in zip(weights, weights[1:])) or None in digits:
         weights = [1]
     sizes = [high // low for low, high in zip(weights, weights[1:])] + [-(-room // weights[-1])]
     split = f"(d0) -> ({', '.join(f'(d0 floordiv {w}) mod {n}' for w, n in zip(weights, sizes))}), domain: d0 in [0, {max(0, room - 1)}]"
     boxes: "List[Tuple[Tuple[int, int], ...]]" = []
-    for (_, shape, flat), digit in zip(pieces, digits):
+    for (shape, flat), digit in zip(pieces, digits):
         low, high = reach(flat) if shape.elements > 1 else algebra.ranges(flat)[0]
         if low < 0 or high >= room:
             return f"written at [{low}, {high}] of {room}: {flat}"
@@ -146,9 +149,9 @@ def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Option
         box = tuple((v.lo, v.hi) for v in algebra.info(back).variables)
         if math.prod(high - low + 1 for low, high in box) != shape.elements:
             return f"not written at every point of the walk: {flat}"
-        for other, (_, _, theirs) in zip(boxes, pieces):
+        for other, piece in zip(boxes, pieces):
             if all(low <= h and l <= high for (low, high), (l, h) in zip(box, other)):
-                return f"written twice: {theirs} and {flat}"
+                return f"written twice: {piece.flat} and {flat}"
         boxes.append(box)
     count = sum(math.prod(high - low + 1 for low, high in box) for box in boxes)
     return None if count == room or not whole else f"{count} of {room} positions are written"
