@@ -61,9 +61,45 @@ def test_rows_that_end_inside_of_a_register(target: str, device: str, tmp_path: 
 
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
 def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
-    """Both the row's number and the place in it, with the lanes one by one only at a row's end; no conversion from bytes to 32 bits in one go."""
+    """Both the row's number and the place in it, with the lanes one by one only at a row's end; no predicates in bytes."""
     (fusion,) = fusions(ONE_HOT)
     emitted = pipeline.emit(planned(fusion).nests, TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False)
     text = "\n".join(emitted.kernels[0].code.text)
     assert text.count("% 1000 <= 984)") == 2 and text.count("else {") == 2
-    assert "convert_float16(convert_short16(" in text and "convert_uchar16(convert_short16(" in text
+    assert "as_float16(" in text and "char16" not in text
+
+
+def _reversed(dtype: str, dims: "list[int]", some: "list[int]", added: bool = False) -> str:
+    """A reversed operand, alone or with a small one that is not."""
+    whole, row = plain(dtype, dims), plain(dtype, dims[-1:])
+    more = f"  y = {row} parameter(1)\n  b = {whole} broadcast(y), dimensions={{{len(dims) - 1}}}\n" if added else ""
+    last = f"  r = {whole} reverse(x), dimensions={{{','.join(map(str, some))}}}\n  ROOT s = {whole} add(r, {'b' if added else 'r'})\n"
+    return f"HloModule m\nENTRY e {{\n  x = {whole} parameter(0)\n{more}{last}}}\n"
+
+
+REVERSED = {
+    "rows": (_reversed("f32", [40, 1024], [1]), 64),
+    "rows_and_more": (_reversed("s32", [40, 1024], [1], True), 64),
+    "pairs": (_reversed("bf16", [6, 16, 256], [0, 2]), 8),
+    "bytes": (_reversed("s8", [33, 640], [1]), 10),
+    "whole": (_reversed("f32", [37, 1001], [0, 1]), 2315),      # the first step is cut
+    "odd_rows": (_reversed("f32", [41, 1001], [1]), 0),
+    "odd_pairs": (_reversed("f16", [41, 333], [1]), 0),
+    "other_rows": (_reversed("f32", [40, 1024], [0]), 0),
+}
+
+
+@pytest.mark.parametrize("target,device", WIDE)
+def test_reversed_rows(target: str, device: str, tmp_path: Path) -> None:
+    agree({name: text for name, (text, _) in REVERSED.items()}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
+@pytest.mark.parametrize("name", REVERSED)
+def test_what_is_read_downwards_is_walked_upwards(name: str, device: str) -> None:
+    """Runs of whole steps are walked from their ends; of other rows whole registers are read all the same."""
+    text, steps = REVERSED[name]
+    (fusion,) = fusions(text)
+    (kernel,) = pipeline.emit(planned(fusion).nests, TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False).kernels
+    assert kernel.loop.backwards == steps
+    assert ("backwards(" in "\n".join(kernel.code.text)) == (name != "other_rows")

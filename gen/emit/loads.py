@@ -235,12 +235,15 @@ class Loads(Accesses):
         # place
         picked = stride is not None and 2 <= stride <= MOST_APART and pointer not in self.shared
         if stride is not None and (picked or stride == -1) and dtype not in TINY:
-            return self._load_apart(parameter, pointer, dtype, flat, stride)
-        whole = unbroken and unbroken[1] == 1 and dtype not in TINY
+            return self.declare(parameter.name, dtype, self.lanes, self._load_apart(pointer, dtype, flat, stride),
+                                dtype == "f16")
+
+        def whole(stride: int) -> str:
+            if stride == -1:
+                return self._load_apart(pointer, dtype, flat, stride)
+            return self._wide_load(dtype, offset(pointer, self._first(flat)), False) if stride == 1 else ""
         return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"),
-                            dtype == "f16", unbroken,
-                            (lambda _: self._wide_load(dtype, offset(pointer, self._first(flat)), False)) if whole
-                            else None)
+                            dtype == "f16", unbroken, whole if dtype not in TINY else None)
 
     def _load_tile(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """A transposed part of the tile: loaded along its rows, turned in registers."""
@@ -257,11 +260,11 @@ class Loads(Accesses):
             )
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
-    def _load_apart(self, parameter: Buffer, pointer: str, dtype: str, flat: str, stride: int) -> Value:
-        """Elements a few apart, picked from whole vectors; or those of one vector, the last first."""
+    def _load_apart(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
+        """C text: elements a few apart, picked from whole vectors; or those of one vector, the last first."""
         load, t = self.helpers.load_apart(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
         at = offset(pointer, self._first(flat))
-        return self._from_bits(parameter, dtype, f"{load}((const {self.d.pointer}{t} *)({at}))")
+        return self._of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))")
 
     def _load_spread(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """Neighbours that are spread over the registers of a step: loaded in whole vectors, separated by shuffles."""
@@ -287,12 +290,13 @@ class Loads(Accesses):
 
     def _from_bits(self, parameter: Buffer, dtype: str, text: str) -> Value:
         """A register's value from its bits."""
+        return self.declare(parameter.name, dtype, self.lanes, self._of_bits(dtype, text), dtype == "f16")
+
+    def _of_bits(self, dtype: str, text: str) -> str:
         n, width = self.lanes, f"u{bits(dtype)}"
         if dtype == "bf16":
-            text = f"as_float{n}(convert_uint{n}({text}) << 16)"
-        elif dtype not in ("f16", "pred", width):
-            text = self.d.reinterpret(text, width, dtype, n)
-        return self.declare(parameter.name, dtype, n, text, dtype == "f16")
+            return f"as_float{n}(convert_uint{n}({text}) << 16)"
+        return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, width, dtype, n)
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
         """The prefetch distance of a tile's rows in elements: in each row or, where a page holds several rows, to the

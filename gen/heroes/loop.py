@@ -13,11 +13,11 @@ from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
-from gen.plan.digits import Interleaving, interleaving, row
+from gen.plan.digits import Interleaving, falling, interleaving, row
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
-from gen.schedule import Device, Loop, candidates
+from gen.schedule import Device, Loop, candidates, reversed_walk
 from gen.targets import COMPLEX, TINY
 
 
@@ -167,10 +167,14 @@ class Walks(Hero):
         if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):     # written from any element on
             loops = loops[-1:]
         products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
-        if at_index or products:    # their operands are read as contiguous vectors
+        down = falling(nest) if device.wide and plain and not at_index else 0
+        if at_index or products or down:    # their operands are read as contiguous vectors
             loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
             loops = [_widened(device, nest, loop) for loop in loops]
+        if down:
+            backwards = (reversed_walk(loop, nest.shape.elements, down) for loop in loops)
+            loops = [*filter(None, backwards), *loops]
         return [replace(loop.other or loop, threads=context.threads) for loop in loops] if context.threads else loops
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":

@@ -329,6 +329,18 @@ def row(nest: Nest) -> int:
     return row if any(a.write and a.strides and a.strides[-2] != row for a in space.accesses) else 0
 
 
+def falling(nest: Nest) -> int:
+    """Positions of a run along which more bytes are read from memory downwards than upwards; 0: there is none."""
+    space, run = iteration_space(nest.partition, nest.shape), 1
+    reads = [(a.bytes, a.strides) for a in space.accesses if a.strides and not a.write] if space else []
+    for k, size in reversed(list(enumerate(space.sizes if space else ()))):
+        steps = [(count, (strides[k] > 0) - (strides[k] < 0)) for count, strides in reads]
+        if sum(count * sign for count, sign in steps) >= 0:
+            break
+        run *= size
+    return run if run > 1 else 0
+
+
 def transposed(space: IterationSpace) -> Optional[int]:
     """The digit, other than the minor one, along which most bytes are contiguous."""
     bytes_along: Dict[int, int] = {}

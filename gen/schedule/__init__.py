@@ -11,7 +11,7 @@ from gen import algebra
 from gen.plan.digits import Interleaving
 from gen.schedule.devices import DEFAULT, DEVICES, LANES, Device, device_for
 
-__all__ = ["DEFAULT", "DEVICES", "LANES", "Device", "Loop", "Schedule", "candidates", "device_for"]
+__all__ = ["DEFAULT", "DEVICES", "LANES", "Device", "Loop", "Schedule", "candidates", "device_for", "reversed_walk"]
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ class Loop(Schedule):
     row: elements of a row, at whose end a step ends, where the rows are not one after the other (0: all elements are
     one row).
     other: the schedule of the same launch on processors whose own prefetchers do better than bursts.
+    backwards: steps of a run that is walked from its end, then the next run (0: all go forwards).
     """
 
     blocked: bool = False
@@ -99,6 +100,7 @@ class Loop(Schedule):
     table: bool = False
     row: int = 0
     other: "Optional[Loop]" = None
+    backwards: int = 0
     index = ""      # the map to the result's index, where it is not that of the position in memory
 
     def prefetches(self) -> "List[Tuple[str, int]]":
@@ -131,6 +133,7 @@ class Loop(Schedule):
             else []
         )
         words += [f"{self.fused_steps} steps fused"] if self.fused_steps > 1 else []
+        words += [f"runs of {self.backwards} steps backwards"] if self.backwards else []
         words += [f"else ({self.other.text()})"] if self.other else []
         return ", ".join(words)
 
@@ -156,8 +159,11 @@ class Loop(Schedule):
         inner += f" + down * {self.vec * self.lanes}" if self.registers_down > 1 else ""
         inner += f" + fused * {self.step // self.fused_steps}" if self.fused_steps > 1 else ""
         th, chunk = (step * self.chunks, step) if self.blocked else (step, span)
-        position = f"th_x * {th} + bl_x * {span * self.chunks} + {inner}" + (f" + chunk * {chunk}" if self.chunks > 1
-                                                                             else "")
+        position = f"th_x * {th} + bl_x * {span * self.chunks}" + f" + chunk * {chunk}" * (self.chunks > 1)
+        if self.backwards:
+            run = self.backwards * step
+            position = f"(({position}) floordiv {run}) * {run} + {run - step} - ({position}) mod {run}"
+        position += f" + {inner}"
         position += f" + stream * {elements // self.streams}" if self.streams > 1 else ""
         domain = [f"{name} in [{low}, {high}]" for name, (low, high) in box.items()]
         domain.append(f"{position} in [0, {self.padded(elements) - 1}]")
@@ -196,6 +202,14 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
     if device.group == 1:
         return loops + [Loop(chunks=_chunks(device, elements, device.scalar_chunks), blocked=True)]
     return loops + [Loop(device.scalar_group if elements >= device.scalar_elements else 1)]
+
+
+def reversed_walk(loop: Loop, elements: int, run: int) -> "Optional[Loop]":
+    """The walk with runs of `run` elements walked from their ends; None where they are not several whole steps."""
+    steps = -(-run // loop.step)
+    if not loop.blocked or loop.lanes == 1 or loop.row or steps < 2 or (run % loop.step and run != elements):
+        return None
+    return replace(loop, backwards=steps, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0, other=None)
 
 
 def _group(device: Device, elements: int, item: int) -> int:
