@@ -45,7 +45,7 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
 
 def emit(nests: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:
     """The kernels of all nests, each by the hero that takes it."""
-    between = {root.result: root.shape for nest in nests for member in (nest.members or [nest])
+    between = {root.result: root.shape for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
     context = heroes.Context(target, device, Helpers(target), excess, [between[n] for n in sorted(between)])
     kernels = [kernel for nest in nests for kernel in heroes.kernels(nest, context)]

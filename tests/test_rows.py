@@ -66,6 +66,11 @@ class Text:
         start = self.emit([], f"constant({START[op]})")
         return self.emit([self.dims[k] for k in self.kept], f"reduce({of[0]}, {start[0]}), dimensions={{{','.join(map(str, self.gone))}}}, to_apply={op}_{self.dtype}")
 
+    def down(self, of: Value, op: str) -> Value:
+        """Of each column."""
+        start = self.emit([], f"constant({START[op]})")
+        return self.emit([self.dims[k] for k in self.gone], f"reduce({of[0]}, {start[0]}), dimensions={{{','.join(map(str, self.kept))}}}, to_apply={op}_{self.dtype}")
+
     def spread(self, of: Value, over: "Sequence[int] | None" = None) -> Value:
         """A value of the rows (over: of other dimensions) for each of its elements."""
         return self.emit(self.dims, f"broadcast({of[0]}), dimensions={{{','.join(map(str, self.kept if over is None else over))}}}")
@@ -163,6 +168,8 @@ class Draw(Text):
             rows.append(self.of_row(self.reduce(r.choice(wide[-3:]), r.choice(["add", "add", "maximum", "minimum"]))))
         results = [self.op(r.choice(["multiply", "subtract", "divide"]), r.choice(wide), self.spread(r.choice(rows))) for _ in range(r.choice([0, 1, 1, 2]))]
         results += r.sample(rows, r.choice([0, 1])) if results else rows[-2:]
+        if self.kept:
+            results += [self.down(value, r.choice(["add", "add", "maximum"])) for value in r.sample(wide, min(len(wide), r.choice([0, 0, 1, 2])))]
         return self.module(*results)
 
 
@@ -201,6 +208,61 @@ def test_taken(target: str, device: str, tmp_path: Path) -> None:
         assert [kernel.hero for kernel in found.kernels] == ["rows"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
         assert not found.scratch, name
     agree({f"f{k}": text for k, (text, _) in enumerate(TAKEN.values())}, target, device, tmp_path)
+
+
+def gradient(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", epilogue: bool = False) -> str:
+    """Of a norm: by its input, whose rows' totals it needs, and by its weights and bias, which are sums over the rows."""
+    t = Text(dtype, dims, gone)
+    x, dy = t.parameter(dims), t.parameter(dims)
+    weights = t.parameter([dims[k] for k in gone])
+    g = t.op("multiply", dy, t.spread(weights, gone))
+    less = t.op("subtract", x, t.spread(t.op("multiply", t.reduce(x, "add"), t.constant("0.001", [dims[k] for k in t.kept]))))
+    scale = t.op("rsqrt", t.op("add", t.reduce(t.op("multiply", less, less), "add"), t.constant("1", [dims[k] for k in t.kept])))
+    normal = t.op("multiply", less, t.spread(scale))
+    along = t.op("multiply", t.reduce(t.op("multiply", g, normal), "add"), t.constant("0.001", scale[1]))
+    dx = t.op("multiply", t.spread(scale), t.op("subtract", g, t.op("multiply", normal, t.spread(along))))
+    down = [t.down(t.op("multiply", dy, normal), "add"), t.down(dy, "add")]
+    return t.module(dx, *([t.op("negate", of) for of in down] if epilogue else down))
+
+
+def stopped() -> str:
+    """Columns of elements that the row's total scales, whose totals scale the rows' elements: not in the same pass."""
+    t = Text("f32", [64, 100], [1])
+    x = t.parameter(t.dims)
+    y = t.op("multiply", x, t.spread(t.reduce(x, "maximum")))
+    return t.module(t.op("add", y, t.spread(t.down(y, "add"), [1])), t.op("subtract", y, t.spread(t.reduce(y, "add"))))
+
+
+COLUMNS = {
+    "long rows": (gradient("f32", [70, 1000], [1]), "a row at a time, 16 times"),
+    "short rows": (gradient("f32", [96, 48], [1], epilogue=True), "16 rows together"),
+    "an odd number of short rows": (gradient("f32", [37, 100], [1]), "a row at a time"),
+    "one part": (gradient("f32", [15, 100], [1]), "a row at a time, 15 times"),
+    "rows of two dimensions": (gradient("f32", [3, 16, 4, 40], [2, 3]), "16 rows together"),
+    "pairs": (gradient("bf16", [48, 1000], [1], epilogue=True), "pairs interleaved"),
+    "half": (gradient("f16", [33, 300], [1]), "a row at a time"),
+    "double": (gradient("f64", [40, 515], [1]), "a row at a time"),
+}
+
+
+@pytest.mark.parametrize("target, device", [pair for pair in ON if pair[1] in ("cpu", "pocl-cpu")])
+def test_columns_in_the_pass_of_the_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gradient of a norm is one pass, and a kernel that combines the parts of the columns. Where columns are left to others, rows are still one kernel."""
+    for name, (text, how) in COLUMNS.items():
+        (fusion,) = fusions(text)
+        found = program(fusion, target, device)
+        assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
+        assert proofs.check(fusion) is None, name
+    agree({f"f{k}": text for k, (text, _) in enumerate(COLUMNS.values())}, target, device, tmp_path)
+    (fusion,) = fusions(stopped())
+    assert [kernel.hero for kernel in program(fusion, target, device).kernels].count("rows") == 1
+    agree({"stopped": stopped()}, target, device, tmp_path)
+    monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], kept_bytes=4 << 10))
+    (fusion,) = fusions(COLUMNS["long rows"][0])
+    found = program(fusion, target, device)
+    assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and found.kernels[1].loop.kind == "columns"
+    assert "bytes that stages keep" in found.kernels[0].refusals[0]
+    agree({"apart": COLUMNS["long rows"][0]}, target, device, tmp_path)
 
 
 def shifted(far: str) -> str:

@@ -24,12 +24,15 @@ class RowsHero(Hero):
     """All stages in one kernel."""
 
     name, sides, members = "rows", True, True
+    columns = False     # whether it reduces by columns too
 
     def takes(self, nest: Nest, context: Context) -> bool:
         if not isinstance(nest, Rows):
             return False
         if any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members):
             raise Refused("some elements are complex or floats of 8 bits, or share bytes")
+        if nest.columns and not self.columns:
+            raise Refused("columns are reduced in kernels of their own")
         return True
 
     def describe(self, kernel: Kernel) -> "List[str]":
@@ -38,6 +41,7 @@ class RowsHero(Hero):
         lines = []
         for number, stage in enumerate(nest.stages):
             words = [f"reduces {', '.join(hero.name for hero in stage.heroes)}"] * bool(stage.heroes)
+            words += [f"reduces columns {', '.join(i.name for i in stage.columns)}"] * bool(stage.columns)
             words += [f"keeps {', '.join(i.name for i in stage.kept)}"] * bool(stage.kept)
             words += [f"leaves {', '.join(i.name for i in stage.row_values)} of each row"] * bool(stage.row_values)
             writes = [*stage.writes, *stage.row_writes]

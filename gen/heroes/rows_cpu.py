@@ -10,6 +10,9 @@ prefetched, by each later stage an equal part: while they compute, memory works 
   block   16 short rows: each stage takes one after the other, then the 16 vectors of accumulators are folded into one vector of totals, of which the values of
           the rows are computed in vectors
   single  a row by itself: its accumulators are folded into one number
+
+Reductions of the rows, whose totals are one for each element of a row, go with a stage: a work-item has an accumulator
+for each register of a row, in the first level, and leaves them as a part of the rows, which a second kernel combines.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -26,23 +29,25 @@ from gen.emit.values import Value
 from gen.heroes import reduction_cpu
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
-from gen.heroes.reduction import Digits
+from gen.heroes.reduction import Digits, digits_of as digits_of_reduction
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
-from gen.hlo import Instruction, dtypes
+from gen.hlo import Instruction, array_shape, dtypes
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
-from gen.plan.partition import Partition, compose
+from gen.plan.partition import Partition, Read, compose
+from gen.plan.plan import Reduction
 from gen.plan.rows import Rows, Stage
 from gen.schedule import LANES, Device, Schedule
 
 
 @dataclass(frozen=True)
 class RowSweep(Sweep):
-    """kept: registers of each kept value of a row. distances: of each buffer that is read, the prefetch distance
+    """kept: registers of each kept value of a row. columns: of each accumulator of columns. distances: of each buffer that is read, the prefetch distance
     in bytes, from what is read for some rows to the same for the next ones."""
 
     kept: int = 0
+    columns: int = 0
     distances: "Tuple[Tuple[str, int], ...]" = ()
 
     def text(self) -> str:
@@ -53,12 +58,15 @@ class RowSweep(Sweep):
             f"{self.vec} accumulators of {self.lanes}",
         ]
         words += [f"{self.kept} registers of each kept value"] if self.kept else []
+        words += [f"{self.columns} accumulators of columns, combined by a second kernel"] if self.columns else []
         words += [word for word, on in (("pairs interleaved", self.interleaved_pairs), ("streamed", self.stream)) if on]
         return ", ".join(words)
 
 
 class _Hero(RowsHero):
-    """All stages in one kernel."""
+    """All stages in one kernel, and a second one that combines the parts of columns."""
+
+    columns = True
 
     def takes(self, nest: Nest, context: Context) -> bool:
         if not context.device.cpu or not super().takes(nest, context):
@@ -76,7 +84,7 @@ class _Hero(RowsHero):
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Rows)
-        return [_Writer(context, nest, *schedule, index_type).kernel()]
+        return _Writer(context, nest, *schedule, index_type).kernels()
 
 
 HERO = _Hero()
@@ -84,11 +92,14 @@ HERO = _Hero()
 
 def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) -> RowSweep:
     sizes, out, minor = digits.sizes, digits.out, digits.minor
-    size, reads = sizes[minor], [a for a in space.accesses[1:]]
+    size, reads = sizes[minor], [a for a in space.accesses[1 + len(nest.columns):]]
+    columns = [a.strides for a in space.accesses[1:1 + len(nest.columns)]]
     if not digits.kept():
         raise Refused("there is a single row")
     if out[minor] or any(a.strides is None or a.strides[minor] not in (0, 1) for a in reads):
         raise Refused("rows are not contiguous in every access")
+    if any(steps is None or steps[minor] != 1 or any(steps[k] for k in digits.kept()) for steps in columns):
+        raise Refused("totals of columns do not lie as the rows do")
     if size < LANES:
         raise Refused(f"a row of {size} is shorter than {LANES}")
     elements, rows = math.prod(sizes[k] for k in digits.reduced()), math.prod(sizes[k] for k in digits.kept())
@@ -111,21 +122,27 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     count = sum(len(stage.kept) for stage in nest.stages)
     keeps = count * kept * LANES * width
     together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= device.row_block else 1
-    if of_row + shared + keeps > device.held_bytes:
-        raise Refused(f"a row of {of_row + shared + keeps} bytes is longer than {device.held_bytes}")
-    if together * keeps > device.kept_bytes:
-        raise Refused(f"{together * keeps} bytes that stages keep are more than {device.kept_bytes}")
+    together = 1 if columns and sizes[row] % together else together      # each row once
+    totals = kept * LANES * sum(
+        4 * max(1, dtypes.storage_bytes(hero.shape.dtype) // 4) for stage in nest.stages for hero in stage.columns
+    )
+    if of_row + shared + keeps + totals > device.held_bytes:
+        raise Refused(f"a row of {of_row + shared + keeps + totals} bytes is longer than {device.held_bytes}")
+    if together * keeps + totals > device.kept_bytes:
+        raise Refused(f"{together * keeps + totals} bytes that stages keep are more than {device.kept_bytes}")
     if rows < 2 * device.units and of_row > device.row_block:
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all cores")
     blocks = sizes[row] // together
     outer = rows // sizes[row]
-    chunks = max(
-        1,
-        min(
-            blocks, device.part_bytes // max(1, together * of_row), blocks * outer // (device.unit_items * device.units)
-        ),
-    )
-    traffic = sum(a.bytes for a in reads)
+    shares = blocks * outer // (device.unit_items * device.units)
+    if columns:
+        chunks = min(blocks, max(-(-device.part_rows // together), shares))
+    else:
+        chunks = max(1, min(blocks, device.part_bytes // max(1, together * of_row), shares))
+    traffic, parts = sum(a.bytes for a in reads), -(-blocks // chunks) * outer
+    few = parts < 2 * device.units and of_row > device.row_block
+    if columns and (few or parts * device.part_rows > rows + device.part_rows):
+        raise Refused(f"the columns of {rows} rows in {parts} parts")
     return RowSweep(
         1,
         chunks,
@@ -135,6 +152,7 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
         rows=together,
         stream=traffic > device.cache,
         kept=kept if count else 0,
+        columns=kept if columns else 0,
         distances=tuple(
             (a.name, (a.strides or ())[row] * together * a.width)
             for a in by_row.values()
@@ -152,6 +170,20 @@ class Kept:
     type: str
     name: str
     count: int
+
+
+@dataclass(frozen=True)
+class ColumnTotals:
+    """Accumulators of columns: an array c of `count` registers, each of which begins as `start`, and the lines that
+    store them: those of a row's steps (`steps` of them), and of its rest."""
+
+    type: str
+    name: str
+    count: int
+    start: str
+    steps: int
+    step: Step
+    rest: Optional[Step]
 
 
 @dataclass(frozen=True)
@@ -178,7 +210,8 @@ class StageLines:
 @dataclass(frozen=True)
 class Record:
     """templates/kernels/rows_cpu.j2. rows: that go through the stages together, 16 or 1; vec: registers of an
-    accumulator; values: arrays of what stages leave of each row; kept: of what they keep. halves: registers after each
+    accumulator; values: arrays of what stages leave of each row; kept: of what they keep; columns: of each reduce by
+    columns; digits: loops around the registers of a row. halves: registers after each
     fold of pairs of lanes."""
 
     group: bool
@@ -190,6 +223,8 @@ class Record:
     vec: int
     values: List[Kept]
     kept: List[Kept]
+    columns: List[ColumnTotals]
+    digits: List[Digit]
     stages: List[StageLines]
     halves: List[int]
 
@@ -199,7 +234,7 @@ class _StageWriter(reduction_cpu.Emitter):
 
     def __init__(self, whole: "_Writer", stage: Stage, number: int) -> None:
         context = whole.context
-        self.whole, self.stage, self.number, self.slot = whole, stage, number, ""
+        self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
         super().__init__(
             context.target,
@@ -228,10 +263,12 @@ class _StageWriter(reduction_cpu.Emitter):
         return super().body(thread, box, sweep, partition, given)
 
     def values(self, body: Body) -> List[Value]:
-        kept = self.stage.kept
+        kept, columns, inputs = self.stage.kept, self.stage.columns, self.nest.inputs
         values = super().values(body)
-        roots = self.nest.inputs.roots[len(self.nest.inputs.roots) - len(kept):] if kept else []
-        for instruction, root in zip(kept, roots):
+        first = len(inputs.roots) - len(kept) - len(columns)
+        for hero, root in zip(columns, inputs.roots[first:]):
+            self.whole.columns[hero].add(body, inputs.root_read(root), self.column)
+        for instruction, root in zip(kept, inputs.roots[first + len(columns):]):
             value = settled(self.whole.context, body, body.read(self.nest.inputs.root_read(root), body.function.body))
             body.text.add(f"{self.whole.kept[instruction].name}[{self.slot}] = {body.splat(value)};")
         return values
@@ -265,16 +302,18 @@ class _StageWriter(reduction_cpu.Emitter):
         for k in reversed([k for k in digits.reduced() if k != digits.minor]):
             run.append(f"g{k} * {weight}")
             weight *= digits.sizes[k]
-        run += [f"row * {weight}"] * (together > 1)
-        before = "".join(f"{text} + " for text in run)
-        self.slot = before + (f"step * {sweep.vec} + vec" if sweep.vec > 1 else "step")
+        of_columns = "".join(f"{text} + " for text in run)
+        before = f"{of_columns}row * {weight} + " if together > 1 else of_columns
+        step_slot = f"step * {sweep.vec} + vec" if sweep.vec > 1 else "step"
+        self.slot, self.column = before + step_slot, of_columns + step_slot
         self.sweep = replace(sweep, l2_prefetch=prefetch, burst=1)
         turn = self.device.row_turn_steps
         turn = turn if self.stage.heroes and self.sums() and count >= 2 * turn else 0
         steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count)
         self.sweep = sweep
         steps = replace(steps, prefetches=prefetches, burst=1 if prefetches else 0)
-        self.slot = before + f"{count * sweep.vec}" + (" + vec" if size % step > LANES else "")
+        rest_slot = f"{count * sweep.vec}" + (" + vec" if size % step > LANES else "")
+        self.slot, self.column = before + rest_slot, of_columns + rest_slot
         rest = self.rest(size % step, size)
         reduces = [
             Reduce([self.accumulator(h, 0, LANES, True)], partial(self.combine, h))
@@ -312,9 +351,71 @@ class _StageWriter(reduction_cpu.Emitter):
         return Step.of(body, 1)
 
 
+class _Columns:
+    """A reduction by columns. number: of its accumulators among those of all."""
+
+    def __init__(
+        self, whole: "_Writer", nest: Reduction, hero: Instruction, number: int, strides: "Sequence[int]"
+    ) -> None:
+        self.whole, self.hero, self.number, self.strides = whole, hero, number, strides
+        self.h = nest.heroes.index(hero)
+        self.emitter = whole.emitter(nest)
+        self.dtype = self.emitter.kept_as(hero.shape.dtype)
+
+    def add(self, body: Body, read: Read, slot: str) -> None:
+        """The lines that add an element to a register."""
+        value = body.real(body.settled(body.read(read, body.function.body), "x"))
+        new = self.emitter.combined(body, self.h, [f"c{self.number}[{slot}]"], [body.splat(value)], LANES)
+        body.text.add(f"c{self.number}[{slot}] = {new[0]};")
+
+    def lines(self, part: str, box: "Dict[str, Tuple[int, int]]", pointer: int) -> ColumnTotals:
+        """What declares and stores them. part: the number of the work-item, as text of a map."""
+        digits, sweep, d = self.whole.digits, self.whole.sweep, self.whole.context.target
+        size, vec, run = digits.sizes[digits.minor], sweep.vec, []
+        count = size // sweep.step
+        each = count * vec + -(-(size % sweep.step) // LANES)
+        at = f"({part}) * {self.emitter.results}"
+        inner: "Dict[str, Tuple[int, int]]" = {}
+        weight = each
+        for k in reversed([k for k in digits.reduced() if k != digits.minor]):
+            run.append(f"g{k} * {weight}")
+            at += f" + g{k} * {self.strides[k]}"
+            inner[f"g{k}"] = (0, digits.sizes[k] - 1)
+            weight *= digits.sizes[k]
+        before = "".join(f"{text} + " for text in run)
+        place = f"lane * {vec} + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
+        steps = {**box, **inner, "step": (0, max(0, count - 1))}
+        step = self.stored(f"{at} + step * {sweep.step} + {place}", steps, vec, f"{before}step * {vec}", pointer)
+        left, rest = -(-(size % sweep.step) // LANES), None
+        if left:
+            rest = self.stored(f"{at} + {size - left * LANES} + vec * {LANES} + lane", {**box, **inner}, left,
+                               f"{before}{count * vec}", pointer)
+        start = d.splat(self.dtype, LANES, self.emitter.start(self.h, 0))
+        return ColumnTotals(d.register(self.dtype, LANES), f"c{self.number}", weight, start, count, step, rest)
+
+    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, pointer: int) -> Step:
+        """A step that stores `vec` registers from a slot on."""
+        emitter, d = self.emitter, self.whole.context.target
+        slot += " + vec" if vec > 1 else ""
+        box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
+        apart = f"lane * {vec}" in position
+        thread = emitter.map(position, box, () if apart else ("vec", "lane"))
+        body = emitter.body(thread, box, Schedule(vec=vec, lanes=LANES), emitter.nest.epilogue)
+        if apart:
+            text = algebra.c_text(thread, self.whole.index_type).results[0]
+            body.text.add(
+                f"{d.register(self.dtype)} x[{LANES}];",
+                d.scatter(self.dtype, LANES, f"c{self.number}[{slot}]", "x"),
+                f"for ({emitter.t} lane = 0; lane < {LANES}; ++lane) q{pointer}[{text}] = x[lane];",
+            )
+        else:
+            body.store_wide(Value(f"c{self.number}[{slot}]", self.dtype, LANES), f"q{pointer}", self.dtype, thread)
+        return Step.of(body, vec)
+
+
 class _Writer:
-    """The one kernel. writers: of the stages; values, kept: the arrays of what is left of each row and of what is
-    kept."""
+    """The kernel of all stages, and those that combine parts of columns. writers: of the stages; values, kept: the arrays of what is left of each row and of what is
+    kept; columns: of each reduce by columns."""
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
         self.context, self.nest, self.digits, self.sweep, self.index_type = context, nest, digits, sweep, index_type
@@ -323,6 +424,12 @@ class _Writer:
                        for n, i in enumerate(i for stage in nest.stages for i in stage.row_values)}
         self.kept = {i: Kept(d.register(i.shape.dtype, LANES), f"kept{n}", sweep.kept * sweep.rows)
                      for n, i in enumerate(i for stage in nest.stages for i in stage.kept)}
+        space = nest.iteration_space()
+        accesses = space.accesses[1:] if space else []
+        self.columns: "Dict[Instruction, _Columns]" = {}
+        for member, access in zip(nest.columns, accesses):
+            for hero in member.heroes:
+                self.columns[hero] = _Columns(self, member, hero, len(self.columns), access.strides or ())
         self.writers: "List[_StageWriter]" = []
         for stage in nest.stages:
             self.writers.append(
@@ -340,7 +447,16 @@ class _Writer:
         """The totals of a stage and of those before it."""
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}[0]" if self.sweep.rows > 1 else "t{}")
 
-    def kernel(self) -> Kernel:
+    def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.Emitter:
+        """The one of a reduction by columns, in so many parts."""
+        c = self.context
+        sweep = Sweep(kind="columns", parts=parts)
+        digits = digits_of_reduction(nest)[0]
+        return reduction_cpu.Emitter(
+            c.target, c.helpers, nest, digits, sweep, self.index_type, c.excess, c.scratch, c.device
+        )
+
+    def kernels(self) -> "List[Kernel]":
         d, nest, sweep = self.context.target, self.nest, self.sweep
         first = self.writers[0]
         counts = first.coordinates()
@@ -356,6 +472,20 @@ class _Writer:
         cuts = [0, *(len(prefetches) * n // later for n in range(later + 1))]
         stages = [writer.lines(at, box, 0, prefetches[cuts[n]:cuts[n + 1]]) for n, writer in enumerate(self.writers)]
         reads, writes = reads_of(nest), writes_of(nest)
+        columns, seconds, part, parts = [], [], "0", 1
+        for name, size in counts:
+            part, parts = f"({part}) * {size} + {name}", parts * size
+        for member in nest.columns:
+            emitter = self.emitter(member, parts)
+            for hero in member.heroes:
+                number, of = len(self.context.scratch), self.columns[hero]
+                self.context.scratch.append(array_shape(of.dtype, (parts, emitter.results)))
+                emitter.partial.append(number)
+                columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, number))
+            writes.update((f"q{n}", self.context.scratch[n]) for n in emitter.partial)
+            second = emitter.second()
+            second.by = reduction_cpu.HERO
+            seconds.append(second)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
         record = Record(
@@ -368,6 +498,8 @@ class _Writer:
             sweep.vec,
             list(self.values.values()),
             list(self.kept.values()),
+            columns,
+            first.loops([self.digits.minor]) if columns else [],
             stages,
             reduction_cpu._halves(LANES),
         )
@@ -378,7 +510,7 @@ class _Writer:
             [],
             each="for each step of a row, stage by stage",
         )
-        return Kernel(
+        kernel = Kernel(
             nest.name,
             nest,
             sweep,
@@ -395,3 +527,4 @@ class _Writer:
             threads=sweep.threads,
             code=code,
         )
+        return [kernel, *seconds]

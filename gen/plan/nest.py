@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List, Tuple
+from typing import List, Sequence, Tuple
 
 from gen.hlo import Shape
 from gen.plan.partition import Partition, Root
@@ -44,6 +44,10 @@ class Nest:
         """Those of its elements: of each stage, where it has several."""
         return [self.partition, *(self.further if self.members else ())]
 
+    def undivided(self) -> "List[Nest]":
+        """The nests that are kernels where no hero takes those that are made of others."""
+        return [part for member in self.members for part in member.undivided()] if self.members else [self]
+
     @property
     def shared(self) -> "List[str]":
         """The pointers that are not alone with their buffers."""
@@ -58,3 +62,8 @@ class Nest:
     def mapped(self) -> "List[str]":
         """Lines for people about maps beside those of its partition."""
         return []
+
+
+def divided(nests: "Sequence[Nest]") -> "List[Nest]":
+    """The nests, those that are made of others as these."""
+    return [part for nest in nests for part in (nest.members or [nest])]

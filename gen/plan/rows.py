@@ -35,14 +35,16 @@ KEPT_COST = 12
 class Stage:
     """A pass over a row, and what follows from its totals.
 
-    heroes: the reduces of the pass. inputs: over the space: their operands, then `writes`, then `kept`. writes: results
-    as large as the space. kept: values that later stages read again. totals: over the rows: `row_writes`, then
+    heroes: the reduces of the pass. inputs: over the space: their operands, then `writes`, then those of `columns`, then
+    `kept`. writes: results as large as the space. columns: reduces by columns. kept: values that later stages read
+    again. totals: over the rows: `row_writes`, then
     `row_values`, computed from the totals of this stage and of earlier ones. row_values: what later stages read of
     their row."""
 
     heroes: List[Instruction]
     inputs: Partition
     writes: List[Root]
+    columns: List[Instruction]
     kept: List[Instruction]
     totals: Partition
     row_writes: List[Root]
@@ -53,7 +55,8 @@ class Stage:
 class Rows(Nest):
     """members: the nests of which it is made. space: what all stages go over; rows: the index of a row; row_of: the map
     from an index of the space to the position of its row; first_of: to the first index of its row. inner: the scratch
-    buffers that nobody else reads, which are not written."""
+    buffers that nobody else reads, which are not written. columns: members that reduce the rows, a total for each
+    element of a row; column_of: of each, the map from an index of the space to the position of its total."""
 
     members: "List[Nest]" = field(default_factory=list)
     stages: "List[Stage]" = field(default_factory=list)
@@ -61,6 +64,8 @@ class Rows(Nest):
     rows: Shape = None      # type: ignore[assignment]
     row_of: str = ""
     first_of: str = ""
+    columns: "List[Reduction]" = field(default_factory=list)
+    column_of: "List[str]" = field(default_factory=list)
     inner: "Set[str]" = field(default_factory=set)
     further: "List[Partition]" = field(default_factory=list)
 
@@ -70,14 +75,18 @@ class Rows(Nest):
 
     def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
         if apart:
-            return [part for member in self.members for part in member.written(False)]
-        return [(self.space, root) for stage in self.stages for root in stage.writes] + [
-            (self.rows, root) for stage in self.stages for root in stage.row_writes
-        ]
+            return [part for member in self.undivided() for part in member.written(False)]
+        return (
+            [(self.space, root) for stage in self.stages for root in stage.writes]
+            + [(self.rows, root) for stage in self.stages for root in stage.row_writes]
+            + [(nest.shape, root) for nest in self.columns for root in nest.partition.roots]
+        )
 
     def iteration_space(self) -> "Optional[IterationSpace]":
-        """The digits along which all accesses to the space move evenly; the first of these is that of the rows."""
+        """The digits along which all accesses to the space move evenly; the first of these is that of the rows, then
+        come those of `columns`."""
         maps = [MemoryMap("row", True, 0, 0, self.row_of)]
+        maps += [MemoryMap("column", True, 0, 0, column_of) for column_of in self.column_of]
         for stage in self.stages:
             maps += [
                 MemoryMap(
@@ -121,6 +130,7 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
                 break
         else:
             groups.append([nest])
+    columns = _with_columns(groups, needs, cuts, name)
     result: "List[Nest]" = []
     waiting = list(groups)
     done: "Set[Nest]" = set()
@@ -130,14 +140,66 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
         )
         waiting.remove(group)
         done.update(group)
-        whole = _rows(name if len(groups) == 1 else group[0].name, group, cuts) if len(group) > 1 else None
-        if whole and len(whole.stages) > 1:
-            outside = {pointer for other in nests if other not in group for pointer in _reads(other)}
-            whole.inner = {root.pointer for part in group for root in part.partition.roots if root.scratch} - outside
-            result.append(_without(whole, whole.inner))
-        else:
-            result += group
+        title = name if len(groups) == 1 else group[0].name
+        of_rows = [nest for nest in group if nest not in columns]
+        alone = _stages(title, of_rows, [], nests, cuts)
+        whole = _stages(title, of_rows, [nest for nest in group if nest in columns], nests, cuts)
+        if whole and whole.columns:
+            whole.members = [*([alone] if alone else of_rows), *whole.columns]
+        result += [whole] if whole else [alone] if alone else group
     return result
+
+
+def _stages(
+    name: str,
+    group: "List[Nest]",
+    columns: "List[Nest]",
+    nests: "Sequence[Nest]",
+    cuts: "Dict[Instruction, int]",
+) -> "Optional[Rows]":
+    """Nests over the same rows as one, where there are stages."""
+    whole = _rows(name, group, cuts, columns) if len(group) + len(columns) > 1 else None
+    if not whole or len(whole.stages) < 2:
+        return None
+    outside = {pointer for other in nests if other not in [*group, *columns] for pointer in _reads(other)}
+    inner = {root.pointer for part in group for root in part.partition.roots if root.scratch} - outside
+    return _without(whole, inner)
+
+
+def _with_columns(
+    groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]", cuts: "Dict[Instruction, int]", name: str
+) -> "Set[Nest]":
+    """Reductions of the rows join the groups of these, whose pass is theirs: a layer norm's gradient leaves the rows'
+    and, summed over the rows, those of the weights. Which they are."""
+    joined_: "Set[Nest]" = set()
+    for single in [group for group in groups if len(group) == 1]:
+        nest = single[0]
+        if not isinstance(nest, Reduction) or not _plain(nest):
+            continue
+        for group in groups:
+            if group is single or not _candidate(nest, group):
+                continue
+            of_rows, columns = ([n for n in group if (n in joined_) == is_in] for is_in in (False, True))
+            merged = [[*group, nest], *(other for other in groups if other is not group and other is not single)]
+            whole = _rows(name, of_rows, cuts, [*columns, nest]) if _orderable(merged, needs) else None
+            if whole and len(whole.stages) > 1:
+                group.append(nest)
+                groups.remove(single)
+                joined_.add(nest)
+                break
+    return joined_
+
+
+def _orderable(groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bool:
+    """Whether groups may run one after another."""
+    waiting, done = list(groups), set()     # type: List[List[Nest]], Set[Nest]
+    while waiting:
+        ready = [g for g in waiting if all(need in done or need in g for nest in g for need in needs[nest])]
+        if not ready:
+            return False
+        done.update(nest for group in ready for nest in group)
+        waiting = [group for group in waiting if group not in ready]
+    return True
 
 
 def _reads(nest: Nest) -> "Set[str]":
@@ -219,6 +281,7 @@ def _plain(nest: Nest) -> bool:
 
 def _without(whole: Rows, inner: "Set[str]") -> Rows:
     """The same stages, which do not write buffers that only they read."""
+    whole.inner = inner
     for stage in whole.stages:
         kept = [root for root in stage.row_writes if root.pointer not in inner]
         if len(kept) < len(stage.row_writes):
@@ -240,7 +303,10 @@ def _without(whole: Rows, inner: "Set[str]") -> Rows:
 
 
 def _partitions(whole: Rows) -> "List[Partition]":
-    return [partition for stage in whole.stages for partition in (stage.inputs, stage.totals)][1:]
+    return [
+        *[partition for stage in whole.stages for partition in (stage.inputs, stage.totals)][1:],
+        *(nest.epilogue for nest in whole.columns),
+    ]
 
 
 # ---- stages ----
@@ -273,9 +339,11 @@ class _Refused(Exception):
     """The nests are no stages over the same rows."""
 
 
-def _rows(name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]") -> "Optional[Rows]":
+def _rows(
+    name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]", columns: "Sequence[Nest]" = ()
+) -> "Optional[Rows]":
     try:
-        return _Stages(name, group, cuts).made()
+        return _Stages(name, group, cuts, columns).made()
     except _Refused:
         return None
 
@@ -287,6 +355,7 @@ class _Stage:
 
     heroes: List[Instruction] = field(default_factory=list)
     writes: List[Root] = field(default_factory=list)
+    columns: List[Instruction] = field(default_factory=list)
     kept: List[Instruction] = field(default_factory=list)
     row_writes: List[Root] = field(default_factory=list)
     row_values: "Dict[Instruction, Root]" = field(default_factory=dict)
@@ -295,12 +364,15 @@ class _Stage:
 
 
 class _Stages:
-    """The stages that nests make together. level: of each reduce, its stage; places: of what is kept, the map from an
-    index of the space."""
+    """The stages that nests make together, and reductions by columns. level: of each reduce, its stage; places: of what
+    is kept, the map from an index of the space."""
 
-    def __init__(self, name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]") -> None:
+    def __init__(
+        self, name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]", columns: "Sequence[Nest]"
+    ) -> None:
         first = group[0]
         assert isinstance(first, Reduction)
+        self.columns = [nest for nest in columns if isinstance(nest, Reduction)]
         self.name, self.group, self.computation = name, group, first.partition.computation
         self.space, self.rows = first.space, first.heroes[0].shape
         self.heroes = [hero for nest in group if isinstance(nest, Reduction) for hero in nest.heroes]
@@ -338,6 +410,7 @@ class _Stages:
                 self._at(max(1, self._deepest(nest.partition))).row_writes += [
                     self._moved(root, self.rows) for root in nest.partition.roots
                 ]
+        column_of = [self._by_columns(nest) for nest in self.columns]
         known: "Set[Instruction]" = set()
         for number, stage in enumerate(self.stages):
             values = self._of_row(self._inputs(stage))
@@ -353,6 +426,7 @@ class _Stages:
                 stage.heroes,
                 self._inputs(stage),
                 stage.writes,
+                stage.columns,
                 stage.kept,
                 self._totals(stage),
                 stage.row_writes,
@@ -364,12 +438,14 @@ class _Stages:
             self.name,
             self.space,
             stages[0].inputs,
-            self.group,
+            [*self.group, *self.columns],
             stages,
             self.space,
             self.rows,
             self.row_of,
             self.first_of,
+            self.columns,
+            column_of,
         )
         whole.further = _partitions(whole)
         return whole
@@ -387,6 +463,30 @@ class _Stages:
         )
         if own != self.row_of:
             raise _Refused
+
+    def _by_columns(self, nest: Reduction) -> str:
+        """A reduction whose totals are one for each element of a row goes with the last stage. The map to their
+        positions."""
+        totals = nest.heroes[0].shape.leaves()[0]
+        everyone = (*self.group, *self.columns)
+        scratch = {root.pointer for other in everyone for root in other.partition.roots if root.scratch}
+        own = {root.pointer for other in self.columns for root in other.partition.roots}
+        if (
+            totals.elements * self.rows.elements != self.space.elements
+            or scratch & set(buffers_of(nest.epilogue, nest.epilogue.entry))
+            or any(own & _reads(other) for other in everyone)
+        ):
+            raise _Refused
+        level = 1 + self._deepest(nest.inputs)
+        self._at(level)
+        for side in nest.sides:
+            self._at(1 + self._deepest(side.partition)).writes += [
+                self._moved(root, self.space) for root in side.partition.roots
+            ]
+        self.stages[-1].columns += nest.heroes
+        return compose(
+            _bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced), memory_map(totals))
+        )
 
     def _deepest(self, partition: Partition) -> int:
         """The last stage whose totals a partition reads."""
@@ -410,7 +510,10 @@ class _Stages:
         """What a stage computes for each position."""
         operands = [o for hero in stage.heroes for o in hero.operands[:1]]
         roots = [Root(n, o.shape, o, 0, _bitcast(self.space, o.shape)) for n, o in enumerate(operands)]
-        roots += [*stage.writes, *(Root(n, i.shape, i, 0, self.places[i]) for n, i in enumerate(stage.kept))]
+        columns = [o for hero in stage.columns for o in hero.operands[:1]]
+        roots += stage.writes
+        roots += [Root(n, o.shape, o, 0, _bitcast(self.space, o.shape)) for n, o in enumerate(columns)]
+        roots += [Root(n, i.shape, i, 0, self.places[i]) for n, i in enumerate(stage.kept)]
         return self._partition(
             f"{self.name}_stage{self.stages.index(stage)}", roots, [*stage.of_row, *stage.reads_kept], self.space
         )

@@ -12,7 +12,7 @@ from gen.hlo import Fusion, Shape, result_leaves
 from gen.lower import tiled_layouts
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import position, reach, strides
-from gen.plan.nest import Nest
+from gen.plan.nest import Nest, divided
 from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, compose
 
@@ -26,7 +26,7 @@ def check(fusion: Fusion) -> Optional[str]:
 def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
     """What is wrong with what nests read, of parameters and scratch, and with where updates are combined, or None: all
     is inside of its buffer."""
-    for nest in (part for nest in kernels for part in (nest, *nest.sides, *nest.members)):
+    for nest in (part for some in _levels(kernels) for nest in some for part in (nest, *nest.sides)):
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, _ in reads_of(partition, function):
                 buffer = buffer_of(partition, read)
@@ -36,6 +36,15 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
             if not _indices_inside(nest.place, target.shape):
                 return f"{target.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
     return None
+
+
+def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
+    """The nests, and what they are divided into where no hero takes them whole, down to those that are made of no
+    others."""
+    levels = [kernels]
+    while any(nest.members for nest in levels[-1]):
+        levels.append(divided(levels[-1]))
+    return levels
 
 
 def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[str, int]":
@@ -96,10 +105,11 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[str, int]") -> Option
         wrong = _exactly([Piece(nest.shape, flat)], root.shape.elements, False)
         if wrong or low < 0 or high >= root.shape.elements:
             return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
-    for apart in (False, True):
-        inner = {pointer for nest in kernels if not apart for pointer in nest.inner}
+    levels = _levels(kernels)
+    for some, apart in [*((level, False) for level in levels), (levels[-1], True)]:
+        inner = {pointer for nest in some if not apart for pointer in nest.inner}
         pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place | inner}
-        for nest in kernels:
+        for nest in some:
             for shape, root in nest.written(apart):
                 if not shape.elements:
                     continue
