@@ -157,7 +157,8 @@ if __name__ == "__main__":     # one fusion's text: test_loops.py NUMBER
 
 @pytest.mark.parametrize("target, device", [("opencl", "pocl-cpu"), ("c", "cpu"), ("cuda-on-cpu", "sm_90")])
 def test_parts_in_turn(target: str, device: str, tmp_path: Path) -> None:
-    """Parts of a concatenation that read one operand take turns on CPUs, where they have as many blocks; others follow one another."""
+    """Parts of a concatenation that read one operand take turns on CPUs, where they have as many blocks: step by step, where no step is cut; others follow
+    one another."""
 
     def rotated(dtype: str, rows: int, half: int, extra: int = 0) -> str:
         whole, part, last = f"{dtype}[{rows},{2 * half + extra}]", f"{dtype}[{rows},{half}]", f"{dtype}[{rows},{half + extra}]"
@@ -166,9 +167,13 @@ def test_parts_in_turn(target: str, device: str, tmp_path: Path) -> None:
             f"  d = {last} multiply(b, c)\n  f = {part} negate(a)\n  ROOT r = {whole} concatenate(d, f), dimensions={{1}}\n}}\n"
 
     texts = {"even": rotated("f32", 96, 64), "narrow": rotated("bf16", 64, 128), "uneven": rotated("f32", 96, 64, 16)}
+    texts["cut"] = "e {\n  x = f32[1003] parameter(0)\n  n = f32[1003] negate(x)\n  ROOT r = f32[2006] concatenate(x, n), dimensions={0}\n}\n"
     texts["apart"] = "e {\n  x = f32[96,64] parameter(0)\n  y = f32[96,64] parameter(1)\n  ROOT r = f32[96,128] concatenate(x, y), dimensions={1}\n}\n"
     for name, text in texts.items():
         (kernel,) = pipeline.program(fusions(text, name)[0], target.replace("-on-cpu", ""), device).kernels
         assert kernel.template == "kernels/concatenate"
-        assert (" in turn" in kernel.loop.text()) == (name in ("even", "narrow") and not target.startswith("cuda")), name
+        cpu = not target.startswith("cuda")
+        assert (" step by step" in kernel.loop.text()) == (cpu and name in ("even", "narrow")), name
+        assert (" in turn" in kernel.loop.text()) == (cpu and name == "cut"), name
+        assert kernel.blocks == (kernel.each[0].blocks if kernel.loop.together else sum(each.blocks for each in kernel.each))
     agree(texts, target, device, tmp_path)

@@ -4,7 +4,7 @@ puts it.
 A result that is a concatenation (or elementwise after one, or a bitcast of that) becomes a nest for each operand, whose
 results are at the map from the operand to the output. There every index falls on the same side, so no thread tests it
 (`_only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel, with a range of its blocks
-for each walk (`Kernel.walk`); others, as of an operand that is transposed, stay kernels of their own.
+for each walk (`Kernel.walk`), or with the steps of all walks side by side where they read the same; others, as of an operand that is transposed, stay kernels of their own.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class Sections(Schedule):
 
     each: Tuple[Schedule, ...] = ()
     alternate: bool = False
+    together: bool = False
 
     def text(self) -> str:
-        turns = " in turn" if self.alternate else ""
+        turns = " step by step" if self.together else " in turn" if self.alternate else ""
         return f"{len(self.each)} parts{turns}: " + ", ".join(f"({section.text()})" for section in self.each)
 
 
@@ -47,11 +48,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Parts:
-    """The walks of a kernel. `alternate`: block b belongs to part b mod len(parts), so that neighbours in time read the
-    same operand, which is in the cache then; else each part has the blocks `first` to `last`."""
+    """The walks of a kernel. `together`: the walk whose every step is a step of each part, so that what they share is
+    read once; `alternate`: block b belongs to part b mod len(parts), so that neighbours in time read the same operand,
+    which is in the cache then; else each part has the blocks `first` to `last`."""
 
     parts: List[Part]
     alternate: bool
+    together: Optional[Walk]
 
 
 class _Hero(Hero):
@@ -91,9 +94,22 @@ def _joined(nest: Concatenate, kernels: List[Kernel], context: Context) -> Kerne
     parts = [Part(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
     pointers = [pointer for part in nest.parts for pointer in buffers_of(part.partition, part.partition.entry)]
     alternate = context.device.cpu and len({k.blocks for k in kernels}) == 1 and len(set(pointers)) < len(pointers)
-    sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels), alternate=alternate)
-    return Kernel(nest.name, nest, sections, largest.index, lasts[-1],
+    together = _together([part.walk for part in parts]) if alternate else None
+    sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels), alternate=alternate,
+                        together=together is not None)
+    return Kernel(nest.name, nest, sections, largest.index, lasts[0] if together else lasts[-1],
                   ", ".join(arguments(context.target, reads, writes)), [f for k in kernels for f in k.functions],
                   attribute=largest.attribute, thread=largest.thread, pointers=[*reads, *sorted(writes)],
                   accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate",
-                  record=Parts(parts, alternate), each=kernels)
+                  record=Parts(parts, alternate, together), each=kernels)
+
+
+def _together(walks: List[Walk]) -> Optional[Walk]:
+    """The walk of the steps of all parts, with the prefetches of each once; None where the parts' steps are not equally
+    many, or the end may cut them."""
+    first = walks[0]
+    if any((w.t, w.chunks, w.streams, w.burst) != (first.t, first.chunks, first.streams, first.burst) or w.whole
+           or w.inside for w in walks):
+        return None
+    prefetch = [list(lines) for lines in dict.fromkeys(tuple(lines) for w in walks for lines in w.prefetch)]
+    return replace(first, group=any(w.group for w in walks), item=any(w.item for w in walks), prefetch=prefetch)
