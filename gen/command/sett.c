@@ -89,6 +89,12 @@ static void say_int(command *self, long long value) {
   say(self, buffer, (size_t)n);
 }
 
+/* The characters of a number. */
+static size_t int_length(long long value) {
+  char buffer[24];
+  return (size_t)snprintf(buffer, sizeof buffer, "%lld", value);
+}
+
 static void say_spaces(command *self, size_t from, size_t to) {
   for (; from < to; ++from) say_text(self, " ");
 }

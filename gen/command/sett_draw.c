@@ -745,13 +745,6 @@ typedef struct {
   char names[2 * DRAW_NAME + 4]; /* in the corner */
 } draw_widths;
 
-static size_t draw_digits(int64_t value) {
-  char text[24];
-  command note = draw_note(text, sizeof text);
-  say_int(&note, value);
-  return note.length;
-}
-
 /* Columns that make a line longer than room are left out. */
 static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
   char text[512];
@@ -770,9 +763,9 @@ static draw_widths draw_measure(draw_table *t, size_t room, int marked) {
     if (length > w.cell) w.cell = length;
   }
   for (row = 0; row < t->rows && t->rank; ++row)
-    if (draw_digits(draw_row_label(t, row)) > w.corner) w.corner = draw_digits(draw_row_label(t, row));
+    if (int_length(draw_row_label(t, row)) > w.corner) w.corner = int_length(draw_row_label(t, row));
   for (column = 0; column < t->columns; ++column)
-    if (draw_digits(draw_column_label(t, column)) > w.cell) w.cell = draw_digits(draw_column_label(t, column));
+    if (int_length(draw_column_label(t, column)) > w.cell) w.cell = int_length(draw_column_label(t, column));
   w.line = w.corner + 1;
   for (column = 0; column < t->columns; ++column) {
     size_t next = w.line + w.cell + 2 + (tile > 1 && column && column % tile == 0);
@@ -1071,10 +1064,10 @@ static draw_box svg_measure(const draw_table *t) {
     if (length > letters) letters = length;
   }
   for (row = 0; row < t->columns; ++row)
-    if ((int64_t)draw_digits(draw_column_label(t, row)) > letters)
-      letters = (int64_t)draw_digits(draw_column_label(t, row));
+    if ((int64_t)int_length(draw_column_label(t, row)) > letters)
+      letters = (int64_t)int_length(draw_column_label(t, row));
   for (row = 0; row < t->rows; ++row)
-    if ((int64_t)draw_digits(draw_row_label(t, row)) > label) label = (int64_t)draw_digits(draw_row_label(t, row));
+    if ((int64_t)int_length(draw_row_label(t, row)) > label) label = (int64_t)int_length(draw_row_label(t, row));
   box.cell = letters * SVG_LETTER + 10 < SVG_CELL + 4 ? SVG_CELL + 4 : letters * SVG_LETTER + 10;
   box.corner = (t->rank > 1 ? 22 : 0) + label * SVG_LETTER + 8;
   box.top = (t->rank > 0 ? 40 : 0) + (t->rank > 2 ? SVG_LINE + 4 : 0);

@@ -766,12 +766,6 @@ static int layout_recast(command *self) {
   return layout_say(self, &layout);
 }
 
-static int layout_digits(int64_t number) {
-  int digits = 1;
-  for (; number > 9; number /= 10) ++digits;
-  return digits;
-}
-
 /* The index at inputs a, b and c of the named dimensions: (0,0, 4). */
 static void layout_dump_index(command *self, const sett_notation_linear *linear, const char *const *names,
                               const int64_t *at) {
@@ -784,8 +778,7 @@ static void layout_dump_index(command *self, const sett_notation_linear *linear,
   for (d = 0; d < linear->outs; ++d) {
     int64_t last = ((int64_t)1 << linear->out_bits[d]) - 1, number = (int64_t)packed & last;
     say_text(self, d ? "," : "(");
-    for (k = layout_digits(number); k < layout_digits(last); ++k)
-      say_text(self, " "); /* as wide as the largest index */
+    say_spaces(self, int_length(number), int_length(last)); /* as wide as the largest index */
     say_int(self, number);
     packed >>= linear->out_bits[d];
   }

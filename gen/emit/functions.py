@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Callable, Dict, Mapping, Tuple
 
+from gen.schedule import VECTOR_BITS
 from gen.targets import Target
 
 HERE = Path(__file__).resolve().parent
@@ -47,9 +48,9 @@ def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: 
     if lanes == 1 or not function or (function in EXACT and d.vector_functions):
         return ""
     size = lanes * int(dtype[1:])
-    if d.declares_vectors or size == 1024:
+    if d.declares_vectors or size == 2 * VECTOR_BITS:
         return need(function, dtype, str(lanes))
-    return need(f"{function}_{VECTORS[dtype]}") if size == 512 else ""
+    return need(f"{function}_{VECTORS[dtype]}") if size == VECTOR_BITS else ""
 
 
 def has(name: str, *about: str) -> bool:

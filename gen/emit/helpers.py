@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, Tuple
+from typing import Dict, Sequence, Tuple
 
 from gen.emit import ops, register_tiles
 from gen.hlo import Instruction, c_identifier, dtypes
+from gen.schedule import VECTOR_BITS
 from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
 
 
@@ -44,8 +45,8 @@ class Helpers:
         name += (f"_each{each}" if each else "") + (f"_prefetch{distance}" if distance else "")
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if verb == "load" and distance and piece == 16 and lanes * width == rows * width == 512 and name not in self.texts:
-            part = 128 // width
+        if verb == "load" and distance and piece == 16 and lanes * width == rows * width == VECTOR_BITS and name not in self.texts:
+            part = 8 * piece // width
             self.vector(f"u{width}", rows)
             buffered, index = f"{verb}_u{width}_{lanes}x{part}_private", d.index[index_type]
             self.texts[buffered] = register_tiles.load_tile(d, width, lanes, part, index, piece, buffered, private=True)
@@ -60,14 +61,32 @@ class Helpers:
 
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
         """A function of gen/emit/register_tiles.py. lanes: of a register (0: of a line)."""
-        lanes = lanes or 512 // width
-        name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width < 512)
+        lanes = lanes or VECTOR_BITS // width
+        name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width < VECTOR_BITS)
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:
-            whole = lanes * width == 512 and rows & (rows - 1) == 0
+            whole = lanes * width == VECTOR_BITS and rows & (rows - 1) == 0
             self.texts[name] = register_tiles.interleave(self.target, width, rows, inverse, name) if whole \
                 else register_tiles.spread(self.target, width, lanes, rows, inverse, name)
+        return name
+
+    def shuffle(self, name: str, dtype: str, lanes: int, picks: "Sequence[int]", two: bool = True,
+                lane: str = "") -> str:
+        """A function that picks lanes of one register, or of two. lane: C text of the lane that is picked for lane i,
+        where that is simpler than a list."""
+        d, order = self.target, ", ".join(map(str, picks))
+        kind, element = d.register(dtype, lanes), d.register(dtype)
+        arguments, pair = (f"{kind} a, {kind} b", "a, b") if two else (f"{kind} a", "a, a")
+        self.texts.setdefault("tiles", register_tiles.PRELUDE)
+        self.texts.setdefault(name, (
+            f"{d.function} {kind} {name}({arguments})\n{{\n"
+            f"#if SHUFFLES\n  return __builtin_shufflevector({pair}, {order});\n#else\n"
+            + ("" if lane else f"  const int pick[{lanes}] = {{{order}}};\n") +
+            f"  {element} x[{lanes * (1 + two)}], y[{lanes}];\n  {d.scatter(dtype, lanes, 'a', 'x')}\n"
+            + (f"  {d.scatter(dtype, lanes, 'b', f'(x + {lanes})')}\n" if two else "") +
+            f"  for (int i = 0; i < {lanes}; ++i) y[i] = x[{lane or 'pick[i]'}];\n"
+            f"  return {d.gather(dtype, lanes, 'y')};\n#endif\n}}\n"))
         return name
 
     def load_apart(self, width: int, lanes: int, stride: int) -> str:

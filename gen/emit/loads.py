@@ -15,6 +15,7 @@ from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, memory_map
 from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, Read, Region, compose
+from gen.schedule import LINE
 from gen.targets import NARROW, SMALL, TINY, bits
 
 
@@ -225,7 +226,7 @@ class Loads(Accesses):
                 for k in range(step // together):
                     first = offset(pointer, self.c(flat, **{**self._start, "vec": k})[0])
                     self.index_prefetches += [self.d.prefetch("L2", first, line, size)
-                                              for line in range(0, together * size, 64)]
+                                              for line in range(0, together * size, LINE)]
             return self.declare(parameter.name, dtype, self.lanes,
                                 self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0),
                                 dtype == "f16")
@@ -325,7 +326,7 @@ class Loads(Accesses):
         size = bits(dtype) // 8
         for number, (word, distance) in enumerate(self.loop.prefetches()):
             if distance:
-                lines = range(0, max(64, (elements or self.loop.step) * size), 64)
+                lines = range(0, max(LINE, (elements or self.loop.step) * size), LINE)
                 first = offset(pointer, at)
                 self.prefetches[number, pointer, at] = [self.d.prefetch(word, first, distance + line, size)
                                                         for line in lines]

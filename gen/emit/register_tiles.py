@@ -28,6 +28,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, List, Sequence, Tuple
 
+from gen.schedule import VECTOR_BITS
+
 Element = Tuple[int, int]                   # (l, r)
 Register = Tuple[str, Tuple[Element, ...]]  # its name in the text, and what its lanes hold
 Step = Tuple[int, int]                      # where in the lane's bits one is inserted, and which one leaves
@@ -82,7 +84,7 @@ def _log2(n: int) -> int:
 def _check(width: int, lanes: int, rows: int) -> int:
     """How many bits of the lane's number count within 16 bytes."""
     assert (
-        width in (8, 16, 32, 64) and min(lanes, rows) > 1 and width * lanes <= 512
+        width in (8, 16, 32, 64) and min(lanes, rows) > 1 and width * lanes <= VECTOR_BITS
     ), f"no tile {lanes}x{rows} of {width} bits"
     _log2(rows)
     return min(_log2(lanes), _log2(128 // width))
@@ -198,7 +200,7 @@ def load_lines(d: Any, width: int, lanes: int, index: str, distance: int, name: 
     """load_tile for rows of a whole line each, which is read once; a function of it that takes `rows` elements of
     private memory has them from there. (Rows a power of two apart do not stay in the first level of a cache while a
     line is read in quarters.)"""
-    t, whole = d.types[f"u{width}"], 512 // width
+    t, whole = d.types[f"u{width}"], VECTOR_BITS // width
     text = _piece(d, width,
                   whole) + f"  {register(d, width, whole)} line[{lanes}];\n" + _prefetches(d, width, lanes, each, distance)
     text += "".join(f"  line[{lane}] = *({_memory(d, 'const ', 'piece', '')})(from + {_apart(each, str(lane))});\n"
@@ -274,7 +276,8 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     """The function that interleaves the elements of `rows` registers of 64 bytes: out[k][l * rows + r] = in[r][k *
     lanes / rows + l].
     inverse: the function that separates them again."""
-    lanes, t, kind = 512 // width, d.types[f"u{width}"], register(d, width, 512 // width)
+    lanes, t = VECTOR_BITS // width, d.types[f"u{width}"]
+    kind = register(d, width, lanes)
     low, top, count = _check(width, lanes, rows), _log2(lanes), _log2(rows)
     # A row's bits enter lowest, and leave the highest of 16 bytes; the quarters are put in order after that.
     steps = [(bit, (0, low - 1))

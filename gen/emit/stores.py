@@ -9,6 +9,7 @@ from gen.emit.values import NotWide, Value
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.partition import Root, compose
+from gen.schedule import VECTOR_BITS
 from gen.targets import SMALL, TINY, bits
 
 
@@ -26,7 +27,7 @@ class Stores(Loads):
         """Moves an interleaved step: whole lines of words become whole lines of each row, or the reverse, in
         registers."""
         read, n, dtype = self.partition.root_read(root), self.loop.interleaved, self.stored(root.shape.dtype)
-        buffer, whole = buffer_of(self.partition, read), 512 // bits(root.shape.dtype)
+        buffer, whole = buffer_of(self.partition, read), VECTOR_BITS // bits(root.shape.dtype)
         assert buffer is not None
         sides = [(pointer, self.mapped(compose(index, memory_map(shape)))) for pointer, index, shape in
                  ((buffer.pointer, read.map, buffer.shape), (root.pointer, root.map, root.shape))]
@@ -159,7 +160,7 @@ class Stores(Loads):
             align = self.stride(flat, "lane")[1] // self.loop.joined
             t = self.d.memory(dtype, n)
             text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
-            if self.registers_down > 1 and not self.loop.tile and n * self.registers_down * bits(dtype) == 512 \
+            if self.registers_down > 1 and not self.loop.tile and n * self.registers_down * bits(dtype) == VECTOR_BITS \
                     and self.stride(algebra.substitute(flat, down=0), "lane")[1] % (n * self.registers_down) == 0:
                 self._store_joined(pointer, dtype, text, flat)
                 return

@@ -27,7 +27,6 @@ from functools import partial
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.emit import register_tiles
 from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.values import Value
@@ -739,19 +738,8 @@ class Emitter(reduction.Emitter):
 
     def shuffle(self, which: int, dtype: str) -> str:
         """A function of two vectors that gives their even (0) or odd (1) lanes, one after another."""
-        word = ("even", "odd")[which]
-        name, t, element = f"{word}_{self.kept_as(dtype)}", self.d.register(dtype, LANES), self.d.register(dtype)
-        self.helpers.texts.setdefault("tiles", register_tiles.PRELUDE)
-        picks = ", ".join(str(2 * n + which) for n in range(LANES))
-        self.helpers.texts.setdefault(
-            name,
-            (
-                f"{self.d.function} {t} {name}({t} a, {t} b)\n{{\n#if SHUFFLES\n  return __builtin_shufflevector(a, b, {picks});\n#else\n"
-                f"  {element} x[{2 * LANES}], y[{LANES}];\n  {self.d.scatter(dtype, LANES, 'a', 'x')}\n  {self.d.scatter(dtype, LANES, 'b', f'(x + {LANES})')}\n"
-                f"  for (int i = 0; i < {LANES}; ++i) y[i] = x[2 * i + {which}];\n  return {self.d.gather(dtype, LANES, 'y')};\n#endif\n}}\n"
-            ),
-        )
-        return name
+        name = f"{('even', 'odd')[which]}_{self.kept_as(dtype)}"
+        return self.helpers.shuffle(name, dtype, LANES, range(which, 2 * LANES, 2), lane=f"2 * i + {which}")
 
     # ---- results ----
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Iterable, List, Optional, Tuple
 
-from gen.emit import register_tiles
 from gen.emit.body import Body
 from gen.emit.values import Value
 from gen.heroes import scan
@@ -169,35 +168,17 @@ class Emitter(scan.Emitter):
         start = identity(ops[0].opcode, dtype) if len(ops) == 1 and ops[0].opcode == "add" else None
         return self.identity(h, k) if start is None else self.d.literal(start, dtype)
 
-    def _shuffle(self, name: str, dtype: str, picks: List[int], two: bool) -> str:
-        """A function that picks lanes of one register, or of two."""
-        kind = self.d.register(dtype, LANES)
-        name = f"{name}_{kind}"
-        names, pair = (f"{kind} a, {kind} b", "a, b") if two else (f"{kind} a", "a, a")
-        order = ", ".join(map(str, picks))
-        element, lanes = self.d.register(dtype), LANES * (1 + two)
-        self.helpers.texts.setdefault("tiles", register_tiles.PRELUDE)
-        self.helpers.texts.setdefault(name, (
-            f"{self.d.function} {kind} {name}({names})\n{{\n"
-            f"#if SHUFFLES\n  return __builtin_shufflevector({pair}, {order});\n#else\n"
-            f"  const int pick[{LANES}] = {{{order}}};\n"
-            f"  {element} x[{lanes}], y[{LANES}];\n  {self.d.scatter(dtype, LANES, 'a', 'x')}\n"
-            + (f"  {self.d.scatter(dtype, LANES, 'b', f'(x + {LANES})')}\n" if two else "") +
-            f"  for (int i = 0; i < {LANES}; ++i) y[i] = x[pick[i]];\n"
-            f"  return {self.d.gather(dtype, LANES, 'y')};\n#endif\n}}\n"))
-        return name
-
     def shift(self, dtype: str, distance: int) -> str:
         """A function that moves a register's lanes on, and fills up with a second register's."""
-        if self.nest.reverse:
-            return self._shuffle(f"back_{distance}", dtype, [*range(distance, LANES), *range(LANES, LANES + distance)],
-                                 True)
-        return self._shuffle(f"on_{distance}", dtype, [*range(LANES, LANES + distance), *range(LANES - distance)], True)
+        way = "back" if self.nest.reverse else "on"
+        picks = range(distance, LANES + distance) if self.nest.reverse else [*range(LANES, LANES + distance),
+                                                                             *range(LANES - distance)]
+        return self.helpers.shuffle(f"{way}_{distance}_{self.d.register(dtype, LANES)}", dtype, LANES, picks)
 
     def last(self, dtype: str) -> str:
         """A function that gives a register's last prefix in all lanes."""
-        return self._shuffle("first" if self.nest.reverse else "last", dtype,
-                             [0 if self.nest.reverse else LANES - 1] * LANES, False)
+        word, lane = ("first", 0) if self.nest.reverse else ("last", LANES - 1)
+        return self.helpers.shuffle(f"{word}_{self.d.register(dtype, LANES)}", dtype, LANES, [lane] * LANES, two=False)
 
     # ---- kinds ----
 

@@ -123,7 +123,11 @@ def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
     starts = {0}
     for k, size in enumerate(space.sizes):
         if k not in (digit, len(space.sizes) - 1):
-            starts = {(start + i * write.strides[k]) % side for start in starts for i in range(min(size, side))}
+            turn = min(size, side)      # after `side` matrices places come around
+            place = algebra.simplify(f"(start, g) -> ((start + g * {write.strides[k]}) mod {side}), "
+                                     f"domain: start in [0, {side - 1}], g in [0, {turn - 1}]")
+            points = [algebra.evaluate(place, start, g) for start in starts for g in range(turn)]
+            starts = {point[0] for point in points if point}
     return sorted(starts)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 
+from gen.hlo.copy import read_from
 from gen.hlo.graph import Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, entry_of, root_of
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 
@@ -190,33 +191,16 @@ def _share_buffers(launches: List[Launch]) -> None:
         given.setdefault(fusion, []).append([value for operand in operands for value in _values(operand)])
     for fusion, rows in given.items():
         first: "Dict[Tuple[Value, ...], Tuple[int, Instruction]]" = {}
-        stands: Dict[Instruction, Instruction] = {}
+        others: Dict[Instruction, Instruction] = {}
         number = 0
         for parameter in fusion.computation.parameters:
             if parameter.shape.kind == "array":
                 known, same = first.setdefault(tuple(row[number] for row in rows), (number, parameter))
                 if same is not parameter:
-                    fusion.same[number], stands[parameter] = known, same
+                    fusion.same[number], others[parameter] = known, same
             number += len(parameter.shape.leaves())
-        if stands:
-            fusion.computation = _with_one_for(fusion.computation, stands)
-
-
-def _with_one_for(computation: Computation, stands: "Dict[Instruction, Instruction]") -> Computation:
-    """The computation with some parameters read in place of others."""
-    copied = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
-                       attributes=computation.attributes)
-    known: Dict[Instruction, Instruction] = {}
-    for instruction in [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]:
-        operands = [known[stands.get(operand, operand)] for operand in instruction.operands]
-        known[instruction] = replace(instruction, operands=operands, users=[], computation=copied)
-        copied.instructions.append(known[instruction])
-        for operand in dict.fromkeys(operands):
-            operand.users.append(known[instruction])
-    copied.parameters = [known[parameter] for parameter in computation.parameters]
-    root = root_of(computation)
-    copied.root = known[stands.get(root, root)]
-    return copied
+        if others:
+            fusion.computation = read_from(fusion.computation, others)
 
 
 def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import List
 
 from gen.hlo import Computation, Instruction
-from gen.lower.copy import replaced
+from gen.hlo.copy import replaced
 
 
 def single(instruction: Instruction) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, List, Optional, Tuple
 
 from gen.hlo import Computation, Instruction, Shape, array_shape, memory_bits
-from gen.lower.copy import replaced
+from gen.hlo.copy import replaced
 
 
 def changes(instruction: Instruction) -> bool:

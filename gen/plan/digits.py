@@ -20,6 +20,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Partition, Root, compose
 
 MOST_DIGITS = 12
+LINE = 64               # bytes that should lie together: a line of most caches; nests are planned for no device
 MOST_INTERLEAVED = 8    # elements; above that a tile transposes them
 LEAST_ROW = 128         # elements of a row, at least, that neighbours of another access are spread over
 

@@ -21,12 +21,12 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Computation, Instruction, Leaf, Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
-from gen.plan.digits import Access, IterationSpace, MemoryMap, interleaved, meeting, position, space_of, transposed
+from gen.plan.digits import (LINE, Access, IterationSpace, MemoryMap, interleaved, meeting, position, space_of,
+                             transposed)
 from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
 
 # One plan is for all devices, so these numbers are no device's: they only say which of two plans moves less.
 STRIDED = 8          # cost of a byte that is not contiguous with its neighbours
-LINE = 64            # bytes
 LAUNCH = 1 << 20     # bytes that could be moved while a kernel is launched
 MOST_RESULTS = 16    # more than that are not rearranged
 

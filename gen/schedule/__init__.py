@@ -9,9 +9,10 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.plan.digits import Interleaving
-from gen.schedule.devices import DEFAULT, DEVICES, LANES, Device, device_for
+from gen.schedule.devices import DEFAULT, DEVICES, LANES, LINE, VECTOR_BITS, Device, device_for
 
-__all__ = ["DEFAULT", "DEVICES", "LANES", "Device", "Loop", "Schedule", "candidates", "device_for", "reversed_walk"]
+__all__ = ["DEFAULT", "DEVICES", "LANES", "LINE", "VECTOR_BITS", "Device", "Loop", "Schedule", "candidates", "device_for",
+           "reversed_walk"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Schedule:
     vec: int = 1
     lanes: int = 1
     registers_down: int = 1
-    load_bytes: int = 64
+    load_bytes: int = VECTOR_BITS // 8
     stream: bool = False
     moves: bool = False
     joined: int = 1

@@ -34,7 +34,9 @@ class TileShape:
     streamed: bool = False
 
 
-LANES = 16      # 32-bit elements of a CPU's vectors: 64 bytes, a line and a register of AVX-512
+VECTOR_BITS = 512           # of a CPU's vectors: a register of AVX-512
+LINE = 64                   # bytes of a line of a CPU's caches
+LANES = VECTOR_BITS // 32   # 32-bit elements of a CPU's vectors
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ _CPU = Device(
     cpu=True,
     units=2,
     warp=1,
-    line=64,
+    line=LINE,
     cache=8 << 20,
     unit_items=16,
     carried_items=8,

@@ -1,0 +1,48 @@
+"""A computation with some of its ops replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable, Dict, List, Mapping, Optional
+
+from gen.hlo.graph import Computation, Instruction
+
+Put = Callable[[Computation, Instruction, List[Instruction]], Instruction]
+
+
+def replaced(computation: Computation, changes: "Callable[[Instruction], bool]", put: Put) -> Computation:
+    """A copy in which `put` has added other ops for each that `changes`; the computation itself where none does. put:
+    it is given the copy, the op and its operands there, and gives the op's value."""
+    if not any(changes(i) for i in computation.instructions):
+        return computation
+    return _copied(computation, computation.instructions, {}, lambda copied, instruction, operands: (
+        put(copied, instruction, operands) if changes(instruction) else None))
+
+
+def read_from(computation: Computation, others: "Mapping[Instruction, Instruction]") -> Computation:
+    """A copy in which other parameters are read in place of some, which are left, and not read."""
+    order = [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]
+    return _copied(computation, order, others, lambda copied, instruction, operands: None)
+
+
+def _copied(computation: Computation, order: "List[Instruction]", others: "Mapping[Instruction, Instruction]",
+            put: "Callable[[Computation, Instruction, List[Instruction]], Optional[Instruction]]") -> Computation:
+    """A copy of the instructions in an order, with some read in place of others; put: None where an instruction is
+    only copied."""
+    copied = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
+                         attributes=computation.attributes)
+    known: Dict[Instruction, Instruction] = {}
+    for instruction in order:
+        operands = [known[others.get(operand, operand)] for operand in instruction.operands]
+        value = put(copied, instruction, operands)
+        if value is None:
+            value = replace(instruction, operands=operands, users=[], computation=copied)
+            copied.instructions.append(value)
+        known[instruction] = value
+    copied.parameters = [known[parameter] for parameter in computation.parameters]
+    if computation.root:
+        copied.root = known[others.get(computation.root, computation.root)]
+    for instruction in copied.instructions:
+        for operand in dict.fromkeys(instruction.operands):
+            operand.users.append(instruction)
+    return copied
