@@ -86,6 +86,35 @@ def test_power_of_signaling_nan(target: str, tmp_path: Path) -> None:
     assert struct.unpack(f"<{len(x)}f", result) == (1.0,) * len(x)
 
 
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
+    """A NaN stays one. Vectors that come from bf16 are rounded to it by a sum, which makes a number of a NaN with a full lower half: those of f32 are not."""
+    opcodes = [opcode for opcode, name in functions.FUNCTIONS["f32"].items() if name not in functions.BINARY]
+    binary = [opcode for opcode, name in functions.FUNCTIONS["f32"].items() if name in functions.BINARY] + ["add", "multiply", "divide"]
+    nans = [n for n in range(65536) if n & 0x7F80 == 0x7F80 and n & 0x7F] * 4      # signaling ones too
+    nans += [0x7FC0] * (-len(nans) % 64)
+    given = struct.pack(f"<{len(nans)}H", *nans)
+    full = struct.pack(f"<{len(nans)}I", *(n << 16 | 0xFFFF for n in nans))
+    kinds = ", ".join([f"bf16[{len(nans)}]"] * (len(opcodes) + len(binary)))
+    for dtype, data in (("bf16", given), ("f32", full)):
+        (tmp_path / dtype).mkdir()
+        shape = f"{{}}[{len(nans)}]".format
+        lines = [f"  y = {shape(dtype)} parameter(0)\n", f"  x = {shape('f32')} {'convert' if dtype == 'bf16' else 'copy'}(y)\n",
+                 f"  two = f32[] constant(2)\n  c = {shape('f32')} broadcast(two), dimensions={{}}\n"]
+        lines += [f"  a{n} = {shape('f32')} {opcode}({'x' if n < len(opcodes) else 'x, c'})\n  b{n} = {shape('bf16')} convert(a{n})\n"
+                  for n, opcode in enumerate(opcodes + binary)]
+        names = ", ".join(f"b{n}" for n in range(len(opcodes + binary)))
+        for opcode, result in zip(opcodes + binary, run(f"f {{\n{''.join(lines)}  ROOT t = ({kinds}) tuple({names})\n}}\n", [data], target, tmp_path / dtype)):
+            for found, nan in zip(struct.unpack(f"<{len(nans)}H", result), nans):
+                assert found & 0x7F80 == 0x7F80 and found & 0x7F, (dtype, opcode, hex(nan), hex(found))
+    for dtype in ("bf16", "f32"):
+        from gen import pipeline
+        x = "x = f32[2048] parameter(0)" if dtype == "f32" else "y = bf16[2048] parameter(0)\n  x = f32[2048] convert(y)"
+        (fusion,) = hlo.fusions(hlo.parse(f"f {{\n  {x}\n  a = f32[2048] exponential(x)\n  ROOT b = bf16[2048] convert(a)\n}}\n", "f.hlo"))
+        text = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+        assert ("round_plain_bf16_16(" in text) == (dtype == "bf16"), (target, text)
+
+
 FLAGS_OF_EXP = r"""
 #include <stdint.h>
 #include <stdio.h>

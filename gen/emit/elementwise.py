@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, List, Optional, Sequence
 
-from gen.emit import ops
+from gen.emit import functions, ops
 from gen.emit.registers import Registers
 from gen.emit.values import Value
 from gen.hlo import Computation, Instruction
@@ -32,9 +32,10 @@ class Elementwise(Registers):
         keeps = all(v.rounded for v in x) and not (self.excess and ops.rounds(opcode, to) and opcode != "convert")
         need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]
+        short = lanes > 1 and self._short_nan(opcode, to, x, lanes)
         masked = self._masked(opcode, attributes, to, sources, x, texts, of) if lanes > 1 else None
         if masked:
-            return replace(masked, rounded=keeps or to not in SMALL)
+            return replace(masked, rounded=keeps or to not in SMALL, short_nan=short)
         narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
         rounding = ops.rounds(opcode,
                               to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
@@ -45,11 +46,18 @@ class Elementwise(Registers):
             assert text is not None, opcode
             value = self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
             return replace(value, rounded=keeps or rounding or to not in SMALL)
-        # Such a NaN of bf16 operands has an empty lower half: rounding by addition keeps it a NaN.
-        plain = to == "bf16" and lanes > 1 and ops.row(opcode).keeps_nan and set(sources) == {
-            "bf16"} and not self.excess
-        value = self.declare(of, to, lanes, self.round(text, to, lanes, plain) if rounding else text)
-        return replace(value, rounded=keeps or rounding or to not in SMALL)
+        value = self.declare(of, to, lanes, self.round(text, to, lanes, to == "bf16" and short) if rounding else text)
+        return replace(value, rounded=keeps or rounding or to not in SMALL, short_nan=short)
+
+    def _short_nan(self, opcode: str, to: str, x: Sequence[Value], lanes: int) -> bool:
+        """Whether a NaN of the result is an operand's with an empty lower half, made quiet, or the processor's default
+        one. Functions of functions.c give no others."""
+        if any(v.dtype not in ("bf16", "f32", "pred") for v in x) or to not in ("bf16", "f32"):
+            return False
+        if not (ops.row(opcode).keeps_nan or opcode in ("convert", "negate", "abs", "select", "maximum", "minimum")
+                or functions.name(self.d, self.helpers.need, opcode, "f32", lanes)):
+            return False
+        return all(v.short_nan or v.dtype == "pred" or (v.dtype == "bf16" and v.rounded) for v in x)
 
     def _masked(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
                 texts: Sequence[str], of: str) -> Optional[Value]:

@@ -14,9 +14,21 @@
 /* one step of Horner's rule */
 static inline floats horner_floats(floats p, floats x, float c) { return mad_floats(p, x, splat_floats(c)); }
 
+/* with an empty lower half, which a language's own NaN may not have: gen/emit/values.py relies on it */
+static inline floats nan_floats(void) { return as_floats(as_uints(splat_floats(0.0f)) | 0x7fc00000u); }
+
 static inline floats at_most_floats(floats x, float most) { return less_floats(splat_floats(most), x); }
 
 static inline floats at_least_floats(floats x, float least) { return more_floats(splat_floats(least), x); }
+
+/* x in [-most, most], also for NaNs */
+static inline floats within_floats(floats x, float most) {
+#if AVX512 && defined(__AVX512DQ__)
+  return nearer_floats(x, splat_floats(most));
+#else
+  return more_floats(less_floats(x, splat_floats(most)), splat_floats(-most));
+#endif
+}
 
 static inline floats abs_floats(floats x) { return as_floats(as_uints(x) & 0x7fffffffu); }
 
@@ -66,22 +78,45 @@ static inline floats exp_near_floats(floats r) {
   return horner_floats(p, r, 1.0f);
 }
 
-/* e^x, x in [-87, 88]; with AVX-512 in [-104, 89], where 2^n e^r is rounded once */
+/* e^x, x in [-87, 88] */
 static inline floats exp_bounded_floats(floats x) {
   ints n;
   const floats r = modulo_ln2_floats(x, &n);
-#if AVX512
-  return scale_floats(exp_near_floats(r), as_floats(n) - 0x1.8p23f);
-#else
   return exp_near_floats(r) * power_of_two_floats(n);
-#endif
 }
+
+/* 2^(n/16) of the last four bits of n */
+#if AVX512
+static inline floats root_floats(ints n) {
+  const floats roots = {0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f,
+                        0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
+                        0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f};
+  return pick_floats(roots, n);
+}
+#endif
+
+/* p and n for any x, where e^x is p 2^n with n rounded down: n is the nearest sixteenth to x / ln 2, and p is what that
+   leaves out times e^r: 2^-29.2. Beyond 2^17 r is anything, and n decides */
+#if AVX512
+static inline floats exp_parts_floats(floats x, floats *n) {
+  const floats t = horner_floats(x, splat_floats(1.44269504f), 0x1.8p19f), whole = t - 0x1.8p19f;
+  const floats rest = mad_floats(whole, splat_floats(-0x1.62e43p-1f), x);
+  const floats r = within_floats(mad_floats(whole, splat_floats(0x1.05c61p-29f), rest), 0.125f);
+  const floats root = root_floats(as_ints(t));
+  floats p = horner_floats(splat_floats(0x1.5556d4p-3f), r, 0x1.000222p-1f);
+  p = horner_floats(p, r, 1.0f);
+  *n = whole;
+  return mad_floats(root * r, p, root);
+}
+#endif
 
 /* e^x. Without AVX-512 n is added to the exponent of e^r, and a subnormal result is rounded by a sum with 2^23, whose
    bits it then is: no step gives or takes a subnormal, for which processors need 100 times as long */
 static inline floats exp_floats(floats x) {
 #if AVX512
-  return exp_bounded_floats(at_most_floats(at_least_floats(x, -104.0f), 89.0f));
+  floats n;
+  const floats p = exp_parts_floats(x, &n);
+  return scale_floats(p, n);
 #else
   ints n;
   const floats r = modulo_ln2_floats(at_least_floats(x, -104.0f), &n);
@@ -124,7 +159,7 @@ static inline floats log_near_floats(floats f, floats n) {
 static inline floats log_limits_floats(floats x, float pole, floats r) {
   r = choose_floats(x < INFINITY, r, x);
   return choose_floats(x > splat_floats(pole), r,
-                       choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), splat_floats(NAN)));
+                       choose_floats(x == splat_floats(pole), splat_floats(-INFINITY), nan_floats()));
 }
 
 /* with AVX-512 log(1 + r) + log(1/c) + n ln 2, x = m 2^n and 1 + r = m c, where 1/c is near the middle of m's 1/16 of an
@@ -161,13 +196,12 @@ static inline floats log1p_floats(floats x) {
   return choose_floats(abs_floats(x) < 0x1p-25f, x, log_limits_floats(x, -1.0f, r));
 }
 
-/* 1 / (1 + e^-x) by e^-|x|, which does not overflow; with AVX-512 2^n (e^r / (1 + e^x)) */
+/* 1 / (1 + e^-x) by e^-|x|, which does not overflow; with AVX-512 2^n (p / (1 + p 2^n)) */
 static inline floats logistic_floats(floats x) {
 #if AVX512
-  ints n;
-  const floats r = modulo_ln2_floats(at_most_floats(at_least_floats(x, -105.0f), 32.0f), &n);
-  const floats p = exp_near_floats(r), scale = as_floats(n) - 0x1.8p23f;
-  return scale_floats(p / (1.0f + scale_floats(p, scale)), scale);
+  floats n;
+  const floats p = exp_parts_floats(at_most_floats(x, 32.0f), &n);
+  return scale_floats(p / (1.0f + scale_floats(p, n)), n);
 #else
   const floats e = exp_floats(-abs_floats(x));
   return choose_floats(x < 0.0f, e, splat_floats(1.0f)) / (1.0f + e);
@@ -367,7 +401,7 @@ static inline floats rsqrt_floats(floats x) {
   y = mad_floats(y * h, horner_floats(h, splat_floats(0.375f), 0.5f), y);
   y = choose_floats(subnormal, y * 0x1p12f, y);
   return choose_floats(x > 0.0f, choose_floats(x < INFINITY, y, splat_floats(0.0f)),
-                       choose_floats(x == 0.0f, signed_floats(splat_floats(INFINITY), x), splat_floats(NAN)));
+                       choose_floats(x == 0.0f, signed_floats(splat_floats(INFINITY), x), nan_floats()));
 }
 
 /* a^(-1/3) by two steps that triple what is right, then a times its square, corrected once more. Subnormals are
@@ -445,12 +479,12 @@ static inline floats pow_limits_floats(floats x, floats y, floats r) {
   const ints fraction = convert_floats(whole) != part;
   r = choose_floats((abs_floats(x) == 1.0f) & (y == y), splat_floats(1.0f), r);
   r = as_floats(as_uints(r) | (as_uints(x) & as_uints(whole & ~fraction) << 31));
-  r = choose_floats((x < 0.0f) & (x > -INFINITY) & fraction, splat_floats(NAN), r);
+  r = choose_floats((x < 0.0f) & (x > -INFINITY) & fraction, nan_floats(), r);
   return choose_floats((y == 0.0f) | (x == 1.0f), splat_floats(1.0f), r);
 }
 
-/* 2^(y log2 |x|), in double. With AVX-512 by pairs of floats: |x| = m 2^n, m c = 1 + r for a multiple c of 1/64 near 1/m,
-   so that r has no error and at most 1/32, and log2 |x| = high + low; then 2^(whole/16) 2^f, where f is at most 1/32.
+/* 2^(y log2 |x|), in double. With AVX-512 by pairs of floats: |x| = m 2^n, m c = 1 + r for a multiple c of 1/64 near
+   1/m, so that r has no error and at most 1/32, and log2 |x| = high + low; then 2^whole 2^f, where f is at most 1/32.
    log2(1 + r): 2^-31.5; 2^f: 2^-29.2. Only where a vector has a zero, infinity, NaN, overflow or x < 0 it gets another
    look */
 static inline floats pow_floats(floats x, floats y) {
@@ -472,9 +506,6 @@ static inline floats pow_floats(floats x, floats y) {
                            -0x1.6b9026p-19f, -0x1.6b9026p-19f, 0x1.43a496p-16f, -0x1.a39fbep-19f, -0x1.a39fbep-19f,
                            -0x1.62336ap-17f, 0x1.20a6dep-21f, 0x1.20a6dep-21f, -0x1.69bac8p-16f, -0x1.69bac8p-16f,
                            0.0f};
-  const floats roots = {0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f,
-                        0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
-                        0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f};
   const floats m = significand_floats(x);
   const ints i = as_ints(as_uints(m) >> 18);
   const floats r = mad_floats(m, pick_of_two_floats(near, far, i), splat_floats(-1.0f));
@@ -488,7 +519,7 @@ static inline floats pow_floats(floats x, floats y) {
   const floats low = mad_floats(p, r, rest);
   const floats product = y * high, less = mad_floats(y, low, mad_floats(y, high, -product)), sum = product + less;
   const floats t = sum + 0x1.8p19f, whole = t - 0x1.8p19f, f = (product - whole) + less;
-  const floats root = pick_floats(roots, as_ints(t));
+  const floats root = root_floats(as_ints(t));
   floats q = horner_floats(splat_floats(0x1.c6af3cp-5f), f, 0x1.ebfff8p-3f);
   q = horner_floats(q, f, 0x1.62e43p-1f);
   const floats power = scale_floats(mad_floats(root * f, q, root), whole);

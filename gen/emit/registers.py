@@ -34,7 +34,8 @@ class Registers(State):
     def settled(self, value: Value, of: str) -> Value:
         """A value with its excess precision rounded away."""
         return value if value.rounded else self.declare(of, value.dtype, value.lanes,
-                                                        self.round(value.text, value.dtype, value.lanes))
+                                                        self.round(value.text, value.dtype, value.lanes,
+                                                                   value.short_nan and value.lanes > 1))
 
     def moved(self, value: Value) -> Value:
         """A value in the form that moves keep: rounded, and an f16 as its bits."""

@@ -28,7 +28,9 @@ class Value:
     """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a
     NaN that is only moved keeps its payload; otherwise an f16 is a float. rounded: no, where excess precision is still
     in it. mask: of a predicate on vectors that a comparison gave, the register of signed integers of `mask_bits` bits
-    that has -1 where it is true; text: the same as bytes, a call that nothing may need."""
+    that has -1 where it is true; text: the same as bytes, a call that nothing may need. short_nan: of a bf16 or f32 on
+    vectors, or a constant: as a float, a NaN of it has an empty lower half, so that rounding to bf16 by a sum keeps
+    it one."""
 
     text: str
     dtype: str
@@ -37,3 +39,4 @@ class Value:
     rounded: bool = True
     mask: str = ""
     mask_bits: int = 0
+    short_nan: bool = False

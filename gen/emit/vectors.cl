@@ -41,6 +41,12 @@ static inline floats exponent_floats(floats x)
 {
   return AS_FLOATS(__builtin_ia32_getexpps512_mask(AS_GNU(x), AS_GNU(x), (ushort)0xffff, 4));
 }
+#if defined(__AVX512DQ__)
+static inline floats nearer_floats(floats x, floats y)
+{
+  return AS_FLOATS(__builtin_ia32_rangeps512_mask(AS_GNU(x), AS_GNU(y), 2, AS_GNU(x), (ushort)0xffff, 4));
+}
+#endif
 static inline int any_above_uints(uints x, uint limit)
 {
   return __builtin_ia32_ucmpd512_mask(__builtin_astype(x, gnu_ints), __builtin_astype((uints)(limit), gnu_ints), 6, (ushort)0xffff) != 0;
