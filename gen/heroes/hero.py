@@ -1,5 +1,75 @@
 """What a hero is: one way to write a nest as kernels. gen/heroes/__init__.py lists them in the order in which they are
-asked."""
+asked.
+
+How one is added (tests/test_guide.py holds these names against the tree, as those of gen/README.md):
+
+`python3 -m gen explain tests/kernels/row_sum_f32.hlo --stage partition` shows the nests of a fusion, and the class of
+those that are no plain `Nest` (`gen/plan/nest.py`). A result that is also reduced is mostly no nest of its own, but a
+side result of the `Reduction` (`gen/plan/plan.py`). A nest of a new kind is a subclass of `Nest` (`gen/plan/nest.py`)
+that `planned` (`gen/plan/nests.py`) makes; the hero that takes it asks for its type.
+
+The interface, `gen/heroes/hero.py`:
+- `Hero.name` is in reports and manifests. `Hero.sides` says whether the hero's kernels write side results too;
+  `Hero.members` whether it takes nests that are made of others, and only these.
+- `Hero.takes` says whether the hero may write a nest. It asks the nest, `Context.device` and `Context.target`: not what
+  a fusion, device or target is called, but what it can do. `Device.cpu` (`gen/schedule/`) tells CPUs from GPUs,
+  `Device.wide` (`gen/schedule/`) says whether kernels are written in a CPU's vectors. The hero refuses what it is not
+  made for: subclasses of `Nest` (`gen/plan/nest.py`), nests with `layout`, `reads_first` or `aliases`, the types
+  `PACKED` (`gen/hlo/dtypes.py`), of which a byte has several.
+- A nest may be of the hero's kind and still not be for it: its size, its types, the device. Then `Hero.takes`
+  (`gen/heroes/hero.py`) or `Hero.schedules` raises `Refused` with the reason, in a few words for `gen explain`.
+- `Hero.schedules` gives what may be tried, the best first. A hero with the steps of the loop hero takes those of its
+  `HERO` (`gen/heroes/loop.py`) that suit it: a simple one takes `Loop.other` (`gen/schedule/`) in place of one that has
+  it, then leaves out those whose `Schedule.streams` or `Schedule.interleaved` is above 1. Where `Context.threads`
+  (`gen/heroes/hero.py`) is not 0, a schedule has that number of threads.
+- `Hero.index_types` gives the types for indices to be tried, if they are not the usual three.
+- `Hero.kernels` gives the list of kernels for one schedule and one index type. It gives `None`, or raises `NotWide`
+  (`gen/emit/values.py`), where the maps do not allow the schedule. It lets `TooNarrow` (`gen/algebra/__init__.py`)
+  through where the index needs a wider type. `Hero.attempt` (`gen/heroes/hero.py`) then tries the next type, with what
+  the last try added undone.
+- The first kernel of a nest has the nest's name, a further kernel that name with a suffix. A buffer between them is an
+  `array_shape` (`gen/hlo/graph.py`) that the hero appends to `Context.scratch` (`gen/heroes/hero.py`); its pointer is q
+  and its number there, from q0. A further kernel without a walk has a plain `Schedule` (`gen/schedule/`) and a `Step`
+  (`gen/heroes/kernel.py`) as its code.
+- `Hero.describe` (`gen/heroes/hero.py`) and `Hero.manifest` say what is special of a kernel; `Hero.refusal` says why no
+  schedule fits.
+
+The computation of a step, with `gen/heroes/loop.py` as the example: `thread_map` gives the map from a thread and its
+step to the index, `guard` the condition that the map needs. `step_body` makes a `Body` (`gen/emit/body.py`) for the
+function, that map and the schedule. `Regions.region` (`gen/emit/regions.py`) emits the function, `Stores.store`
+(`gen/emit/stores.py`) a root; `Stores.final` is the value that it stores, as C text: a vector where a step's registers
+have several lanes. In `gen/emit/state.py`, `before`, `text` and `after` are then the lines for the record; `add`
+(`gen/emit/text.py`) adds a line of the hero's. The template declares the numbers of group and work-item only where the
+lines name them, else nvcc warns: `uses` (`gen/emit/state.py`) says so for a body's maps, `tested` (`gen/emit/maps.py`)
+for a guard. If `Loop.cut` (`gen/schedule/`) says that the end may cut a step, a second body computes one element:
+`Loop.scalar` has its thread map and its guard. Each body names its values from the beginning, so lines of two bodies in
+one scope may clash: the template puts those of the second in braces.
+
+For a reduction, the function is that of `Reduction.inputs` (`gen/plan/plan.py`), whose roots are what is reduced, then
+the side results. Its elements are those of `Reduction.space`: `Nest.shape` (`gen/plan/nest.py`) is that of the reduced
+result, so the loop hero's functions do not serve, and a side result is what to ask its schedules with.
+`gen/plan/combiner.py` `analyse` says what the combiner allows and what a partial result starts from.
+`gen/heroes/reduction.py` `Emitter` emits both, and what follows the totals: `plain` refuses what it cannot, `digits_of`
+gives what it is made with, `Emitter.values` a step's elements, with the side results stored, `Emitter.start` and
+`Emitter.combined` an accumulator, `Emitter.epilogue` the results from totals, `Emitter.kernel` the kernel. `second`
+(`gen/heroes/reduction_cpu.py`) is a short example: it adds what parts left in a scratch buffer.
+
+The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`), where each field is explained. Its pointers are those
+of `buffers_of` (`gen/plan/buffers.py`) and of the roots: `arguments` (`gen/heroes/kernel.py`) writes them, in the order
+of `Kernel.pointers`: what is read, then what is written, sorted; `function_text` gives the functions that the kernel
+calls. `environment` (`gen/render.py`) says what a template may call: `//%` begins a statement, `${ }` prints, and a
+hole alone on its line prints lines at its indentation. `templates/parts/registers.j2` has the loop over the registers
+of a step, in the words of each target.
+
+A test: `program` (`gen/pipeline.py`) gives a fusion's kernels for the names of a target and of a device, and
+`Kernel.hero` (`gen/heroes/kernel.py`) says who wrote each: yours for the fusions that it must take, another for some
+just outside. `agree` (`tests/drawn.py`) checks them against the reference, on the devices of `ON`, with NaNs and
+infinities in some inputs; `ptx` compiles them for CUDA. A test that goes through `ON` has two lines in `build.ninja`:
+that of `ninja test` is for the devices of `fast` only, the other, for all, is in `ninja test-peer`.
+`tests/test_kernels.py` says in `HEROES` and `GPU_HEROES` who writes the catalogue's kernels where it is not the loop
+hero. If `gen explain` names another hero than yours, the lines below it say why yours refused; without such a line it
+did not take the nest, or gave no schedule.
+"""
 
 from __future__ import annotations
 
