@@ -289,9 +289,9 @@ def do_build(given: argparse.Namespace) -> int:
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
     """The files of each fusion of a file by their names, with the depfile; those of --dump."""
-    asked = options(given)
-    asked.step(f"{file}: read")
-    module = run.load(file, asked.fill_constants)
+    settings = options(given)
+    settings.step(f"{file}: read")
+    module = run.load(file, settings.fill_constants)
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
@@ -299,11 +299,11 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     texts: Texts = {}
     fusions = hlo.fusions(module)
     for number, fusion in enumerate(fusions, 1):
-        asked.step(f"{file}: generate {fusion.name}, {number} of {len(fusions)}")
-        texts.update(pipeline.files(fusion, given.target, asked.schedule, asked.excess_precision)[0])
+        settings.step(f"{file}: generate {fusion.name}, {number} of {len(fusions)}")
+        texts.update(pipeline.files(fusion, given.target, settings.schedule, settings.excess_precision)[0])
     read = [] if file == "-" else [Path(file)]
     texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
-    stages = explain.stages(module, given.target, asked) if given.dump else {}
+    stages = explain.stages(module, given.target, settings) if given.dump else {}
     return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text
                        for number, (stage, text) in enumerate(stages.items())})
 
@@ -330,10 +330,10 @@ def do_check(given: argparse.Namespace) -> int:
 
 
 def check(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
-    asked = options(given)
-    asked.memory = run.costs.machine_memory() // 3 // given.jobs
+    settings = options(given)
+    settings.memory = run.costs.machine_memory() // 3 // given.jobs
     try:
-        results = run.check(file, given.target, asked)
+        results = run.check(file, given.target, settings)
     except run.RunError as error:
         if error.status != 3:
             raise
@@ -371,14 +371,14 @@ def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
 def do_bench(given: argparse.Namespace) -> int:
     if bool(given.files) == bool(given.layouts):
         raise run.RunError("expected files to time, or --layouts SHAPE LAYOUT ..")
-    asked = bench.BenchOptions(rounds=given.rounds, spread=given.spread / 100, with_check=not given.no_check,
+    settings = bench.BenchOptions(rounds=given.rounds, spread=given.spread / 100, with_check=not given.no_check,
                                with_libraries=not given.no_libraries, run=options(given))
     if given.layouts is not None:
-        return bench_layouts(given, asked)
+        return bench_layouts(given, settings)
     data, page = (Path(path).absolute() if path else None for path in (given.json, given.html))
     bench.writable(data, page)
     try:
-        report = bench.bench(inputs(given.files), given.target, asked)
+        report = bench.bench(inputs(given.files), given.target, settings)
     finally:
         PROGRESS.end()
     put(f"{bench.table(report)}\n", sys.stdout)
@@ -390,10 +390,10 @@ def do_bench(given: argparse.Namespace) -> int:
     return 0 if report.status() == "PASS" else 1
 
 
-def bench_layouts(given: argparse.Namespace, asked: bench.BenchOptions) -> int:
+def bench_layouts(given: argparse.Namespace, settings: bench.BenchOptions) -> int:
     data, page = layouts.places(given.json, given.html)
     try:
-        matrix = layouts.measure(given.layouts, given.target, asked, PROGRESS.step)
+        matrix = layouts.measure(given.layouts, given.target, settings, PROGRESS.step)
     finally:
         PROGRESS.end()
     layouts.write(matrix, data, page)

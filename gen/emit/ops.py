@@ -136,8 +136,8 @@ def resized(d: Target, width: int, to: int, text: str, lanes: int) -> str:
 def converted_mask(d: Target, width: int, to: str, text: str, lanes: int) -> str:
     """A mask of signed integers of `width` bits as numbers, 0 and 1: the bits of 1 where it is set."""
     last = d.register_bits(to)
-    integer, one = f"s{last}", dtypes.encode(1.0, f"f{last}") if to in FLOATS else 1
-    return d.reinterpret(f"{resized(d, width, last, text, lanes)} & {d.splat(integer, lanes, d.literal(one, integer))}",
+    integer, true = f"s{last}", dtypes.encode(1.0, f"f{last}") if to in FLOATS else 1
+    return d.reinterpret(f"{resized(d, width, last, text, lanes)} & {d.splat(integer, lanes, d.literal(true, integer))}",
                          integer, to, lanes)
 
 
@@ -687,11 +687,11 @@ def _reduce_precision(d: Target, dtype: str, title: str) -> str:
                                 else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
     own, own_bias = {"f64": (52, 1023), "f32": (23, 127), "bf16": (7, 127), "f16": (10, 15)}[dtype]
     bit = f"({u})1"
-    near, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32",
+    rounder, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32",
                                     "f32"), d.reinterpret("b ^ sign", "u32", "f32")
     # a float is normal there: 1.5 * 2^(9 - m), added and taken away, rounds to 2^(-14 - m)
     subnormal = "" if dtype != "f16" else (
-        f"  if (drop > 0 && (b ^ sign) < 0x38800000u) {{\n    float c = {near}, r = {magnitude} + c - c;\n"
+        f"  if (drop > 0 && (b ^ sign) < 0x38800000u) {{\n    float c = {rounder}, r = {magnitude} + c - c;\n"
         f"    b = {d.reinterpret('r', 'f32', 'u32')} | sign;\n    drop = 0;\n  }}\n")
     return (
         f"/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */\n"

@@ -468,8 +468,8 @@ class _Writer:
             for pointer, distance in sweep.distances:
                 writer.lines(at, box, distance, [])
                 of_buffer.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
-        prefetches, later = [line for lines in of_buffer.values() for line in lines], len(self.writers) - 1
-        cuts = [0, *(len(prefetches) * n // later for n in range(later + 1))]
+        prefetches, parts = [line for lines in of_buffer.values() for line in lines], len(self.writers) - 1
+        cuts = [0, *(len(prefetches) * n // parts for n in range(parts + 1))]
         stages = [writer.lines(at, box, 0, prefetches[cuts[n]:cuts[n + 1]]) for n, writer in enumerate(self.writers)]
         reads, writes = reads_of(nest), writes_of(nest)
         columns, seconds, part, parts = [], [], "0", 1

@@ -608,10 +608,10 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     if dims[rows[-1]] <= form.updates_prefetch:
         return []
     names = [f"i{k}" for k in range(len(dims))]
-    later = [name + f" + {form.updates_prefetch}" * (k == rows[-1]) for k, name in enumerate(names)]
+    moved = [name + f" + {form.updates_prefetch}" * (k == rows[-1]) for k, name in enumerate(names)]
     domain = [f"{name} in [0, {size - 1 - form.updates_prefetch * (k == rows[-1])}]"
               for k, (name, size) in enumerate(zip(names, dims))]
-    thread, box = f"({', '.join(names)}) -> ({', '.join(later)}), domain: {', '.join(domain)}", {
+    thread, box = f"({', '.join(names)}) -> ({', '.join(moved)}), domain: {', '.join(domain)}", {
         name: (0, size - 1) for name, size in zip(names, dims)}
     writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
     indices, in_range = writer.rows()

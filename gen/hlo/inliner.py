@@ -19,7 +19,7 @@ class Inliner:
         self.filename, self.launches = filename, launches
         self.source = source
         self.target = Computation(source.name, line=source.line, col=source.col, attributes=dict(source.attributes))
-        self.taken = {instruction.name for instruction in source.instructions}
+        self.names = {instruction.name for instruction in source.instructions}
         self.counts: Dict[str, int] = {}
         self.inner: Dict[int, Computation] = {}
         self.size = 0
@@ -99,7 +99,7 @@ class Inliner:
         return added
 
     def _copy(self, instruction: Instruction, operands: List[Instruction], of: Shape) -> Instruction:
-        own = instruction.computation is self.source and instruction.name in self.taken
+        own = instruction.computation is self.source and instruction.name in self.names
         attributes = {key: self._called(value) if isinstance(value, Computation) else value
                       for key, value in instruction.attributes.items()}
         copy = Instruction(instruction.name if own else self._name(instruction.name), instruction.opcode, of, operands,
@@ -139,10 +139,10 @@ class Inliner:
 
     def _name(self, wanted: str) -> str:
         name = wanted
-        while name in self.taken:
+        while name in self.names:
             self.counts[wanted] = self.counts.get(wanted, 0) + 1
             name = f"{wanted}.in{self.counts[wanted]}"
-        self.taken.add(name)
+        self.names.add(name)
         return name
 
     def _sweep(self, root: Instruction) -> None:

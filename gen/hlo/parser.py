@@ -234,7 +234,7 @@ class Parser:
         word = match.group()
         if not is_opcode(word):
             if written is None and word in dtypes.TABLE:
-                scanner.fail(match.end(), f"expected '[' after the type '{word}', found {scanner.found(match.end())}")
+                scanner.fail(match.end(), f"expected '[' after the type '{word}', found {scanner.words_at(match.end())}")
             scanner.fail(pos, f"expected an opcode of HLO, found '{word[:60]}'{did_you_mean(word[:60], OPCODES)}")
         scanner.pos = match.end()
         return word
@@ -314,12 +314,12 @@ class Parser:
     def _lookup(self, name: str, pos: int) -> Instruction:
         operand = self.names.get(name)
         if operand is None:
-            later = re.compile(r"[\s%}]" + re.escape(name) + r"\s*=").search(self.scanner.text, self.scanner.pos)
+            definition = re.compile(r"[\s%}]" + re.escape(name) + r"\s*=").search(self.scanner.text, self.scanner.pos)
             own = re.compile(r"[\s%]" + re.escape(name) + r"\s*=[^=]*\Z").search(
                 self.scanner.text[max(0, pos - 4000) : pos]
             )
             end = self.scanner.text.find("\n}", pos)
-            if own or (later and (end < 0 or later.start() < end)):
+            if own or (definition and (end < 0 or definition.start() < end)):
                 self.scanner.fail(pos, f"expected an operand that is defined before its use: '{name}' is not (a cycle)")
             self.scanner.fail(pos, f"expected the name of an instruction defined before, found '{name}'")
         return operand
@@ -358,9 +358,9 @@ class Parser:
         return self._deepen(computation, pos)
 
     def _no_computation(self, name: str) -> str:
-        later = re.compile(r"(?:^|[\s}])%?" + re.escape(name) + r"\s*[({]").search(self.scanner.text, self.scanner.pos)
-        if later:
-            return f"expected a computation defined before its use: '{name}' comes later (line {self.scanner.place(later.end())[0]})"
+        definition = re.compile(r"(?:^|[\s}])%?" + re.escape(name) + r"\s*[({]").search(self.scanner.text, self.scanner.pos)
+        if definition:
+            return f"expected a computation defined before its use: '{name}' comes later (line {self.scanner.place(definition.end())[0]})"
         return f"expected the name of a computation defined before, found '{name}'"
 
     def _deepen(self, computation: Computation, pos: int) -> Computation:

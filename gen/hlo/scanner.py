@@ -39,7 +39,7 @@ class Scanner:
         pos = min(pos, len(self.text))
         raise HloError(self.filename, *self.place(pos), message)
 
-    def found(self, pos: int) -> str:
+    def words_at(self, pos: int) -> str:
         """What stands at a position, in words."""
         if pos >= len(self.text):
             return "the end of the file"
@@ -51,7 +51,7 @@ class Scanner:
 
     def expected(self, what: str, pos: "Optional[int]" = None) -> NoReturn:
         pos = self.pos if pos is None else pos
-        self.fail(pos, f"expected {what}, found {self.found(pos)}")
+        self.fail(pos, f"expected {what}, found {self.words_at(pos)}")
 
     def skip(self) -> int:
         """Moves over blanks and comments; the position reached."""

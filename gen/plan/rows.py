@@ -343,7 +343,7 @@ def _rows(
     name: str, group: "List[Nest]", cuts: "Dict[Instruction, int]", columns: "Sequence[Nest]" = ()
 ) -> "Optional[Rows]":
     try:
-        return _Stages(name, group, cuts, columns).made()
+        return _Stages(name, group, cuts, columns).as_rows()
     except _Refused:
         return None
 
@@ -390,7 +390,7 @@ class _Stages:
         self.level: "Dict[Instruction, int]" = {}
         self.places: "Dict[Instruction, str]" = {}
 
-    def made(self) -> Rows:
+    def as_rows(self) -> Rows:
         for nest in self.group:
             if isinstance(nest, Reduction):
                 self._same_rows(nest)

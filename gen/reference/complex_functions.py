@@ -102,18 +102,17 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         re = r.subtract(times(op("exponential-minus-one", a), op("cosine", b)), times(2, times(h, h)))
         return (r.choose(r.is_("EQ", op("exponential", a), math.inf), whole[0], re), whole[1])
     if opcode == "log":
-        near = times(0.5,
-                     op("log-plus-one", r.add(times(r.subtract(larger, number(1)), r.add(larger, number(1))),
-                                              times(smaller, smaller))))
+        beyond = times(r.subtract(larger, number(1)), r.add(larger, number(1)))
+        near_one = times(0.5, op("log-plus-one", r.add(beyond, times(smaller, smaller))))
         ratio = r.over(smaller, larger)
         apart = r.add(op("log", larger), times(0.5, op("log-plus-one", times(ratio, ratio))))
-        size = r.choose(r.all(r.is_("GE", larger, 0.5), r.is_("LE", larger, 1.5)), near, apart)
+        size = r.choose(r.all(r.is_("GE", larger, 0.5), r.is_("LE", larger, 1.5)), near_one, apart)
         size = r.choose(r.is_("EQ", larger, 0), -math.inf, size)
         return (r.choose(r.any(r.infinite(a), r.infinite(b)), math.inf, size), op("atan2", b, a))
     if opcode == "log-plus-one":
         size, angle = function("log", r, (r.add(number(1), a), b))
-        near = times(0.5, op("log-plus-one", r.add(times(a, r.add(number(2), a)), times(b, b))))
-        return (r.choose(r.all(r.is_("LT", op("abs", a), 0.5), r.is_("LT", op("abs", b), 0.5)), near, size), angle)
+        small = times(0.5, op("log-plus-one", r.add(times(a, r.add(number(2), a)), times(b, b))))
+        return (r.choose(r.all(r.is_("LT", op("abs", a), 0.5), r.is_("LT", op("abs", b), 0.5)), small, size), angle)
     if opcode in ("sqrt", "rsqrt", "sign"):
         u, v = r.over(op("abs", a), larger), r.over(op("abs", b), larger)
         h, negative = op("hypot", u, v), r.is_("LT", a, 0)
@@ -178,8 +177,8 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         none = r.all(r.infinite(a), r.test("not", r.is_("LT", op("abs", b), math.inf)))
         limit = r.choose(r.any(r.is_("EQ", b, 0), none), r.copysign(0.0, b), limit)
         inner = r.choose(r.is_("EQ", b, 0), b, r.over(times(s, c), below))
-        far = r.is_("GT", op("abs", a), 20)
-        return (r.choose(far, r.copysign(1.0, a), r.over(times(sh, op("cosh", a)), below)), r.choose(far, limit, inner))
+        large = r.is_("GT", op("abs", a), 20)
+        return (r.choose(large, r.copysign(1.0, a), r.over(times(sh, op("cosh", a)), below)), r.choose(large, limit, inner))
     assert opcode == "atan2" and y is not None
     scale = op("maximum", larger, op("maximum", *(op("abs", part) for part in y)))
     (yr, yi), (xr, xi) = ((r.over(p, scale), r.over(q, scale)) for p, q in (x, y))
