@@ -43,13 +43,17 @@ from gen.schedule import LANES, Device, Schedule
 from gen.targets import FLOATS, Target
 
 
+UNROLLED_LINES = 8      # lines of a step, at most, that is written for each of several rows
+
+
 @dataclass(frozen=True)
 class Sweep(Schedule):
     """kind: rows, columns, flat, parts (the second kernel). rows: results a work-item folds together; per_part: steps
     of the digit that is cut into `parts`;
     streams: equal pieces of a part, or of all blocks of rows; chunks: blocks of rows that a work-item takes one after
     another;
-    blocked: a work-item has a block of the columns, not all; burst: lines that are prefetched together."""
+    blocked: a work-item has a block of the columns, not all; burst: lines that are prefetched together.
+    rows_together: rows of a block of columns that are folded into a group of accumulators before the next group."""
 
     lanes: int = LANES
     kind: str = "flat"
@@ -58,6 +62,7 @@ class Sweep(Schedule):
     per_part: int = 1
     blocked: bool = False
     burst: int = 0
+    rows_together: int = 1
 
     @property
     def registers(self) -> int:
@@ -73,6 +78,7 @@ class Sweep(Schedule):
         words = [self.kind, super().text(), f"{self.registers} accumulators of {self.lanes}"]
         words += [f"{self.streams} streams"] if self.streams > 1 else []
         words += [f"{self.rows} rows folded together, {self.chunks} times"] if self.rows > 1 else []
+        words += [f"{self.rows_together} rows together"] if self.rows_together > 1 else []
         words += [f"{self.parts} parts, combined by a second kernel"] if self.parts > 1 else []
         return ", ".join(words + ["pairs interleaved"] * self.interleaved_pairs)
 
@@ -165,6 +171,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
         count, per = parts(items, sizes[cut], inner * registers * LANES * width, device.part_rows)
+        in_memory = registers > device.column_registers
+        together = device.column_rows if in_memory and sizes[digits.reduced()[-1]] >= 2 * device.column_rows else 1
         return Sweep(
             threads if items * count >= device.group_items * threads else 1,
             vec=registers,
@@ -173,9 +181,10 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             per_part=per,
             blocked=size > LANES * device.column_registers,
             burst=device.prefetch_burst,
-            l2_prefetch=digits.weights[cut]
+            l2_prefetch=digits.weights[digits.reduced()[-1] if together > 1 else cut]
             * width
-            * max(1, device.column_prefetch // (registers * LANES * width)),
+            * max(together, device.column_prefetch // (registers * LANES * width)),
+            rows_together=together,
         )
     if out[minor]:
         below = sizes[minor]
@@ -382,10 +391,14 @@ class ShortRows(Record):
 @dataclass(frozen=True)
 class Columns(Record):
     """templates/kernels/reduction_cpu_columns.j2. groups: groups of `step.vec` accumulators, which are in memory where
-    there is more than one. blocks: None where all columns are one block; edge: the step of a
+    there is more than one. rows: rows that are folded into a group before the next; unrolled: whether their loop is;
+    rest: whether some may be left. blocks: None where all columns are one block; edge: the step of a
     register that ends with the columns, where they are no multiple of its lanes."""
 
     groups: int
+    rows: int
+    unrolled: bool
+    rest: bool
     blocks: Optional[Blocks]
     digits: List[Digit]
     prefetches: List[str]
@@ -669,7 +682,8 @@ class Emitter(reduction.Emitter):
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         size = digits.sizes[minor]
         before = dict(self.at)
-        loops = self.loops(cut=max(digits.reduced(), key=lambda k: digits.sizes[k]))
+        cut_digit = max(digits.reduced(), key=lambda k: digits.sizes[k])
+        loops = self.loops(cut=cut_digit)
         vec = sweep.vec if sweep.vec <= self.device.column_registers else self.device.column_step
         groups, box = sweep.vec // vec, {**self.box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
         group = ""
@@ -689,7 +703,11 @@ class Emitter(reduction.Emitter):
         results = self.wide_results("a", sweep.vec, f"{self.at[minor]} + vec * {LANES} + lane", minor)
         if cut:
             edge_results = self.wide_results("e", 1, f"{size - LANES} + vec + lane", minor)
-        return Columns(**common, groups=groups, blocks=self.blocks, digits=loops,
+        rows, inner = sweep.rows_together, digits.reduced()[-1]
+        whole = digits.sizes[inner] % rows == 0 and (
+            inner != cut_digit or sweep.parts == 1 or sweep.per_part % rows == 0)
+        return Columns(**common, groups=groups, rows=rows, rest=not whole, blocks=self.blocks, digits=loops,
+                       unrolled=len(step.before) + len(step.text) <= UNROLLED_LINES,
                        prefetches=_prefetches(body), step=step, results=results, edge=edge, edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> Flat:
