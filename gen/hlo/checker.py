@@ -419,20 +419,26 @@ class Check:
             if sizes[d] != 1:
                 self.fail(f"expected a size of 1 in dimension {d}, which is collapsed or batching, found {sizes[d]}",
                           attribute="slice_sizes")
-        if len(of_rows) != len(batching) or vector in of_rows:
-            self.fail(f"expected {len(batching)} dimensions of operand 1 other than index_vector_dim",
-                      attribute="start_indices_batching_dims")
-        for d, row in zip(batching, of_rows):
-            if of.dims[d] != indices.dims[row]:
-                self.fail(
-                    f"dimension {row} of operand 1 has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: expected equal sizes",
-                    attribute="start_indices_batching_dims",
-                )
+        self._batched(batching, of_rows, 1, "start_indices_batching_dims")
         windows = iter([size for d, size in enumerate(sizes) if d not in collapsed and d not in batching])
         batches = iter(rows)
         return array_shape(of.dtype,
                            tuple(next(windows) if d in offset else next(batches)
                                  for d in range(len(rows) + len(offset))))
+
+    def _batched(self, batching: "Sequence[int]", of_rows: "Sequence[int]", number: int, attribute: str) -> None:
+        """The batching dimensions of operand 0 are those dimensions of the indices, which are operand `number`."""
+        of, indices = self.shapes[0], self.shapes[number]
+        if len(of_rows) != len(batching) or self.i.attributes["index_vector_dim"] in of_rows:
+            self.fail(f"expected {len(batching)} dimensions of operand {number} other than index_vector_dim",
+                      attribute=attribute)
+        for d, row in zip(batching, of_rows):
+            if of.dims[d] != indices.dims[row]:
+                self.fail(
+                    f"dimension {row} of operand {number} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
+                    "expected equal sizes",
+                    attribute=attribute,
+                )
 
     def _scatter(self) -> Shape:
         if len(self.shapes) < 3 or len(self.shapes) % 2 == 0:
@@ -490,16 +496,7 @@ class Check:
         if set(attributes["scatter_dims_to_operand_dims"]) & set(batching):
             self.fail("expected dimensions that are not in 'input_batching_dims'",
                       attribute="scatter_dims_to_operand_dims")
-        if len(of_rows) != len(batching) or vector in of_rows:
-            self.fail(f"expected {len(batching)} dimensions of operand {count} other than index_vector_dim",
-                      attribute="scatter_indices_batching_dims")
-        for d, row in zip(batching, of_rows):
-            if of.dims[d] != indices.dims[row]:
-                self.fail(
-                    f"dimension {row} of operand {count} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
-                    "expected equal sizes",
-                    attribute="scatter_indices_batching_dims",
-                )
+        self._batched(batching, of_rows, count, "scatter_indices_batching_dims")
         for key in ("unique_indices", "indices_are_sorted"):
             if attributes.get("raw", {}).get(key, "true") not in ("true", "false"):
                 self.fail("expected true or false", attribute=key)

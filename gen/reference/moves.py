@@ -40,13 +40,19 @@ def iota(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     return out
 
 
+def from_index(e: Emitter, i: Instruction, x: List[Array], out: Array, of: List[str]) -> Array:
+    """Each element is the operand's at the index `of`, in the names of the result's indices."""
+    at = position_of(indices_of(out.dims), strides_of(out.dims))
+    lines = e.move(out, at, x[0], position_of(of, strides_of(x[0].dims)))
+    e.step(e.title(i), loops_over(out.dims, lines), [out], x)
+    return out
+
+
 def broadcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     out = e.moved(i, x)
     indices = indices_of(out.dims)
     of = [indices[d] for d in i.attributes.get("dimensions", ())]
-    lines = e.move(out, position_of(indices, strides_of(out.dims)), x[0], position_of(of, strides_of(x[0].dims)))
-    e.step(e.title(i), loops_over(out.dims, lines), [out], x)
-    return out
+    return from_index(e, i, x, out, of)
 
 
 def transpose(e: Emitter, i: Instruction, x: List[Array]) -> Array:
@@ -55,9 +61,7 @@ def transpose(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     of = ["0"] * len(out.dims)
     for d, source in enumerate(i.attributes["dimensions"]):
         of[source] = indices[d]
-    lines = e.move(out, position_of(indices, strides_of(out.dims)), x[0], position_of(of, strides_of(x[0].dims)))
-    e.step(e.title(i), loops_over(out.dims, lines), [out], x)
-    return out
+    return from_index(e, i, x, out, of)
 
 
 def reshape(e: Emitter, i: Instruction, x: List[Array]) -> Array:
@@ -168,9 +172,7 @@ def sliced(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     out = e.moved(i, x)
     indices = indices_of(out.dims)
     of = [affine(index, stride, start) for index, (start, _, stride) in zip(indices, i.attributes["slice"])]
-    lines = e.move(out, position_of(indices, strides_of(out.dims)), x[0], position_of(of, strides_of(x[0].dims)))
-    e.step(e.title(i), loops_over(out.dims, lines), [out], x)
-    return out
+    return from_index(e, i, x, out, of)
 
 
 def reverse(e: Emitter, i: Instruction, x: List[Array]) -> Array:
@@ -178,9 +180,7 @@ def reverse(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     indices = indices_of(out.dims)
     of = [affine(index, -1, out.dims[d] - 1) if d in i.attributes["dimensions"] else index
           for d, index in enumerate(indices)]
-    lines = e.move(out, position_of(indices, strides_of(out.dims)), x[0], position_of(of, strides_of(x[0].dims)))
-    e.step(e.title(i), loops_over(out.dims, lines), [out], x)
-    return out
+    return from_index(e, i, x, out, of)
 
 
 def pad(e: Emitter, i: Instruction, x: List[Array]) -> Array:
