@@ -204,6 +204,56 @@ def test_whole_numbers_come_in_vectors() -> None:
             assert "lane < " not in pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0], (target, line)
 
 
+def extreme(opcode: str, a: float, b: float) -> float:
+    """HLO's maximum and minimum: a NaN of either, and of equals the first."""
+    return a if a != a else b if b != b else a if (a >= b if opcode == "maximum" else a <= b) else b
+
+
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_bounds(target: str, tmp_path: Path) -> None:
+    """Extremes of a constant and a vector are one comparison, to the bit of zeros in C; what fits in integers is converted without tests, and NaNs give 0."""
+    from gen import pipeline
+    numbers = {"m": "-127", "z": "0", "n": "-0.0", "h": "127.5", "i": "inf", "w": "255.75", "b": "-300"}
+    values = {name: float(text) for name, text in numbers.items()}
+    near = [0.0, 1e-40, 0.5, 1.0, 126.5, 127.0, 127.5, 128.0, 254.9, 255.0, 255.5, 256.0, 300.0, 32767.5, 3e9, 3e38, math.inf, math.nan]
+    x = [sign * value for value in near for sign in (1, -1)]
+    x += [(k * 7919 % 2003 - 1000) / 3 for k in range(2048 - len(x))]
+    data = struct.pack("<2048f", *x)
+    x = list(struct.unpack("<2048f", data))
+    lines = ["x = f32[2048] parameter(0)"] + [f"c_{n} = f32[] constant({t})\n  {n} = f32[2048] broadcast(c_{n}), dimensions={{}}" for n, t in numbers.items()]
+    wanted = {}     # by name: the type, and the numbers
+    for opcode in ("maximum", "minimum"):
+        for name, c in values.items():
+            for first in (True, False):
+                of = f"{opcode[:3]}_{name}{first:d}"
+                lines.append(f"{of} = f32[2048] {opcode}({name + ', x' if first else 'x, ' + name})")
+                wanted[of] = "f32", [extreme(opcode, *((c, v) if first else (v, c))) for v in x]
+    held = {}
+    for low, high in (("m", "h"), ("z", "w"), ("b", "w"), ("n", "i")):
+        of = f"clamp_{low}{high}"
+        lines.append(f"{of} = f32[2048] clamp(c_{low}, x, c_{high})")
+        held[of] = [extreme("minimum", extreme("maximum", v, values[low]), values[high]) for v in x]
+        wanted[of] = "f32", held[of]
+        lines.append(f"whole_{of} = f32[2048] round-nearest-even({of})")
+        held[f"whole_{of}"] = [whole("round-nearest-even", v) for v in held[of]]
+    for of, values_ in held.items():
+        for kind in ("s8", "u8", "s16", "u16", "s32"):
+            lines.append(f"{kind}_{of} = {kind}[2048] convert({of})")
+            wanted[f"{kind}_{of}"] = kind, [saturated(kind, v) for v in values_]
+    kinds = ", ".join(f"{kind}[2048]" for kind, _ in wanted.values())
+    text = "f {\n" + "".join(f"  {line}\n" for line in lines) + f"  ROOT t = ({kinds}) tuple({', '.join(wanted)})\n}}\n"
+    for (of, (kind, numbers_)), result in zip(wanted.items(), run(text, [data], target, tmp_path)):
+        found = struct.unpack(f"<2048{INTEGERS.get(kind, 'f')}", result)
+        for given, good, bad in zip(x, numbers_, found):
+            # for LLVM both zeros are the same constant
+            signed = target == "c" or good != 0
+            assert good == bad and (not signed or math.copysign(1, good) == math.copysign(1, bad)) or good != good and bad != bad, (of, given, good, bad)
+    (fusion,) = hlo.fusions(hlo.parse(text, "f.hlo"))
+    made = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+    for kind, of, fits in (("s8", "clamp_mh", True), ("u8", "whole_clamp_zw", False), ("u8", "clamp_zw", True), ("s8", "clamp_zw", False), ("s16", "whole_clamp_bw", True)):
+        assert f"v_{kind}_{of} = to_integer_{'within_' if fits else ''}f32_{kind}_16(" in made, (kind, of)
+
+
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f32", "f64", "s16", "u32", "s64"])
 def test_choices_need_no_bytes(dtype: str) -> None:
     """A choice by comparisons takes their masks as they are, not predicates in bytes, and so does their conversion."""

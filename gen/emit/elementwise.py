@@ -17,7 +17,13 @@ class Elementwise(Registers):
 
     def apply(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
               of: str) -> Value:
-        """One elementwise op, rounded as its type wants."""
+        """One elementwise op, rounded as its type wants; with what is known of its value."""
+        value = self._applied(opcode, attributes, to, sources, x, of)
+        within, nan = ops.bounds(opcode, to, sources, x)
+        return replace(value, within=within, nan=nan) if within else value
+
+    def _applied(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
+                 of: str) -> Value:
         if opcode == "select" and to == "f16" and any(v.bits for v in x[1:]):
             x, to, sources = [x[0], *(self.moved(v) for v in x[1:])], "u16", [sources[0], "u16", "u16"]
             value = self.apply(opcode, attributes, to, sources,
@@ -31,6 +37,9 @@ class Elementwise(Registers):
         x = [self.moved(v) if by_bits else self.real(v) for v in x]
         keeps = all(v.rounded for v in x) and not (self.excess and ops.rounds(opcode, to) and opcode != "convert")
         need, lanes = self.helpers.need, max((v.lanes for v in x), default=1)
+        if opcode == "clamp" and to == "f32" and lanes > 1:
+            high = self.apply("maximum", {}, to, sources[:2], (x[1], x[0]), of)
+            return self.apply("minimum", {}, to, sources[1:], (high, x[2]), of)
         texts = [v.text if lanes == 1 else self.splat(v) for v in x]
         short = lanes > 1 and self._short_nan(opcode, to, x, lanes)
         masked = self._masked(opcode, attributes, to, sources, x, texts, of) if lanes > 1 else None
@@ -39,7 +48,8 @@ class Elementwise(Registers):
         narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
         rounding = ops.rounds(opcode,
                               to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
-        text = ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
+        text = ops.bounded(self.d, need, opcode, to, sources, x, texts, lanes) if lanes > 1 else None
+        text = text or ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
         if text is None:
             names = [self._lane_array(v) for v in x]
             text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
@@ -119,8 +129,7 @@ class Elementwise(Registers):
             if opcode == "parameter":
                 env[instruction] = [arguments[instruction.parameter_number or 0]]
             elif opcode == "constant":
-                env[instruction] = [Value(self.d.literal((instruction.literal or [0])[0], instruction.shape.dtype),
-                                          instruction.shape.dtype)]
+                env[instruction] = [ops.constant(self.d, (instruction.literal or [0])[0], instruction.shape.dtype)]
             elif opcode == "tuple":
                 env[instruction] = [v for values in x for v in values]
             elif opcode == "get-tuple-element":

@@ -37,8 +37,12 @@ static inline floats signed_floats(floats x, floats y) { return as_floats(as_uin
 
 /* the nearest whole number, of two the even one: beyond 2^23 every float is whole */
 static inline floats rint_floats(floats x) {
+#if ROUNDS
+  return nearest_floats(x);
+#else
   const floats a = abs_floats(x), sum = a + 0x1p23f;
   return choose_floats(a < 0x1p23f, signed_floats(sum - 0x1p23f, x), x);
+#endif
 }
 
 /* of two the one that is farther from zero */

@@ -12,18 +12,20 @@ from gen.schedule import VECTOR_BITS
 from gen.targets import Target
 
 HERE = Path(__file__).resolve().parent
-# The functions of functions.c by type and opcode, and its vectors by type.
+# The functions of functions.c by type and opcode, and its vectors by type. more, less: the one of two that is more, or
+# less; the second where neither is.
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "f32": {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p",
             "logistic": "logistic", "tanh": "tanh", "erf": "erf", "sine": "sin", "cosine": "cos", "tan": "tan",
             "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow", "atan2": "atan2", "round-nearest-even": "rint",
-            "round-nearest-afz": "round", "floor": "floor", "ceil": "ceil", "maximum": "maximum", "minimum": "minimum"},
+            "round-nearest-afz": "round", "floor": "floor", "ceil": "ceil", "maximum": "maximum", "minimum": "minimum",
+            "more": "more", "less": "less"},
     "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt"}}
 VECTORS = {"f32": "floats", "f64": "doubles"}
-BINARY = ("pow", "atan2", "maximum", "minimum")
+BINARY = ("pow", "atan2", "maximum", "minimum", "more", "less")
 # Processors have instructions for these, which are used where a language has functions of vectors. Of PoCL's, rint and
 # round are 13 instructions and more.
-EXACT = ("floor", "ceil", "maximum", "minimum")
+EXACT = ("floor", "ceil", "maximum", "minimum", "more", "less")
 
 _NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|union (\w+)|#define (\w+)|static inline \w+ (\w+)\()", re.M)
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -3,6 +3,7 @@ step."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Callable, Optional, Tuple
 
 from gen import algebra
@@ -51,8 +52,8 @@ class Loads(Accesses):
         if len(set(literal)) == 1 and source.shape.dtype == "f16" and dtypes.is_nan(literal[0], "f16"):
             return Value(self.d.literal(literal[0], "u16"), "f16", 1, True)
         if len(set(literal)) == 1:
-            return Value(self.d.literal(literal[0], source.shape.dtype), source.shape.dtype,
-                         short_nan=not dtypes.is_nan(literal[0], source.shape.dtype))
+            return replace(ops.constant(self.d, literal[0], source.shape.dtype),
+                           short_nan=not dtypes.is_nan(literal[0], source.shape.dtype))
         table_map = compose(read.map, algebra.call("shape", "map", _row_major(source.shape)))
         index = self.mapped(table_map)
         name = self.helpers.table(source)

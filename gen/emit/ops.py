@@ -8,15 +8,19 @@ functions that a form needs are named through `need` and printed by `helper`.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, Sequence
+import math
+from dataclasses import replace
+from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 
 from gen.emit import complex_functions, functions
+from gen.emit.values import Value
 from gen.hlo import dtypes
 from gen.hlo.opcodes import ELEMENTWISE, Elementwise
 from gen.targets import COMPLEX, FLOATS, NARROW, SIGNED, SMALL, TINY, Target, bits
 
 Need = Callable[..., str]
 
+SMALL_INTEGERS = ("s8", "u8", "s16", "u16")
 _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 
 
@@ -84,6 +88,61 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
     if dtype == "pred":
         return _pred(d, opcode, x, lanes)
     return _integer(d, need, opcode, dtype, x, lanes)
+
+
+def constant(d: Target, pattern: int, dtype: str) -> Value:
+    """The value of a bit pattern."""
+    number = dtypes.decode(pattern, dtype) if dtype in ("f32", "s32") else None
+    value = Value(d.literal(pattern, dtype), dtype)
+    if number is None or not math.isfinite(number):
+        return value
+    return replace(value, within=(float(number), float(number)), nan=False)
+
+
+def bounds(opcode: str, to: str, sources: Sequence[str],
+           x: Sequence[Value]) -> "Tuple[Optional[Tuple[float, float]], bool]":
+    """What is known of a result: its least and most unless it is a NaN, and whether it may be one."""
+    some = [v.within for v in x]
+    nan = any(v.nan for v in x)
+    if to == "f32" and set(sources) == {"f32"} and len(some) == 2 and opcode in ("maximum", "minimum") and any(some):
+        (a, b), sign = (within or (-math.inf, math.inf) for within in some), max if opcode == "maximum" else min
+        return (sign(a[0], b[0]), sign(a[1], b[1])), nan
+    within = some[0] if len(some) == 1 else None
+    if within and opcode in ("round-nearest-even", "round-nearest-afz", "floor", "ceil") and math.isfinite(sum(within)):
+        return (math.floor(within[0]), math.ceil(within[1])), nan
+    if within and opcode == "convert" and to == "f32" and sources[0] == "s32" and max(map(abs, within)) <= 1 << 24:
+        return within, False
+    return None, True
+
+
+def bounded(d: Target, need: Need, opcode: str, to: str, sources: Sequence[str], x: Sequence[Value],
+            texts: Sequence[str], lanes: int) -> Optional[str]:
+    """An op on vectors of floats of which something is known: the larger of a number and of what may be a NaN is one
+    comparison, and what fits in integers needs no tests to become one."""
+    if opcode in ("maximum", "minimum") and to == "f32":
+        for n in (0, 1):
+            # of equals it is the second one: the first operand, as HLO wants of zeros
+            if x[n].known or (x[n].known is not None and n == 1):
+                return _nearer(d, need, opcode, lanes, texts[n], texts[1 - n])
+    within = x[0].within if len(x) == 1 else None
+    if within and opcode == "convert" and sources[0] == "f32" and to in SMALL_INTEGERS:
+        low, high = limits(to)
+        if low - 1 < within[0] and within[1] < high + 1:
+            return f"{need('to_integer_within', 'f32', to, str(lanes))}({texts[0]})"
+    return None
+
+
+def _nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) -> str:
+    """The maximum, or minimum, of a number and of x, which may be a NaN, of f32: an instruction of x86."""
+    own = functions.name(d, need, "more" if opcode == "maximum" else "less", "f32", lanes)
+    sign = ">" if opcode == "maximum" else "<"
+    return f"{own}({number}, {x})" if own else d.choose("f32", lanes, f"({number} {sign} {x})", number, x)
+
+
+def limits(dtype: str) -> Tuple[int, int]:
+    """The least and the greatest integer of a type."""
+    high = (1 << (bits(dtype) - (dtype in SIGNED))) - 1
+    return (-high - 1 if dtype in SIGNED else 0), high
 
 
 def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, sources: Sequence[str],
@@ -340,11 +399,13 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
         return _small_wide(d, need, name, dtype, int(about[1]), title)
     if name in ("round", "bits", "value", "narrow"):
         return _small_float(d, need, name, dtype, title)
+    if name == "to_integer_within":
+        return _to_integers_within(d, about[1], int(about[2]), title)
     if name == "to_integer":
         return (
             _to_integer(d, dtype, about[1], title)
             if len(about) == 2
-            else _to_integers(d, about[1], int(about[2]), title)
+            else _to_integers(d, need, about[1], int(about[2]), title)
         )
     if name == "total_order":
         return _total_order(d, need, dtype, title)
@@ -637,11 +698,10 @@ def _to_integer(d: Target, dtype: str, to: str, title: str) -> str:
     )
 
 
-def _to_integers(d: Target, to: str, lanes: int, title: str) -> str:
+def _to_integers(d: Target, need: Need, to: str, lanes: int, title: str) -> str:
     """The same of f32 on vectors, to 16 bits, fewer, or s32: a conversion is defined only of what fits."""
     t, r = d.register("f32", lanes), d.register(to, lanes)
-    high = (1 << (bits(to) - (to in SIGNED))) - 1
-    low = -high - 1 if to in SIGNED else 0
+    low, high = limits(to)
     head = f"/* towards zero, saturating; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n"
 
     def real(number: int) -> str:
@@ -651,13 +711,27 @@ def _to_integers(d: Target, to: str, lanes: int, title: str) -> str:
         return d.choose(dtype, lanes, f"(x {condition})", a, f"({b})")
 
     if bits(to) < 32:
-        fits = where("== x", where(f"< {real(high)}", where(f"> {real(low)}", "x", real(low)), real(high)), real(0))
-        whole = f"convert_{d.register('s32', lanes)}(y)"
-        return f"{head}  const {t} y = {fits};\n  return {_wide(d, 32, to, whole, lanes)};\n}}\n"
+        least = _nearer(d, need, "maximum", lanes, real(low), "x")
+        most = _nearer(d, need, "minimum", lanes, real(high), "y")
+        inside = need("to_integer_within", "f32", to, str(lanes))
+        return f"{head}  const {t} y = {least};\n  return {inside}({most});\n}}\n"
     inside = where(f"< {real(high + 1)}", f"({where(f'>= {real(low)}', 'x', real(0))})", real(0))
     least, most = (d.splat(to, lanes, d.literal(n & 0xffffffff, to)) for n in (low, high))
     beyond = where(f">= {real(high + 1)}", most, where(f"< {real(low)}", least, f"convert_{r}(y)", to), to)
     return f"{head}  const {t} y = {inside};\n  return {beyond};\n}}\n"
+
+
+def _to_integers_within(d: Target, to: str, lanes: int, title: str) -> str:
+    """The same of what fits, or is a NaN, to 16 bits or fewer."""
+    t, r = d.register("f32", lanes), d.register(to, lanes)
+    number = d.choose("f32", lanes, "(x == x)", "x", d.splat("f32", lanes, "0.0f"))
+    whole = f"convert_{d.register('s32', lanes)}({number})"
+    text = f"  return {_wide(d, 32, to, whole, lanes)};\n"
+    if d.half_by_bits and lanes == 16:
+        d.used.add("intrinsics")
+        narrow = f"_mm512_cvtepi32_epi{bits(to)}(_mm512_cvttps_epi32((__m512)x))"
+        text = f"#ifdef __AVX512F__\n  return ({r}){narrow}; /* of a NaN -2^31 */\n#else\n{text}#endif\n"
+    return f"/* towards zero, of what fits; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n{text}}}\n"
 
 
 def _total_order(d: Target, need: Need, dtype: str, title: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Optional, Tuple
 
 
 class NotWide(Exception):
@@ -30,7 +30,8 @@ class Value:
     in it. mask: of a predicate on vectors that a comparison gave, the register of signed integers of `mask_bits` bits
     that has -1 where it is true; text: the same as bytes, a call that nothing may need. short_nan: of a bf16 or f32 on
     vectors, or a constant: as a float, a NaN of it has an empty lower half, so that rounding to bf16 by a sum keeps
-    it one."""
+    it one. within: of a number that is known to be a NaN or no less than the first and no more than the second; nan:
+    whether it may be one."""
 
     text: str
     dtype: str
@@ -40,3 +41,10 @@ class Value:
     mask: str = ""
     mask_bits: int = 0
     short_nan: bool = False
+    within: "Optional[Tuple[float, float]]" = None
+    nan: bool = True
+
+    @property
+    def known(self) -> "Optional[float]":
+        """The number that it is."""
+        return self.within[0] if self.within and self.within[0] == self.within[1] and not self.nan else None

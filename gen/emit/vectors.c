@@ -128,6 +128,25 @@ static inline doubles choose_doubles(longs mask, doubles a, doubles b) {
   return as_doubles((as_longs(a) & mask) | (as_longs(b) & ~mask));
 }
 
+/* where the machine can: the nearest whole number, of two the even one */
+#if defined(__AVX512F__)
+#define ROUNDS 1
+static inline floats nearest_floats(floats x) {
+  return (floats)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT);
+}
+#elif defined(__AVX__)
+#define ROUNDS 1
+static inline floats nearest_floats(floats x) { return (floats)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT); }
+#elif defined(__SSE4_1__)
+#define ROUNDS 1
+static inline floats nearest_floats(floats x) { return (floats)_mm_round_ps((__m128)x, _MM_FROUND_TO_NEAREST_INT); }
+#elif defined(__aarch64__)
+#define ROUNDS 1
+static inline floats nearest_floats(floats x) { return (floats)vrndnq_f32((float32x4_t)x); }
+#else
+#define ROUNDS 0
+#endif
+
 /* x where it is more, or less, than y, else y, also for NaNs */
 static inline floats more_floats(floats x, floats y) {
 #if defined(__AVX512F__)

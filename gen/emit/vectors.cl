@@ -83,6 +83,16 @@ typedef long s64;
 /* a where the mask is set, else b */
 #define choose_floats(mask, a, b) ((mask) ? (a) : (b))
 
+/* where the machine can: the nearest whole number, of two the even one */
+#define ROUNDS 0
+#if AVX512
+#if __has_builtin(__builtin_elementwise_roundeven)
+#undef ROUNDS
+#define ROUNDS 1
+#define nearest_floats(x) __builtin_elementwise_roundeven(x)
+#endif
+#endif
+
 /* x where it is more, or less, than y, else y, also for NaNs */
 #define more_floats(x, y) ((x) > (y) ? (x) : (y))
 
