@@ -33,6 +33,7 @@ from gen.heroes.reduction import Digits, digits_of as digits_of_reduction
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
 from gen.hlo import Instruction, array_shape, dtypes
+from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, Read, compose
@@ -159,6 +160,12 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
             if a.strides and a.strides[row] > 0
         ),
     )
+
+
+def _cost(stage: Stage) -> int:
+    """Instructions for a register."""
+    ops = [entry.instruction.opcode for entry in stage.inputs.entry.body.entries]
+    return sum(ELEMENTWISE[op].cost for op in ops if op in ELEMENTWISE) + len(stage.heroes) + len(stage.columns)
 
 
 # ---- what the template is handed ----
@@ -456,6 +463,20 @@ class _Writer:
             c.target, c.helpers, nest, digits, sweep, self.index_type, c.excess, c.scratch, c.device
         )
 
+    def shares(self, count: int) -> "List[int]":
+        """Which of the lines to prefetch are the stages': of each its first, and their count. The first stage reads
+        what was prefetched. Those that write rows keep memory busy, so the others have as many as they compute; what is
+        left, these share."""
+        later = self.nest.stages[1:]
+        room = [0 if stage.writes else self.sweep.vec * _cost(stage) // self.context.device.prefetch_cost
+                for stage in later]
+        rest = count - sum(room)
+        if rest >= 0:
+            takers = [n for n, stage in enumerate(later) if stage.writes] or list(range(len(later)))
+            for k, n in enumerate(takers):
+                room[n] += rest * (k + 1) // len(takers) - rest * k // len(takers)
+        return [0, *(count * sum(room[:n]) // max(1, sum(room)) for n in range(len(later) + 1))]
+
     def kernels(self) -> "List[Kernel]":
         d, nest, sweep = self.context.target, self.nest, self.sweep
         first = self.writers[0]
@@ -468,8 +489,8 @@ class _Writer:
             for pointer, distance in sweep.distances:
                 writer.lines(at, box, distance, [])
                 of_buffer.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
-        prefetches, parts = [line for lines in of_buffer.values() for line in lines], len(self.writers) - 1
-        cuts = [0, *(len(prefetches) * n // parts for n in range(parts + 1))]
+        prefetches = [line for lines in of_buffer.values() for line in lines]
+        cuts = self.shares(len(prefetches))
         stages = [writer.lines(at, box, 0, prefetches[cuts[n]:cuts[n + 1]]) for n, writer in enumerate(self.writers)]
         reads, writes = reads_of(nest), writes_of(nest)
         columns, seconds, part, parts = [], [], "0", 1

@@ -145,6 +145,8 @@ class Device:
     row_block: int = 0
     # bytes of values that stages keep for later ones, of a work-item, at most: they are on its stack
     kept_bytes: int = 0
+    # instructions for a register of a stage that writes no rows, at least, for each line that it prefetches
+    prefetch_cost: int = 0
 
     # Scatters
     window_items: int = 0               # work-items for each core that share the windows of a scatter
@@ -263,6 +265,7 @@ _CPU = Device(
     held_bytes=512 << 10,
     row_block=32 << 10,
     kept_bytes=256 << 10,
+    prefetch_cost=6,
     window_items=8,
     indexed_items=2,
     shared_updates=4096,

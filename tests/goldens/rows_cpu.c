@@ -72,6 +72,8 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
             {
               PREFETCH_L2(p0 + block * 4096 + step * 64, 16384);
               PREFETCH_L2(p0 + block * 4096 + step * 64, 16448);
+              PREFETCH_L2(p0 + block * 4096 + step * 64, 16512);
+              PREFETCH_L2(p0 + block * 4096 + step * 64, 16576);
             }
             {
               UNROLL
@@ -124,12 +126,8 @@ static void sett_softmax_f32(const float *restrict p0, float *restrict r0, size_
     // stage 2
     {
       {
-        for (uint32_t step = 0; step < 64; ++step)
         {
-          {
-            PREFETCH_L2(p0 + block * 4096 + step * 64, 16512);
-            PREFETCH_L2(p0 + block * 4096 + step * 64, 16576);
-          }
+          for (uint32_t step = 0; step < 64; ++step)
           {
             UNROLL
             for (uint32_t vec = 0; vec < 4; ++vec) {

@@ -72,6 +72,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
             {
               PREFETCH_L2(p0 + block * 4096 + step * 64 + 4096);
               PREFETCH_L2(p0 + block * 4096 + step * 64 + 4112);
+              PREFETCH_L2(p0 + block * 4096 + step * 64 + 4128);
+              PREFETCH_L2(p0 + block * 4096 + step * 64 + 4144);
             }
             {
               #pragma unroll
@@ -124,12 +126,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_softmax_f32(__
     // stage 2
     {
       {
-        for (uint step = 0; step < 64; ++step)
         {
-          {
-            PREFETCH_L2(p0 + block * 4096 + step * 64 + 4128);
-            PREFETCH_L2(p0 + block * 4096 + step * 64 + 4144);
-          }
+          for (uint step = 0; step < 64; ++step)
           {
             #pragma unroll
             for (uint vec = 0; vec < 4; ++vec) {
