@@ -198,9 +198,11 @@ typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
 } sett_any_made;
-/* The same function in another notation, by sett_any_same; elements of XLA's arrays are f32. An offset in CuTe is that of the identity S<0,4,3>, an XOR its
- * swizzle, of which all are tried. CuTe has an owner's index as coordinates: ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)). A linear layout goes from the offset to the
- * index where all offsets are hit once, else from the index to the offset. Tags and arrays of XLA are padded where that makes the offsets. */
+/* The same function in another notation, by sett_any_same; elements of XLA's arrays are f32. An offset in CuTe is that of the identity S<0,4,3>, an XOR or a size that
+ * digits do not divide its swizzle, of which all are tried. CuTe has an owner's index as coordinates: ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)); it says no dimension along
+ * which nothing moves. A linear layout goes from the offset to the index where all offsets are hit once, else from the index to the offset. Tags and arrays of XLA are
+ * padded where that makes the offsets. What is neither digits nor bits has up to 2^16 points looked at. Not decided: larger ones of these, and whether tiles of XLA, of
+ * which the next may have more dimensions, put the digits of a dimension out of their order or XOR its bits. */
 SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* The cheapest way from distribution a of an array over threads to distribution b, for elements of that many bits: sett_move_plan of their tables. A distribution
@@ -680,7 +682,7 @@ SETT_INLINE int64_t settp_layout_form_times(int64_t a, int64_t b) {
 enum { SETTP_LAYOUT_FORM_LIST = 140 };
 SETT_INLINE int settp_layout_form_list(const settp_layout_form *form, int in, int out, settp_layout_form_digit *list) {
   int i, k = 0, count = 0;
-  int64_t low = 1, n = form->in[in];
+  int64_t low = 1, n = form->in[in], joined;
   for (i = 0; i < form->digits; ++i)
     if (form->digit[i].in == in && form->digit[i].out == out) break;
   while (low < n) {
@@ -702,7 +704,7 @@ SETT_INLINE int settp_layout_form_list(const settp_layout_form *form, int in, in
       }
     }
     low = settp_layout_form_times(low, next.size);
-    if (count > 0 && settp_layout_form_times(list[count - 1].stride, list[count - 1].size) == next.stride &&
+    if (count > 0 && !settp_map_mul(list[count - 1].stride, list[count - 1].size, &joined) && joined == next.stride &&
         (next.stride != 0 || list[count - 1].stride == 0)) {
       list[count - 1].size *= next.size;
       if (low >= n) list[count - 1].size = (n - 1) / list[count - 1].low + 1;
@@ -1426,6 +1428,118 @@ SETT_INLINE int settp_layout_any_digits(settp_layout_any_work *work) {
   return 0;
 }
 
+/* The offsets of a box of a layout's points, the last input the fastest, box[i] of each input; NULL: no room, or a value that overflows. */
+SETT_INLINE int64_t *settp_layout_any_table(settp_layout_any_work *work, const int64_t *box, int64_t points) {
+  int64_t point[SETT_ANY_DIMS], k, *table;
+  int i;
+  table = (int64_t *)settp_map_take(work->arena, (size_t)points * sizeof *table);
+  for (i = 0; i < work->source->ins; ++i) point[i] = 0;
+  for (k = 0; k < points && table; ++k) {
+    if (!settp_layout_any_value(work->arena, work->layout, work->source, 0, point, &table[k])) return NULL;
+    for (i = work->source->ins; i-- > 0 && ++point[i] == box[i];) point[i] = 0;
+  }
+  return table;
+}
+
+/* A table as a constant and digits, each as large as it can be, under a swizzle or NULL: 1, and made has them. Where one digit stops and another continues it, both
+   are one, so that no other digits make what these do not. shape: the digits have to divide the size of their input. Else 0, and *at is the first point at which the
+   digits do not add up; -1: none. */
+SETT_INLINE int settp_layout_any_lines(settp_layout_form *made, const int64_t *table, const int64_t *box,
+                                       int64_t points, const sett_notation_part *part, int shape, int64_t *at) {
+  int64_t step = points, k,
+          first = part ? (int64_t)settp_layout_form_through(part, NULL, (uint64_t)table[0]) : table[0];
+  int64_t point[SETT_ANY_DIMS];
+  int in, i;
+  *at = -1;
+  made->kind = SETTP_LAYOUT_FORM_DIGITS;
+  made->digits = 0;
+  made->constant[0] = first;
+  if (part && (table[0] < 0 || first < 0)) return 0;
+  for (in = 0; in < made->ins; ++in) {
+    int64_t low = 1;
+    step /= box[in];
+    point[in] = 0;
+    while (low < box[in]) {
+      int64_t size = 0, stride = 0;
+      if (shape && made->in[in] % low != 0) return 0;
+      for (k = low; k < box[in]; k += low) {
+        int64_t value = table[k * step], want;
+        if (part) value = value < 0 ? -1 : (int64_t)settp_layout_form_through(part, NULL, (uint64_t)value);
+        if ((part && value < 0) || first == INT64_MIN || settp_map_add(value, -first, &value)) return 0;
+        if (k == low) stride = value;
+        if (settp_map_mul(k / low, stride, &want) || want != value) break;
+      }
+      size = k < box[in] ? k / low : (made->in[in] - 1) / low + 1;
+      settp_layout_form_add(made, in, 0, low, size, stride);
+      low = settp_layout_form_times(low, size);
+    }
+  }
+  if (made->kind != SETTP_LAYOUT_FORM_DIGITS) return 0;
+  for (k = 0; k < points; ++k) {
+    int64_t value = part ? (int64_t)settp_layout_form_through(part, NULL, (uint64_t)table[k]) : table[k], want;
+    if ((part && (value < 0 || table[k] < 0)) || !settp_layout_form_value(made, point, &want) || want != value) {
+      *at = k;
+      return 0;
+    }
+    for (i = made->ins; i-- > 0 && ++point[i] == box[i];) point[i] = 0;
+  }
+  return 1;
+}
+
+/* A no whose witness is a point of the table at which the digits do not add up, and its two parts, at which they do. made: the digits. tiles: only where the parts
+   are of two dimensions, as tiles that do not divide each other are no digits of one. */
+SETT_INLINE void settp_layout_any_no_sum(settp_layout_any_work *work, const settp_layout_form *made, const int64_t *box,
+                                         int64_t at, const char *reason, int tiles) {
+  int64_t low = 1, point[SETT_ANY_DIMS];
+  int i, k, last = -1, several = 0;
+  for (i = made->ins; i-- > 0; at /= box[i]) {
+    point[i] = at % box[i];
+    if (point[i] && last >= 0) several = 1;
+    if (point[i] && last < 0) last = i;
+  }
+  if (tiles && !several) return;
+  settp_layout_any_no(work, reason);
+  if (!work->answer.no || last < 0) return;
+  for (i = 0; i < made->digits; ++i)
+    if (made->digit[i].in == last && made->digit[i].low <= point[last]) low = made->digit[i].low;
+  for (k = 0; k < 3; ++k) {
+    for (i = 0; i < made->ins && work->answer.points == k; ++i) {
+      int64_t one = several ? (i == last ? point[i] : 0) : i == last ? point[i] / low * low : 0;
+      work->answer.point[k][i] = k == 2 ? point[i] : k == 0 ? one : point[i] - one;
+    }
+    settp_layout_any_point(work, -1, 0, -1, 0);
+  }
+}
+
+enum { SETTP_LAYOUT_ANY_TABLE = 1 << 16 };
+
+/* Values that are neither digits nor bits, or digits that do not divide each other, as digits by looking at all points, if there are at most 2^16. 1: the form is
+   digits, or was; 0: they are no sum of digits (with no: a no of that reason); -1: not decided. */
+SETT_INLINE int settp_layout_any_read(settp_layout_any_work *work, const char *no, int tiles) {
+  settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
+  settp_layout_form *form = work->form, *made;
+  int64_t points = 1, *table, at;
+  int i, nests = form->kind != SETTP_LAYOUT_FORM_VALUES;
+  for (i = 0; i < form->ins; ++i) {
+    if (form->kind == SETTP_LAYOUT_FORM_DIGITS && settp_layout_form_list(form, i, 0, list) < 0) nests = 0;
+    points = settp_layout_form_times(points, form->in[i]);
+  }
+  if (nests || form->owners) return nests ? 1 : -1;
+  if (points < 1 || points > SETTP_LAYOUT_ANY_TABLE || form->ins < 1) return -1;
+  made = (settp_layout_form *)settp_map_take(work->arena, sizeof *made);
+  table = settp_layout_any_table(work, form->in, points);
+  if (!made || !table) return -1;
+  *made = *form;
+  if (settp_layout_any_lines(made, table, form->in, points, NULL, 0, &at)) {
+    *form = *made;
+    return 1;
+  }
+  if (at < 0) return -1;
+  form->kind = SETTP_LAYOUT_FORM_VALUES;
+  if (no) settp_layout_any_no_sum(work, made, form->in, at, no, tiles);
+  return 0;
+}
+
 /* The digits of all dimensions of one output, the smallest stride first, and where each dimension ends. span: the room up to the next digit's stride. */
 typedef struct settp_layout_any_digit {
   settp_layout_form_digit digit;
@@ -1457,6 +1571,13 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
   int64_t next = 1;
   int i, j, k, left[SETT_ANY_DIMS];
   all.count = tower->count = 0;
+  settp_layout_any_read(work, "the offsets are no sum of digits", tiles);
+  for (i = form->kind == SETTP_LAYOUT_FORM_BITS && tiles ? form->bit_at[form->ins] : 0; i-- > 0;)
+    for (j = 0; j < i; ++j) /* bits of one dimension may come from tiles that do not divide each other */
+      if ((form->basis[i][0] & form->basis[j][0]) &&
+          settp_layout_form_input(form, i) == settp_layout_form_input(form, j) && settp_layout_form_both(form, i, j))
+        settp_layout_any_open(work, "not decided: expected dimensions without an XOR of their own bits");
+  if (*work->answer.reason) return;
   if (!settp_layout_any_digits(work)) return;
   if (form->constant[0] != 0) {
     settp_layout_any_no(work, "the first offset is not 0");
@@ -1473,6 +1594,9 @@ SETT_INLINE void settp_layout_any_build(settp_layout_any_work *work, settp_layou
         settp_layout_any_point(work, -1, 0, -1, 0);
         settp_layout_any_point(work, i, list[k].low, -1, 0);
       }
+      if (k > 0 && list[k].stride < list[k - 1].stride &&
+          tiles) /* a tile of more dimensions than the tile before can do that */
+        settp_layout_any_open(work, "not decided: expected the digits of a dimension in their order");
       if (k > 0 && list[k].stride < list[k - 1].stride) {
         settp_layout_any_no(work, "the digits of a dimension do not lie in their order");
         settp_layout_any_point(work, i, list[k - 1].low, -1, 0);
@@ -1540,7 +1664,7 @@ SETT_INLINE int settp_layout_any_tile(settp_layout_any_tiles *out, int rank, con
     int front = 0, taken[SETT_ANY_DIMS];
     done = out->tiles > 0 || fixed == count;
     for (i = at, last = -1; i < count && done; last = place[dim[i++]]) done = place[dim[i]] > last && now[i] == span[i];
-    if (done) return 1;
+    if (done) break;
     if (out->tiles == SETT_NOTATION_TILES) return 0;
     for (i = 0; i < rank; ++i) taken[i] = 0;
     for (last = -1; at < count && place[dim[at]] > last && now[at] == span[at] && (out->tiles > 0 || at < fixed);
@@ -1562,6 +1686,12 @@ SETT_INLINE int settp_layout_any_tile(settp_layout_any_tiles *out, int rank, con
     for (i = front; i < rank; ++i) out->tile[out->tiles][i - front] = rest[i];
     ++out->tiles;
   }
+  for (i = out->tiles - 1; i-- > 0;) /* a tile of all dimensions that the next one pads */
+    while (out->rank[i] < out->rank[i + 1]) {
+      for (last = out->rank[i]++; last > 0; --last) out->tile[i][last] = out->tile[i][last - 1];
+      out->tile[i][0] = 1;
+    }
+  return 1;
 }
 
 /* ---- bodies: to the notations of offsets */
@@ -1570,6 +1700,7 @@ SETT_INLINE void settp_layout_any_to_strides(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
   settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
   int i;
+  settp_layout_any_read(work, "the offsets are no sum of digits", 0);
   if (!settp_layout_any_digits(work)) return;
   if (form->ins == 0) settp_layout_any_no(work, "an array of no dimensions");
   for (i = 0; i < form->ins; ++i) {
@@ -1705,6 +1836,7 @@ SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, set
       if (all[k].low < low) {
         settp_layout_any_no(work, "one number moves the index along two dimensions");
         settp_layout_any_point(work, in, all[k].low, -1, 0);
+        return -1;
       }
       if (all[k].low == low) next = all[k++];
       else next.size = all[k].low / low;
@@ -1716,6 +1848,10 @@ SETT_INLINE int settp_layout_any_leaves(settp_layout_any_work *work, int in, set
     }
     leaf[count++] = next;
     low = settp_layout_form_times(low, next.size);
+  }
+  if (k < digits && count < SETTP_LAYOUT_FORM_LIST && !work->answer.no) {
+    settp_layout_any_no(work, "one number moves the index along two dimensions");
+    settp_layout_any_point(work, in, all[k].low, -1, 0);
   }
   return work->answer.no || *work->answer.reason ? -1 : count;
 }
@@ -1787,21 +1923,97 @@ SETT_INLINE int settp_layout_any_swizzle(settp_layout_form *form, settp_layout_f
   return 0;
 }
 
+/* The same by looking at points, where sums may carry or sizes are no powers of two: 1, and the form is that layout; 0: no swizzle does it; -1: not decided. The
+   points are those of a box: all, if there are at most 2^16, else those of the dimensions whose digits do not divide first. A swizzle that moves bits beyond the
+   bit after the highest of the offsets changes nothing: a sum that carried into them would have it. */
+SETT_INLINE int settp_layout_any_swizzle_by_points(settp_layout_any_work *work, settp_layout_form *made,
+                                                   sett_notation_part *part) {
+  settp_layout_form *form = work->form;
+  settp_layout_form_digit list[SETTP_LAYOUT_FORM_LIST];
+  int64_t box[SETT_ANY_DIMS], points = 1, k, *table, at;
+  int i, turn, whole = 1, width = 0, b, m, s, sign;
+  for (i = 0; i < form->ins; ++i) box[i] = form->in[i] > 0 ? 1 : 0;
+  for (turn = 0; turn < 2; ++turn)
+    for (i = 0; i < form->ins; ++i) {
+      int count = form->kind == SETTP_LAYOUT_FORM_DIGITS ? settp_layout_form_list(form, i, 0, list) : -1,
+          divides = count >= 0;
+      while (count-- > 0) divides &= form->in[i] % list[count].low == 0;
+      if (divides != turn) continue;
+      box[i] = form->in[i] < SETTP_LAYOUT_ANY_TABLE / points ? form->in[i] : SETTP_LAYOUT_ANY_TABLE / points;
+      points *= box[i];
+      whole &= box[i] == form->in[i];
+      if (points == 0) return -1;
+    }
+  table = settp_layout_any_table(work, box, points);
+  if (!table) return -1;
+  for (k = 0; k < points; ++k) {
+    if (table[k] < 0) return 0;
+    while (width < 62 && table[k] >> width) ++width;
+  }
+  if (!whole) width = 62;
+  *made = *form;
+  part->swizzle = 1;
+  for (b = 1; b <= width; ++b)
+    for (s = b; s <= width; ++s)
+      for (sign = 0; sign < 2; ++sign)
+        for (m = 0; m + s <= width && m + s + b <= 62; ++m) {
+          part->bits = b;
+          part->base = m;
+          part->shift = sign ? -s : s;
+          if (!settp_layout_any_lines(made, table, box, points, part, 1, &at)) continue;
+          if (!whole) return -1;
+          *form = *made;
+          return 1;
+        }
+  return 0;
+}
+
+/* A negative offset of digits, as a no: an offset is added to what is not negative. */
+SETT_INLINE int settp_layout_any_negative(settp_layout_any_work *work) {
+  const settp_layout_form *form = work->form;
+  int64_t point[SETT_ANY_DIMS], least;
+  int i;
+  if (form->kind != SETTP_LAYOUT_FORM_DIGITS) return 0;
+  for (i = 0; i < form->ins; ++i) point[i] = 0;
+  for (i = 0; i < form->digits; ++i) {
+    const settp_layout_form_digit *digit = &form->digit[i];
+    int64_t count = (form->in[digit->in] - 1) / digit->low + 1;
+    if (digit->stride < 0 && digit->out == 0)
+      point[digit->in] += (digit->size < count ? digit->size - 1 : count - 1) * digit->low;
+  }
+  for (i = 0; i < form->ins; ++i)
+    if (point[i] >= form->in[i]) point[i] = 0;
+  if (!settp_layout_form_value(form, point, &least) || least >= 0) return 0;
+  settp_layout_any_no(work, "an offset is negative");
+  for (i = 0; i < form->ins && work->answer.points < SETT_ANY_POINTS; ++i)
+    work->answer.point[work->answer.points][i] = point[i];
+  settp_layout_any_point(work, -1, 0, -1, 0);
+  return 1;
+}
+
 SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
   settp_layout_form *form = work->form;
   sett_notation_part part = settp_notation_no_part();
   settp_layout_form *bits = (settp_layout_form *)settp_map_take(work->arena, 2 * sizeof *bits);
-  int i = 0, j = 0, plain;
+  int i = 0, j = 0, plain, exact = 1, found = 0;
   if (!bits) {
     settp_layout_any_open(work, sett_map_message(SETT_MAP_ERROR_FULL));
     return;
   }
+  settp_layout_any_read(work, NULL, 0);
   bits[0] = *form;
-  plain = form->kind == SETTP_LAYOUT_FORM_VALUES ||
-          (settp_layout_form_to_digits(form, &i, &j) && (form->owners || settp_layout_form_divides(form)));
-  if (!plain && !form->owners && settp_layout_form_to_bits(&bits[0], 0) &&
-      settp_layout_any_swizzle(&bits[0], &bits[1], &part)) {
-    *form = bits[0];
+  plain = form->kind != SETTP_LAYOUT_FORM_VALUES && settp_layout_form_to_digits(form, &i, &j) &&
+          (form->owners || settp_layout_form_divides(form));
+  if (!plain && !form->owners) {
+    /* bits of sizes that are powers of two are a shape:stride layout under a swizzle only without carries */
+    for (i = 0; i < form->ins; ++i) exact &= (form->in[i] & (form->in[i] - 1)) == 0;
+    exact = exact && form->constant[0] == 0 && settp_layout_form_to_bits(&bits[0], 0);
+    found = exact ? settp_layout_any_swizzle(&bits[0], &bits[1], &part)
+                  : settp_layout_any_swizzle_by_points(work, &bits[1], &part);
+    if (found > 0 && exact) *form = bits[0];
+    if (found < 0) settp_layout_any_open(work, "not decided: expected at most 65536 points to try swizzles at");
+  }
+  if (found > 0) {
     settp_layout_any_write(work, "S<");
     settp_layout_any_list(work, 0, part.bits);
     settp_layout_any_list(work, 1, part.base);
@@ -1810,17 +2022,15 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
     settp_layout_any_number(work, form->constant[0]);
     settp_layout_any_write(work, " o ");
   } else if (form->constant[0] != 0 && !form->owners) {
-    if (form->constant[0] < 0) {
-      settp_layout_any_no(work, "the first offset is negative");
-      settp_layout_any_point(work, -1, 0, -1, 0);
-      return;
-    }
+    if (settp_layout_any_negative(work)) return;
     settp_layout_any_write(work, "S<0,4,3> o ");
     settp_layout_any_number(work, form->constant[0]);
     settp_layout_any_write(work, " o ");
   }
+  if (form->kind == SETTP_LAYOUT_FORM_VALUES)
+    settp_layout_any_read(work, "no shape:stride layout, nor a swizzle S<B,M,S> of one, has these values", 0);
   if (!settp_layout_any_digits(work)) {
-    if (work->answer.no && !form->owners)
+    if (work->answer.no && !form->owners && work->form->kind == SETTP_LAYOUT_FORM_BITS)
       work->answer.reason = "an XOR that is no swizzle S<B,M,S> of a shape:stride layout";
     return;
   }
@@ -1831,7 +2041,8 @@ SETT_INLINE void settp_layout_any_to_cute(settp_layout_any_work *work) {
 
 /* ---- bodies: to linear layouts */
 
-/* The first point at which the values are not the XOR of those of its bits, as a no. 0: not found among those that are looked at. */
+/* The first point at which the values are not the XOR of those of its bits, as a no: 1. -1: there is none, and the form has the bases; 0: none among those that are
+   looked at. */
 SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
   enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
   settp_layout_form *form = work->form;
@@ -1880,7 +2091,24 @@ SETT_INLINE int settp_layout_any_not_linear(settp_layout_any_work *work) {
     settp_layout_any_point(work, -1, 0, -1, 0);
     return 1;
   }
-  return 0;
+  if (total > SETTP_LAYOUT_ANY_POINTS) return 0;
+  for (in = bit = 0; in < form->ins; ++in)
+    for (step = 1; step < form->in[in]; step *= 2, ++bit)
+      for (o = 0; o < form->outs; ++o) {
+        if (unit[bit][o] >= 0) continue;
+        settp_layout_any_no(work, "an offset is negative");
+        settp_layout_any_point(work, in, step, -1, 0);
+        return 1;
+      }
+  for (in = 0; in < form->ins; ++in) form->bit_at[in] = at[in];
+  form->bit_at[form->ins] = bits;
+  for (bit = 0; bit < bits; ++bit)
+    for (o = 0; o < form->outs; ++o) {
+      form->basis[bit][o] = (uint64_t)unit[bit][o];
+      form->constant[o] = 0;
+    }
+  form->kind = SETTP_LAYOUT_FORM_BITS;
+  return -1;
 }
 
 /* name = [[..], ..] of an input's bits, the values in each output. */
@@ -1919,8 +2147,9 @@ SETT_INLINE void settp_layout_any_to_triton(settp_layout_any_work *work) {
     settp_layout_any_no(work, "more inputs or outputs than a linear layout has names for");
   if (work->answer.no) return;
   if (!settp_layout_form_to_bits(form, 0)) {
-    if (!settp_layout_any_not_linear(work)) settp_layout_any_open(work, "not decided: expected digits or bits");
-    return;
+    int answer = settp_layout_any_not_linear(work);
+    if (answer == 0) settp_layout_any_open(work, "not decided: expected digits or bits");
+    if (answer >= 0) return;
   }
   for (o = 0; o < form->outs; ++o) {
     all[o] = 0;
@@ -2140,12 +2369,12 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
     }
     top = &tower[to].at[left[to] - 1].digit;
     if (top->in == in_of[0]) {
-      if (top->low * top->size != registers) {
+      if (top->low > 1 && top->low * top->size != registers) { /* the vector may stand anywhere */
         settp_layout_any_no(work, "the registers are not in the order of the tiled shape, row-major");
         settp_layout_any_point(work, in_of[0], top->low, -1, 0);
         return;
       }
-      registers = top->low;
+      if (top->low > 1) registers = top->low;
       if (fixed == count && top->low > 1) fixed = count + 1;
     }
     --left[to];

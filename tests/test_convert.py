@@ -529,6 +529,9 @@ def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, i
         elif not said.startswith("no: "):
             counts["yes"] += 1
             made = table_of(said)
+            if made.kind == "padded":  # Triton's already; it goes back into no linear layout
+                assert said == text
+                continue
             assert made.kind in (notation, "padded" if notation == "triton" else notation) and compare(table, made) == "yes", (text, notation, said)
             back.append((text, said, table.kind))
         else:
