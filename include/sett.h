@@ -591,7 +591,8 @@ SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, siz
   reader.at = reader.error_at = 0;
   settp_notation_peek(&reader);
   for (end = reader.at; end < length && settp_notation_is_name(text[end]);) ++end;
-  if (end > reader.at && end < length && text[reader.at] >= 'a' && text[end] == '[') {
+  if (end > reader.at && end < length && text[reader.at] >= 'a' && text[end] == '[' &&
+      !settp_notation_is_pointer(text, length, reader.at)) {
     layout.kind = SETT_ANY_XLA;
     layout.shape = sett_tile_parse(text, length);
     layout.column = layout.shape.column;
@@ -2575,7 +2576,8 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
     if (!settp_layout_any_value(arena, owner->layout, owner->form, 0, point, value))
       owner->error = SETT_MOVE_ERROR_SIZE;
     for (k = 0; k < owner->outs && !owner->error; ++k) {
-      if (value[k] < 0 || value[k] >= SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
+      if (value[k] >= SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
+      if (value[k] < 0) owner->error = SETT_MOVE_ERROR_NEGATIVE;
       owner->value[i * owner->outs + k] = value[k];
       if (owner->form->out[k] == 0 && value[k] >= owner->dims[k]) owner->dims[k] = value[k] + 1;
     }

@@ -10110,13 +10110,18 @@ SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
 
 /* ======================================================================= bodies: equality ==== */
 
-/* Two simplified maps, and the two that they were: where one of these has no value nothing is said. */
+/* Two simplified maps, and the two that they were, whose values decide where the simplified ones differ or overflow; where one of these has no value nothing is said. */
 SETT_INLINE int settp_map_differs_at(const sett_map_evaluator *simple, const sett_map_evaluator *given,
                                      const int64_t *point, int64_t *values) {
-  int i, n = simple[0].map.results, x = settp_map_code_at(simple, point, values),
-         y = settp_map_code_at(simple + 1, point, values + n), differs = x != y;
-  for (i = 0; i < n && x == 1 && !differs; ++i) differs = values[i] != values[n + i];
-  return differs && settp_map_code_at(given, point, values) >= 0 && settp_map_code_at(given + 1, point, values) >= 0;
+  int i, k, n = simple[0].map.results, x = 0, y = 0, differs = 0;
+  for (k = 0; k < 2; ++k, simple = given) {
+    x = settp_map_code_at(simple, point, values);
+    y = settp_map_code_at(simple + 1, point, values + n);
+    differs = x != y;
+    for (i = 0; i < n && x == 1 && y == 1 && !differs; ++i) differs = values[i] != values[n + i];
+    if (k == 0 && !differs && x >= 0) return 0;
+  }
+  return differs && x >= 0 && y >= 0;
 }
 
 /* Two simplified maps of one domain, and the results that they had, in which sums modulo 2 stand as they were written: whether these, read as bits, are the same. 1: they

@@ -39,7 +39,8 @@ THE MODEL
                 ((2,2),3):((1,6),2) by index: 0,1,6,7,2,3,8,9,4,5,10,11. (4) and 4 are different shapes of the same function
   d@p           a stride that adds to place p of a coordinate: (4,8):(1@1,1@0) is (i, j) -> (j, i). 1@0@1 is place 0 of place 1
   S<B,M,S>      a swizzle: XOR of the B bits at M + S into those at M; S < 0: of those at M into those at M - S. Its unit is the layout's, elements: CuTe prints
-                swizzles of bytes for shared memory
+                swizzles of bytes for shared memory. A tensor's pointer says the unit, and is read: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is
+                S<3,3,3> o 0 o (8,64):(64,1), from a place on that the swizzle leaves alone; ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
   tag           16x20@aB16b, oneDNN's: outer dimensions, the outermost first, then blocks, the outermost first; a blocked dimension is a capital, and padded up to
                 its blocks. Aliases (nChw16c) are read, letters of dimensions printed
@@ -128,6 +129,10 @@ HISTORY
   X(ERROR_COLON, "expected ':' and the strides")                                                                      \
   X(ERROR_SWIZZLE, "expected a swizzle S<bits, base, shift>")                                                         \
   X(ERROR_SWIZZLE_RANGE, "expected bits and base of 0 or more, a shift of at least as many bits, 62 bits in all")     \
+  X(ERROR_POINTER,                                                                                                    \
+    "expected a pointer as CuTe prints it, smem_ptr[16b](unset) or ptr[32b](0x7f00), ' o ' and the layout")           \
+  X(ERROR_POINTER_SWIZZLE, "expected behind a swizzle of bytes elements of 8 * 2^k bits that it does not split, at "  \
+                           "an address that its bits leave alone")                                                    \
   X(ERROR_CHAIN, "expected ' o OFFSET o LAYOUT'")                                                                     \
   X(ERROR_OFFSET, "expected an offset of integers")                                                                   \
   X(ERROR_TILE_END, "expected ';' or ']'")                                                                            \
@@ -2519,6 +2524,56 @@ SETT_INLINE sett_notation_part settp_notation_no_part(void) {
 
 enum { SETTP_NOTATION_PARTS = 8 };
 
+/* Does a pointer stand here, as CuTe prints that of a tensor? */
+SETT_INLINE int settp_notation_is_pointer(const char *text, size_t length, size_t at) {
+  static const char *const names[] = {"ptr[", "gmem_ptr[", "smem_ptr[", "rmem_ptr[", "tmem_ptr["};
+  size_t i;
+  int k;
+  for (k = 0; k < 5; ++k) {
+    for (i = 0; names[k][i] && at + i < length && text[at + i] == names[k][i]; ++i) {}
+    if (!names[k][i]) return 1;
+  }
+  return 0;
+}
+
+/* A pointer, smem_ptr[16b](unset) or ptr[32b](0x7f00), and the o behind it. It is no part of the layout; but a swizzle before it (NULL: none) is one of byte addresses,
+   and becomes one of elements: S<B,M,S> with M lower by log2 of their bytes. */
+SETT_INLINE void settp_notation_read_pointer(settp_notation_reader *reader, sett_notation_part *part) {
+  uint64_t address = 0;
+  int64_t bits = 0, bytes, low = 0, shift = part ? part->shift < 0 ? -part->shift : part->shift : 0;
+  size_t start = reader->at;
+  int digit = 0, good;
+  while (reader->at < reader->length && reader->text[reader->at++] != '[') {}
+  if (!settp_notation_integer(reader, &bits)) return;
+  good = bits > 0 && settp_notation_accept(reader, 'b') && settp_notation_accept(reader, ']') &&
+         settp_notation_accept(reader, '(');
+  if (good && reader->at + 2 < reader->length && reader->text[reader->at] == '0' &&
+      reader->text[reader->at + 1] == 'x') {
+    size_t first = reader->at += 2;
+    for (; reader->at < reader->length && !(address >> 60); ++reader->at, address = address << 4 | (uint64_t)digit) {
+      char c = reader->text[reader->at];
+      digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+      if (digit < 0) break;
+    }
+    good = reader->at > first;
+  } else if (good) {
+    good = settp_notation_word(reader, "unset") || settp_notation_word(reader, "nullptr");
+  }
+  if (!good || !settp_notation_accept(reader, ')') || !settp_notation_word(reader, "o")) {
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_POINTER);
+    return;
+  }
+  if (!part) return;
+  for (bytes = 8; bytes < bits && low < 62; bytes *= 2) ++low;
+  if (bytes != bits || low > part->base ||
+      (part->bits && address & (((uint64_t)1 << (part->bits + part->base + shift)) - 1))) {
+    reader->at = start;
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_POINTER_SWIZZLE);
+    return;
+  }
+  part->base -= low;
+}
+
 /* A tuple, a layout, or a chain of them. */
 SETT_INLINE sett_notation settp_notation_read_cute(settp_notation_reader *reader) {
   sett_notation layout = settp_notation_none(SETT_NOTATION_CUTE);
@@ -2530,6 +2585,11 @@ SETT_INLINE sett_notation settp_notation_read_cute(settp_notation_reader *reader
       break;
     }
     part[count] = settp_notation_no_part();
+    settp_notation_peek(reader);
+    if (count == 0 && settp_notation_is_pointer(reader->text, reader->length, reader->at)) {
+      settp_notation_read_pointer(reader, NULL);
+      if (reader->work.error) break;
+    }
     if (!settp_notation_read_swizzle(reader, &part[count])) {
       part[count].layout = settp_notation_read_layout(reader, &is_layout);
       if (reader->work.error) break;
@@ -2542,15 +2602,17 @@ SETT_INLINE sett_notation settp_notation_read_cute(settp_notation_reader *reader
       break;
     }
     settp_notation_peek(reader);
-    {
+    if (part[count].swizzle && settp_notation_is_pointer(reader->text, reader->length, reader->at)) {
+      settp_notation_read_pointer(reader, &part[count]);
+    } else {
       size_t start = reader->at;
       part[count].offset = settp_notation_read_tuple(reader, 0);
       if (!reader->work.error && !settp_notation_is_offset(&part[count].offset)) {
         reader->at = start;
         settp_notation_bad(reader, SETT_NOTATION_ERROR_OFFSET);
       }
+      if (!settp_notation_word(reader, "o")) settp_notation_bad(reader, SETT_NOTATION_ERROR_CHAIN);
     }
-    if (!settp_notation_word(reader, "o")) settp_notation_bad(reader, SETT_NOTATION_ERROR_CHAIN);
     ++count;
   }
   if (reader->work.error) return layout;
@@ -3738,7 +3800,8 @@ SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char 
     settp_notation_read_array(&reader, &layout);
   else if (first == '{' || first == '#') settp_notation_read_array(&reader, &layout);
   else if (first == '[') layout = settp_notation_read_tile(&reader);
-  else if (first == 'S' || first == '(' || first == '-' || first == '_' || (first >= '0' && first <= '9'))
+  else if (settp_notation_is_pointer(text, length, reader.at) || first == 'S' || first == '(' || first == '-' ||
+           first == '_' || (first >= '0' && first <= '9'))
     layout = settp_notation_read_cute(&reader);
   else settp_notation_bad(&reader, SETT_NOTATION_ERROR_TEXT);
   settp_notation_peek(&reader);

@@ -517,7 +517,7 @@ def draw_xla(rng: random.Random):
     most, tiles = rank + rng.choice([0, 0, 0, 1]), []
     for _ in range(rng.choice([0, 1, 1, 2, 2, 3])):
         tiles.append([rng.choice([1, 2, 4, 8, 3, 16]) for _ in range(rng.randint(1, most))])
-        most = len(tiles[-1]) if rng.random() < 0.7 else most + len(tiles[-1])
+        most = len(tiles[-1]) if rng.random() < 0.7 else min(most + len(tiles[-1]), 8)
     shown = "".join("(" + ",".join(map(str, tile)) + ")" for tile in tiles)
     name = rng.choice(["f32", "bf16", "s8", "pred", "f64"])
     return f"{name}[{','.join(map(str, dims))}]{{{','.join(map(str, rng.sample(range(rank), rank)))}{':T' + shown if shown else ''}}}", xla_table

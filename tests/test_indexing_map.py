@@ -467,6 +467,64 @@ def test_inverse_refuses() -> None:
     assert algebra.run("map", "inverse", "(d0) -> (")[0] == 2
 
 
+def large_value(text: str, point: "dict[str, int]", bits: int = 64) -> "int | None":
+    """The result at a point; None where a step of it does not fit in that many bits."""
+    def step(node: ast.expr) -> int:
+        if isinstance(node, ast.Constant):
+            value = node.value
+        elif isinstance(node, ast.Name):
+            value = point[node.id]
+        elif isinstance(node, ast.UnaryOp):
+            value = -step(node.operand)
+        else:
+            a, b = step(node.left), step(node.right)
+            value = (a + b if isinstance(node.op, ast.Add) else a - b if isinstance(node.op, ast.Sub) else a * b if isinstance(node.op, ast.Mult)
+                     else a // b if isinstance(node.op, ast.FloorDiv) else a % b)
+        if not -2 ** (bits - 1) <= value < 2 ** (bits - 1):
+            raise OverflowError
+        return value
+    try:
+        return step(ast.parse(text.replace("floordiv", "//").replace("mod", "%"), mode="eval").body)
+    except OverflowError:
+        return None
+
+
+def test_equal_near_overflow() -> None:
+    """A simplified map may overflow where the map that was given does not, and the other way around: a no has a point at which the values differ, and no yes has
+    one."""
+    rng = random.Random(SEED + 62)
+    large = [2**61, 2**62 - 1, 2**60 + 1, 2**32, 3037000499]
+
+    def draw(names: "list[str]", depth: int) -> str:
+        if depth == 0 or rng.random() < 0.15:
+            return rng.choice(names) if rng.random() < 0.8 else str(rng.choice([0, 1, 2, 3, 7, *large]))
+        op, a = rng.choice(["+", "-", "*", "floordiv", "mod"]), draw(names, depth - 1)
+        return f"({a} {op} {draw(names, depth - 1) if op in '+-' else rng.choice([2, 3, 8, *large])})"
+    rows = [("((1 - d0) * 4611686018427387903)", "(((1 - d0) * 4611686018427387903) + (d0 - d0 * 3 + d0 * 2))", ["d0"], [7])]
+    for _ in range(3 * COUNT):
+        names = [f"d{i}" for i in range(rng.randint(1, 3))]
+        first = draw(names, rng.randint(2, 4))
+        other = rng.choice([f"{first} + (d0 - d0 * 3 + d0 * 2)", f"(d0 floordiv 2) * 2 + d0 mod 2 - d0 + {first}", f"{first} + (d0 floordiv {rng.choice(large)})", draw(names, 3)])
+        rows.append((first, other, names, [rng.choice([1, 2, 7, 31, *large]) for _ in names]))
+    given = "".join("\t".join(f"({', '.join(names)}) -> ({text}), domain: " + ", ".join(f"{name} in [0, {hi}]" for name, hi in zip(names, his)) for text in (a, b)) + "\n"
+                    for a, b, names, his in rows)
+    said = subprocess.run([str(ROOT / "build" / "sett"), "map", "equal", "-"], input=given, capture_output=True, text=True, timeout=600).stdout.splitlines()
+    counts = {"equal": 0, "different": 0}
+    for (a, b, names, his), line in zip(rows, said, strict=True):
+        if line.startswith("different"):
+            point = dict(zip(names, map(int, re.findall(r"-?\d+", line))))
+            values = large_value(a, point, 512), large_value(b, point, 512)
+            assert None not in values and values[0] != values[1], (a, b, line)
+            counts["different"] += 1
+        elif line == "equal":
+            for _ in range(8):
+                point = {name: rng.choice([0, 1, hi, hi // 2, rng.randint(0, hi)]) for name, hi in zip(names, his)}
+                values = large_value(a, point), large_value(b, point)
+                assert None in values or values[0] == values[1], (a, b, point)
+            counts["equal"] += 1
+    assert min(counts.values()) > COUNT // 4, counts
+
+
 def test_range_holds_every_value() -> None:
     rng = random.Random(SEED + 3)
     for _ in range(COUNT):

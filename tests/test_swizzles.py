@@ -24,6 +24,10 @@ COUNT = int(os.environ.get("SETT_COUNT", "24"))
 pytestmark = pytest.mark.skipif(np is None, reason="SKIP: no numpy, whose arrays count the turns")
 
 
+def named(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
+
+
 def banks(*words: str) -> "tuple[int, str]":
     done = subprocess.run([str(ROOT / "build" / "sett"), "banks", *words], capture_output=True, text=True, timeout=100)
     return done.returncode, (done.stdout + done.stderr).rstrip("\n")
@@ -188,7 +192,7 @@ def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn
             seen["by rows" if "column xor" in lines[k] else "of the offset"] += 1
             seen["extended"] += memory != "no"
     if not pads and found < 0:
-        assert f"nothing helps: no lower degree, and at this one no fewer turns, among all {len(padded)} paddings and {len(members)} swizzles" in said and said.split("than ")[-1].split("\n")[0] == str(least), said
+        assert f"nothing helps: no lower degree, and at this one no fewer turns, among all {named(len(padded), 'padding')} and {named(len(members), 'swizzle')}" in said and said.split("than ")[-1].split("\n")[0] == str(least), said
         seen["nothing"] += 1
 
 

@@ -1,5 +1,13 @@
 /* The commands `coalescing`, `banks`, `utilisation`, `reuse` and `tile` (a part of gen/command/sett.c): what one map says about an access. */
 
+/* "17 swizzles" */
+static void analysis_say_count(command *self, int64_t count, const char *what) {
+  say_int(self, count);
+  say_text(self, " ");
+  say_text(self, what);
+  if (count != 1) say_text(self, "s");
+}
+
 /* "expected ..., found N results and .." of a map that does not fit the memory. */
 static int analysis_say_results(command *self, int results, int rank) {
   say_error(self, 0, "expected as many results of the map as the shape has dimensions, or one, a position; found ");
@@ -522,7 +530,7 @@ static void analysis_say_triton(command *self, const sett_analysis_memory *m) {
 }
 
 /* How it is known that no other is better, and the layout's text in CuTe's and Triton's notation. */
-static void analysis_say_proof(command *self, const sett_analysis_best *best, const char *members) {
+static void analysis_say_proof(command *self, const sett_analysis_best *best, const char *member, const char *kind) {
   const sett_analysis_memory *m = &best->memory;
   sett_notation_part part = analysis_part(m);
   int i, powers = !m->padding || settp_notation_log(m->padding) >= 0;
@@ -534,8 +542,8 @@ static void analysis_say_proof(command *self, const sett_analysis_best *best, co
   } else {
     say_text(self, best->whole ? "the fewest at the lowest degree of all "
                                : "the fewest that were found at the lowest degree of ");
-    say_int(self, best->count);
-    say_text(self, members);
+    analysis_say_count(self, best->count, member);
+    say_text(self, kind);
     say_text(self, "; no layout takes fewer than ");
     say_int(self, best->bound);
   }
@@ -658,8 +666,8 @@ static void analysis_say_wider(command *self, sett_map_arena *arena, int maps, c
     say_text(self, "degree ");
     say_int(self, b.degree);
     say_text(self, ", ");
-    say_int(self, b.turns);
-    say_text(self, " turns; --vector ");
+    analysis_say_count(self, b.turns, "turn");
+    say_text(self, "; --vector ");
     say_text(self, sett_map_name(linear, v, name));
     say_text(self, " judges by vectors");
   }
@@ -709,8 +717,8 @@ static int banks(command *self) {
     say_int(self, at + 1);
   }
   say_text(self, ", ");
-  say_int(self, worst.turns);
-  say_text(self, " turns instead of ");
+  analysis_say_count(self, worst.turns, "turn");
+  say_text(self, " instead of ");
   say_int(self, worst.phases);
   analysis_say_warps(self, map[at], worst.warps, worst.whole);
   say_text(self, "\nlanes ");
@@ -759,7 +767,7 @@ static int banks(command *self) {
   }
   if (padded.degree > 0 && padded.memory.padding) {
     analysis_say_best(self, &padded);
-    analysis_say_proof(self, &padded, " paddings of whole words and vectors");
+    analysis_say_proof(self, &padded, "padding", " of whole words and vectors");
   }
   if (wide * memory.bits > BANK_BYTES * 8) { /* the vectors' alignment has a price where elements are accessed alone */
     sett_analysis_best narrow = sett_analysis_pad_rows(arena, maps, map, width, &memory, BANKS, BANK_BYTES, WARP);
@@ -768,23 +776,23 @@ static int banks(command *self) {
       say_text(self, ", misaligns vectors of ");
       say_int(self, wide * memory.bits / 8);
       say_text(self, " bytes");
-      analysis_say_proof(self, &narrow, " paddings of whole words");
+      analysis_say_proof(self, &narrow, "padding", " of whole words");
     }
   }
   swizzled = sett_analysis_swizzle(arena, maps, map, width, &memory, BANKS, BANK_BYTES, WARP);
   if (swizzled.degree > 0 && (swizzled.memory.swizzle_count || swizzled.memory.xor_bits)) {
     analysis_say_best(self, &swizzled);
-    analysis_say_proof(self, &swizzled, " swizzles S<B,M,S>");
+    analysis_say_proof(self, &swizzled, "swizzle", " S<B,M,S>");
   }
   if (!swizzled.error && !swizzled.least && !padded.memory.padding && !swizzled.memory.swizzle_count &&
       !swizzled.memory.xor_bits) {
     say_text(self, padded.whole && swizzled.whole
                        ? "\nnothing helps: no lower degree, and at this one no fewer turns, among all "
                        : "\nnothing was found that helps, of ");
-    say_int(self, padded.count);
-    say_text(self, " paddings and ");
-    say_int(self, swizzled.count);
-    say_text(self, " swizzles S<B,M,S>; no layout takes fewer turns than ");
+    analysis_say_count(self, padded.count, "padding");
+    say_text(self, " and ");
+    analysis_say_count(self, swizzled.count, "swizzle");
+    say_text(self, " S<B,M,S>; no layout takes fewer turns than ");
     say_int(self, swizzled.bound);
   }
   if (swizzled.degree > 1 && self->option[OPTION_VECTOR] && wide > 1) {
