@@ -176,9 +176,11 @@ class Draw(Text):
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 @pytest.mark.parametrize("target, device", ON)
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agreement with the reference; every second batch is streamed."""
+    """Agreement with the reference; every second batch is streamed, and has many rows for each work-item."""
     if first // BATCH % 2:
         uncached(monkeypatch)
+        if DEVICES[device].cpu:
+            monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], unit_items=1))
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
 
 
@@ -263,6 +265,31 @@ def test_columns_in_the_pass_of_the_rows(target: str, device: str, tmp_path: Pat
     assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and found.kernels[1].loop.kind == "columns"
     assert "bytes that stages keep" in found.kernels[0].refusals[0]
     agree({"apart": COLUMNS["long rows"][0]}, target, device, tmp_path)
+
+
+LATE = {
+    "long rows": (softmax("f32", [67, 1000], [1]), True),
+    "an odd rest": (softmax("f32", [130, 1003], [1]), True),
+    "short rows": (softmax("f32", [1072, 48], [1]), True),
+    "an odd number of short rows": (softmax("f32", [1075, 48], [1]), False),
+    "rows of two dimensions": (softmax("f32", [70, 3, 400], [1, 2]), True),
+    "rows between others": (softmax("f32", [2, 5, 70, 320], [1, 3]), True),
+    "half": (softmax("f16", [70, 600], [1]), True),
+    "double": (softmax("f64", [70, 515], [1]), True),
+    "pairs": (softmax("bf16", [70, 1000], [1]), True),
+    "pairs of whole lines": (softmax("bf16", [70, 1024], [1]), False),
+    "what is read again": (norm("f32", [70, 1000], [1]), False),
+    "a row for each": (softmax("f32", [40, 1000], [1]), False),
+}
+
+
+@pytest.mark.parametrize("target, device", [pair for pair in ON if pair[1] in ("cpu", "pocl-cpu")])
+def test_last_stage_of_the_row_before(target: str, device: str, tmp_path: Path) -> None:
+    """What was kept is read for the results of a row just before the next row's replaces it; where results need more of their row, they do not wait."""
+    for name, (text, late) in LATE.items():
+        (fusion,) = fusions(text)
+        assert ("and the last one of the row before" in program(fusion, target, device).text) == late, name
+    agree({f"f{k}": text for k, (text, _) in enumerate(LATE.values())}, target, device, tmp_path)
 
 
 def shifted(far: str) -> str:

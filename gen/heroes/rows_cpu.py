@@ -34,6 +34,7 @@ from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, S
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
+from gen.plan.buffers import buffers_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, Read, compose
@@ -217,7 +218,8 @@ class StageLines:
 @dataclass(frozen=True)
 class Record:
     """templates/kernels/rows_cpu.j2. rows: that go through the stages together, 16 or 1; vec: registers of an
-    accumulator; values: arrays of what stages leave of each row; kept: of what they keep; columns: of each reduce by
+    accumulator; values: arrays of what stages leave of each row; late: those that the last stage needs, where it goes
+    with the last but one of the next row (None: it does not), then of the row `before` that; kept: of what they keep; columns: of each reduce by
     columns; digits: loops around the registers of a row. halves: registers after each
     fold of pairs of lanes."""
 
@@ -229,6 +231,7 @@ class Record:
     rows: int
     vec: int
     values: List[Kept]
+    late: Optional[List[Kept]]
     kept: List[Kept]
     columns: List[ColumnTotals]
     digits: List[Digit]
@@ -243,6 +246,7 @@ class _StageWriter(reduction_cpu.Emitter):
         context = whole.context
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
+        self.late = False       # whether it goes with the next row
         super().__init__(
             context.target,
             context.helpers,
@@ -264,7 +268,7 @@ class _StageWriter(reduction_cpu.Emitter):
         if partition is self.nest.inputs:
             given = {
                 i: values
-                for i, values in {**self.whole.of_row(), **self.whole.kept_at(self.slot)}.items()
+                for i, values in {**self.whole.of_row(self.late), **self.whole.kept_at(self.slot)}.items()
                 if i in partition.given
             }
         return super().body(thread, box, sweep, partition, given)
@@ -443,9 +447,9 @@ class _Writer:
                 _StageWriter(self, stage, sum(len(before.heroes) for before in nest.stages[: len(self.writers)]))
             )
 
-    def of_row(self) -> "Dict[Instruction, Given]":
-        row = "row" if self.sweep.rows > 1 else "0"
-        return {i: left(self.context, i, f"{array.name}[{row}]") for i, array in self.values.items()}
+    def of_row(self, late: bool = False) -> "Dict[Instruction, Given]":
+        row, word = "row" if self.sweep.rows > 1 else "0", "late_" if late else ""
+        return {i: left(self.context, i, f"{word}{array.name}[{row}]") for i, array in self.values.items()}
 
     def kept_at(self, slot: str) -> "Dict[Instruction, Given]":
         return {i: left(self.context, i, f"{array.name}[{slot}]", LANES) for i, array in self.kept.items()}
@@ -463,11 +467,77 @@ class _Writer:
             c.target, c.helpers, nest, digits, sweep, self.index_type, c.excess, c.scratch, c.device
         )
 
-    def shares(self, count: int) -> "List[int]":
+    def late(self) -> bool:
+        """Whether the last stage of a row goes with the last but one of the next row: what streams past the caches,
+        and else would be waited for, while that computes. It needs of its row what that has kept, at the same places,
+        and nothing of memory that differs by rows."""
+        *before, last = self.nest.stages
+        blocks = self.writers[0].blocks
+        given, read = set(last.inputs.given), set(buffers_of(last.inputs, last.inputs.entry))
+        return bool(
+            self.sweep.chunks > 1
+            and blocks
+            and not blocks.start
+            and last.writes
+            and not (last.heroes or last.columns or last.row_writes)
+            and given & set(before[-1].kept)
+            and not given & {i for stage in before[:-1] for i in stage.kept}
+            and not read & {pointer for pointer, _ in self.sweep.distances}
+        )
+
+    def lines(
+        self, at: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetches: "List[str]"
+    ) -> "List[StageLines]":
+        """Of all stages."""
+        for late in [True, False] if self.late() else [False]:
+            cuts = [*self.shares(len(prefetches), late), len(prefetches)]
+            stages = []
+            for n, writer in enumerate(self.writers):
+                writer.late = late and writer is self.writers[-1]
+                own_at, own_box = dict(at), dict(box)
+                if writer.late:
+                    own_at = {k: text.replace("block", "before") for k, text in at.items()}
+                    own_box = {"before" if name == "block" else name: bounds for name, bounds in box.items()}
+                own = [] if writer.late else prefetches[cuts[n]:cuts[n + 1]]
+                stages.append(writer.lines(own_at, own_box, 0, own))
+            if not late:
+                return stages
+            merged = self.merged(stages[:-1], stages[-1])
+            if merged:
+                return merged
+        raise AssertionError("without a late stage there are always lines")
+
+    def needed(self, stage: StageLines) -> "List[Kept]":
+        """What a late stage needs of its row."""
+        text = "".join(stage.steps.step.text + (stage.rest.step.text if stage.rest else []))
+        return [value for value in self.values.values() if f"late_{value.name}[" in text]
+
+    def merged(self, stages: "List[StageLines]", late: StageLines) -> "Optional[List[StageLines]]":
+        """The stages, the steps of the last one also in those of the one before it; None: its stores are not register
+        by register."""
+        *before, into = stages
+        rest, other = late.rest, into.rest
+        steps = [(late.steps.step, into.steps.step)] + ([(rest.step, other.step)] if rest and other else [])
+        if any(a.before or a.after or a.vec != b.vec or a.lanes != b.lanes for a, b in steps):
+            return None
+        blocks, both = self.writers[0].blocks, []
+        assert blocks
+        arrays = tuple(f"{self.kept[i].name}[" for i in self.nest.stages[-2].kept)
+        for a, b in steps:
+            at = next(n for n, line in enumerate(b.text) if line.startswith(arrays))    # before it is written again
+            lines = [f"if (block > {blocks.first}) {{", *(f"  {line}" for line in a.text), "}"]
+            both.append(replace(b, text=[*b.text[:at], *lines, *b.text[at:]]))
+        into = replace(into, steps=replace(into.steps, step=both[0]),
+                       rest=replace(other, step=both[1]) if other and rest else other)
+        return [*before, into, late]
+
+    def shares(self, count: int, late: bool) -> "List[int]":
         """Which of the lines to prefetch are the stages': of each its first, and their count. The first stage reads
         what was prefetched. Those that write rows keep memory busy, so the others have as many as they compute; what is
         left, these share."""
-        later = self.nest.stages[1:]
+        later = self.nest.stages[1:len(self.nest.stages) - late]
+        if not later:
+            return [0, count, count]
         room = [0 if stage.writes else self.sweep.vec * _cost(stage) // self.context.device.prefetch_cost
                 for stage in later]
         rest = count - sum(room)
@@ -490,8 +560,7 @@ class _Writer:
                 writer.lines(at, box, distance, [])
                 of_buffer.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
         prefetches = [line for lines in of_buffer.values() for line in lines]
-        cuts = self.shares(len(prefetches))
-        stages = [writer.lines(at, box, 0, prefetches[cuts[n]:cuts[n + 1]]) for n, writer in enumerate(self.writers)]
+        stages = self.lines(at, box, prefetches)
         reads, writes = reads_of(nest), writes_of(nest)
         columns, seconds, part, parts = [], [], "0", 1
         for name, size in counts:
@@ -518,6 +587,7 @@ class _Writer:
             sweep.rows,
             sweep.vec,
             list(self.values.values()),
+            self.needed(stages[-1]) if self.writers[-1].late else None,
             list(self.kept.values()),
             columns,
             first.loops([self.digits.minor]) if columns else [],
