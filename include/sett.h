@@ -198,11 +198,12 @@ typedef struct sett_any_made {
   sett_any_answer answer;
   sett_any layout;
 } sett_any_made;
-/* The same function in another notation, by sett_any_same; elements of XLA's arrays are f32. An offset in CuTe is that of the identity S<0,4,3>, an XOR or a size that
- * digits do not divide its swizzle, of which all are tried. CuTe has an owner's index as coordinates: ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)); it says no dimension along
- * which nothing moves. A linear layout goes from the offset to the index where all offsets are hit once, else from the index to the offset. Tags and arrays of XLA are
- * padded where that makes the offsets. What is neither digits nor bits has up to 2^16 points looked at. Not decided: larger ones of these, and whether tiles of XLA, of
- * which the next may have more dimensions, put the digits of a dimension out of their order or XOR its bits. */
+/* The same function in another notation, by sett_any_same; elements of XLA's arrays are f32. An offset in CuTe is that of the identity S<0,4,3>, an XOR or a size
+ * that digits do not divide its swizzle, of which all are tried; of two in a chain there may be no one that does the same. CuTe has an owner's index as coordinates:
+ * ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)); it says no dimension along which nothing moves. A linear layout goes from the offset to the index where all offsets are hit
+ * once, else from the index to the offset. Tags and arrays of XLA are padded where that makes the offsets. What is neither digits nor bits has up to 2^16 points
+ * looked at. Not decided: larger ones of these, and whether tiles of XLA, of which the next may have more dimensions, put the digits of a dimension out of their
+ * order or XOR its bits. */
 SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* The cheapest way from distribution a of an array over threads to distribution b, for elements of that many bits: sett_move_plan of their tables. A distribution
