@@ -165,8 +165,6 @@ def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monke
         (kernel,) = program(fusions(text, name)[0], target, device).kernels
         whole = name in ("blur0", "blur2")
         assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(kernel.code.text)) == whole, name
-        edges = [" ".join(edge.text) for edge in kernel.record.edges]       # what lines have is not stored again, another way
-        assert edges and all(("++lane) r0[" in edge) == whole for edge in edges), (name, edges)
     agree(texts, target, device, tmp_path)
 
 
