@@ -31,18 +31,20 @@ class State:
                  box: "Optional[Dict[str, Tuple[int, int]]]" = None, *, lanes: "Optional[int]" = None,
                  steady: bool = False, strip: str = "", walked: "Optional[Shape]" = None,
                  staged: "Optional[Dict[Tuple[str, str], str]]" = None,
-                 given: "Optional[Mapping[Instruction, Given]]" = None, shared: "Sequence[str]" = ()) -> None:
+                 given: "Optional[Mapping[Instruction, Given]]" = None, shared: "Sequence[str]" = (),
+                 stored: "Optional[Tuple[str, str]]" = None) -> None:
         """thread: the map from a work-item's step to the element; None: the function's own indices. box: the bounds of
         its variables.
         lanes: of a register, where the schedule does not say. excess: excess precision is kept. steady: runtime
         variables that are the same for all of a step are bound before it. strip: the variable that counts tiles along
         the lanes. walked: the shape in whose memory order steps follow one another. staged: C text of elements that lie
         in a shared-memory tile, by pointer and position. given: values of instructions that the partition takes as
-        given, or how they are computed when first read. shared: pointers whose buffers others write."""
+        given, or how they are computed when first read. shared: pointers whose buffers others write. stored: the first
+        lane of a register that is stored and the one after the last, as C texts, where not all are."""
         self.d, self.helpers, self.partition, self.function = target, helpers, partition, function
         self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop or Schedule(), excess
         self.lanes = self.loop.lanes if lanes is None else lanes
-        self.shared = frozenset(shared)
+        self.shared, self.stored_lanes = frozenset(shared), stored
         self.moves = self.loop.moves    # elements are unsigned integers of their width, whatever they mean
         self.steady, self.strip, self.walked, self.staged = steady, strip, walked, dict(staged or {})
         self.before, self.text, self.after = Text(), Text(), Text()

@@ -155,7 +155,8 @@ class Stores(Loads):
         if self._spread(flat, self.function.body):
             self._store_spread(pointer, dtype, self._to_bits(text, dtype), flat)
             return
-        if stride == self.loop.joined and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.joined == 0:
+        if stride == self.loop.joined and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.joined == 0 \
+                and not self.stored_lanes:
             at = self._element(pointer, dtype, self._first(flat))
             align = self.stride(flat, "lane")[1] // self.loop.joined
             t = self.d.memory(dtype, n)
@@ -175,8 +176,9 @@ class Stores(Loads):
             raise NotWide
         wide = self.declare(pointer, dtype, n, text, value.bits)
         lane = Value(self._lane_array(wide), dtype, 1, value.bits)
+        first, end = self.stored_lanes or ("0", str(n))
         self.text.add(
-            f"for ({self.d.index[self.index_type]} lane = 0; lane < {n}; ++lane) {pointer}[{self.c(flat)[0]}] = {self.to_memory(lane)};"
+            f"for ({self.d.index[self.index_type]} lane = {first}; lane < {end}; ++lane) {pointer}[{self.c(flat)[0]}] = {self.to_memory(lane)};"
         )
 
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:

@@ -123,7 +123,8 @@ def _thread(nest: Nest, sizes: "Tuple[int, ...]", column: str, box: Box, ranges:
 class Vectors(NamedTuple):
     """The whole vectors of a row in the result's memory. thread: the map from the coordinates g0, g1, .. and the number
     of a vector to the index; box: the bounds of its variables; ends: the map from the coordinates to the number of the
-    row's first vector and the number after the last."""
+    row's first vector and the number after the last, to the columns before the first, and to the first lane behind the
+    last in the vector that ends the row."""
 
     thread: str
     box: Box
@@ -143,7 +144,9 @@ def _vectors(nest: Nest, sizes: "Tuple[int, ...]", inside: "Tuple[int, int]", la
         f"({', '.join([*names, 'step'])})[vec, lane] -> ({', '.join([*names, column])}), domain: {domain(box)}, {column} in [{low}, {high - 1}]"
     )
     thread = compose(place, _thread(nest, sizes, "column", {**outer, "column": (0, sizes[-1] - 1)}))
-    ends = f"({', '.join(names)}) -> (({row} + {low + lanes - 1}) floordiv {lanes}, ({row} + {high}) floordiv {lanes}), domain: {domain(outer)}"
+    results = [f"({row} + {low + lanes - 1}) floordiv {lanes}", f"({row} + {high}) floordiv {lanes}"]
+    results += [f"({results[0]}) * {lanes} - ({row} + {low})", f"({results[1]}) * {lanes} - ({row} + {high - lanes})"]
+    ends = f"({', '.join(names)}) -> ({', '.join(results)}), domain: {domain(outer)}"
     return Vectors(thread, box, algebra.simplify(ends))
 
 
@@ -219,7 +222,8 @@ def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> boo
 class Record:
     """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group. row: the coordinate
     that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one
-    after the last, as C texts; they begin where a line does. edges: single vectors, which overlap these. elements: the
+    after the last, as C texts; they begin where a line does. edges: single vectors, which overlap these; where these
+    bypass the caches, only what these have not is stored, as a line is slow to be written both ways. elements: the
     columns, from the first to before the last, that are computed one by one."""
 
     group: bool
@@ -245,14 +249,15 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     c = algebra.c_text(at, index_type)
     seen: "List[Touched]" = []
 
-    def at_column(column: str, box: Box, wide: bool) -> Body:
+    def at_column(column: str, box: Box, wide: bool, stored: "Optional[Tuple[str, str]]" = None) -> Body:
         box = {**outer, **box, **({"vec": (0, 0), "lane": (0, lanes - 1)} if wide else {})}
         at, ranges = (f"{column} + vec + lane", ("vec", "lane")) if wide else (column, ())
-        return of(_thread(nest, sizes, at, box, ranges), box, wide)
+        return of(_thread(nest, sizes, at, box, ranges), box, wide, stored)
 
-    def of(thread: str, box: Box, wide: bool) -> Body:
+    def of(thread: str, box: Box, wide: bool, stored: "Optional[Tuple[str, str]]" = None) -> Body:
         step = Schedule(lanes=lanes, stream=schedule.stream) if wide else None
-        body = Body(d, context.helpers, partition, partition.entry, index_type, thread, step, context.excess, box)
+        body = Body(d, context.helpers, partition, partition.entry, index_type, thread, step, context.excess, box,
+                    stored=stored)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
@@ -261,17 +266,20 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
 
     if schedule.lines:
         thread, box, ends = _vectors(nest, sizes, schedule.inside, lanes)
-        step, columns = of(thread, box, True), [low, high - lanes]
+        step = of(thread, box, True)
         if step.uses("lane"):       # elements one by one: a guard is left, or a gather
             return None
-        (first_step, last_step) = algebra.c_text(ends, index_type).results
+        first_step, last_step, before, behind = algebra.c_text(ends, index_type).results
+        columns = [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]   # & binds less than <
     else:
         first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
         count = (high - first) // lanes
         step = at_column(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
-        columns = [low] * (first > low) + [high - lanes] * ((high - first) % lanes > 0)
+        past, whole = (high - first) % lanes, schedule.stream and sizes[-1] % lanes == 0
+        columns = [(low, ("0", str(first - low)) if whole else None)] * (first > low)
+        columns += [(high - lanes, (str(lanes - past), str(lanes)) if whole else None)] * (past > 0)
         first_step, last_step = "0", str(count)
-    edges = [at_column(str(column), {}, True) for column in columns]
+    edges = [at_column(str(column), {}, True, stored) for column, stored in columns]
     elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
     element = at_column("column", {"column": (0, sizes[-1] - 1)}, False) if elements else None
     name = f"g{len(sizes) - 2}"
