@@ -111,18 +111,29 @@ def linear_table(text: str) -> Table:
     return Table("triton", True, True, inputs, value, list(sizes.values()))
 
 
-def mosaic_table(text: str) -> Table:
+def mosaic_fields(text: str) -> "tuple[list[int], list[list[int]], list, list, int]":
+    """The sizes of DIMS@TiledLayout(..), its tiles, its (digit, copies) of warps and of lanes, and the digit of the vector."""
     dims, text = text.split("@", 1)
     dims = [int(size) for size in dims.split("x")]
     tiles = [[int(n) for n in re.findall(r"\d+", tile)] for tile in re.findall(r"\(([\d, ]+)\)", re.search(r"tiles=\((.*?)\)\)", text)[1] + ")")]
     warps, lanes = ([(int(n or 0), int(copies or 0)) for copies, n in re.findall(r"Replicated\(times=(\d+)\)|(-\d+)", re.search(rf"{key}_dims=\((.*?)\), (?:lane|vector)_dim", text)[1] + ",")]
                     for key in ("warp", "lane"))
-    vector = int(re.search(r"vector_dim=(-\d+)", text)[1])
+    return dims, tiles, warps, lanes, int(re.search(r"vector_dim=(-\d+)", text)[1])
+
+
+def tiled_shape(dims: "list[int]", tiles: "list[list[int]]") -> "tuple[list[int], list[int]]":
+    """Sizes of the digits, the most major first, and the dimension of each."""
     sizes, source = list(dims), list(range(len(dims)))
     for tile in tiles:
         front = len(sizes) - len(tile)
         sizes = [*sizes[:front], *(size // t for size, t in zip(sizes[front:], tile)), *tile]
         source += source[front:]
+    return sizes, source
+
+
+def mosaic_table(text: str) -> Table:
+    dims, tiles, warps, lanes, vector = mosaic_fields(text)
+    sizes, source = tiled_shape(dims, tiles)
     taken = {len(sizes) + n: (key, i) for key, entries in (("w", warps), ("l", lanes)) for i, (n, copies) in enumerate(entries) if not copies}
     taken[len(sizes) + vector] = ("v", 0)
     rest = [k for k in range(len(sizes)) if k not in taken]

@@ -18,7 +18,8 @@ try:
 except ImportError:
     np = None
 
-from test_notation import PEER, SEED, answers, chain_of, leaves, peer, product
+from test_convert import mosaic_fields, tiled_shape
+from test_notation import SEED, answers, chain_of, leaves, product
 
 COUNT = int(os.environ.get("SETT_COUNT", "40"))
 pytestmark = pytest.mark.skipif(np is None, reason="SKIP: no numpy, whose arrays are the values")
@@ -173,22 +174,7 @@ def owned(inputs: list, dims: "list[int]", wrap: bool = False):
 
 
 def mosaic_table(text: str) -> Table:
-    dims, text = text.split("@", 1)
-    dims = [int(size) for size in dims.split("x")]
-    tiles = [[int(n) for n in re.findall(r"\d+", tile)] for tile in re.findall(r"\(([\d, ]+)\)", re.search(r"tiles=\((.*?)\)\)", text)[1] + ")")]
-    warps, lanes = ([(int(n or 0), int(copies or 0)) for copies, n in re.findall(r"Replicated\(times=(\d+)\)|(-\d+)", re.search(rf"{key}_dims=\((.*?)\), (?:lane|vector)_dim", text)[1] + ",")]
-                    for key in ("warp", "lane"))
-    return mosaic_values(dims, tiles, warps, lanes, int(re.search(r"vector_dim=(-\d+)", text)[1]))
-
-
-def tiled_shape(dims: "list[int]", tiles: "list[list[int]]") -> "tuple[list[int], list[int]]":
-    """Sizes of the digits, the most major first, and the dimension of each."""
-    sizes, source = list(dims), list(range(len(dims)))
-    for tile in tiles:
-        front = len(sizes) - len(tile)
-        sizes = [*sizes[:front], *(size // t for size, t in zip(sizes[front:], tile)), *tile]
-        source += source[front:]
-    return sizes, source
+    return mosaic_values(*mosaic_fields(text))
 
 
 def mosaic_values(dims, tiles, warps, lanes, vector) -> Table:
