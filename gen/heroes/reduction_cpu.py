@@ -411,11 +411,13 @@ class Columns(Record):
 @dataclass(frozen=True)
 class Flat(Record):
     """templates/kernels/reduction_cpu_flat.j2. columns: results that lie side by side; column: the variable that counts
-    them, or 0. turn: steps from `first` to `last` that are summed by themselves; 0: all are."""
+    them, or 0. turn: steps from `first` to `last` that are summed by themselves; 0: all are. whole: whether these are a
+    multiple of a turn."""
 
     digits: List[Digit]
     streams: int
     turn: int
+    whole: bool
     first: str
     last: str
     steps: Steps
@@ -451,8 +453,8 @@ class Emitter(reduction.Emitter):
 
     # ---- where things are ----
 
-    def coordinates(self) -> "List[Tuple[str, int]]":
-        """What a work-item's number counts, each with its count."""
+    def coordinates(self, block: str = "block") -> "List[Tuple[str, int]]":
+        """What a work-item's number counts, each with its count. block: the variable that counts a work-item's blocks."""
         digits, sweep = self.digits, self.sweep
         counts: List[Tuple[str, int]] = []
         special = self.special()
@@ -466,7 +468,7 @@ class Emitter(reduction.Emitter):
             size = digits.sizes[special]
             if sweep.kind == "rows" or sweep.blocked:
                 counts.append(("chunk", self.in_blocks(special, size,
-                                                       sweep.rows if sweep.kind == "rows" else sweep.step)))
+                                                       sweep.rows if sweep.kind == "rows" else sweep.step, block)))
             else:
                 self.at[special] = "0"
         if sweep.parts > 1:
@@ -474,26 +476,26 @@ class Emitter(reduction.Emitter):
             self.box["part"] = (0, sweep.parts - 1)
         return counts
 
-    def in_blocks(self, digit: int, size: int, width: int) -> int:
+    def in_blocks(self, digit: int, size: int, width: int, block: str) -> int:
         """A digit in blocks of `width`; the work-items that share them."""
         sweep, streams = self.sweep, self.sweep.streams
         whole = max(1, size // width)
         each, moved = whole // streams, size % (width * streams) != 0
-        turns, items, number = each + moved, -(-each // sweep.chunks), "block"
+        turns, items, number = each + moved, -(-each // sweep.chunks), block
         if streams > 1:
             self.box["stream"] = (0, streams - 1)
             number = (
-                f"block + stream * {each}"
+                f"{block} + stream * {each}"
                 if not moved
-                else f"(block < {each} ? block + stream * {each} : {streams * each} + stream)"
+                else f"({block} < {each} ? {block} + stream * {each} : {streams * each} + stream)"
             )
         start = ""
         if moved:   # the last block is moved back onto the one before, of the same work-item
             self.at[digit], self.box["first"] = "first", (0, size - width)
-            name = "block_of_stream" if streams > 1 else "block"
+            name = "block_of_stream" if streams > 1 else block
             start = f"{name} < {whole} ? {name} * {width} : {size - width}"
         else:
-            self.at[digit], self.box["block"] = f"({number}) * {width}", (0, each - 1)
+            self.at[digit], self.box[block] = f"({number}) * {width}", (0, each - 1)
         last = f"chunk * {sweep.chunks} + {sweep.chunks}"
         if items * sweep.chunks != turns:       # the last work-item has the last turn too
             last = f"(chunk < {items - 1} ? {last} : {turns})" if items > 1 else str(turns)
@@ -638,8 +640,9 @@ class Emitter(reduction.Emitter):
         return ShortRows(**common, blocks=self.blocks, digits=loops, step=step, halves=_halves(sweep.vec),
                          results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
-    def steps(self, first: str, last: str, count: int, base: str = "") -> Steps:
-        """Whole steps along the minor positions; with streams of a part count is a stream's length."""
+    def steps(self, first: str, last: str, count: int, base: str = "", turn: int = 0) -> Steps:
+        """Whole steps along the minor positions; with streams of a part count is a stream's length. turn: steps from
+        `first` to `last`, where that is known of text that is no number (0: it is not)."""
         sweep = self.sweep
         inner = "lane * 2 + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
         box = {**self.box, "step": (0, max(0, count - 1)), "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
@@ -655,7 +658,7 @@ class Emitter(reduction.Emitter):
         burst = max(1, sweep.burst // max(1, len(prefetches)))
         if not prefetches or count <= burst:
             burst = 0
-        even = count % burst == 0 and first == "0" if burst else False
+        even = bool(burst) and (turn > 0 and turn % burst == 0 or first == "0" and count % burst == 0)
         end = f"burst + {burst}" if even else f"(burst + {burst} < {last} ? burst + {burst} : {last})"
         return Steps(first, last, prefetches, burst, end, step)
 
@@ -720,14 +723,16 @@ class Emitter(reduction.Emitter):
         before = {k: text for k, text in self.at.items() if k != minor}
         self.at = dict(before)
         loops = self.loops([lane])
-        first, last, base, of_part = "0", str(count), "", count
+        first, last, base, of_part, of_last = "0", str(count), "", count, count
         if sweep.streams > 1:
-            count, of_part, last = sweep.per_part, sweep.per_part, str(sweep.per_part)
+            count, of_part, of_last, last = sweep.per_part, sweep.per_part, sweep.per_part, str(sweep.per_part)
             base = f"part * {sweep.per_part * span} + " if sweep.parts > 1 else ""
         elif sweep.parts > 1:
             (first, last), of_part = self.part_of(count), sweep.per_part
+            of_last = count - (sweep.parts - 1) * of_part
         turn = self.device.turn_steps if self.sums() and of_part >= 2 * self.device.turn_steps else 0
-        steps = self.steps("turn" if turn else first, "end" if turn else last, count, base)
+        whole = turn > 0 and of_part % turn == 0 and of_last % turn == 0
+        steps = self.steps("turn" if turn else first, "end" if turn else last, count, base, turn if whole else 0)
         count = sweep.parts * sweep.per_part if sweep.streams > 1 else count
         rest, left = None, size - count * span
         if left:
@@ -745,8 +750,8 @@ class Emitter(reduction.Emitter):
             self.box["column"] = (0, columns - 1)
         box = {n: b for n, b in self.box.items() if n in self.at.values() or n == "part"}
         results = self.finish(self.out_position(self.at), box, Schedule(), "t#", "nan_t")
-        return Flat(**common, digits=loops, streams=sweep.streams, turn=turn, first=first, last=last, steps=steps,
-                    rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
+        return Flat(**common, digits=loops, streams=sweep.streams, turn=turn, whole=whole, first=first, last=last,
+                    steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
 
     def sums(self) -> bool:
         """Whether all reduces are sums of floats."""

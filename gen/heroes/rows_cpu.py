@@ -34,7 +34,7 @@ from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, S
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
-from gen.plan.buffers import buffers_of
+from gen.plan.buffers import buffers_of, reads_of as operands_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, Read, compose
@@ -247,6 +247,8 @@ class _StageWriter(reduction_cpu.Emitter):
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
         self.late = False       # whether it goes with the next row
+        self.row_before: "Optional[StageLines]" = None    # what goes with this stage: the last one of the row before
+        self.before_kept: "List[str]" = []      # the lines of that, which come before what is kept is replaced
         super().__init__(
             context.target,
             context.helpers,
@@ -281,6 +283,8 @@ class _StageWriter(reduction_cpu.Emitter):
             self.whole.columns[hero].add(body, inputs.root_read(root), self.column)
         for instruction, root in zip(kept, inputs.roots[first + len(columns):]):
             value = settled(self.whole.context, body, body.read(self.nest.inputs.root_read(root), body.function.body))
+            if instruction is kept[0]:
+                body.text.add(*self.before_kept)
             body.text.add(f"{self.whole.kept[instruction].name}[{self.slot}] = {body.splat(value)};")
         return values
 
@@ -320,11 +324,15 @@ class _StageWriter(reduction_cpu.Emitter):
         self.sweep = replace(sweep, l2_prefetch=prefetch, burst=1)
         turn = self.device.row_turn_steps
         turn = turn if self.stage.heroes and self.sums() and count >= 2 * turn else 0
-        steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count)
+        row_before = self.row_before
+        self.before_kept = self.whole.of_row_before(row_before.steps.step) if row_before else []
+        steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count,
+                           turn=turn if turn and count % turn == 0 else 0)
         self.sweep = sweep
         steps = replace(steps, prefetches=prefetches, burst=1 if prefetches else 0)
         rest_slot = f"{count * sweep.vec}" + (" + vec" if size % step > LANES else "")
         self.slot, self.column = before + rest_slot, of_columns + rest_slot
+        self.before_kept = self.whole.of_row_before(row_before.rest.step) if row_before and row_before.rest else []
         rest = self.rest(size % step, size)
         reduces = [
             Reduce([self.accumulator(h, 0, LANES, True)], partial(self.combine, h))
@@ -489,47 +497,35 @@ class _Writer:
         self, at: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetches: "List[str]"
     ) -> "List[StageLines]":
         """Of all stages."""
-        for late in [True, False] if self.late() else [False]:
-            cuts = [*self.shares(len(prefetches), late), len(prefetches)]
-            stages = []
-            for n, writer in enumerate(self.writers):
-                writer.late = late and writer is self.writers[-1]
-                own_at, own_box = dict(at), dict(box)
-                if writer.late:
-                    own_at = {k: text.replace("block", "before") for k, text in at.items()}
-                    own_box = {"before" if name == "block" else name: bounds for name, bounds in box.items()}
-                own = [] if writer.late else prefetches[cuts[n]:cuts[n + 1]]
-                stages.append(writer.lines(own_at, own_box, 0, own))
-            if not late:
-                return stages
-            merged = self.merged(stages[:-1], stages[-1])
-            if merged:
-                return merged
-        raise AssertionError("without a late stage there are always lines")
+        *before, last = self.writers
+        row_before = self.row_before() if self.late() else None
+        last.late = row_before is not None
+        cuts, stages = [*self.shares(len(prefetches), last.late), len(prefetches)], []
+        for n, writer in enumerate(before if row_before else self.writers):
+            writer.row_before = row_before if writer is before[-1] else None
+            stages.append(writer.lines(at, box, 0, prefetches[cuts[n]:cuts[n + 1]]))
+        return stages + ([row_before] if row_before else [])
 
-    def needed(self, stage: StageLines) -> "List[Kept]":
-        """What a late stage needs of its row."""
-        text = "".join(stage.steps.step.text + (stage.rest.step.text if stage.rest else []))
-        return [value for value in self.values.values() if f"late_{value.name}[" in text]
+    def row_before(self) -> "Optional[StageLines]":
+        """The last stage, of the row before; None: its stores are not register by register."""
+        last = self.writers[-1]
+        last.late, last.at, last.box = True, {}, {}
+        last.coordinates("before")
+        stage = last.lines(last.at, last.box, 0, [])
+        steps = [stage.steps.step, *([stage.rest.step] if stage.rest else [])]
+        return None if any(step.before or step.after for step in steps) else stage
 
-    def merged(self, stages: "List[StageLines]", late: StageLines) -> "Optional[List[StageLines]]":
-        """The stages, the steps of the last one also in those of the one before it; None: its stores are not register
-        by register."""
-        *before, into = stages
-        rest, other = late.rest, into.rest
-        steps = [(late.steps.step, into.steps.step)] + ([(rest.step, other.step)] if rest and other else [])
-        if any(a.before or a.after or a.vec != b.vec or a.lanes != b.lanes for a, b in steps):
-            return None
-        blocks, both = self.writers[0].blocks, []
+    def of_row_before(self, step: Step) -> "List[str]":
+        """The lines of a step of the row before, where there is one."""
+        blocks = self.writers[0].blocks
         assert blocks
-        arrays = tuple(f"{self.kept[i].name}[" for i in self.nest.stages[-2].kept)
-        for a, b in steps:
-            at = next(n for n, line in enumerate(b.text) if line.startswith(arrays))    # before it is written again
-            lines = [f"if (block > {blocks.first}) {{", *(f"  {line}" for line in a.text), "}"]
-            both.append(replace(b, text=[*b.text[:at], *lines, *b.text[at:]]))
-        into = replace(into, steps=replace(into.steps, step=both[0]),
-                       rest=replace(other, step=both[1]) if other and rest else other)
-        return [*before, into, late]
+        return [f"if (block > {blocks.first}) {{", *(f"  {line}" for line in step.text), "}"]
+
+    def needed(self) -> "List[Kept]":
+        """What a late stage needs of its row."""
+        last = self.nest.stages[-1].inputs
+        sources = {read.source for read, _ in operands_of(last, last.entry)}
+        return [value for i, value in self.values.items() if i in sources]
 
     def shares(self, count: int, late: bool) -> "List[int]":
         """Which of the lines to prefetch are the stages': of each its first, and their count. The first stage reads
@@ -587,7 +583,7 @@ class _Writer:
             sweep.rows,
             sweep.vec,
             list(self.values.values()),
-            self.needed(stages[-1]) if self.writers[-1].late else None,
+            self.needed() if self.writers[-1].late else None,
             list(self.kept.values()),
             columns,
             first.loops([self.digits.minor]) if columns else [],
