@@ -297,6 +297,23 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("bursts", [0, 1])
+def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where bursts pay, two tiles at a time; matrices of a batch that begin at one place of a line, at several and at all."""
+    uncached(monkeypatch)
+    native = c_target.native()
+    monkeypatch.setattr(c_target, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
+    monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], cache=1 << 12))
+    texts = {f"t{n}": f"e {{\n  p = {dtype}[{a},{b},{c}] parameter(0)\n  ROOT c = {dtype}[{a},{c},{b}] transpose(p), dimensions={{0,2,1}}\n}}\n"
+             for n, (dtype, a, b, c) in enumerate((("f32", 1, 95, 129), ("f32", 3, 95, 129), ("f32", 18, 51, 67), ("bf16", 3, 99, 101)))}
+    for name, text in texts.items():
+        (fusion,) = fusions(text)
+        made = pipeline.program(fusion, "c")
+        assert made.kernels[0].template == "kernels/transpose_lines_cpu" and ("SETT_BURSTS && k + 2" in made.text) == (name != "t3"), name
+        assert ("switch (start)" in made.text) == (name != "t0"), name
+    agree(texts, "c", "cpu", tmp_path)
+
+
 @pytest.mark.parametrize("dtype,columns,block", [("bf16", 2048, 8192), ("bf16", 16384, 65536), ("bf16", 32768, 131072), ("s8", 8192, 32768)])
 @pytest.mark.parametrize("target", ["opencl", "c"])
 def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, target: str) -> None:

@@ -149,7 +149,7 @@ def _apart(each: int, lane: str = "l") -> str:
 
 def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: str, fast: str, plain: str) -> str:
     return (
-        f"{d.function} void {name}({parameters})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n  for (int l = 0; l < {lanes}; ++l)\n"
+        f"{d.inlined or d.function} void {name}({parameters})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n  for (int l = 0; l < {lanes}; ++l)\n"
         f"    for (int r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n"
     )
 
@@ -213,7 +213,7 @@ def _prefetches(d: Any, width: int, lanes: int, each: int, distance: int) -> str
     """The lines that prefetch each row of a later tile, where bursts are off."""
     lines = (d.prefetch("L2", f"from + {_apart(each, str(lane))}", distance * width // 8, width // 8)
              for lane in range(lanes))
-    return "  if (!SETT_BURSTS) {\n" + "".join(f"    {line}\n" for line in lines) + "  }\n"
+    return f"  if (!{d.bursts}) {{\n" + "".join(f"    {line}\n" for line in lines) + "  }\n"
 
 
 def _load(d: Any, width: int, lanes: int, rows: int, index: str, name: str, each: int, fast: str) -> str:
@@ -459,7 +459,7 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
     types = "".join(_piece(d, width, size).replace("piece", f"piece{size}") for size in sorted(pieces) if size > 1)
     begin, count = (f"{rest} + ", 1) if part == "last" else ("", down if part == "next" else 1)
     return (
-        f"{d.function} void {name or f'{part}_u{width}_{lanes}x{rows}'}({_memory(d, '', t, 'to')}, {kind} *carry, const {kind} *in)\n{{\n"
+        f"{d.inlined or d.function} void {name or f'{part}_u{width}_{lanes}x{rows}'}({_memory(d, '', t, 'to')}, {kind} *carry, const {kind} *in)\n{{\n"
         f"  (void)to, (void)carry;\n#if SHUFFLES >= {width * lanes // 8}\n{types}{text}#else\n"
         f"  for (int i = 0; i < {rows}; ++i)\n    for (int l = 0; l < {count * lanes}; ++l)"
         f" to[i * {pitch}{d.suffix64[0] if rows * pitch >> 31 else ''} + {begin}l] = ((const {t} *)(in + i + l / {lanes} * {rows}))[l % {lanes}];\n#endif\n}}\n"

@@ -146,7 +146,9 @@ class Record:
     parts: int
     blocks: int                                 # of columns
     edge: bool                                  # whether whole tiles leave columns over
-    downs: "Tuple[int, ...]"                    # tiles of a step of stage "next", more first
+    # tiles of a step of stage "next": more first, for processors on which bursts of prefetches pay
+    downs: "Tuple[int, ...]"
+    starts: "Tuple[int, ...]"                   # of a line at which the matrices of a batch begin
     side: int                                   # of a tile
     load: str                                   # the function that loads a tile and transposes it
     stride: int                                 # between the source's rows
@@ -154,9 +156,9 @@ class Record:
     # (stage, tiles of a step, edge): where tiles begin in the source
     sources: "Callable[[str, int, bool], List[str]]"
     target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
-    # (stage, tiles of a step, edge): the function that stores whole lines and carries the rest, with the bracket that
-    # opens its arguments, and the first of them where there is one more
-    complete: "Callable[[str, int, bool], str]"
+    # (stage, tiles of a step, edge, start): the function that stores whole lines and carries the rest, with the bracket
+    # that opens its arguments; without a start it is one for all, which takes the matrix's first
+    complete: "Callable[[str, int, bool, Optional[int]], str]"
 
 
 class _Writer:
@@ -235,15 +237,15 @@ class _Writer:
                                                                 down, name, start)
         return name
 
-    def complete(self, stage: str, down: int, edge: bool) -> str:
-        """The function that stores whole lines and carries the rest. Where matrices begin at several places of a line,
-        it takes that of the work-item's matrix first."""
+    def complete(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> str:
+        """The function that stores whole lines and carries the rest: of matrices that begin at `start`, or where they
+        begin at several places of a line, the one that takes that of the work-item's matrix first."""
         side, first = self.form.side, self.first(False)
         part = "next" if stage == "again" else stage
         variants = {(first + further) % side: self.line(part, down, edge, (self.first(edge) + further) % side)
                     for further in self.starts}
-        if len(variants) == 1:
-            return f"{variants.popitem()[1]}("
+        if start is not None or len(variants) == 1:
+            return f"{variants.popitem()[1] if start is None else variants[start]}("
         # the kernel's own: others of the file may have rows as long, and matrices that begin elsewhere
         name = f"{self.nest.name}_{part}{down}{'_edge' if edge else ''}"
         kind, t = register_tiles.register(self.d, 8 * self.form.width, side), self.d.types[f"u{8 * self.form.width}"]
@@ -294,7 +296,8 @@ class _Writer:
             names.append(("start", algebra.c_text(start, self.index_type).results[0]))
         record = Record(any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), names, tiles,
                         register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first,
-                        end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))), side,
+                        end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
+                        tuple((self.first(False) + further) % side for further in self.starts), side,
                         self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes),
                         self.stride, lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
                         lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ")

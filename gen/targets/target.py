@@ -58,6 +58,7 @@ class Target:
     wide: bool
     suffix64: Tuple[str, str]         # of literals of 64 bits, signed and unsigned
     last: str = ""                    # what follows a kernel's pointers
+    inlined: str = ""                 # before a function that takes registers as arrays, which calls would put in memory
     shared: str = ""    # what stands before an array that a work-group shares, and where its work-items meet: GPUs
     barrier: str = ""
     shared_bytes: int = 0             # that any work-group may have
@@ -234,6 +235,12 @@ class Target:
         """A prefetch, `distance` bytes on from an element of `size` bytes."""
         self.used.add("prefetch")
         return f"PREFETCH_{word}({at} + {distance // size});"
+
+    @property
+    def bursts(self) -> str:
+        """Whether the processor is one on which bursts of prefetches pay (Intel's): a condition."""
+        self.used.add("prefetch")
+        return "SETT_BURSTS"
 
     def parts(self, pattern: int, dtype: str) -> str:
         """What a complex number's struct is initialised with."""

@@ -11,7 +11,7 @@ static void sett_full_sum_f32(const float *restrict p0, float *restrict q0, size
   // sums of 64 steps and their sum: fewer roundings than one sum of all
   for (uint32_t turn = 0; turn < 8192; turn += 64)
   {
-    const uint32_t end = turn + 64 < 8192 ? turn + 64 : 8192;
+    const uint32_t end = turn + 64;
     float16 a0[4];
     UNROLL
     for (uint32_t vec = 0; vec < 4; ++vec) {
@@ -21,11 +21,11 @@ static void sett_full_sum_f32(const float *restrict p0, float *restrict q0, size
     UNROLL
     for (uint32_t stream = 0; stream < 4; ++stream)
     {
-      for (uint32_t step = burst; step < (burst + 4 < end ? burst + 4 : end); ++step)
+      for (uint32_t step = burst; step < burst + 4; ++step)
       {
         PREFETCH_L2(p0 + part * 524288 + step * 16 + stream * 131072, 2048);
       }
-      for (uint32_t step = burst; step < (burst + 4 < end ? burst + 4 : end); ++step)
+      for (uint32_t step = burst; step < burst + 4; ++step)
       {
         const float16 v_x = *(const float16 *)(p0 + part * 524288 + step * 16 + stream * 131072);
         const float16 v_c = a0[stream] + v_x;

@@ -11,7 +11,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_full_sum_f32(_
   // sums of 64 steps and their sum: fewer roundings than one sum of all
   for (uint turn = 0; turn < 8192; turn += 64)
   {
-    const uint end = turn + 64 < 8192 ? turn + 64 : 8192;
+    const uint end = turn + 64;
     float16 a0[4];
     #pragma unroll
     for (uint vec = 0; vec < 4; ++vec) {
@@ -21,11 +21,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_full_sum_f32(_
     #pragma unroll
     for (uint stream = 0; stream < 4; ++stream)
     {
-      for (uint step = burst; step < (burst + 4 < end ? burst + 4 : end); ++step)
+      for (uint step = burst; step < burst + 4; ++step)
       {
         PREFETCH_L2(p0 + part * 524288 + step * 16 + stream * 131072 + 512);
       }
-      for (uint step = burst; step < (burst + 4 < end ? burst + 4 : end); ++step)
+      for (uint step = burst; step < burst + 4; ++step)
       {
         const float16 v_x = *(const __global float16 *)(p0 + part * 524288 + step * 16 + stream * 131072);
         const float16 v_c = a0[stream] + v_x;

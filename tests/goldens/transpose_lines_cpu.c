@@ -17,7 +17,7 @@ static void sett_transpose_10_odd_f32(const float *restrict p0, float *restrict 
     load_u32_16x16_by32(x, (const uint32_t *)(p0 + (4081)), 4097);
     first1_u32_16_1023_1023_from15((uint32_t *)(r0 + (4174863)), carry + 256, x);
   }
-  for (; k + 2 <= end; k += 2) {
+  for (; SETT_BURSTS && k + 2 <= end; k += 2) {
     for (uint32_t j = 0; j < tiles; ++j) {
       uint16 x[32];
       load_u32_16x16_by32(x, (const uint32_t *)(p0 + (block * 256 + j * 16 + k * 65552)), 4097);

@@ -17,7 +17,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_transpose_10_o
     load_u32_16x16_by32(x, (const __global uint *)(p0 + (4081)), 4097);
     first1_u32_16_1023_1023_from15((__global uint *)(r0 + (4174863)), carry + 256, x);
   }
-  for (; k + 2 <= end; k += 2) {
+  for (; SETT_BURSTS && k + 2 <= end; k += 2) {
     for (uint j = 0; j < tiles; ++j) {
       uint16 x[32];
       load_u32_16x16_by32(x, (const __global uint *)(p0 + (block * 256 + j * 16 + k * 65552)), 4097);
