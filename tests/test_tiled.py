@@ -234,13 +234,18 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "padding of result 0" in made.text
 
 
+def told_of_bursts(bursts: Optional[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Schedules as `uncached` has them; C for processors on which bursts of prefetches pay (1) or do not (0), not for this one (None: for this one)."""
+    uncached(monkeypatch)
+    native = c_target.native()
+    monkeypatch.setattr(c_target, "native", lambda: native if bursts is None else (*native, f"-DSETT_BURSTS={bursts}"))
+
+
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The walk of processors where lines are prefetched in bursts, and that of others, whichever this one is."""
-    uncached(monkeypatch)
+    told_of_bursts(bursts, monkeypatch)
     monkeypatch.setattr(tiled_layouts, "LEAST", 1)
-    native = c_target.native()
-    monkeypatch.setattr(c_target, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
     texts = {}
     for n, (shape, tiling) in enumerate((("bf16[128,256]", "(8,128)(2,1)"), ("s8[256,512]", "(8,128)(4,1)"), ("u16[64,1024]", "(8,128)(2,1)"))):
         texts[f"to{n}"] = f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T{tiling}}} copy(p)\n}}\n"
@@ -255,9 +260,7 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large transposes prefetch lines of later tiles where bursts are off; gcc must not leave that out."""
-    uncached(monkeypatch)
-    native = c_target.native()
-    monkeypatch.setattr(c_target, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
+    told_of_bursts(bursts, monkeypatch)
     monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], cache=1 << 16))
     shape, tiling = "f32[176,384]", "{1,0:T(8,128)}"
     texts = {name: f"e {{\n  p = {shape}{source} parameter(0)\n  ROOT c = {shape}{result} copy(p)\n}}\n"
@@ -283,9 +286,7 @@ def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("target,bursts", [("opencl", None), ("c", 0), ("c", 1)])   # OpenCL's are the device's
 def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large transposes of bytes read a line of each row once, with bursts and without, sizes that divide and that do not."""
-    uncached(monkeypatch)
-    native = c_target.native()
-    monkeypatch.setattr(c_target, "native", lambda: native if bursts is None else (*native, f"-DSETT_BURSTS={bursts}"))
+    told_of_bursts(bursts, monkeypatch)
     device = "cpu" if target == "c" else "pocl-cpu"
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], cache=1 << 16))
     texts = {f"t{n}": f"e {{\n  p = {shape}{{{source}}} parameter(0)\n  ROOT c = {shape}{{{result}}} copy(p)\n}}\n" for n, (shape, source, result) in
@@ -300,10 +301,7 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
 @pytest.mark.parametrize("bursts", [0, 1])
 def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where bursts pay, two tiles at a time; matrices of a batch that begin at one place of a line, at several and at all."""
-    uncached(monkeypatch)
-    native = c_target.native()
-    monkeypatch.setattr(c_target, "native", lambda: (*native, f"-DSETT_BURSTS={bursts}"))
-    monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], cache=1 << 12))
+    told_of_bursts(bursts, monkeypatch)
     texts = {f"t{n}": f"e {{\n  p = {dtype}[{a},{b},{c}] parameter(0)\n  ROOT c = {dtype}[{a},{c},{b}] transpose(p), dimensions={{0,2,1}}\n}}\n"
              for n, (dtype, a, b, c) in enumerate((("f32", 1, 95, 129), ("f32", 3, 95, 129), ("f32", 18, 51, 67), ("bf16", 3, 99, 101)))}
     for name, text in texts.items():

@@ -247,8 +247,7 @@ class _StageWriter(reduction_cpu.Emitter):
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
         self.late = False       # whether it goes with the next row
-        self.row_before: "Optional[StageLines]" = None    # what goes with this stage: the last one of the row before
-        self.before_kept: "List[str]" = []      # the lines of that, which come before what is kept is replaced
+        self.before_kept: "List[str]" = []      # lines of the row before, which come before what is kept is replaced
         super().__init__(
             context.target,
             context.helpers,
@@ -298,10 +297,11 @@ class _StageWriter(reduction_cpu.Emitter):
         return step
 
     def lines(
-        self, coordinates: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetch: int, prefetches: "List[str]"
+        self, coordinates: "Dict[int, str]", box: "Dict[str, Tuple[int, int]]", prefetch: int, prefetches: "List[str]",
+        row_before: "Optional[StageLines]" = None,
     ) -> StageLines:
         """prefetch: a distance in bytes, after which `prefetched` has the lines; prefetches: what to prefetch beside
-        the steps."""
+        the steps; row_before: the last stage, of the row before, which goes with the steps."""
         digits, sweep, together = self.digits, self.sweep, self.sweep.rows
         self.at, self.box = dict(coordinates), dict(box)
         row = self.special()
@@ -324,7 +324,6 @@ class _StageWriter(reduction_cpu.Emitter):
         self.sweep = replace(sweep, l2_prefetch=prefetch, burst=1)
         turn = self.device.row_turn_steps
         turn = turn if self.stage.heroes and self.sums() and count >= 2 * turn else 0
-        row_before = self.row_before
         self.before_kept = self.whole.of_row_before(row_before.steps.step) if row_before else []
         steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count,
                            turn=turn if turn and count % turn == 0 else 0)
@@ -502,8 +501,8 @@ class _Writer:
         last.late = row_before is not None
         cuts, stages = [*self.shares(len(prefetches), last.late), len(prefetches)], []
         for n, writer in enumerate(before if row_before else self.writers):
-            writer.row_before = row_before if writer is before[-1] else None
-            stages.append(writer.lines(at, box, 0, prefetches[cuts[n]:cuts[n + 1]]))
+            own = prefetches[cuts[n]:cuts[n + 1]]
+            stages.append(writer.lines(at, box, 0, own, row_before if writer is before[-1] else None))
         return stages + ([row_before] if row_before else [])
 
     def row_before(self) -> "Optional[StageLines]":

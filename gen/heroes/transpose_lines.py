@@ -44,8 +44,9 @@ class Lines(Schedule):
         return self.lanes
 
     def text(self) -> str:
-        words = [super().text(), f"tile {self.side} x {self.side * self.registers_down} in registers",
-                 f"lines carried down {self.columns} columns"]
+        words = [super().text(), f"tile {self.side} x {self.side} in registers"]
+        words += [f"{self.registers_down} down where bursts of prefetches pay"] * (self.registers_down > 1)
+        words += [f"lines carried down {self.columns} columns"]
         return ", ".join(words + [f"{self.parts} parts"] * (self.parts > 1) + ["streamed, moved as bits"])
 
 
@@ -244,8 +245,10 @@ class _Writer:
         part = "next" if stage == "again" else stage
         variants = {(first + further) % side: self.line(part, down, edge, (self.first(edge) + further) % side)
                     for further in self.starts}
-        if start is not None or len(variants) == 1:
-            return f"{variants.popitem()[1] if start is None else variants[start]}("
+        if len(variants) == 1:
+            (start,) = variants
+        if start is not None:
+            return f"{variants[start]}("
         # the kernel's own: others of the file may have rows as long, and matrices that begin elsewhere
         name = f"{self.nest.name}_{part}{down}{'_edge' if edge else ''}"
         kind, t = register_tiles.register(self.d, 8 * self.form.width, side), self.d.types[f"u{8 * self.form.width}"]

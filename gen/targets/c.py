@@ -60,11 +60,12 @@ _C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uin
 
 _GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
            index={"uint": "uint32_t", "int": "int32_t", "long": "int64_t"}, kernel="static", function="static inline",
-           inlined="static inline __attribute__((always_inline))", pointer="", restrict="restrict ", constant="static const", group="number", item="0", global_item="", unroll_word="UNROLL",
-           wide=True, suffix64=("ll", "ull"), last=", size_t number", vector_test="__GNUC__",
+           inlined="static inline __attribute__((always_inline))", pointer="", restrict="restrict ",
+           constant="static const", group="number", item="0", global_item="", unroll_word="UNROLL", wide=True,
+           suffix64=("ll", "ull"), last=", size_t number", vector_test="__GNUC__",
            may_alias=", may_alias", declares_vectors=True, loads_anywhere=True, words=False, vector_functions=False,
            has_rsqrt=False, half_by_bits=True)
-SCALAR_C = replace(_GNU_C, comment="C11", wide=False)
+SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
 _VECTOR = re.compile(rf"\b(?:(as|convert|splat|choose|load|store)_)?(({'|'.join(VECTOR.values())})(\d+))\b")

@@ -1,4 +1,4 @@
-// bench/transpose_10_odd_f32.hlo: threads 1, tile 16 x 32 in registers, lines carried down 256 columns, streamed, moved as bits
+// bench/transpose_10_odd_f32.hlo: threads 1, tile 16 x 16 in registers, 2 down where bursts of prefetches pay, lines carried down 256 columns, streamed, moved as bits
 static void sett_transpose_10_odd_f32(const float *restrict p0, float *restrict r0, size_t number)
 {
   const uint32_t bl_x = (uint32_t)number;

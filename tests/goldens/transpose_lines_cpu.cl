@@ -1,4 +1,4 @@
-// bench/transpose_10_odd_f32.hlo: threads 1, tile 16 x 32 in registers, lines carried down 256 columns, streamed, moved as bits
+// bench/transpose_10_odd_f32.hlo: threads 1, tile 16 x 16 in registers, 2 down where bursts of prefetches pay, lines carried down 256 columns, streamed, moved as bits
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_transpose_10_odd_f32(__global const float *restrict p0, __global float *restrict r0)
 {
   const uint bl_x = (uint)get_group_id(0);
