@@ -232,11 +232,11 @@ def test_columns_under_many_rows_are_read_once(columns: int) -> None:
 
 @pytest.mark.parametrize("target,device", [("c", "cpu"), ("opencl", "pocl-cpu")])
 def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Path) -> None:
-    """Up to 64 accumulators, of which those that fit no registers are in memory; of these, 8 rows are folded into a group before the next. The last of several
-    blocks is moved back."""
+    """Accumulators of a page, or more where that leaves enough work-items; those that fit no registers are in memory, and 8 rows are folded into a group of
+    them before the next. The last of several blocks is moved back."""
     texts = {name: reduce(dtype, dims, [1]) for name, dtype, dims in (
         ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]),
-        ("even", "s32", [2, 48, 512]), ("short", "f32", [2, 15, 512]))}
+        ("even", "s32", [2, 48, 512]), ("short", "f32", [2, 15, 512]), ("pages", "f32", [16, 35, 2051]))}
     texts["parts"], texts["digits"] = reduce("f32", [2051, 512], [0]), reduce("f32", [3, 2, 19, 512], [0, 2])
     counts = {}
     for name, text in texts.items():
@@ -244,7 +244,7 @@ def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Pa
         record = program(fusion, target).kernels[0].record
         counts[name] = (record.groups, record.registers, record.rows, record.rest)
     assert counts == {"whole": (16, 64, 8, True), "moved": (8, 32, 8, True), "several": (16, 64, 1, False), "few": (1, 10, 1, False),
-                      "even": (8, 32, 8, False), "short": (8, 32, 1, False), "parts": (8, 32, 8, True), "digits": (8, 32, 8, True)}
+                      "even": (8, 32, 8, False), "short": (8, 32, 1, False), "parts": (8, 32, 8, True), "digits": (8, 32, 8, True), "pages": (17, 68, 8, True)}
     agree(texts, target, device, tmp_path)
 
 

@@ -119,12 +119,13 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
     paired = {a.width for a in accesses.accesses if a.name != "out"} == {2} and all(
         h.operands[k].shape.dtype == "bf16" for h in nest.heroes for k in range(len(h.operands) // 2))
 
-    def parts(items: int, steps: int, bytes_a_step: int, least: int) -> Tuple[int, int]:
-        """(parts, steps a part): enough items for all threads, each with enough to do."""
-        wanted = max(1, min(-(-device.unit_items * device.units // items), steps * bytes_a_step // device.part_bytes,
+    def parts(items: int, steps: int, bytes_a_step: int, least: int, unit_items: int = device.unit_items,
+              together: int = 1) -> Tuple[int, int]:
+        """(parts, steps a part): enough items for all threads, each with enough to do, `together` at a time."""
+        wanted = max(1, min(-(-unit_items * device.units // items), steps * bytes_a_step // device.part_bytes,
                             steps // least))
-        per = -(-steps // wanted)
-        return -(-steps // per), per
+        per = -(-steps // (wanted * together)) * together
+        return -(-steps // per), min(per, steps)
 
     if not out[minor]:
         size = sizes[minor]
@@ -164,13 +165,29 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         size = sizes[minor]
         if out[minor] != 1:
             raise Refused("columns are not contiguous in the result")
-        registers = size // LANES if size <= LANES * device.column_registers else _column_block(device, size // LANES,
-                                                                                                size)
-        blocks = max(1, size // (registers * LANES))
-        items = blocks * results // size
         cut = max(digits.reduced(), key=lambda k: sizes[k])
         inner = math.prod(sizes[k] for k in digits.reduced()) // sizes[cut]
-        count, per = parts(items, sizes[cut], inner * registers * LANES * width, device.part_rows)
+
+        def cut_in(registers: int) -> Tuple[int, int, int]:
+            """(work-items without parts, parts, steps a part) with blocks of so many accumulators."""
+            items = -(-size // (registers * LANES)) * results // size
+            together = device.column_rows if registers > device.column_registers and inner == 1 else 1
+            return items, *parts(items, sizes[cut], inner * registers * LANES * width, device.part_rows,
+                                 device.column_items, together)
+
+        registers = size // LANES
+        if size > LANES * device.column_registers:
+            bytes = [dtypes.storage_bytes(hero.operands[k].shape.dtype)
+                     for hero in nest.heroes for k in range(len(hero.operands) // 2)]
+            bytes += [4] * (len(bytes) > 1)     # NaNs may be watched
+            most = max(device.column_registers, device.column_bytes // (LANES * sum(bytes)))
+            while most * LANES * width > device.page:
+                items, count, _ = cut_in(_column_block(device, most, size))
+                if items * count >= device.column_items * device.units:
+                    break
+                most //= 2
+            registers = _column_block(device, most, size)
+        items, count, per = cut_in(registers)
         in_memory = registers > device.column_registers
         together = device.column_rows if in_memory and sizes[digits.reduced()[-1]] >= 2 * device.column_rows else 1
         return Sweep(
@@ -206,13 +223,13 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
                  burst=device.prefetch_burst, parts=count, per_part=per)
 
 
-def _column_block(device: Device, vectors: int, size: int) -> int:
-    """Accumulators of a block of columns, in the fewest blocks that cover all; a multiple of `column_step` where they
-    are too many for registers."""
+def _column_block(device: Device, most: int, size: int) -> int:
+    """Accumulators of a block of columns, `most` at most, in the fewest blocks that cover all; a multiple of
+    `column_step` where they are too many for registers."""
     def covered(count: int) -> int:
         return -(-size // (count * LANES))
     few, step = device.column_registers, device.column_step
-    allowed = [n for n in range(few // 2, min(device.column_block, vectors) + 1) if n <= few or n % step == 0]
+    allowed = [n for n in range(few // 2, min(most, size // LANES) + 1) if n <= few or n % step == 0]
     return min(allowed, key=lambda n: (covered(n), n))
 
 
@@ -703,7 +720,7 @@ class Emitter(reduction.Emitter):
                              Schedule(lanes=LANES), self.nest.inputs)
             edge = self.folded(last, "0", 1, of="e")
         self.at = before
-        results = self.wide_results("a", sweep.vec, f"{self.at[minor]} + vec * {LANES} + lane", minor)
+        results = self.wide_results("a", vec, f"{self.at[minor]} + {group}vec * {LANES} + lane", minor, groups)
         if cut:
             edge_results = self.wide_results("e", 1, f"{size - LANES} + vec + lane", minor)
         rows, inner = sweep.rows_together, digits.reduced()[-1]
@@ -766,13 +783,16 @@ class Emitter(reduction.Emitter):
 
     # ---- results ----
 
-    def wide_results(self, of: str, count: int, inner: str, digit: int) -> Results:
-        """`count` vectors of results that are neighbours along a digit."""
+    def wide_results(self, of: str, count: int, inner: str, digit: int, groups: int = 1) -> Results:
+        """`count` vectors of results that are neighbours along a digit; of one of `groups`, where there are several."""
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != digit}
         position = self.out_position({**at, digit: "0"}, f"({inner}) * {self.digits.out[digit]}")
         box = {**{n: b for n, b in self.box.items() if n in ("block", "first", "part", "stream") or n in at.values()},
                "vec": (0, count - 1), "lane": (0, LANES - 1)}
-        slot = f"[{'vec' if count > 1 else '0'}]"
+        slot = "vec" if count > 1 else "0"
+        if groups > 1:
+            box["group"], slot = (0, groups - 1), f"group * {count} + {slot}"
+        slot = f"[{slot}]"
         return self.finish(position, box, Schedule(vec=count, lanes=LANES), f"{of}#{slot}", f"nan_{of}{slot}")
 
     def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str,
