@@ -224,13 +224,10 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
 
 def _column_block(device: Device, most: int, size: int) -> int:
-    """Accumulators of a block of columns, `most` at most, in the fewest blocks that cover all; a multiple of
-    `column_step` where they are too many for registers."""
+    """Accumulators of a block of columns, `most` at most, in the fewest blocks that cover all."""
     def covered(count: int) -> int:
         return -(-size // (count * LANES))
-    few, step = device.column_registers, device.column_step
-    allowed = [n for n in range(few // 2, min(most, size // LANES) + 1) if n <= few or n % step == 0]
-    return min(allowed, key=lambda n: (covered(n), n))
+    return min(range(device.column_registers // 2, min(most, size // LANES) + 1), key=lambda n: (covered(n), n))
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
@@ -704,14 +701,15 @@ class Emitter(reduction.Emitter):
         before = dict(self.at)
         cut_digit = max(digits.reduced(), key=lambda k: digits.sizes[k])
         loops = self.loops(cut=cut_digit)
-        vec = sweep.vec if sweep.vec <= self.device.column_registers else self.device.column_step
+        vec = sweep.vec if sweep.vec <= self.device.column_registers else 1
         groups, box = sweep.vec // vec, {**self.box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
         group = ""
         if groups > 1:
             box["group"], group = (0, groups - 1), f"group * {vec * LANES} + "
         body = self.body(self.thread(self.position(f"{group}vec * {LANES} + lane"), box, ("vec", "lane")), box,
                          replace(sweep, vec=vec), self.nest.inputs)
-        slot = f"group * {vec} + vec" if groups > 1 else "vec" if vec > 1 else "0"
+        slot = "vec" if vec > 1 else "0"
+        slot = f"group * {vec} + {slot}" if groups > 1 else slot
         step, edge, edge_results = self.folded(body, slot, vec), None, None
         cut = not self.blocks and size % LANES != 0
         if cut:

@@ -126,8 +126,7 @@ class Device:
     # bytes of the accumulators of a block of columns, at most: more than registers lie in the first level, so that rows
     # are read whole; blocks are a page wide at least, and wider where that leaves enough work-items
     column_bytes: int = 0
-    column_step: int = 0                # of these, accumulators that are computed together
-    column_rows: int = 0                # rows that are folded into these before the next accumulators
+    column_rows: int = 0                # rows that are folded into one of these before the next
     column_items: int = 0               # work-items for each core from which on rows are not divided into parts
     stream_vectors: int = 0             # vectors of a row, at least, before it is read in streams
     period_vectors: int = 0             # the same before vectors run over rows of few columns, for each accumulator
@@ -253,7 +252,6 @@ _CPU = Device(
     prefetch_burst=4,
     column_registers=16,  # 24 are no faster
     column_bytes=16 << 10,  # rows of 4 KiB: 1.2 times as long; of 1 KiB, a quarter of each page in turn: 1.7 times
-    column_step=4,
     column_rows=8,  # one: 1.3 to 1.6 times as long
     column_items=4,  # 16, with four times the parts to combine: 1.02 to 1.09 times as long
     column_period=25,

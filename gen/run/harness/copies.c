@@ -2,6 +2,7 @@
 #include "copies.h"
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -168,58 +169,81 @@ const char *copies_read_name(int number)
   return number < (int)(sizeof reads / sizeof reads[0]) ? reads[number].name : NULL;
 }
 
-/* ---- pinned threads that wait for a job ---- */
+/* ---- pinned threads that wait for a job; the caller is the first of them ---- */
 
-enum { MOST_THREADS = 256 };
+enum { MOST_THREADS = 256, WATCHED_NS = 50000 };
 
 static struct {
   pthread_t thread[MOST_THREADS];
-  int threads, running;
+  int threads;
+  atomic_int running; /* threads that are not done with the job, the caller aside */
   pthread_mutex_t lock;
   pthread_cond_t start, done;
-  unsigned job; /* number of the current job; 0: none yet */
-  int quit;
+  atomic_uint job; /* number of the current job; 0: none yet */
+  atomic_int quit;
   void (*share)(void *argument, int thread, int threads);
   void *argument;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
 
-static void pin(int thread)
+static void pin(int thread, const cpu_set_t *allowed)
 {
-  cpu_set_t allowed, one;
+  cpu_set_t one;
   int count = 0;
-  if (sched_getaffinity(0, sizeof allowed, &allowed)) return;
   CPU_ZERO(&one);
   for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &allowed) && count++ == thread) CPU_SET(cpu, &one);
+    if (CPU_ISSET(cpu, allowed) && count++ == thread) CPU_SET(cpu, &one);
   if (CPU_COUNT(&one)) pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
+
+/* Whether a job, a stage of a kernel, say, follows soon: sleep and a wake-up would take longer than a small one. */
+static int soon(int (*ready)(unsigned seen), unsigned seen)
+{
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    for (int turn = 0; turn < 64; ++turn) {
+      if (ready(seen)) return 1;
+#if defined(__x86_64__) || defined(__i386__)
+      __builtin_ia32_pause();
+#endif
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec < WATCHED_NS);
+  return 0;
+}
+
+static int started(unsigned seen) { return pool.job != seen || pool.quit; }
+
+static int ended(unsigned seen) { (void)seen; return pool.running == 0; }
 
 static void *worker(void *argument)
 {
   int thread = (int)(intptr_t)argument;
   unsigned seen = 0;
-  pin(thread);
-  pthread_mutex_lock(&pool.lock);
+  cpu_set_t allowed;
+  if (!sched_getaffinity(0, sizeof allowed, &allowed)) pin(thread, &allowed);
   for (;;) {
-    while (pool.job == seen && !pool.quit) pthread_cond_wait(&pool.start, &pool.lock);
-    if (pool.quit) break;
+    if (!soon(started, seen)) {
+      pthread_mutex_lock(&pool.lock);
+      while (!started(seen)) pthread_cond_wait(&pool.start, &pool.lock);
+      pthread_mutex_unlock(&pool.lock);
+    }
+    if (pool.quit) return NULL;
     seen = pool.job;
-    pthread_mutex_unlock(&pool.lock);
     pool.share(pool.argument, thread, pool.threads);
     pthread_mutex_lock(&pool.lock);
     if (--pool.running == 0) pthread_cond_signal(&pool.done);
+    pthread_mutex_unlock(&pool.lock);
   }
-  pthread_mutex_unlock(&pool.lock);
-  return NULL;
 }
 
 int copies_open(int threads)
 {
   if (pool.threads) return 0;
   if (threads > MOST_THREADS) threads = MOST_THREADS;
-  for (pool.threads = 0; pool.threads < threads; ++pool.threads)
+  for (pool.threads = 1; pool.threads < threads; ++pool.threads)
     if (pthread_create(&pool.thread[pool.threads], NULL, worker, (void *)(intptr_t)pool.threads)) break;
-  return pool.threads == 0;
+  return pool.threads < threads;
 }
 
 void copies_close(void)
@@ -228,19 +252,28 @@ void copies_close(void)
   pool.quit = 1;
   pthread_cond_broadcast(&pool.start);
   pthread_mutex_unlock(&pool.lock);
-  for (int i = 0; i < pool.threads; ++i) pthread_join(pool.thread[i], NULL);
+  for (int i = 1; i < pool.threads; ++i) pthread_join(pool.thread[i], NULL);
   pool.threads = 0, pool.quit = 0, pool.job = 0;
 }
 
 void copies_share(void (*share)(void *argument, int thread, int threads), void *argument)
 {
+  cpu_set_t allowed;
+  int known = !sched_getaffinity(0, sizeof allowed, &allowed);
   pthread_mutex_lock(&pool.lock);
   pool.share = share, pool.argument = argument;
-  pool.running = pool.threads;
+  pool.running = pool.threads - 1;
   pool.job += 1;
   pthread_cond_broadcast(&pool.start);
-  while (pool.running) pthread_cond_wait(&pool.done, &pool.lock);
   pthread_mutex_unlock(&pool.lock);
+  if (known) pin(0, &allowed);
+  share(argument, 0, pool.threads);
+  if (!soon(ended, 0)) {
+    pthread_mutex_lock(&pool.lock);
+    while (!ended(0)) pthread_cond_wait(&pool.done, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+  }
+  if (known) pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
 }
 
 /* ---- copies and reads of a rotation ---- */
