@@ -125,7 +125,7 @@ class Rendered:
     def offset(self, number: int) -> int:
         """Where a scratch buffer begins in C's one block of memory, after the tables; after the last, where the block
         ends."""
-        return len(self.tables) * 4 * 65536 + sum(-(-shape.bytes // 64) * 64 for shape in self.scratch[:number])
+        return len(self.tables) * 2 * 65536 + sum(-(-shape.bytes // 64) * 64 for shape in self.scratch[:number])
 
     def about(self) -> str:
         """The kernels' schedules and maps, as comment lines."""

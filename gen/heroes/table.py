@@ -102,7 +102,7 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     body = Body(d, helpers, partition, partition.entry, index_type, excess=context.excess,
                 given={source: lambda body: [body.declare(source.name, dtype, 1, x, dtype == "f16")]})
     body.region(partition.entry.body)
-    u16, u32, space = d.types["u16"], d.types["u32"], d.pointer
+    u16, space = d.types["u16"], d.pointer
     function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])
     number, scalar = first_leaf(source), loop.scalar()
     flats = [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, scalar)]
@@ -118,7 +118,7 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     look_up = LookUp(walk, offset(f"p{number}", whole), offset(f"r{root.result}", whole), f"p{number}[{single}]",
                      f"r{root.result}[{single}]", d.store_word(loop.stream))
     arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
-                 f"{space}const {u32} *restrict table")
+                 f"{space}const {u16} *restrict table")
     return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
                   index_type, loop.blocks(elements), arguments, [function], attribute=d.launch_bounds(loop.threads),
                   thread=thread, pointers=[f"p{number}", f"r{root.result}"],
