@@ -54,7 +54,9 @@ class Elementwise(Registers):
             names = [self._lane_array(v) for v in x]
             text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
             assert text is not None, opcode
-            value = self.by_lane(of, to, self.round(text, to, 1) if rounding else text)
+            value = self.by_lane(of, to, text)
+            if rounding:
+                value = self.declare(of, to, self.lanes, self.round(value.text, to, self.lanes))
             return replace(value, rounded=keeps or rounding or to not in SMALL)
         value = self.declare(of, to, lanes, self.round(text, to, lanes, to == "bf16" and short) if rounding else text)
         return replace(value, rounded=keeps or rounding or to not in SMALL, short_nan=short)

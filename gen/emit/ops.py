@@ -274,7 +274,7 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
     if opcode == "negate":
         return f"-{x[0]}"
     if opcode == "sign":
-        return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else None
+        return f"{need('sign', dtype)}({x[0]})" if lanes == 1 else _sign(d, dtype, x[0], lanes)
     real = "f64" if dtype == "f64" else "f32"
     own = functions.name(d, need, opcode, real, lanes)
     if own:
@@ -296,6 +296,15 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
     if opcode == "rsqrt" and not d.has_rsqrt:
         return f"{unity} / {d.math('sqrt', dtype)}({x[0]})"
     return f"{d.math(about.function, dtype)}({', '.join(x)})" if about.function else None
+
+
+def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
+    """One with the sign of x, by bits; x where it is 0 or NaN."""
+    real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
+    sign, zero = d.splat(u, lanes, d.literal(1 << (bits(u) - 1), u)), d.splat(dtype, lanes, "0")
+    one = d.reinterpret(d.splat(dtype, lanes, "1"), real, u, lanes)
+    signed = d.reinterpret(f"({d.reinterpret(x, real, u, lanes)} & {sign} | {one})", u, real, lanes)
+    return d.choose(dtype, lanes, f"({x} < {zero} | {x} > {zero})", signed, x)
 
 
 def _magnitude(d: Target, dtype: str, x: str, lanes: int) -> str:
