@@ -77,7 +77,7 @@ class Elementwise(Registers):
         through bytes; None: it is something else."""
         width = max((v.mask_bits for v in x), default=0)
         if opcode == "compare":
-            text, width = ops.mask(self.d, attributes, sources[0], texts), self.d.register_bits(sources[0])
+            text, width = ops.mask(self.d, attributes, sources[0], texts, self.lanes), self.d.register_bits(sources[0])
         elif opcode == "select" and x[0].mask:
             chosen = ops.resized(self.d, x[0].mask_bits, self.d.register_bits(to), x[0].mask, self.lanes)
             return self.declare(of, to, self.lanes, self.d.choose(to, self.lanes, chosen, *texts[1:]))

@@ -76,12 +76,15 @@ class Helpers:
         """A function that picks lanes of one register, or of two. lane: C text of the lane that is picked for lane i,
         where that is simpler than a list."""
         d, order = self.target, ", ".join(map(str, picks))
+        whole = d.register_bits(dtype) // 8 * lanes
         kind, element = d.register(dtype, lanes), d.register(dtype)
         arguments, pair = (f"{kind} a, {kind} b", "a, b") if two else (f"{kind} a", "a, a")
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         self.texts.setdefault(name, (
             f"{d.function} {kind} {name}({arguments})\n{{\n"
-            f"#if SHUFFLES\n  return __builtin_shufflevector({pair}, {order});\n#else\n"
+            f"#if SHUFFLES >= {whole if d.declares_vectors else 1}\n  return __builtin_shufflevector({pair}, {order});\n"
+            + "".join(_in_parts(d, dtype, lanes, picks, two, size) for size in (32, 16)
+                      if d.declares_vectors and size < whole) + "#else\n"
             + ("" if lane else f"  const int pick[{lanes}] = {{{order}}};\n") +
             f"  {element} x[{lanes * (1 + two)}], y[{lanes}];\n  {d.scatter(dtype, lanes, 'a', 'x')}\n"
             + (f"  {d.scatter(dtype, lanes, 'b', f'(x + {lanes})')}\n" if two else "") +
@@ -160,3 +163,25 @@ def table_type(constant: Instruction) -> str:
                                        or []):
         return f"u{bits(dtype)}"
     return dtype
+
+
+def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bool, size: int) -> str:
+    """The branch of a shuffle for registers of `size` bytes: each part of the result of the parts that it has lanes
+    of, two at first, then one more each time."""
+    each = size * 8 // d.register_bits(dtype)
+    kind, lines = d.register(dtype, lanes), []
+    for number in range(lanes // each):
+        wanted = picks[number * each:(number + 1) * each]
+        sources = sorted({pick // each for pick in wanted})
+        names = [f"{'ab'[source * each // lanes]}_in.part[{source % (lanes // each)}]" for source in sources]
+        a, b = names[0], names[min(1, len(names) - 1)]
+        known = sources[:2]
+        places = [known.index(pick // each) * each + pick % each if pick // each in known else 0 for pick in wanted]
+        text = f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, places))})"
+        for source, name in zip(sources[2:], names[2:]):
+            places = [each + pick % each if pick // each == source else lane for lane, pick in enumerate(wanted)]
+            text = f"__builtin_shufflevector({text}, {name}, {', '.join(map(str, places))})"
+        lines.append(f"  out.part[{number}] = {text};\n")
+    sides = "a_in = {a}, b_in = {b}" if two else "a_in = {a}"
+    return (f"#elif SHUFFLES >= {size}\n  typedef {d.register(dtype)} values __attribute__((vector_size({size})));\n"
+            f"  union {{ {kind} all; values part[{lanes // each}]; }} {sides}, out;\n{''.join(lines)}  return out.all;\n")

@@ -64,7 +64,8 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
     if opcode == "is-finite":
         if lanes == 1:
             return f"({d.register('pred')})(isfinite({x[0]}) != 0)"
-        finite = d.finite(x[0], dtype, lanes) or f"({_magnitude(d, dtype, x[0], lanes)} < INFINITY)"
+        finite = d.finite(x[0], dtype, lanes) or d.compared(dtype, lanes, _magnitude(d, dtype, x[0], lanes), "<",
+                                                           d.splat(dtype, lanes, "INFINITY"))
         return _wide(d, d.register_bits(dtype), "pred", f"-{finite}", lanes)
     if opcode == "reduce-precision":
         if lanes > 1:
@@ -136,7 +137,8 @@ def _nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str)
     """The maximum, or minimum, of a number and of x, which may be a NaN, of f32: an instruction of x86."""
     own = functions.name(d, need, "more" if opcode == "maximum" else "less", "f32", lanes)
     sign = ">" if opcode == "maximum" else "<"
-    return f"{own}({number}, {x})" if own else d.choose("f32", lanes, f"({number} {sign} {x})", number, x)
+    return f"{own}({number}, {x})" if own else d.choose("f32", lanes, d.compared("f32", lanes, number, sign, x), number,
+                                                                  x)
 
 
 def limits(dtype: str) -> Tuple[int, int]:
@@ -172,14 +174,14 @@ def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x
         x = [f"{need('total_order', dtype)}({v})" for v in x]
     if lanes == 1:
         return f"({d.register('pred')})({x[0]} {sign} {x[1]})"
-    return _wide(d, d.register_bits(dtype), "pred", f"-({x[0]} {sign} {x[1]})", lanes)
+    return _wide(d, d.register_bits(dtype), "pred", f"-{d.compared(dtype, lanes, x[0], sign, x[1])}", lanes)
 
 
-def mask(d: Target, attributes: Mapping[str, Any], dtype: str, x: Sequence[str]) -> Optional[str]:
+def mask(d: Target, attributes: Mapping[str, Any], dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
     """A comparison of vectors: -1 where it is true, in signed integers as wide as the operands. None: there is none."""
     if dtype in COMPLEX or (attributes.get("type") == "TOTALORDER" and dtype in FLOATS):
         return None
-    return f"{x[0]} {_COMPARE[attributes['direction']]} {x[1]}"
+    return d.compared(dtype, lanes, x[0], _COMPARE[attributes["direction"]], x[1])
 
 
 def of_mask(d: Target, width: int, text: str, lanes: int) -> str:
@@ -207,7 +209,8 @@ def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> 
     if to == "pred":
         if lanes == 1:
             return f"({register})({x} != 0)"
-        return _wide(d, d.register_bits(dtype), "pred", f"-({x} != {d.splat(dtype, lanes, '0')})", lanes)
+        true = d.compared(dtype, lanes, x, "!=", d.splat(dtype, lanes, "0"))
+        return _wide(d, d.register_bits(dtype), "pred", f"-{true}", lanes)
     if dtype in FLOATS and to in FLOATS:
         if dtype == "f64" and (to in SMALL or to in TINY):
             return f"{need('narrow', to)}({x})" if lanes == 1 else None
@@ -269,8 +272,8 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         if own:
             return f"{own}({x[0]}, {x[1]})"
         a, b, sign = *x, ">" if opcode == "maximum" else "<"
-        more = d.choose(dtype, lanes, f"({b} {sign} {a})", b, a)     # an instruction of x86 and of PTX
-        return d.choose(dtype, lanes, f"({b} == {b})", f"({more})", b)
+        more = d.choose(dtype, lanes, d.compared(dtype, lanes, b, sign, a), b, a)   # an instruction of x86 and of PTX
+        return d.choose(dtype, lanes, d.compared(dtype, lanes, b, "==", b), f"({more})", b)
     if opcode == "negate":
         return f"-{x[0]}"
     if opcode == "sign":
@@ -304,7 +307,8 @@ def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
     sign, zero = d.splat(u, lanes, d.literal(1 << (bits(u) - 1), u)), d.splat(dtype, lanes, "0")
     one = d.reinterpret(d.splat(dtype, lanes, "1"), real, u, lanes)
     signed = d.reinterpret(f"({d.reinterpret(x, real, u, lanes)} & {sign} | {one})", u, real, lanes)
-    return d.choose(dtype, lanes, f"({x} < {zero} | {x} > {zero})", signed, x)
+    return d.choose(dtype, lanes, f"({d.compared(dtype, lanes, x, '<', zero)} | {d.compared(dtype, lanes, x, '>', zero)})",
+                    signed, x)
 
 
 def _magnitude(d: Target, dtype: str, x: str, lanes: int) -> str:
@@ -345,18 +349,19 @@ def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], l
         if d.integer_functions:
             return f"{'max' if opcode == 'maximum' else 'min'}({x[0]}, {x[1]})"
         if lanes > 1:
-            return d.choose(dtype, lanes, f"({x[0]} {'>' if opcode == 'maximum' else '<'} {x[1]})", x[0], x[1])
+            more = d.compared(dtype, lanes, x[0], ">" if opcode == "maximum" else "<", x[1])
+            return d.choose(dtype, lanes, more, x[0], x[1])
         return f"{need(opcode, dtype)}({x[0]}, {x[1]})"
     if opcode == "abs" and dtype not in SIGNED:
         return x[0]
     if opcode == "abs" and lanes > 1:
         negative = f"as_{register}({d.splat(f'u{width}', lanes, '0')} - as_{unsigned}({x[0]}))"
         return f"as_{register}(abs({x[0]}))" if d.integer_functions else d.choose(
-            dtype, lanes, f"({x[0]} < 0)", negative, x[0])
+            dtype, lanes, d.compared(dtype, lanes, x[0], "<", d.splat(dtype, lanes, "0")), negative, x[0])
     if opcode in ("shift-left", "shift-right-logical") and lanes > 1:
         a, b = (v if dtype not in SIGNED else f"as_{unsigned}({v})" for v in x)
         u, symbol = f"u{width}", "<<" if opcode == "shift-left" else ">>"
-        fits, zero = f"({b} < {d.splat(u, lanes, str(width))})", d.splat(u, lanes, "0")
+        fits, zero = d.compared(u, lanes, b, "<", d.splat(u, lanes, str(width))), d.splat(u, lanes, "0")
         text = d.choose(u, lanes, fits, f"{a} {symbol} {b}" if d.shifts_modulo else f"{a} {symbol} ({b} & {width - 1})",
                         zero)
         return text if dtype not in SIGNED else f"as_{register}({text})"
@@ -638,22 +643,23 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
         d.used.add("intrinsics")
         head = f"#ifdef __AVX512F__\n  return ({to}){call};\n#else\n"
 
-    def choose(mask: str, a: str, b: str) -> str:
+    def choose(sign: str, limit: str, a: str, b: str) -> str:
+        mask = d.compared("u32", n, "a", sign, d.splat("u32", n, limit)) if n > 1 else f"a {sign} {limit}"
         return d.choose("u32", n, mask, a, b if n > 1 or "?" not in b else f"({b})")
 
     if name == "value":
         comment = "2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart"
-        magnitude = choose("a < 0x0f800000u", as_u(f"{as_f('a')} * 0x1p112f"), "a | 0x7f800000u")
+        magnitude = choose("<", "0x0f800000u", as_u(f"{as_f('a')} * 0x1p112f"), "a | 0x7f800000u")
         body = (f"  const {u} w = {'x' if n == 1 else f'convert_{u}(x)'}, a = (w & 0x7fffu) << 13;\n"
                 f"  const {u} m = {magnitude};\n  return {as_f('m | (w & 0x8000u) << 16')};\n")
     else:
         comment = "to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does"
-        infinite = choose("a > 0x7f800000u", "(a >> 13 & 0x3ffu) | 0x7e00u",
+        infinite = choose(">", "0x7f800000u", "(a >> 13 & 0x3ffu) | 0x7e00u",
                           "0x7c00u" if n == 1 else d.splat("u32", n, "0x7c00u"))
-        normal = choose("a < 0x47800000u", "(a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13", infinite)
+        normal = choose("<", "0x47800000u", "(a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13", infinite)
         body = (
             f"  const {u} w = {as_u('x')}, a = w & 0x7fffffffu;\n"
-            f"  const {u} m = {choose('a < 0x38800000u', as_u(as_f('a') + ' + 0.5f') + ' - 0x3f000000u', normal)};\n"
+            f"  const {u} m = {choose('<', '0x38800000u', as_u(as_f('a') + ' + 0.5f') + ' - 0x3f000000u', normal)};\n"
             f"  return {f'({h})(m | (w >> 16 & 0x8000u))' if n == 1 else f'convert_{h}(m | (w >> 16 & 0x8000u))'};\n"
         )
     return f"/* {comment} */\n{d.function} {to} {title}({source} x)\n{{\n{head}{body}{'#endif' + chr(10) if head else ''}}}\n"
@@ -681,7 +687,7 @@ def _small_wide(d: Target, need: Need, name: str, dtype: str, n: int, title: str
         )
     return (
         f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
-        f"  const uint{n} r = {d.choose('u32', n, 'x != x', 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return as_float{n}(r & 0xffff0000u);\n}}\n"
+        f"  const uint{n} r = {d.choose('u32', n, d.compared('f32', n, 'x', '!=', 'x'), 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return as_float{n}(r & 0xffff0000u);\n}}\n"
     )
 
 

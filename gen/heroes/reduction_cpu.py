@@ -605,9 +605,9 @@ class Emitter(reduction.Emitter):
         texts = [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in values]
         for text, (h, _, dtype) in zip(texts, self.accumulators):
             if h in self.watched and dtype in FLOATS:
-                differs = f"{text} != {text}"
+                differs = self.d.compared(dtype, lanes, text, "!=", text)
                 wide = f"convert_{self.d.register('s32', lanes)}" if lanes > 1 and dtype == "f64" else ""
-                body.text.add(f"nan_{of}[{slot}] |= {wide}({differs});")
+                body.text.add(f"nan_{of}[{slot}] |= {f'{wide}({differs})' if wide else differs};")
         for h in range(len(self.nest.heroes)):
             own = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
             old = [f"{self.name(h, k, of)}[{slot}]" for k in range(len(own))]

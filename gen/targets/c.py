@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, List, Set
+from typing import Any, Dict, FrozenSet, List, Set, Tuple
 
 from gen.targets.runner import Runner
 from gen.targets.target import FLOATS, UNSIGNED, VECTOR, Target, bits
@@ -36,6 +36,12 @@ class C(Target):
     def choose(self, dtype: str, lanes: int, mask: str, a: str, b: str) -> str:
         return super().choose(dtype, lanes, mask, a,
                               b) if lanes == 1 else f"choose_{self.register(dtype, lanes)}({mask}, {a}, {b})"
+
+    def compared(self, dtype: str, lanes: int, a: str, sign: str, b: str) -> str:
+        if lanes == 1:
+            return super().compared(dtype, lanes, a, sign, b)
+        self.used.update(["register", "unroll"])
+        return f"{COMPARISONS[sign]}_{self.register(dtype, lanes)}({a}, {b})"
 
     def gather(self, dtype: str, lanes: int, array: str) -> str:
         return f"load_{self.register(dtype, lanes)}({array})"
@@ -68,20 +74,27 @@ _GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
-_VECTOR = re.compile(rf"\b(?:(as|convert|splat|choose|load|store)_)?(({'|'.join(VECTOR.values())})(\d+))\b")
+COMPARISONS = {"<": "less", ">": "greater", "<=": "at_most", ">=": "at_least", "==": "equal", "!=": "unequal"}
+_VECTOR = re.compile(rf"\b(?:(as|convert|splat|choose|load|store|{'|'.join(COMPARISONS.values())})_)?(({'|'.join(VECTOR.values())})(\d+))\b")
 
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector type that a text in GNU C uses: its element, its bytes, the type of its comparisons. words: the
-    functions that the text uses on it."""
+    """A vector type that a text in GNU C uses: its element, its bytes, the type of its comparisons and the element of
+    that. words: the functions that the text uses on it."""
 
     name: str
     element: str
     lanes: int
     bytes: int
     mask: str
+    mask_element: str
     words: FrozenSet[str]
+
+    @property
+    def comparisons(self) -> "List[Tuple[str, str]]":
+        """Name and sign of those that the text uses."""
+        return [(word, sign) for sign, word in COMPARISONS.items() if word in self.words]
 
 
 def vectors(text: str) -> "List[Vector]":
@@ -89,7 +102,7 @@ def vectors(text: str) -> "List[Vector]":
     words: Dict[str, Set[str]] = {}
     for word, name, base, lanes in _VECTOR.findall(text):
         words.setdefault(name, set()).add(word)
-        if word == "choose":
+        if word == "choose" or word in COMPARISONS.values():
             words.setdefault(_mask(base) + lanes, set())
     kinds = {base: dtype for dtype, base in VECTOR.items()}
     vectors = []
@@ -97,7 +110,7 @@ def vectors(text: str) -> "List[Vector]":
         base, lanes = re.match(r"([a-z]+)(\d+)", name).groups()   # type: ignore[union-attr]
         dtype = kinds[base]
         vectors.append(Vector(name, TARGET.types[dtype], int(lanes), bits(dtype) // 8 * int(lanes), _mask(base) + lanes,
-                           frozenset(words[name])))
+                           TARGET.types[f"s{bits(dtype)}"], frozenset(words[name])))
     return vectors
 
 

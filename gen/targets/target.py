@@ -218,6 +218,10 @@ class Target:
         """Lane by lane a where the mask (a comparison) is set, else b."""
         return f"{mask} ? {a} : {b}"
 
+    def compared(self, dtype: str, lanes: int, a: str, sign: str, b: str) -> str:
+        """A mask of vectors: -1 in the lanes where it is true."""
+        return f"({a} {sign} {b})"
+
     def gather(self, dtype: str, lanes: int, array: str) -> str:
         """A vector from an array of its lanes; `scatter`, the way back."""
         return f"vload{lanes}(0, {array})"
