@@ -51,6 +51,12 @@ def hipcc() -> str:
 
 @lru_cache(maxsize=None)
 def native() -> "Tuple[str, ...]":
-    """The C compiler's word for this machine's instructions, where it has one."""
-    done = child.run([c_compiler(), "-march=native", "-x", "c", "-fsyntax-only", os.devnull])
-    return ("-march=native",) if done.status == 0 else ()
+    """The C compiler's words for this machine's instructions, where it has them."""
+    def known(*words: str) -> "Tuple[str, ...]":
+        done = child.run([c_compiler(), *words, "-x", "c", "-fsyntax-only", os.devnull])
+        return words if done.status == 0 else ()
+    here = known("-march=native")
+    macros = child.run([c_compiler(), *here, "-x", "c", "-dM", "-E", os.devnull]).out
+    if "__AVX2__" in macros and "__AVX512F__" not in macros and "__clang__" not in macros:
+        return known(*here, "-mmove-max=256", "-mstore-max=256") or here    # gcc before 12 does not know them
+    return here
