@@ -722,24 +722,24 @@ def _to_integers(d: Target, need: Need, to: str, lanes: int, title: str) -> str:
     def real(number: int) -> str:
         return d.splat("f32", lanes, f"{number}.0f")
 
-    def where(condition: str, a: str, b: str, dtype: str = "f32") -> str:
-        return d.choose(dtype, lanes, f"(x {condition})", a, f"({b})")
+    def where(sign: str, limit: str, a: str, b: str, dtype: str = "f32") -> str:
+        return d.choose(dtype, lanes, d.compared("f32", lanes, "x", sign, limit), a, f"({b})")
 
     if bits(to) < 32:
         least = _nearer(d, need, "maximum", lanes, real(low), "x")
         most = _nearer(d, need, "minimum", lanes, real(high), "y")
         inside = need("to_integer_within", "f32", to, str(lanes))
         return f"{head}  const {t} y = {least};\n  return {inside}({most});\n}}\n"
-    inside = where(f"< {real(high + 1)}", f"({where(f'>= {real(low)}', 'x', real(0))})", real(0))
+    inside = where("<", real(high + 1), f"({where('>=', real(low), 'x', real(0))})", real(0))
     least, most = (d.splat(to, lanes, d.literal(n & 0xffffffff, to)) for n in (low, high))
-    beyond = where(f">= {real(high + 1)}", most, where(f"< {real(low)}", least, f"convert_{r}(y)", to), to)
+    beyond = where(">=", real(high + 1), most, where("<", real(low), least, f"convert_{r}(y)", to), to)
     return f"{head}  const {t} y = {inside};\n  return {beyond};\n}}\n"
 
 
 def _to_integers_within(d: Target, to: str, lanes: int, title: str) -> str:
     """The same of what fits, or is a NaN, to 16 bits or fewer."""
     t, r = d.register("f32", lanes), d.register(to, lanes)
-    number = d.choose("f32", lanes, "(x == x)", "x", d.splat("f32", lanes, "0.0f"))
+    number = d.choose("f32", lanes, d.compared("f32", lanes, "x", "==", "x"), "x", d.splat("f32", lanes, "0.0f"))
     whole = f"convert_{d.register('s32', lanes)}({number})"
     text = f"  return {_wide(d, 32, to, whole, lanes)};\n"
     if d.half_by_bits and lanes == 16:
