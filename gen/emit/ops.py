@@ -282,6 +282,10 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
     own = functions.name(d, need, opcode, real, lanes)
     if own:
         return f"{own}({', '.join(x)})"
+    exponential = functions.name(d, need, "exponential", real, lanes) if opcode == "logistic" and lanes > 1 else ""
+    if exponential:
+        unity = d.splat(dtype, lanes, "1")
+        return f"{unity} / ({unity} + {exponential}(-{x[0]}))"
     if not d.vector_functions and lanes > 1:
         return _magnitude(d, dtype, x[0], lanes) if opcode == "abs" else None
     # What functions.c has no vector for: PoCL's wide sine, cosine and tangent of f32 are wrong in all lanes when one of
