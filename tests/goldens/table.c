@@ -14,13 +14,13 @@ static inline uint16_t sett_gelu_bf16_value(uint16_t x)
   return (uint16_t)(bits_bf16(v_y));
 }
 
-static void sett_gelu_bf16_fill(uint32_t *table)
+static void sett_gelu_bf16_fill(uint16_t *table)
 {
   for (uint32_t x = 0; x < 65536; ++x)
   table[x] = sett_gelu_bf16_value((uint16_t)x);
 }
 
-static void sett_gelu_bf16(const uint16_t *restrict p0, uint16_t *restrict r0, const uint32_t *restrict table, size_t number)
+static void sett_gelu_bf16(const uint16_t *restrict p0, uint16_t *restrict r0, const uint16_t *restrict table, size_t number)
 {
   const uint32_t bl_x = (uint32_t)number;
   for (uint32_t first = 0; first < 64; first += 8)
@@ -30,8 +30,10 @@ static void sett_gelu_bf16(const uint16_t *restrict p0, uint16_t *restrict r0, c
       PREFETCH_BURST_L2(p0 + bl_x * 2048 + stream * 6291456 + chunk * 32, 4096);
     }
     for (uint32_t chunk = first; chunk < first + 8; ++chunk) {
-      const uint16 pairs = *(const uint16 *)(p0 + bl_x * 2048 + stream * 6291456 + chunk * 32);
-      STREAM(look_up(table, pairs & 0xffffu) | look_up(table, pairs >> 16) << 16, (uint16 *)(r0 + bl_x * 2048 + stream * 6291456 + chunk * 32));
+      UNROLL
+      for (uint32_t part = 0; part < 32; part += 8) {
+        STREAM(look_up(table, p0 + bl_x * 2048 + stream * 6291456 + chunk * 32 + part), (ushort8 *)(r0 + bl_x * 2048 + stream * 6291456 + chunk * 32 + part));
+      }
     }
   }
 }

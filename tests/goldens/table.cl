@@ -14,13 +14,13 @@ static inline ushort sett_gelu_bf16_value(ushort x)
   return (ushort)(bits_bf16(v_y));
 }
 
-__kernel void sett_gelu_bf16_fill(__global uint *table)
+__kernel void sett_gelu_bf16_fill(__global ushort *table)
 {
   const uint x = get_global_id(0);
   table[x] = sett_gelu_bf16_value((ushort)x);
 }
 
-__kernel __attribute__((reqd_work_group_size(16, 1, 1))) void sett_gelu_bf16(__global const ushort *restrict p0, __global ushort *restrict r0, __global const uint *restrict table)
+__kernel __attribute__((reqd_work_group_size(16, 1, 1))) void sett_gelu_bf16(__global const ushort *restrict p0, __global ushort *restrict r0, __global const ushort *restrict table)
 {
   const uint bl_x = (uint)get_group_id(0);
   const uint th_x = (uint)get_local_id(0);
@@ -31,8 +31,10 @@ __kernel __attribute__((reqd_work_group_size(16, 1, 1))) void sett_gelu_bf16(__g
       PREFETCH_BURST_L2(p0 + th_x * 2048 + bl_x * 32768 + stream * 6291456 + chunk * 32 + 2048);
     }
     for (uint chunk = first; chunk < first + 8; ++chunk) {
-      const uint16 pairs = *(const __global uint16 *)(p0 + th_x * 2048 + bl_x * 32768 + stream * 6291456 + chunk * 32);
-      STREAM(look_up(table, pairs & 0xffffu) | look_up(table, pairs >> 16) << 16, (__global uint16 *)(r0 + th_x * 2048 + bl_x * 32768 + stream * 6291456 + chunk * 32));
+      #pragma unroll
+      for (uint part = 0; part < 32; part += 8) {
+        STREAM(look_up(table, p0 + th_x * 2048 + bl_x * 32768 + stream * 6291456 + chunk * 32 + part), (__global ushort8 *)(r0 + th_x * 2048 + bl_x * 32768 + stream * 6291456 + chunk * 32 + part));
+      }
     }
   }
 }
