@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -56,6 +57,56 @@ def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> Non
         if "unknown target CPU" in done.stderr or "bad value" in done.stderr:
             pytest.skip(f"{compiler} is for another processor")
         assert done.returncode == 0 and not done.stdout + done.stderr, done.stderr
+
+
+NARROW = """
+less { a = f32[] parameter(0)
+ ai = s32[] parameter(1)
+ b = f32[] parameter(2)
+ bi = s32[] parameter(3)
+ c = pred[] compare(a, b), direction=GE
+ v = f32[] select(c, a, b)
+ i = s32[] select(c, ai, bi)
+ ROOT r = (f32[], s32[]) tuple(v, i) }
+ENTRY rows { x = f32[40,1000] parameter(0)
+ n = s32[40,1000] iota(), iota_dimension=1
+ low = f32[] constant(-inf)
+ zero = s32[] constant(0)
+ ROOT y = (f32[40], s32[40]) reduce(x, n, low, zero), dimensions={1}, to_apply=less }
+===
+ENTRY chosen { x = TYPE[70,64] parameter(0)
+ y = TYPE[70,64] parameter(1)
+ c = pred[70,64] compare(x, y), direction=LT
+ s = TYPE[70,64] select(c, y, x)
+ m = TYPE[70,64] maximum(s, x)
+ t = TYPE[70,64] sign(m)
+ ROOT r = (TYPE[70,64], s8[70,64]) tuple(t, converted) }
+"""
+
+
+@pytest.mark.parametrize("machine", ["x86-64", "x86-64-v3"])
+def test_narrow_registers(machine: str, tmp_path: Path) -> None:
+    """Where registers are narrower than vectors, comparisons and shuffles are right, and gcc takes none of them lane by lane."""
+    flags = (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "").split()
+    if platform.machine() != "x86_64" or not shutil.which("gcc") or (machine == "x86-64-v3" and not {"avx2", "fma"} <= set(flags)):
+        pytest.skip(f"not a processor of {machine}, or no gcc")
+    rows, chosen = NARROW.split("===\n")
+    texts = {"rows": rows}
+    for dtype in ("f32", "f64", "bf16", "s32", "s64", "s8"):
+        texts[f"chosen_{dtype}"] = chosen.replace("ROOT r", "converted = s8[70,64] convert(t)\n ROOT r").replace("TYPE", dtype)
+    for name, text in texts.items():
+        (tmp_path / f"{name}.hlo").write_text(text)
+    compiler = tmp_path / "narrow-gcc"
+    compiler.write_text(f'#!/bin/sh\ncase " $* " in *" -march=native "*) set -- "$@" -march={machine};; esac\nexec gcc "$@"\n')
+    compiler.chmod(0o755)
+    done = gen("check", "--target", "c", *sorted(tmp_path.glob("*.hlo")), CC=str(compiler))
+    assert done.returncode == 0 and done.stdout.endswith(f"{len(texts)} files: {len(texts)} PASS\n"), done.stdout + done.stderr
+    for dtype in ("f32", "f64"):
+        built = gen("build", tmp_path / f"chosen_{dtype}.hlo", "-o", tmp_path, "--target", "c")
+        assert built.returncode == 0, built.stderr
+        made = subprocess.run(["gcc", "-O3", f"-march={machine}", "-w", "-S", "-o", "-", str(tmp_path / f"chosen_{dtype}.c")], capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+        assert re.search(r"\tv?cmp\w+p[sd]", made.stdout) and not re.search(r"\tv?u?comis[sd]", made.stdout)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])
