@@ -177,10 +177,10 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
 
         registers = size // LANES
         if size > LANES * device.column_registers:
-            bytes = [dtypes.storage_bytes(hero.operands[k].shape.dtype)
-                     for hero in nest.heroes for k in range(len(hero.operands) // 2)]
-            bytes += [4] * (len(bytes) > 1)     # NaNs may be watched
-            most = max(device.column_registers, device.column_bytes // (LANES * sum(bytes)))
+            widths = [dtypes.storage_bytes(hero.operands[k].shape.dtype)
+                      for hero in nest.heroes for k in range(len(hero.operands) // 2)]
+            widths += [4] * (len(widths) > 1)     # NaNs may be watched
+            most = max(device.column_registers, device.column_bytes // (LANES * sum(widths)))
             while most * LANES * width > device.page:
                 items, count, _ = cut_in(_column_block(device, most, size))
                 if items * count >= device.column_items * device.units:

@@ -1,4 +1,5 @@
-/* copies.h - what the host's own threads reach: copies and reads of a rotation of buffers, one pinned thread a core. */
+/* copies.h - what the host's own threads reach: copies and reads of a rotation of buffers, one pinned thread a core,
+   the caller's among them. */
 #ifndef SETT_HARNESS_COPIES_H
 #define SETT_HARNESS_COPIES_H
 #include <stddef.h>
