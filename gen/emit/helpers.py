@@ -77,14 +77,14 @@ class Helpers:
         where that is simpler than a list."""
         d, order = self.target, ", ".join(map(str, picks))
         whole = d.register_bits(dtype) // 8 * lanes
+        parts = [size for size in (64, 32, 16) if size < whole] if d.declares_vectors else []
         kind, element = d.register(dtype, lanes), d.register(dtype)
         arguments, pair = (f"{kind} a, {kind} b", "a, b") if two else (f"{kind} a", "a, a")
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         self.texts.setdefault(name, (
             f"{d.function} {kind} {name}({arguments})\n{{\n"
-            f"#if SHUFFLES >= {whole if d.declares_vectors else 1}\n  return __builtin_shufflevector({pair}, {order});\n"
-            + "".join(_in_parts(d, dtype, lanes, picks, two, size) for size in (32, 16)
-                      if d.declares_vectors and size < whole) + "#else\n"
+            f"#if SHUFFLES >= {whole if parts else 1}\n  return __builtin_shufflevector({pair}, {order});\n"
+            + "".join(_in_parts(d, dtype, lanes, picks, two, size) for size in parts) + "#else\n"
             + ("" if lane else f"  const int pick[{lanes}] = {{{order}}};\n") +
             f"  {element} x[{lanes * (1 + two)}], y[{lanes}];\n  {d.scatter(dtype, lanes, 'a', 'x')}\n"
             + (f"  {d.scatter(dtype, lanes, 'b', f'(x + {lanes})')}\n" if two else "") +
@@ -183,5 +183,6 @@ def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bo
             text = f"__builtin_shufflevector({text}, {name}, {', '.join(map(str, places))})"
         lines.append(f"  out.part[{number}] = {text};\n")
     sides = "a_in = {a}, b_in = {b}" if two else "a_in = {a}"
+    union = f"union {{ {kind} all; values part[{lanes // each}]; }}"
     return (f"#elif SHUFFLES >= {size}\n  typedef {d.register(dtype)} values __attribute__((vector_size({size})));\n"
-            f"  union {{ {kind} all; values part[{lanes // each}]; }} {sides}, out;\n{''.join(lines)}  return out.all;\n")
+            f"  {union} {sides}, out;\n{''.join(lines)}  return out.all;\n")

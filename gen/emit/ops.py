@@ -308,11 +308,11 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
 def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
     """One with the sign of x, by bits; x where it is 0 or NaN."""
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
-    sign, zero = d.splat(u, lanes, d.literal(1 << (bits(u) - 1), u)), d.splat(dtype, lanes, "0")
+    top, zero = d.splat(u, lanes, d.literal(1 << (bits(u) - 1), u)), d.splat(dtype, lanes, "0")
     one = d.reinterpret(d.splat(dtype, lanes, "1"), real, u, lanes)
-    signed = d.reinterpret(f"({d.reinterpret(x, real, u, lanes)} & {sign} | {one})", u, real, lanes)
-    return d.choose(dtype, lanes, f"({d.compared(dtype, lanes, x, '<', zero)} | {d.compared(dtype, lanes, x, '>', zero)})",
-                    signed, x)
+    signed = d.reinterpret(f"({d.reinterpret(x, real, u, lanes)} & {top} | {one})", u, real, lanes)
+    below, above = (d.compared(dtype, lanes, x, sign, zero) for sign in "<>")
+    return d.choose(dtype, lanes, f"({below} | {above})", signed, x)
 
 
 def _magnitude(d: Target, dtype: str, x: str, lanes: int) -> str:

@@ -29,26 +29,19 @@ from dataclasses import replace
 from typing import Any, List, Sequence, Tuple
 
 from gen.schedule import VECTOR_BITS
+from gen.targets import Target
 
 Element = Tuple[int, int]                   # (l, r)
 Register = Tuple[str, Tuple[Element, ...]]  # its name in the text, and what its lanes hold
 Step = Tuple[int, int]                      # where in the lane's bits one is inserted, and which one leaves
 
-# SHUFFLES: bytes of the widest registers that the compiler shuffles well: gcc takes those wider than the machine's
-# element by element.
-PRELUDE = """\
+# SHUFFLES: the bytes of `Target.widest`, 0 where the compiler has no word for a shuffle.
+PRELUDE = f"""\
 #define SHUFFLES 0
 #ifdef __has_builtin
 #if __has_builtin(__builtin_shufflevector)
 #undef SHUFFLES
-#if defined(__clang__) || defined(__AVX512BW__)
-#define SHUFFLES 64
-#elif defined(__AVX2__)
-#define SHUFFLES 32
-#else
-#define SHUFFLES 16
-#endif
-#endif
+{Target.widest("SHUFFLES")}#endif
 #endif
 """
 

@@ -75,7 +75,8 @@ SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
 COMPARISONS = {"<": "less", ">": "greater", "<=": "at_most", ">=": "at_least", "==": "equal", "!=": "unequal"}
-_VECTOR = re.compile(rf"\b(?:(as|convert|splat|choose|load|store|{'|'.join(COMPARISONS.values())})_)?(({'|'.join(VECTOR.values())})(\d+))\b")
+_WORDS = ("as", "convert", "splat", "choose", "load", "store", *COMPARISONS.values())
+_VECTOR = re.compile(rf"\b(?:({'|'.join(_WORDS)})_)?(({'|'.join(VECTOR.values())})(\d+))\b")
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,13 @@ class Target:
         """A mask of vectors: -1 in the lanes where it is true."""
         return f"({a} {sign} {b})"
 
+    @staticmethod
+    def widest(name: str) -> str:
+        """Lines that define a name as the bytes of the widest registers that the compiler compares and shuffles well:
+        gcc takes vectors wider than the machine's registers element by element."""
+        return (f"#if defined(__clang__) || defined(__AVX512BW__)\n#define {name} 64\n#elif defined(__AVX2__)\n"
+                f"#define {name} 32\n#else\n#define {name} 16\n#endif\n")
+
     def gather(self, dtype: str, lanes: int, array: str) -> str:
         """A vector from an array of its lanes; `scatter`, the way back."""
         return f"vload{lanes}(0, {array})"

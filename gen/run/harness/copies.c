@@ -237,15 +237,6 @@ static void *worker(void *argument)
   }
 }
 
-int copies_open(int threads)
-{
-  if (pool.threads) return 0;
-  if (threads > MOST_THREADS) threads = MOST_THREADS;
-  for (pool.threads = 1; pool.threads < threads; ++pool.threads)
-    if (pthread_create(&pool.thread[pool.threads], NULL, worker, (void *)(intptr_t)pool.threads)) break;
-  return pool.threads < threads;
-}
-
 void copies_close(void)
 {
   pthread_mutex_lock(&pool.lock);
@@ -254,6 +245,17 @@ void copies_close(void)
   pthread_mutex_unlock(&pool.lock);
   for (int i = 1; i < pool.threads; ++i) pthread_join(pool.thread[i], NULL);
   pool.threads = 0, pool.quit = 0, pool.job = 0;
+}
+
+int copies_open(int threads)
+{
+  if (pool.threads) return 0;
+  if (threads > MOST_THREADS) threads = MOST_THREADS;
+  for (pool.threads = 1; pool.threads < threads; ++pool.threads)
+    if (pthread_create(&pool.thread[pool.threads], NULL, worker, (void *)(intptr_t)pool.threads)) break;
+  if (pool.threads >= threads) return 0;
+  copies_close();
+  return 1;
 }
 
 void copies_share(void (*share)(void *argument, int thread, int threads), void *argument)
