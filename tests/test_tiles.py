@@ -19,13 +19,14 @@ from gen.targets import TARGETS  # noqa: E402
 OPENCL = TARGETS["opencl"]
 C = TARGETS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
 
-# (width, lanes, rows, bytes of a load)
+# (width, lanes, rows, bytes of a load; 0: whole lines in two steps, load_pieces and join_pieces)
 SHAPES: "List[Tuple[int, int, int, int]]" = [
     (32, 16, 16, 64), (32, 16, 16, 32), (32, 16, 16, 16), (32, 16, 4, 16), (64, 8, 8, 64), (64, 8, 8, 16), (64, 8, 2, 16),
     (16, 32, 32, 64), (16, 32, 32, 16), (16, 32, 8, 16), (16, 16, 16, 32), (16, 16, 16, 16), (16, 16, 8, 16),
     (8, 64, 64, 64), (8, 64, 16, 16), (8, 32, 16, 16), (8, 16, 16, 16), (8, 16, 64, 16),
     (32, 8, 8, 32), (16, 8, 8, 16), (8, 8, 8, 8), (32, 4, 4, 16), (16, 4, 4, 8), (8, 4, 4, 4), (64, 4, 4, 32),
-    (32, 16, 2, 16), (32, 2, 16, 16), (8, 64, 4, 4), (8, 64, 32, 16), (16, 32, 4, 8), (16, 32, 16, 32), (64, 2, 8, 16), (8, 2, 2, 2)]
+    (32, 16, 2, 16), (32, 2, 16, 16), (8, 64, 4, 4), (8, 64, 32, 16), (16, 32, 4, 8), (16, 32, 16, 32), (64, 2, 8, 16), (8, 2, 2, 2),
+    (8, 64, 64, 0), (16, 32, 32, 0), (32, 16, 16, 0), (64, 8, 8, 0)]
 
 # (width, lanes, rows, pitch, length, tiles down): rows of `length` elements as whole lines
 ROWS: "List[Tuple[int, int, int, int, int, int]]" = [
@@ -134,11 +135,21 @@ def text_of(d: Any, index: str) -> str:
     for n, (width, lanes, rows, piece) in enumerate(SHAPES):
         kind, t = register_tiles.register(d, width, lanes), d.types[f"u{width}"]
         head = "__kernel void" if d.name == "opencl" else "static void"
-        text += [register_tiles.load_tile(d, width, lanes, rows, index, piece, f"load{n}"), register_tiles.store_tile(d, width, lanes, rows, index, f"store{n}"),
+        load = register_tiles.load_tile(d, width, lanes, rows, index, piece, f"load{n}") if piece else in_pieces(d, width, index, f"load{n}")
+        text += [load, register_tiles.store_tile(d, width, lanes, rows, index, f"store{n}"),
                  f"{head} tile{n}({d.pointer}{t} *from, {d.pointer}{t} *flat, {d.pointer}{t} *back)\n{{\n  {kind} x[{rows}];\n"
                  f"  load{n}(x, from + 1, 77);\n  for (int r = 0; r < {rows}; ++r)\n    for (int l = 0; l < {lanes}; ++l) flat[r * {lanes} + l] = (({t} *)(x + r))[l];\n"
                  f"  store{n}(back + 1, 77, x);\n}}\n"]
     return "\n".join([*text, *rows_text(d)])
+
+
+def in_pieces(d: Any, width: int, index: str, name: str) -> str:
+    """load_tile of whole lines, by four loads of pieces that lie side by side."""
+    kind, t, rows = register_tiles.register(d, width, 512 // width), d.types[f"u{width}"], 128 // width
+    return (register_tiles.load_pieces(d, width, 4, index, 0, f"{name}_pieces") + register_tiles.join_pieces(d, width, f"{name}_join")
+            + f"static void {name}({kind} *out, const {d.pointer}{t} *from, {index} stride)\n{{\n  {kind} pieces[{4 * rows}], joined[4];\n"
+            f"  for (int g = 0; g < 4; ++g) {name}_pieces(pieces + g, from + (unsigned)g * {rows} * stride, stride);\n  for (int r = 0; r < {rows}; ++r) {{\n"
+            f"    {name}_join(joined, pieces + r * 4);\n    for (int p = 0; p < 4; ++p) out[p * {rows} + r] = joined[p];\n  }}\n}}\n")
 
 
 def rows_text(d: Any) -> "List[str]":
@@ -226,11 +237,12 @@ class Law(unittest.TestCase):
             if not shutil.which(compiler):
                 print(f"SKIP tiles: no {compiler}")
                 continue
-            for source, flags in ((text, ()), (text, wide), (loops, ())):
+            for source, flags in ((text, ()), (text, ("-mavx2",)), (text, wide), (loops, ())):
                 with self.subTest(compiler=compiler, flags=flags, loops=source is loops):
                     program = self.compiled(compiler, source, *flags)
-                    if flags and "avx512vl" not in Path("/proc/cpuinfo").read_text():
-                        print("SKIP tiles: no AVX-512 to run them on")
+                    needed = {(): "", ("-mavx2",): "avx2", wide: "avx512vl"}[flags]
+                    if needed not in Path("/proc/cpuinfo").read_text():
+                        print(f"SKIP tiles: no {needed} to run them on")
                         continue
                     self.assertEqual(runs([program]), (0, ""))
 

@@ -59,6 +59,26 @@ class Helpers:
             )
         return name
 
+    def load_pieces(self, dtype: str, apart: int, index_type: str, distance: int) -> str:
+        """A function of gen/emit/register_tiles.py. distance: prefetch distance in elements."""
+        d, width = self.target, bits(dtype)
+        name = f"load_pieces_u{width}_by{apart}" + ("" if index_type == "uint" else f"_{index_type}")
+        name += f"_prefetch{distance}" if distance else ""
+        self.vector(f"u{width}", VECTOR_BITS // width)
+        self.texts.setdefault("tiles", register_tiles.PRELUDE)
+        if name not in self.texts:
+            self.texts[name] = register_tiles.load_pieces(d, width, apart, d.index[index_type], distance, name)
+        return name
+
+    def join_pieces(self, width: int) -> str:
+        """A function of gen/emit/register_tiles.py."""
+        name = f"join_pieces_u{width}"
+        self.vector(f"u{width}", VECTOR_BITS // width)
+        self.texts.setdefault("tiles", register_tiles.PRELUDE)
+        if name not in self.texts:
+            self.texts[name] = register_tiles.join_pieces(self.target, width, name)
+        return name
+
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
         """A function of gen/emit/register_tiles.py. lanes: of a register (0: of a line)."""
         lanes = lanes or VECTOR_BITS // width

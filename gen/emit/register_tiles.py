@@ -7,6 +7,8 @@
     store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
                 the way back: to[l * stride + r] = in[r][l]
     load_lines  load_tile for rows of a line each, which is read once into a buffer
+    load_pieces, join_pieces
+                load_tile for rows of a line each in two steps, which a caller has more loads and stores between
     line_tile   to[r * pitch + l] = out[r][l] in whole lines, where pitch is not a multiple of them
 
 Memory needs no alignment but the element's. `out` and `in` are arrays of `rows` registers of type `d.register("u32",
@@ -28,7 +30,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, List, Sequence, Tuple
 
-from gen.schedule import VECTOR_BITS
+from gen.schedule import PIECE, VECTOR_BITS
 from gen.targets import Target
 
 Element = Tuple[int, int]                   # (l, r)
@@ -217,6 +219,70 @@ def _load(d: Any, width: int, lanes: int, rows: int, index: str, name: str, each
     )
     return _function(d, width, lanes, rows, name, parameters, fast,
                      f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
+
+
+def load_pieces(d: Any, width: int, apart: int, index: str, distance: int, name: str) -> str:
+    """The function that loads as many rows of a line as there are elements in 16 bytes (a piece), and transposes them
+    within each piece: piece p of out[k * apart] holds element p * rows + k of each row.
+
+    apart: registers from one result to the next. distance: as for load_tile."""
+    t, lanes, rows = d.types[f"u{width}"], VECTOR_BITS // width, 8 * PIECE // width
+    bits = _log2(rows)
+    steps = [(0, bits - 1)] * bits
+    sizes = [(held, f"#{word} SHUFFLES >= {held * width // 8}\n")
+             for word, held in (("if", lanes), ("elif", lanes // 2), ("elif", lanes // 4))]
+    text = "".join(f"{condition}{_piece(d, width, held)}{_macros(steps, held)[0]}" for held, condition in sizes)
+    text += "#endif\n#if SHUFFLES\n" + _row(d, "const ", "from", 0)
+    text += _prefetches(d, width, rows, 0, distance) if distance else ""
+    text += f"  for ({index} at = 0; at < {lanes}; at += ({index})sizeof(piece) / {width // 8}) {{\n"
+    registers: List[Register] = []
+    for i in range(rows):
+        l = _spread(i, [*reversed(range(bits))])
+        text += f"    const piece a{i} = ROW({l}, at);\n"
+        registers.append((f"a{i}", tuple((l, k) for k in range(rows))))
+    registers, network = _network("piece", 0, registers, steps, rows)
+    text += network.replace("  const", "    const")
+    for k, (result, held_by) in enumerate(sorted(registers, key=lambda x: x[1][0][1])):
+        assert held_by == tuple((l, k) for l in range(rows)), (width, k, held_by)
+        text += f"    *(piece *)(({t} *)(out + {k * apart}) + at) = {result};\n"
+    text += "  }\n#undef ROW\n#undef LOW\n#undef HIGH\n"
+    parameters = f"{register(d, width, lanes)} *out, {_memory(d, 'const ', t, 'from')}, {index} stride"
+    return (
+        f"{d.inlined or d.function} void {name}({parameters})\n{{\n{text}#else\n"
+        f"  for (int l = 0; l < {rows}; ++l)\n    for (int r = 0; r < {lanes}; ++r)"
+        f" (({t} *)(out + r % {rows} * {apart}))[r / {rows} * {rows} + l] = from[({index})l * stride + ({index})r];\n#endif\n}}\n"
+    )
+
+
+def join_pieces(d: Any, width: int, name: str) -> str:
+    """The function that gathers 16 bytes (a piece) of each of four lines: out[p] is piece p of in[0], in[1], in[2],
+    in[3]."""
+    kind, u64 = register(d, width, VECTOR_BITS // width), d.types["u64"]
+
+    def words(pieces: "Sequence[int]") -> str:
+        return ", ".join(f"{2 * piece}, {2 * piece + 1}" for piece in pieces)
+    steps, text = [(1, 1), (1, 0)], ""
+    registers, network = _network("words", 0, [(f"a{g}", tuple((p, g) for p in range(4))) for g in range(4)], steps, 4)
+    whole = "".join(f"#define {macro}(a, b) __builtin_shufflevector(a, b, {words(_pick(step, which, 4))})\n"
+                    for step in steps for which, macro in enumerate(_names(steps, step)))
+    whole += "".join(f"  const words a{g} = *(const words *)(in + {g});\n" for g in range(4)) + network
+    for p, (result, held) in enumerate(registers):
+        assert held == tuple((p, g) for g in range(4)), held
+        whole += f"  *(words *)(out + {p}) = {result};\n"
+    whole += "".join(f"#undef {macro}\n" for step in steps for macro in _names(steps, step))
+    for p in range(4):
+        halves = (f"((const words *)(in + {2 * half}))[{p // 2}], ((const words *)(in + {2 * half + 1}))[{p // 2}]"
+                  for half in range(2))
+        text += "".join(f"  ((words *)(out + {p}))[{half}] = __builtin_shufflevector({pair}, {words((p % 2, 2 + p % 2))});\n"
+                        for half, pair in enumerate(halves))
+    types = [f"  typedef {u64} words __attribute__(({_vector(d, 64, size // 8)}{d.may_alias}));\n" for size in (64, 32, 16)]
+    return (
+        f"{d.inlined or d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= 64\n{types[0]}{whole}"
+        f"#elif SHUFFLES >= 32\n{types[1]}{text}#elif SHUFFLES >= 16\n{types[2]}"
+        f"  for (int p = 0; p < 4; ++p)\n    for (int g = 0; g < 4; ++g) ((words *)(out + p))[g] = ((const words *)(in + g))[p];\n"
+        f"#else\n  for (int p = 0; p < 4; ++p)\n    for (int w = 0; w < 8; ++w)"
+        f" (({u64} *)(out + p))[w] = ((const {u64} *)(in + w / 2))[p * 2 + w % 2];\n#endif\n}}\n"
+    )
 
 
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tu
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit import register_tiles
 from gen.emit.helpers import Helpers
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
@@ -23,7 +24,7 @@ from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose
-from gen.schedule import Device, Schedule
+from gen.schedule import PIECE, Device, Schedule
 from gen.schedule.devices import TileShape
 from gen.targets import COMPLEX, TINY, Target
 
@@ -40,6 +41,7 @@ class Tile(Schedule):
         words = [super().text(), f"tiles {self.chunks}",
                  f"tile {self.vec} x {self.lanes * self.registers_down} in registers"]
         words += [f"{self.joined} elements joined"] * (self.joined > 1)
+        words += [f"loaded in {self.turns} turns while the one before is stored"] * (self.turns > 1)
         words += [f"prefetch {self.row_prefetch} in each row where bursts are off"] * (self.row_prefetch > 0)
         return ", ".join(words + ["streamed"] * self.stream + ["moved as bits"] * self.moves)
 
@@ -191,6 +193,9 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
     for shape in (*shapes, TileShape(4, 4, 1, 64)):
         if shape.streamed and traffic <= device.cache:
             continue
+        # one array's rows of whole lines, one stride apart
+        if shape.pipelined and (len(space.accesses) > 2 or len(turned) > 1 or turned[0].write or len(frame.lanes) > 1):
+            continue
         lanes, rows, down, load_bytes = shape.lanes, shape.rows, shape.registers_down, shape.load_bytes
         if frame.fits(rows, lanes * down):
             chunks = min(-(-frame.high // rows), max(device.tile_run, device.page // width) // rows)
@@ -203,7 +208,8 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
             items = _items(frame, lanes * down, rows, chunks)
             yield Tile(threads if items >= device.group_items * threads else 1, chunks, rows, lanes, down, load_bytes,
                        stream, moves, frame.joined, row_prefetch=device.tile_prefetch if traffic > device.cache
-                       and rows * width >= device.line else 0, page=device.page)
+                       and rows * width >= device.line else 0, page=device.page,
+                       turns=down * device.line // PIECE if shape.pipelined else 1)
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
@@ -264,6 +270,10 @@ class Record:
     loads: List[str]                # lines before a tile's registers, of one register, and after them
     lines: List[str]
     stores: List[str]
+    turns: int                      # in which a tile is loaded while the one before is stored; 1: no such turns
+    joined: int                     # registers that `join`, a function, makes of as many
+    join: str
+    register: str                   # their type
 
 
 def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, index_type: str, excess: bool) -> Kernel:
@@ -292,6 +302,7 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
+    width = 8 * min(a.width for a in frame.space.accesses)
     counts = _grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks)
     placing, blocks = place(counts, tile.threads)
     placed = algebra.c_text(placing, index_type)
@@ -309,7 +320,9 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
                     f"!({' && '.join(placed.constraints)})" if placed.constraints else "", placing_of,
                     f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit],
                     f"g{minor}", origins[minor], frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes,
-                    tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines)
+                    tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines, tile.turns,
+                    tile.turns // tile.registers_down, helpers.join_pieces(width) if tile.turns > 1 else "",
+                    register_tiles.register(d, width, tile.lanes))
     reads, writes = buffers_of(nest.partition,
                                nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]

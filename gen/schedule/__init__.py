@@ -9,9 +9,9 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.plan.digits import Interleaving
-from gen.schedule.devices import DEFAULT, DEVICES, LANES, LINE, VECTOR_BITS, Device, device_for
+from gen.schedule.devices import DEFAULT, DEVICES, LANES, LINE, PIECE, VECTOR_BITS, Device, device_for
 
-__all__ = ["DEFAULT", "DEVICES", "LANES", "LINE", "VECTOR_BITS", "Device", "Loop", "Schedule", "candidates", "device_for",
+__all__ = ["DEFAULT", "DEVICES", "LANES", "LINE", "PIECE", "VECTOR_BITS", "Device", "Loop", "Schedule", "candidates", "device_for",
            "reversed_walk"]
 
 
@@ -26,6 +26,8 @@ class Schedule:
     moves: elements are only moved, as unsigned integers of their width.
     joined: number of neighbouring elements that are moved as one element of all their bits.
     tile: accesses that are not contiguous along the lanes are transposed in registers.
+    turns: parts in which a tile is loaded, in turn with the storing of the tile before; 1: it is loaded and stored at
+    once.
     interleaved_pairs: a step's even elements are its first register, the odd ones its second (16-bit types held as
     f32).
     interleaved_rows: number of registers that the elements of one 32-bit word are spread over, each a row of another
@@ -51,6 +53,7 @@ class Schedule:
     moves: bool = False
     joined: int = 1
     tile: bool = False
+    turns: int = 1
     interleaved_pairs: bool = False
     interleaved_rows: int = 1
     streams: int = 1

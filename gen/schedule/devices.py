@@ -26,16 +26,19 @@ class SquareTile:
 @dataclass(frozen=True)
 class TileShape:
     """A register tile: `rows` rows of `registers_down` registers of `lanes` elements. load_bytes: bytes of one load.
-    streamed: only for arrays above the size of the cache, whose stores bypass it."""
+    streamed: only for arrays above the size of the cache, whose stores bypass it. pipelined: loaded in turn with the
+    storing of the tile before."""
 
     lanes: int
     rows: int
     registers_down: int
     load_bytes: int
     streamed: bool = False
+    pipelined: bool = False
 
 
 VECTOR_BITS = 512           # of a CPU's vectors: a register of AVX-512
+PIECE = 16                  # bytes of a vector register within which every x86 and ARM interleaves elements
 LINE = 64                   # bytes of a line of a CPU's caches
 LANES = VECTOR_BITS // 32   # 32-bit elements of a CPU's vectors
 
@@ -275,13 +278,20 @@ _CPU = Device(
     scatter_threads=128,
     moved_tiles={
         1: (
+            TileShape(64, 64, 2, 64, streamed=True, pipelined=True),
             TileShape(64, 64, 1, 16, streamed=True),
             TileShape(64, 16, 1, 16),
             TileShape(32, 32, 1, 32),
             TileShape(16, 16, 1, 64),
             TileShape(8, 8, 1, 64),
         ),
-        2: (TileShape(32, 32, 1, 32), TileShape(32, 16, 1, 16), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
+        2: (
+            TileShape(32, 32, 2, 64, streamed=True, pipelined=True),
+            TileShape(32, 32, 1, 32),
+            TileShape(32, 16, 1, 16),
+            TileShape(16, 16, 1, 64),
+            TileShape(8, 8, 1, 64),
+        ),
         4: (TileShape(16, 16, 2, 64), TileShape(16, 16, 1, 64), TileShape(8, 8, 1, 64)),
         8: (TileShape(8, 8, 2, 64), TileShape(8, 8, 1, 64)),
     },
