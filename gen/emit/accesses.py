@@ -110,6 +110,15 @@ class Accesses(Registers):
         return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.registers_down > 1 else {}))[0])
                 for down in range(self.registers_down)]
 
+    def _at_turn(self, flat: str) -> str:
+        """The map to where the rows of a turn begin."""
+        variables, turns, each = algebra.info(flat).variables, self.loop.turns, self.loop.turns // self.registers_down
+        first = {"vec": "0", "lane": f"turn mod {each} * {self.lanes // each}", "down": f"turn floordiv {each}"}
+        domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in variables if v.name not in first] + [f"turn in [0, {turns - 1}]"]
+        place = algebra.simplify(f"({', '.join([*(v.name for v in variables if v.name not in first), 'turn'])}) -> "
+                                 f"({', '.join(first.get(v.name, v.name) for v in variables)}), domain: {', '.join(domain)}")
+        return compose(place, algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables)))))
+
     def _in_words(self, dtype: str, stride: "Optional[int]") -> bool:
         """Whether the elements that are interleaved fill 32-bit words."""
         return self.loop.interleaved > 1 and stride == self.loop.interleaved and not self.moves and bits(

@@ -45,12 +45,6 @@ class Helpers:
         name += (f"_each{each}" if each else "") + (f"_prefetch{distance}" if distance else "")
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if verb == "load" and distance and piece == 16 and lanes * width == rows * width == VECTOR_BITS and name not in self.texts:
-            part = 8 * piece // width
-            self.vector(f"u{width}", rows)
-            buffered, index = f"{verb}_u{width}_{lanes}x{part}_private", d.index[index_type]
-            self.texts[buffered] = register_tiles.load_tile(d, width, lanes, part, index, piece, buffered, private=True)
-            self.texts[name] = register_tiles.load_lines(d, width, lanes, index, distance, name, buffered, part, each)
         if name not in self.texts:
             self.texts[name] = (
                 register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, distance)
@@ -96,15 +90,11 @@ class Helpers:
         """A function that picks lanes of one register, or of two. lane: C text of the lane that is picked for lane i,
         where that is simpler than a list."""
         d, order = self.target, ", ".join(map(str, picks))
-        whole = d.register_bits(dtype) // 8 * lanes
-        parts = [size for size in (64, 32, 16) if size < whole] if d.declares_vectors else []
         kind, element = d.register(dtype, lanes), d.register(dtype)
-        arguments, pair = (f"{kind} a, {kind} b", "a, b") if two else (f"{kind} a", "a, a")
+        arguments = f"{kind} a, {kind} b" if two else f"{kind} a"
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         self.texts.setdefault(name, (
-            f"{d.function} {kind} {name}({arguments})\n{{\n"
-            f"#if SHUFFLES >= {whole if parts else 1}\n  return __builtin_shufflevector({pair}, {order});\n"
-            + "".join(_in_parts(d, dtype, lanes, picks, two, size) for size in parts) + "#else\n"
+            f"{d.function} {kind} {name}({arguments})\n{{\n{register_tiles.shuffled(d, dtype, lanes, picks, two)}#else\n"
             + ("" if lane else f"  const int pick[{lanes}] = {{{order}}};\n") +
             f"  {element} x[{lanes * (1 + two)}], y[{lanes}];\n  {d.scatter(dtype, lanes, 'a', 'x')}\n"
             + (f"  {d.scatter(dtype, lanes, 'b', f'(x + {lanes})')}\n" if two else "") +
@@ -183,26 +173,3 @@ def table_type(constant: Instruction) -> str:
                                        or []):
         return f"u{bits(dtype)}"
     return dtype
-
-
-def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bool, size: int) -> str:
-    """The branch of a shuffle for registers of `size` bytes: each part of the result of the parts that it has lanes
-    of, two at first, then one more each time."""
-    each = size * 8 // d.register_bits(dtype)
-    kind, lines = d.register(dtype, lanes), []
-    for number in range(lanes // each):
-        wanted = picks[number * each:(number + 1) * each]
-        sources = sorted({pick // each for pick in wanted})
-        names = [f"{'ab'[source * each // lanes]}_in.part[{source % (lanes // each)}]" for source in sources]
-        a, b = names[0], names[min(1, len(names) - 1)]
-        known = sources[:2]
-        places = [known.index(pick // each) * each + pick % each if pick // each in known else 0 for pick in wanted]
-        text = f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, places))})"
-        for source, name in zip(sources[2:], names[2:]):
-            places = [each + pick % each if pick // each == source else lane for lane, pick in enumerate(wanted)]
-            text = f"__builtin_shufflevector({text}, {name}, {', '.join(map(str, places))})"
-        lines.append(f"  out.part[{number}] = {text};\n")
-    sides = "a_in = {a}, b_in = {b}" if two else "a_in = {a}"
-    union = f"union {{ {kind} all; values part[{lanes // each}]; }}"
-    return (f"#elif SHUFFLES >= {size}\n  typedef {d.register(dtype)} values __attribute__((vector_size({size})));\n"
-            f"  {union} {sides}, out;\n{''.join(lines)}  return out.all;\n")

@@ -16,7 +16,7 @@ from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, memory_map
 from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, Read, Region, compose
-from gen.schedule import LINE, PIECE
+from gen.schedule import LINE
 from gen.targets import NARROW, SMALL, TINY, bits
 
 
@@ -252,17 +252,20 @@ class Loads(Accesses):
         """A transposed part of the tile: loaded along its rows, turned in registers."""
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
         assert pitch is not None
-        starts = [f"(const {self.d.pointer}{self.d.types[width]} *)({at})" for at in self._tiles(pointer, flat)]
-        distance, (stride, *_) = self._row_prefetch(flat, bits(dtype) // 8, pitch.strides[0]), pitch.strides
+        distance = self._row_prefetch(flat, bits(dtype) // 8, pitch.strides[0])
+
+        def elements(at: str) -> str:
+            return f"(const {self.d.pointer}{self.d.types[width]} *)({at})"
         if self.loop.turns > 1:
             load = self.helpers.load_pieces(dtype, self.loop.turns, self.index_type, distance)
-            self.before.add(f"{load}(pieces[tile % 2] + turn, {starts[0]} + turn * {8 * PIECE // bits(dtype)} * {stride}, {stride});")
+            at = elements(offset(pointer, self.c(self._at_turn(flat))[0]))
+            self.before.add(f"{load}(pieces[tile % 2] + turn, {at}, {pitch.strides[0]});")
             return self._from_bits(parameter, dtype, "joined[down * 4 + piece]")
         name = self.name(pointer, "w_")
         load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, pitch.each, distance)
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
-        for down, start in enumerate(starts):
-            self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, {start}, "
+        for down, at in enumerate(self._tiles(pointer, flat)):
+            self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, {elements(at)}, "
                             f"{', '.join(map(str, pitch.strides))});")
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 

@@ -6,7 +6,6 @@
                 elements: out[r][l] = from[l * stride + r]
     store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
                 the way back: to[l * stride + r] = in[r][l]
-    load_lines  load_tile for rows of a line each, which is read once into a buffer
     load_pieces, join_pieces
                 load_tile for rows of a line each in two steps, which a caller has more loads and stores between
     line_tile   to[r * pitch + l] = out[r][l] in whole lines, where pitch is not a multiple of them
@@ -28,7 +27,7 @@ asserts that all arrive.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Callable, List, Sequence, Tuple
 
 from gen.schedule import PIECE, VECTOR_BITS
 from gen.targets import Target
@@ -142,23 +141,56 @@ def _apart(each: int, lane: str = "l") -> str:
     return f"{lane} % {each} * stride + {lane} / {each} * further" if each else f"{lane} * stride"
 
 
-def _function(d: Any, width: int, lanes: int, rows: int, name: str, parameters: str, fast: str, plain: str) -> str:
+def _square(width: int, source: "Callable[[int], str]", target: "Callable[[int], str]") -> "Tuple[List[Step], str]":
+    """A square of as many rows as 16 bytes have elements, from `source(l)` to `target(r)`: the steps, and the text. Of
+    longer vectors each 16 bytes are such a square."""
+    each = 8 * PIECE // width
+    bits = _log2(each)
+    steps, text, registers = [(0, bits - 1)] * bits, "", []
+    for i in range(each):
+        l = _spread(i, [*reversed(range(bits))])
+        text += f"    const piece a{i} = {source(l)};\n"
+        registers.append((f"a{i}", tuple((l, r) for r in range(each))))
+    registers, network = _network("piece", 0, registers, steps, each)
+    text += network.replace("  const", "    const")
+    for r, (result, held) in enumerate(sorted(registers, key=lambda x: x[1][0][1])):
+        assert held == tuple((l, r) for l in range(each)), (width, r, held)
+        text += f"    {target(r)} = {result};\n"
+    return steps, text
+
+
+def _function(d: Any, width: int, lanes: int, rows: int, index: str, name: str, parameters: str, fast: str,
+              memory: "Callable[[str, str], str]", held: "Callable[[str, str], str]", store: bool) -> str:
+    """The function of a tile: `fast` where the compiler has its registers, else by squares of 16-byte vectors, else
+    element by element. memory, held: an element, in memory and in the registers, from the texts of l and r. store: the
+    second goes to the first."""
+    each, bytes, squares = 8 * PIECE // width, width * lanes // 8, ""
+    if bytes > PIECE and each <= min(lanes, rows):
+        by_lane, by_row = (lambda k: (f"(l + {k})", "r")), (lambda k: ("l", f"(r + {k})"))
+
+        def vector(at: str, constant: str, memory: bool) -> str:
+            return f"*({_memory(d if memory else replace(d, pointer=''), constant, 'piece', '')})&{at}"
+        steps, text = _square(width,
+                              lambda k: vector(held(*by_row(k)), "const ", False) if store else vector(memory(*by_lane(k)), "const ", True),
+                              lambda k: vector(memory(*by_lane(k)), "", True) if store else vector(held(*by_row(k)), "", False))
+        define, undefine = _macros(steps, each)
+        squares = (f"#elif SHUFFLES >= {PIECE}\n{_piece(d, width, each)}{define}  for ({index} l = 0; l < {lanes}; l += {each})\n"
+                   f"    for ({index} r = 0; r < {rows}; r += {each}) {{\n{text}    }}\n{undefine}")
+    texts = [memory("l", "r"), held("l", "r")]
+    plain = " = ".join(texts if store else reversed(texts))
     return (
-        f"{d.inlined or d.function} void {name}({parameters})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n  for (int l = 0; l < {lanes}; ++l)\n"
-        f"    for (int r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n"
+        f"{d.inlined or d.function} void {name}({parameters})\n{{\n#if SHUFFLES >= {bytes}\n{fast}{squares}#else\n"
+        f"  for ({index} l = 0; l < {lanes}; ++l)\n    for ({index} r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n"
     )
 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
-              each: int = 0, distance: int = 0, private: bool = False) -> str:
+              each: int = 0, distance: int = 0) -> str:
     """The function out[r][l] = from[l * stride + r].
 
     piece: the most bytes of a row that one load reads. each: after this many lanes at `stride` continue at `further`,
     one more argument (0: all lanes are at `stride`). distance: prefetch distance in elements, where bursts are off; the
-    prefetch stands here because gcc leaves out calls of functions that do nothing else. private: `from` is not in
-    global memory."""
-    if private:
-        d = replace(d, pointer="")
+    prefetch stands here because gcc leaves out calls of functions that do nothing else."""
     low, kind = _check(width, lanes, rows), register(d, width, lanes)
     bits, run = _log2(lanes), _log2(min(8 * piece // width, rows, lanes))
     within, above, size = min(run, low), max(run - low, 0), 1 << run
@@ -190,20 +222,6 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     return _load(d, width, lanes, rows, index, name or f"load_u{width}_{lanes}x{rows}", each, text)
 
 
-def load_lines(d: Any, width: int, lanes: int, index: str, distance: int, name: str, buffered: str, rows: int,
-               each: int = 0) -> str:
-    """load_tile for rows of a whole line each, which is read once; a function of it that takes `rows` elements of
-    private memory has them from there. (Rows a power of two apart do not stay in the first level of a cache while a
-    line is read in quarters.)"""
-    t, whole = d.types[f"u{width}"], VECTOR_BITS // width
-    text = _piece(d, width,
-                  whole) + f"  {register(d, width, whole)} line[{lanes}];\n" + _prefetches(d, width, lanes, each, distance)
-    text += "".join(f"  line[{lane}] = *({_memory(d, 'const ', 'piece', '')})(from + {_apart(each, str(lane))});\n"
-                    for lane in range(lanes))
-    text += f"  for (int r = 0; r < {whole}; r += {rows}) {buffered}(out + r, (const {t} *)line + r, {whole});\n"
-    return _load(d, width, lanes, whole, index, name, each, text)
-
-
 def _prefetches(d: Any, width: int, lanes: int, each: int, distance: int) -> str:
     """The lines that prefetch each row of a later tile, where bursts are off."""
     lines = (d.prefetch("L2", f"from + {_apart(each, str(lane))}", distance * width // 8, width // 8)
@@ -217,8 +235,8 @@ def _load(d: Any, width: int, lanes: int, rows: int, index: str, name: str, each
         f"{register(d, width, lanes)} *out, {_memory(d, 'const ', t, 'from')}, {index} stride"
         + f", {index} further" * bool(each)
     )
-    return _function(d, width, lanes, rows, name, parameters, fast,
-                     f"(({t} *)(out + r))[l] = from[{_apart(each, f'({index})l')} + ({index})r]")
+    return _function(d, width, lanes, rows, index, name, parameters, fast,
+                     lambda l, r: f"from[{_apart(each, l)} + {r}]", lambda l, r: f"(({t} *)(out + {r}))[{l}]", False)
 
 
 def load_pieces(d: Any, width: int, apart: int, index: str, distance: int, name: str) -> str:
@@ -227,30 +245,19 @@ def load_pieces(d: Any, width: int, apart: int, index: str, distance: int, name:
 
     apart: registers from one result to the next. distance: as for load_tile."""
     t, lanes, rows = d.types[f"u{width}"], VECTOR_BITS // width, 8 * PIECE // width
-    bits = _log2(rows)
-    steps = [(0, bits - 1)] * bits
+    steps, square = _square(width, lambda l: f"ROW({l}, at)", lambda r: f"*(piece *)(({t} *)(out + {r * apart}) + at)")
     sizes = [(held, f"#{word} SHUFFLES >= {held * width // 8}\n")
              for word, held in (("if", lanes), ("elif", lanes // 2), ("elif", lanes // 4))]
     text = "".join(f"{condition}{_piece(d, width, held)}{_macros(steps, held)[0]}" for held, condition in sizes)
     text += "#endif\n#if SHUFFLES\n" + _row(d, "const ", "from", 0)
     text += _prefetches(d, width, rows, 0, distance) if distance else ""
-    text += f"  for ({index} at = 0; at < {lanes}; at += ({index})sizeof(piece) / {width // 8}) {{\n"
-    registers: List[Register] = []
-    for i in range(rows):
-        l = _spread(i, [*reversed(range(bits))])
-        text += f"    const piece a{i} = ROW({l}, at);\n"
-        registers.append((f"a{i}", tuple((l, k) for k in range(rows))))
-    registers, network = _network("piece", 0, registers, steps, rows)
-    text += network.replace("  const", "    const")
-    for k, (result, held_by) in enumerate(sorted(registers, key=lambda x: x[1][0][1])):
-        assert held_by == tuple((l, k) for l in range(rows)), (width, k, held_by)
-        text += f"    *(piece *)(({t} *)(out + {k * apart}) + at) = {result};\n"
+    text += f"  for ({index} at = 0; at < {lanes}; at += ({index})sizeof(piece) / {width // 8}) {{\n{square}"
     text += "  }\n#undef ROW\n#undef LOW\n#undef HIGH\n"
     parameters = f"{register(d, width, lanes)} *out, {_memory(d, 'const ', t, 'from')}, {index} stride"
     return (
         f"{d.inlined or d.function} void {name}({parameters})\n{{\n{text}#else\n"
-        f"  for (int l = 0; l < {rows}; ++l)\n    for (int r = 0; r < {lanes}; ++r)"
-        f" (({t} *)(out + r % {rows} * {apart}))[r / {rows} * {rows} + l] = from[({index})l * stride + ({index})r];\n#endif\n}}\n"
+        f"  for ({index} l = 0; l < {rows}; ++l)\n    for ({index} r = 0; r < {lanes}; ++r)"
+        f" (({t} *)(out + r % {rows} * {apart}))[r / {rows} * {rows} + l] = from[l * stride + r];\n#endif\n}}\n"
     )
 
 
@@ -309,20 +316,74 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
                                            + size] == tuple((l, r + k) for k in range(size)), (width, lanes, rows, held)
                 text += f"  ROW({l}, {r}) = {result if size == lanes else f'__builtin_shufflevector({picked})'};\n"
     parameters = f"{_memory(d, '', t, 'to')}, {index} stride, {f'{index} further, ' * bool(each)}const {kind} *in"
-    return _function(d, width, lanes, rows, name or f"store_u{width}_{lanes}x{rows}", parameters,
+    return _function(d, width, lanes, rows, index, name or f"store_u{width}_{lanes}x{rows}", parameters,
                      text + "#undef ROW\n" + undefine,
-                     f"to[{_apart(each, f'({index})l')} + ({index})r] = ((const {t} *)(in + r))[l]")
+                     lambda l, r: f"to[{_apart(each, l)} + {r}]", lambda l, r: f"((const {t} *)(in + {r}))[{l}]", True)
 
 
-def _words(kind: str) -> "Tuple[str, List[str]]":
+def shuffled(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bool) -> str:
+    """The text of a function that returns lanes of a register `a`, or of two, `b` too, up to where the compiler has no
+    word for it: whole, or in parts where its registers are narrower."""
+    whole, operands = d.register_bits(dtype) // 8 * lanes, "a, b" if two else "a, a"
+    parts = [size for size in (64, 32, 16) if size < whole] if d.declares_vectors else []
+    return (f"#if SHUFFLES >= {whole if parts else 1}\n  return __builtin_shufflevector({operands}, {', '.join(map(str, picks))});\n"
+            + "".join(_in_parts(d, dtype, lanes, picks, two, size) for size in parts))
+
+
+def _in_parts(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bool, size: int) -> str:
+    """The branch of a shuffle for registers of `size` bytes: each part of the result of the parts that it has lanes
+    of, two at first, then one more each time."""
+    each = size * 8 // d.register_bits(dtype)
+    kind, lines = d.register(dtype, lanes), []
+    for number in range(lanes // each):
+        wanted = picks[number * each:(number + 1) * each]
+        sources = sorted({pick // each for pick in wanted})
+        names = [f"{'ab'[source * each // lanes]}_in.part[{source % (lanes // each)}]" for source in sources]
+        a, b = names[0], names[min(1, len(names) - 1)]
+        known = sources[:2]
+        places = [known.index(pick // each) * each + pick % each if pick // each in known else 0 for pick in wanted]
+        text = f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, places))})"
+        for source, name in zip(sources[2:], names[2:]):
+            places = [each + pick % each if pick // each == source else lane for lane, pick in enumerate(wanted)]
+            text = f"__builtin_shufflevector({text}, {name}, {', '.join(map(str, places))})"
+        lines.append(f"  out.part[{number}] = {text};\n")
+    sides = "a_in = {a}, b_in = {b}" if two else "a_in = {a}"
+    union = f"union {{ {kind} all; values part[{lanes // each}]; }}"
+    return (f"#elif SHUFFLES >= {size}\n  typedef {d.register(dtype)} values __attribute__((vector_size({size})));\n"
+            f"  {union} {sides}, out;\n{''.join(lines)}  return out.all;\n")
+
+
+class _Shuffles:
+    """The functions that another one shuffles its registers with, by what they pick."""
+
+    def __init__(self, d: Target, width: int, lanes: int, name: str) -> None:
+        self.d, self.dtype, self.lanes, self.name = d, f"u{width}", lanes, name
+        self.known: List[Tuple[bool, Tuple[int, ...]]] = []     # whether of two registers, and lanes
+
+    def __call__(self, a: str, b: str, picks: "Sequence[int]") -> str:
+        """The text of a call; a and b may be the same."""
+        key = a != b, tuple(picks)
+        if key not in self.known:
+            self.known.append(key)
+        return f"{self.name}_{self.known.index(key)}({a}{f', {b}' if a != b else ''})"
+
+    def text(self) -> str:
+        kind = self.d.register(self.dtype, self.lanes)
+        functions = (f"{self.d.inlined or self.d.function} {kind} {self.name}_{number}({kind} a{f', {kind} b' if two else ''})\n{{\n"
+                     f"{shuffled(self.d, self.dtype, self.lanes, picks, two)}#endif\n}}\n"
+                     for number, (two, picks) in enumerate(self.known))
+        return "#if SHUFFLES\n" + "".join(functions) + "#endif\n"
+
+
+def _words(kind: str, shuffle: _Shuffles) -> "Tuple[str, List[str]]":
     """Four lines of bytes taken apart in twelve steps: the text, and the results' names. A line has 4 parts of 16
     bytes, a part 4 words; first its bytes are sorted by rows, so that a word has one row's, then whole words change
     places."""
     def words(a: str, b: str, picked: "Sequence[int]") -> str:
-        return f"__builtin_shufflevector({a}, {b}, {', '.join(str(4 * w + k) for w in picked for k in range(4))})"
+        return shuffle(a, b, [4 * w + k for w in picked for k in range(4)])
 
-    turn = ", ".join(str(part * 16 + k % 4 * 4 + k // 4) for part in range(4) for k in range(16))
-    steps = [f"a{k} = __builtin_shufflevector(in[{k}], in[{k}], {turn})" for k in range(4)]
+    turn = [part * 16 + k % 4 * 4 + k // 4 for part in range(4) for k in range(16)]
+    steps = [f"a{k} = {shuffle(f'in[{k}]', f'in[{k}]', turn)}" for k in range(4)]
     for k, row in ((k, row) for k in (0, 2) for row in (0, 2)):
         two = [line * 16 + part * 4 + r for r in (row, row + 1) for line in (0, 1) for part in range(4)]
         steps.append(f"b{k + row // 2} = {words(f'a{k}', f'a{k + 1}', two)}")
@@ -345,17 +406,16 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
         steps = [(bit, (leave, insert)) for bit, (insert, leave) in reversed(steps)]
     start = [tuple((k, l) for l in range(lanes)) for k in range(rows)]
     registers: List[Register] = [(f"in[{k}]", held) for k, held in enumerate(start)]
-    define, undefine = _macros([step for _, step in steps], lanes)
-    text = ""
+    shuffle, text = _Shuffles(d, width, lanes, name), ""
     for number, (bit, step) in enumerate(steps):
-        (low_half, high_half), letter, after = _names([s for _, s in steps],
-                                                      step), chr(ord("a") + number), list(registers)
+        letter, after = chr(ord("a") + number), list(registers)
         for i in (i for i in range(rows) if not i >> bit & 1):
             j = i | 1 << bit
             (a, held), (b, more) = registers[i], registers[j]
-            after[i], after[j] = ((f"{letter}{at}", tuple((held + more)[k] for k in _pick(step, which, lanes)))
-                                  for at, which in ((i, 0), (j, 1)))
-            text += f"  const {kind} {after[i][0]} = {low_half}({a}, {b}), {after[j][0]} = {high_half}({a}, {b});\n"
+            for which, at in enumerate((i, j)):
+                picked = _pick(step, which, lanes)
+                after[at] = (f"{letter}{at}", tuple((held + more)[k] for k in picked))
+                text += f"  const {kind} {letter}{at} = {shuffle(a, b, picked)};\n"
         registers = after
     each = lanes // rows
 
@@ -365,12 +425,11 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
     names = [next(name for name, held in registers if held == goal) for goal in goals]
     # without byte permutations of whole registers a compiler makes 64 of the steps above
     if inverse and rows == 4 and width == 8:
-        define = undefine = ""
-        text, names = _words(kind)
+        shuffle = _Shuffles(d, width, lanes, name)
+        text, names = _words(kind, shuffle)
     if rows == 2 and width > 8:     # one permutation of two registers does it
-        define = undefine = text = ""
-        names = [f"__builtin_shufflevector(in[0], in[1], {', '.join(str(k * lanes + l) for k, l in goal)})"
-                 for goal in goals]
+        shuffle, text = _Shuffles(d, width, lanes, name), ""
+        names = [shuffle("in[0]", "in[1]", [k * lanes + l for k, l in goal]) for goal in goals]
     text += "".join(f"  out[{k}] = {name};\n" for k, name in enumerate(names))
     plain = (
         f"((const {t} *)(in + l / {each}))[l % {each} * {rows} + k]"
@@ -378,12 +437,12 @@ def interleave(d: Any, width: int, rows: int, inverse: bool, name: str) -> str:
         else f"((const {t} *)(in + l % {rows}))[k * {each} + l / {rows}]"
     )
     return (
-        f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= 64\n{define}{text}{undefine}#else\n"
+        f"{shuffle.text()}{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES\n{text}#else\n"
         f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {plain};\n#endif\n}}\n"
     )
 
 
-def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int) -> str:
+def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int, shuffle: _Shuffles) -> str:
     """A register, as text: lane l holds lane places[l][1] of the register names[places[l][0]]; merged from one after
     the other."""
     first, *others = dict.fromkeys(operand for operand, _ in places)
@@ -392,9 +451,7 @@ def _merged(names: "Sequence[str]", places: "Sequence[Element]", lanes: int) -> 
         both = [*held, *((operand, l) for l in range(lanes))]
         # lanes whose operand comes later keep what they have
         picked = [both.index(place) if place in both else l for l, place in enumerate(places)]
-        merged, held = f"__builtin_shufflevector({merged}, {names[operand]}, {', '.join(map(str, picked))})", [
-            both[l] for l in picked
-        ]
+        merged, held = shuffle(merged, names[operand], picked), [both[l] for l in picked]
     assert held == list(places), (names, places)
     return merged
 
@@ -403,18 +460,18 @@ def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) 
     """`interleave` for registers of `lanes` elements and any number of rows: each result is merged from one operand
     after the other."""
     t, kind = d.types[f"u{width}"], register(d, width, lanes)
-    fast = ""
+    shuffle, fast = _Shuffles(d, width, lanes, name), ""
     for k in range(rows):
         places = [divmod(l * rows + k, lanes) if inverse else ((k * lanes + l) % rows, (k * lanes + l) // rows)
                   for l in range(lanes)]
-        fast += f"  out[{k}] = {_merged([f'in[{r}]' for r in range(rows)], places, lanes)};\n"
+        fast += f"  out[{k}] = {_merged([f'in[{r}]' for r in range(rows)], places, lanes, shuffle)};\n"
     flat = (
         f"((const {t} *)in)[l * {rows} + k]"
         if inverse
         else f"((const {t} *)(in + (k * {lanes} + l) % {rows}))[(k * {lanes} + l) / {rows}]"
     )
     return (
-        f"{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{fast}#else\n"
+        f"{shuffle.text()}{d.function} void {name}({kind} *out, const {kind} *in)\n{{\n#if SHUFFLES\n{fast}#else\n"
         f"  for (int k = 0; k < {rows}; ++k)\n    for (int l = 0; l < {lanes}; ++l) (({t} *)(out + k))[l] = {flat};\n#endif\n}}\n"
     )
 
@@ -423,18 +480,19 @@ def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
     """The function whose result has from[l * stride] in lane l: picked from whole vectors, the last of which ends with
     the last of these elements; for stride -1 one vector, turned around."""
     t, kind, piece = d.types[f"u{width}"], register(d, width, lanes), _memory(d, "const ", "piece", "")
+    shuffle = _Shuffles(d, width, lanes, name)
     if stride == -1:
         text = f"  const {kind} a = *({piece})(from - {lanes - 1});\n"
-        merged = f"__builtin_shufflevector(a, a, {', '.join(map(str, reversed(range(lanes))))})"
+        merged = shuffle("a", "a", [*reversed(range(lanes))])
     else:
         last = (lanes - 1) * (stride - 1)
         starts = [min(k * lanes, last) for k in range(-(-last // lanes) + 1)]
         places = [(k, l * stride - starts[k])
                   for l in range(lanes) for k in [min(l * stride // lanes, len(starts) - 1)]]
         text = "".join(f"  const {kind} a{k} = *({piece})(from + {start});\n" for k, start in enumerate(starts))
-        merged = _merged([f"a{k}" for k in range(len(starts))], places, lanes)
+        merged = _merged([f"a{k}" for k in range(len(starts))], places, lanes, shuffle)
     return (
-        f"{d.function} {kind} {name}({_memory(d, 'const ', t, 'from')})\n{{\n#if SHUFFLES >= {width * lanes // 8}\n{_piece(d, width, lanes)}"
+        f"{shuffle.text()}{d.function} {kind} {name}({_memory(d, 'const ', t, 'from')})\n{{\n#if SHUFFLES\n{_piece(d, width, lanes)}"
         f"{text}  return {merged};\n#else\n  {kind} out;\n  for (int l = 0; l < {lanes}; ++l) (({t} *)&out)[l] = from[l * {stride}];\n"
         f"  return out;\n#endif\n}}\n"
     )
@@ -448,7 +506,7 @@ def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
         size *= 2
         names = [f"__builtin_shufflevector({a}, {b}, {', '.join(map(str, range(size)))})"
                  for a, b in zip(names[::2], names[1::2])]
-    plain = f"  {whole} out;\n  for (int l = 0; l < {lanes * parts}; ++l) (({t} *)&out)[l] = ((const {t} *)(in + l / {lanes}))[l % {lanes}];\n  return out;\n"
+    plain = f"  {whole} out;\n  for (int k = 0; k < {parts}; ++k) (({kind} *)&out)[k] = in[k];\n  return out;\n"
     return (
         f"{d.function} {whole} {name}(const {kind} *in)\n{{\n#if SHUFFLES >= {width * lanes * parts // 8}\n  return {names[0]};\n"
         f"#else\n{plain}#endif\n}}\n"
@@ -516,10 +574,27 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
             text += whole(i, shift, (f"carry[{i}]", 0), (f"in[{i}]", rest)) if shift <= rest else ""
             text += partial(i, line, end - line, (f"in[{i}]", rest))
     types = "".join(_piece(d, width, size).replace("piece", f"piece{size}") for size in sorted(pieces) if size > 1)
+    far = d.suffix64[0] if rows * pitch >> 31 else ""
     begin, count = (f"{rest} + ", 1) if part == "last" else ("", down if part == "next" else 1)
+    # Narrower vectors go through memory, and all rows are there before the first line is read: a load of what two stores
+    # have just written waits for them.
+    if part == "next":
+        in_memory = (
+            f"  {kind} both[{rows}][{1 + down}];\n  for (int i = 0; i < {rows}; ++i) {{\n    both[i][0] = carry[i];\n"
+            f"    for (int w = 0; w < {down}; ++w) both[i][1 + w] = in[w * {rows} + i];\n    carry[i] = both[i][{down}];\n  }}\n"
+            f"  for (int i = 0; i < {rows}; ++i)\n    for (int w = 0; w < {down}; ++w) {{\n"
+            f"      const int shift = {lanes - 1} - ({start + lanes - 1} + i * {pitch % lanes}) % {lanes};\n"
+            f"      {d.store_word(True)}(*(const piece *)((const {t} *)(both[i] + w) + shift),"
+            f" ({d.pointer}{kind} *)(to + i * {pitch}{far} + (w - 1) * {lanes} + shift));\n    }}\n"
+        )
+    else:
+        held = "carry[i] = in[i]" if part == "first" else f"*({d.pointer}piece *)(to + i * {pitch}{far}) = carry[i]"
+        in_memory = (f"  for (int i = 0; i < {rows}; ++i) {{\n    {held};\n"
+                     f"    *({d.pointer}piece *)(to + i * {pitch}{far} + {rest if part == 'last' else 0}) = in[i];\n  }}\n")
+    in_memory = f"#elif SHUFFLES\n{_piece(d, width, lanes)}{in_memory}"
     return (
         f"{d.inlined or d.function} void {name or f'{part}_u{width}_{lanes}x{rows}'}({_memory(d, '', t, 'to')}, {kind} *carry, const {kind} *in)\n{{\n"
-        f"  (void)to, (void)carry;\n#if SHUFFLES >= {width * lanes // 8}\n{types}{text}#else\n"
+        f"  (void)to, (void)carry;\n#if SHUFFLES >= {width * lanes // 8}\n{types}{text}{in_memory}#else\n"
         f"  for (int i = 0; i < {rows}; ++i)\n    for (int l = 0; l < {count * lanes}; ++l)"
-        f" to[i * {pitch}{d.suffix64[0] if rows * pitch >> 31 else ''} + {begin}l] = ((const {t} *)(in + i + l / {lanes} * {rows}))[l % {lanes}];\n#endif\n}}\n"
+        f" to[i * {pitch}{far} + {begin}l] = ((const {t} *)(in + i + l / {lanes} * {rows}))[l % {lanes}];\n#endif\n}}\n"
     )

@@ -193,8 +193,9 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
     for shape in (*shapes, TileShape(4, 4, 1, 64)):
         if shape.streamed and traffic <= device.cache:
             continue
-        # one array's rows of whole lines, one stride apart
-        if shape.pipelined and (len(space.accesses) > 2 or len(turned) > 1 or turned[0].write or len(frame.lanes) > 1):
+        # the rows of a turn are those of one array, one stride apart
+        if shape.pipelined and (len(space.accesses) > 2 or len(turned) > 1 or turned[0].write
+                                or space.sizes[frame.lanes[0]] % (PIECE // width) and len(frame.lanes) > 1):
             continue
         lanes, rows, down, load_bytes = shape.lanes, shape.rows, shape.registers_down, shape.load_bytes
         if frame.fits(rows, lanes * down):

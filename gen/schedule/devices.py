@@ -279,7 +279,6 @@ _CPU = Device(
     moved_tiles={
         1: (
             TileShape(64, 64, 2, 64, streamed=True, pipelined=True),
-            TileShape(64, 64, 1, 16, streamed=True),
             TileShape(64, 16, 1, 16),
             TileShape(32, 32, 1, 32),
             TileShape(16, 16, 1, 64),
