@@ -159,9 +159,9 @@ def _square(width: int, source: "Callable[[int], str]", target: "Callable[[int],
     return steps, text
 
 
-def _function(d: Any, width: int, lanes: int, rows: int, index: str, name: str, parameters: str, fast: str,
+def _function(d: Any, width: int, lanes: int, rows: int, index: str, name: str, parameters: str, before: str, fast: str,
               memory: "Callable[[str, str], str]", held: "Callable[[str, str], str]", store: bool) -> str:
-    """The function of a tile: `fast` where the compiler has its registers, else by squares of 16-byte vectors, else
+    """The function of a tile: `before`, then `fast` where the compiler has its registers, else by squares of 16-byte vectors, else
     element by element. memory, held: an element, in memory and in the registers, from the texts of l and r. store: the
     second goes to the first."""
     each, bytes, squares = 8 * PIECE // width, width * lanes // 8, ""
@@ -179,7 +179,7 @@ def _function(d: Any, width: int, lanes: int, rows: int, index: str, name: str, 
     texts = [memory("l", "r"), held("l", "r")]
     plain = " = ".join(texts if store else reversed(texts))
     return (
-        f"{d.inlined or d.function} void {name}({parameters})\n{{\n#if SHUFFLES >= {bytes}\n{fast}{squares}#else\n"
+        f"{d.inlined or d.function} void {name}({parameters})\n{{\n{before}#if SHUFFLES >= {bytes}\n{fast}{squares}#else\n"
         f"  for ({index} l = 0; l < {lanes}; ++l)\n    for ({index} r = 0; r < {rows}; ++r) {plain};\n#endif\n}}\n"
     )
 
@@ -202,8 +202,6 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     text = _piece(d, width, size) + _row(d, "const ", "from", each)
     text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n"
                     for n in joins) + define
-    if distance:
-        text += _prefetches(d, width, lanes, each, distance)
     for first in range(0, rows, size):
         registers: List[Register] = []
         for i in range(size):
@@ -219,7 +217,10 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
             assert held == tuple((l, number) for l in range(lanes)), (width, lanes, rows, held)
             text += f"  out[{number}] = {result};\n"
     text += "#undef ROW\n" + "".join(f"#undef JOIN{n}\n" for n in joins) + undefine
-    return _load(d, width, lanes, rows, index, name or f"load_u{width}_{lanes}x{rows}", each, text)
+    t, before = d.types[f"u{width}"], _prefetches(d, width, lanes, each, distance) if distance else ""
+    parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
+    return _function(d, width, lanes, rows, index, name or f"load_u{width}_{lanes}x{rows}", parameters, before, text,
+                     lambda l, r: f"from[{_apart(each, l)} + {r}]", lambda l, r: f"(({t} *)(out + {r}))[{l}]", False)
 
 
 def _prefetches(d: Any, width: int, lanes: int, each: int, distance: int) -> str:
@@ -227,16 +228,6 @@ def _prefetches(d: Any, width: int, lanes: int, each: int, distance: int) -> str
     lines = (d.prefetch("L2", f"from + {_apart(each, str(lane))}", distance * width // 8, width // 8)
              for lane in range(lanes))
     return f"  if (!{d.bursts}) {{\n" + "".join(f"    {line}\n" for line in lines) + "  }\n"
-
-
-def _load(d: Any, width: int, lanes: int, rows: int, index: str, name: str, each: int, fast: str) -> str:
-    t = d.types[f"u{width}"]
-    parameters = (
-        f"{register(d, width, lanes)} *out, {_memory(d, 'const ', t, 'from')}, {index} stride"
-        + f", {index} further" * bool(each)
-    )
-    return _function(d, width, lanes, rows, index, name, parameters, fast,
-                     lambda l, r: f"from[{_apart(each, l)} + {r}]", lambda l, r: f"(({t} *)(out + {r}))[{l}]", False)
 
 
 def load_pieces(d: Any, width: int, apart: int, index: str, distance: int, name: str) -> str:
@@ -317,7 +308,7 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
                 text += f"  ROW({l}, {r}) = {result if size == lanes else f'__builtin_shufflevector({picked})'};\n"
     parameters = f"{_memory(d, '', t, 'to')}, {index} stride, {f'{index} further, ' * bool(each)}const {kind} *in"
     return _function(d, width, lanes, rows, index, name or f"store_u{width}_{lanes}x{rows}", parameters,
-                     text + "#undef ROW\n" + undefine,
+                     "", text + "#undef ROW\n" + undefine,
                      lambda l, r: f"to[{_apart(each, l)} + {r}]", lambda l, r: f"((const {t} *)(in + {r}))[{l}]", True)
 
 
