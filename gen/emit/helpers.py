@@ -7,7 +7,7 @@ from typing import Dict, Sequence, Tuple
 
 from gen.emit import ops, register_tiles
 from gen.hlo import Instruction, c_identifier, dtypes
-from gen.schedule import VECTOR_BITS
+from gen.schedule import PIECES, VECTOR_BITS
 from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
 
 
@@ -40,6 +40,8 @@ class Helpers:
         """A function of gen/emit/register_tiles.py: load or store. each: lanes that follow one another evenly, where
         not all do. distance: prefetch distance in elements."""
         d, width = self.target, bits(dtype)
+        if verb == "load" and 8 * piece == lanes * width == rows * width == VECTOR_BITS and width < 32 and not each:
+            return self._load_lines(dtype, index_type, distance)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8
                                                     else "") + ("" if index_type == "uint" else f"_{index_type}")
         name += (f"_each{each}" if each else "") + (f"_prefetch{distance}" if distance else "")
@@ -62,6 +64,15 @@ class Helpers:
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:
             self.texts[name] = register_tiles.load_pieces(d, width, apart, d.index[index_type], distance, name)
+        return name
+
+    def _load_lines(self, dtype: str, index_type: str, distance: int) -> str:
+        """The tile of small elements whose rows are lines."""
+        d, width = self.target, bits(dtype)
+        load, join = self.load_pieces(dtype, PIECES, index_type, distance), self.join_pieces(width)
+        name = load.replace("pieces", "lines")
+        if name not in self.texts:
+            self.texts[name] = register_tiles.load_lines(d, width, d.index[index_type], load, join, name)
         return name
 
     def join_pieces(self, width: int) -> str:

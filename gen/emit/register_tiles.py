@@ -7,7 +7,8 @@
     store_tile  static inline void store_u32_16x4(__global uint *to, uint stride, const uint16 *in)
                 the way back: to[l * stride + r] = in[r][l]
     load_pieces, join_pieces
-                load_tile for rows of a line each in two steps, which a caller has more loads and stores between
+                load_tile for rows of a line each in two steps, between which a caller may load and store; load_lines does
+                both
     line_tile   to[r * pitch + l] = out[r][l] in whole lines, where pitch is not a multiple of them
 
 Memory needs no alignment but the element's. `out` and `in` are arrays of `rows` registers of type `d.register("u32",
@@ -29,7 +30,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Callable, List, Sequence, Tuple
 
-from gen.schedule import PIECE, VECTOR_BITS
+from gen.schedule import PIECE, PIECES, VECTOR_BITS
 from gen.targets import Target
 
 Element = Tuple[int, int]                   # (l, r)
@@ -283,6 +284,19 @@ def join_pieces(d: Any, width: int, name: str) -> str:
     )
 
 
+def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) -> str:
+    """load_tile for rows of a line each, by load_pieces, the pieces of a line side by side, and join_pieces."""
+    t, lanes, rows = d.types[f"u{width}"], VECTOR_BITS // width, 8 * PIECE // width
+    kind = register(d, width, lanes)
+    return (
+        f"{d.inlined or d.function} void {name}({kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride)\n{{\n"
+        f"  {kind} pieces[{lanes}], joined[{PIECES}];\n"
+        f"  {d.unroll}\n  for ({index} group = 0; group < {PIECES}; ++group) {load}(pieces + group, from + group * {rows} * stride, stride);\n"
+        f"  {d.unroll}\n  for (int r = 0; r < {rows}; ++r) {{\n    {join}(joined, pieces + r * {PIECES});\n"
+        f"    for (int p = 0; p < {PIECES}; ++p) out[p * {rows} + r] = joined[p];\n  }}\n}}\n"
+    )
+
+
 def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:
     """The function to[l * stride + r] = in[r][l], by plain stores."""
     low = _check(width, lanes, rows)
@@ -491,7 +505,7 @@ def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
 
 def join(d: Any, width: int, lanes: int, parts: int, name: str) -> str:
     """The function that puts `parts` registers of `lanes` elements side by side in one."""
-    t, kind, whole = d.types[f"u{width}"], register(d, width, lanes), register(d, width, lanes * parts)
+    kind, whole = register(d, width, lanes), register(d, width, lanes * parts)
     names, size = [f"in[{k}]" for k in range(parts)], lanes
     while len(names) > 1:
         size *= 2

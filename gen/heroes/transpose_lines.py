@@ -46,7 +46,8 @@ class Lines(Schedule):
     def text(self) -> str:
         words = [super().text(), f"tile {self.side} x {self.side} in registers"]
         words += [f"{self.registers_down} down where bursts of prefetches pay"] * (self.registers_down > 1)
-        words += [f"lines carried down {self.columns} columns"]
+        words += [f"lines carried down {self.columns} columns",
+                  f"prefetch {self.row_prefetch} in each row where bursts are off"]
         return ", ".join(words + [f"{self.parts} parts"] * (self.parts > 1) + ["streamed, moved as bits"])
 
 
@@ -115,7 +116,7 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
         columns //= 2
     parts = max(1, min(strips // device.carried_strips, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
     return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width,
-                 columns=columns, parts=parts)
+                 columns=columns, parts=parts, row_prefetch=device.tile_prefetch)
 
 
 def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
@@ -301,7 +302,8 @@ class _Writer:
                         register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first,
                         end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
                         tuple((self.first(False) + further) % side for further in self.starts), side,
-                        self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes),
+                        self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes,
+                                          distance=form.row_prefetch // form.width),
                         self.stride, lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
                         lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ")
                                                       for row in self.rows(stage, down)],

@@ -9,9 +9,9 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.plan.digits import Interleaving
-from gen.schedule.devices import DEFAULT, DEVICES, LANES, LINE, PIECE, VECTOR_BITS, Device, device_for
+from gen.schedule.devices import DEFAULT, DEVICES, LANES, LINE, PIECE, PIECES, VECTOR_BITS, Device, device_for
 
-__all__ = ["DEFAULT", "DEVICES", "LANES", "LINE", "PIECE", "VECTOR_BITS", "Device", "Loop", "Schedule", "candidates", "device_for",
+__all__ = ["DEFAULT", "DEVICES", "LANES", "LINE", "PIECE", "PIECES", "VECTOR_BITS", "Device", "Loop", "Schedule", "candidates", "device_for",
            "reversed_walk"]
 
 

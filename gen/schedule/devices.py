@@ -40,6 +40,7 @@ class TileShape:
 VECTOR_BITS = 512           # of a CPU's vectors: a register of AVX-512
 PIECE = 16                  # bytes of a vector register within which every x86 and ARM interleaves elements
 LINE = 64                   # bytes of a line of a CPU's caches
+PIECES = LINE // PIECE
 LANES = VECTOR_BITS // 32   # 32-bit elements of a CPU's vectors
 
 
@@ -306,8 +307,8 @@ _CPU = Device(
     carried_strips=8,
     carried_starts=16,
     carried_tiles={
-        1: SquareTile(side=64, load_bytes=16, tiles_down=1),
-        2: SquareTile(side=32, load_bytes=32, tiles_down=1),
+        1: SquareTile(side=64, load_bytes=64, tiles_down=1),
+        2: SquareTile(side=32, load_bytes=64, tiles_down=1),
         4: SquareTile(side=16, load_bytes=32, tiles_down=2),
         8: SquareTile(side=8, load_bytes=64, tiles_down=1),
     },
