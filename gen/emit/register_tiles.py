@@ -162,18 +162,19 @@ def _square(width: int, source: "Callable[[int], str]", target: "Callable[[int],
 
 def _function(d: Any, width: int, lanes: int, rows: int, index: str, name: str, parameters: str, before: str, fast: str,
               memory: "Callable[[str, str], str]", held: "Callable[[str, str], str]", store: bool) -> str:
-    """The function of a tile: `before`, then `fast` where the compiler has its registers, else by squares of 16-byte vectors, else
-    element by element. memory, held: an element, in memory and in the registers, from the texts of l and r. store: the
-    second goes to the first."""
+    """The function of a tile: `before`, then `fast` where the compiler has its registers, else by squares of 16-byte
+    vectors, else element by element. memory, held: an element, in memory and in the registers, from the texts of l and
+    r. store: the second goes to the first."""
     each, bytes, squares = 8 * PIECE // width, width * lanes // 8, ""
     if bytes > PIECE and each <= min(lanes, rows):
-        by_lane, by_row = (lambda k: (f"(l + {k})", "r")), (lambda k: ("l", f"(r + {k})"))
+        constant, private = "" if store else "const ", replace(d, pointer="")
 
-        def vector(at: str, constant: str, memory: bool) -> str:
-            return f"*({_memory(d if memory else replace(d, pointer=''), constant, 'piece', '')})&{at}"
-        steps, text = _square(width,
-                              lambda k: vector(held(*by_row(k)), "const ", False) if store else vector(memory(*by_lane(k)), "const ", True),
-                              lambda k: vector(memory(*by_lane(k)), "", True) if store else vector(held(*by_row(k)), "", False))
+        def line(k: int) -> str:
+            return f"*({_memory(d, constant, 'piece', '')})&{memory(f'(l + {k})', 'r')}"
+
+        def register_part(k: int) -> str:
+            return f"*({_memory(private, 'const ' if store else '', 'piece', '')})&{held('l', f'(r + {k})')}"
+        steps, text = _square(width, *((register_part, line) if store else (line, register_part)))
         define, undefine = _macros(steps, each)
         squares = (f"#elif SHUFFLES >= {PIECE}\n{_piece(d, width, each)}{define}  for ({index} l = 0; l < {lanes}; l += {each})\n"
                    f"    for ({index} r = 0; r < {rows}; r += {each}) {{\n{text}    }}\n{undefine}")
