@@ -1,4 +1,4 @@
-// bench/transpose_10_odd_f32.hlo: threads 1, tile 16 x 16 in registers, 2 down where bursts of prefetches pay, lines carried down 256 columns, streamed, moved as bits
+// bench/transpose_10_odd_f32.hlo: threads 1, tile 16 x 16 in registers, 2 down where bursts of prefetches pay, lines carried down 256 columns, prefetch 512 in each row where bursts are off, streamed, moved as bits
 static void sett_transpose_10_odd_f32(const float *restrict p0, float *restrict r0, size_t number)
 {
   const uint32_t bl_x = (uint32_t)number;
@@ -9,49 +9,49 @@ static void sett_transpose_10_odd_f32(const float *restrict p0, float *restrict 
   const uint32_t end = 63;
   for (uint32_t j = 0; j < tiles; ++j) {
     uint16 x[16];
-    load_u32_16x16_by32(x, (const uint32_t *)(p0 + (block * 256 + j * 16)), 4097);
+    load_u32_16x16_by32_prefetch128(x, (const uint32_t *)(p0 + (block * 256 + j * 16)), 4097);
     first1_u32_16_1023_1023((uint32_t *)(r0 + (block * 261888 + j * 16368)), carry + j * 16, x);
   }
   if (block == 15) {
     uint16 x[16];
-    load_u32_16x16_by32(x, (const uint32_t *)(p0 + (4081)), 4097);
+    load_u32_16x16_by32_prefetch128(x, (const uint32_t *)(p0 + (4081)), 4097);
     first1_u32_16_1023_1023_from15((uint32_t *)(r0 + (4174863)), carry + 256, x);
   }
   for (; SETT_BURSTS && k + 2 <= end; k += 2) {
     for (uint32_t j = 0; j < tiles; ++j) {
       uint16 x[32];
-      load_u32_16x16_by32(x, (const uint32_t *)(p0 + (block * 256 + j * 16 + k * 65552)), 4097);
-      load_u32_16x16_by32(x + 16, (const uint32_t *)(p0 + (block * 256 + j * 16 + k * 65552 + 65552)), 4097);
+      load_u32_16x16_by32_prefetch128(x, (const uint32_t *)(p0 + (block * 256 + j * 16 + k * 65552)), 4097);
+      load_u32_16x16_by32_prefetch128(x + 16, (const uint32_t *)(p0 + (block * 256 + j * 16 + k * 65552 + 65552)), 4097);
       next2_u32_16_1023_1023((uint32_t *)(r0 + (block * 261888 + j * 16368 + k * 16)), carry + j * 16, x);
     }
     if (block == 15) {
       uint16 x[32];
-      load_u32_16x16_by32(x, (const uint32_t *)(p0 + (k * 65552 + 4081)), 4097);
-      load_u32_16x16_by32(x + 16, (const uint32_t *)(p0 + (k * 65552 + 69633)), 4097);
+      load_u32_16x16_by32_prefetch128(x, (const uint32_t *)(p0 + (k * 65552 + 4081)), 4097);
+      load_u32_16x16_by32_prefetch128(x + 16, (const uint32_t *)(p0 + (k * 65552 + 69633)), 4097);
       next2_u32_16_1023_1023_from15((uint32_t *)(r0 + (k * 16 + 4174863)), carry + 256, x);
     }
   }
   for (; k < end; ++k) {
     for (uint32_t j = 0; j < tiles; ++j) {
       uint16 x[16];
-      load_u32_16x16_by32(x, (const uint32_t *)(p0 + (block * 256 + j * 16 + k * 65552)), 4097);
+      load_u32_16x16_by32_prefetch128(x, (const uint32_t *)(p0 + (block * 256 + j * 16 + k * 65552)), 4097);
       next1_u32_16_1023_1023((uint32_t *)(r0 + (block * 261888 + j * 16368 + k * 16)), carry + j * 16, x);
     }
     if (block == 15) {
       uint16 x[16];
-      load_u32_16x16_by32(x, (const uint32_t *)(p0 + (k * 65552 + 4081)), 4097);
+      load_u32_16x16_by32_prefetch128(x, (const uint32_t *)(p0 + (k * 65552 + 4081)), 4097);
       next1_u32_16_1023_1023_from15((uint32_t *)(r0 + (k * 16 + 4174863)), carry + 256, x);
     }
   }
   {
     for (uint32_t j = 0; j < tiles; ++j) {
       uint16 x[16];
-      load_u32_16x16_by32(x, (const uint32_t *)(p0 + (block * 256 + j * 16 + 4125679)), 4097);
+      load_u32_16x16_by32_prefetch128(x, (const uint32_t *)(p0 + (block * 256 + j * 16 + 4125679)), 4097);
       last1_u32_16_1023_1023((uint32_t *)(r0 + (block * 261888 + j * 16368 + 992)), carry + j * 16, x);
     }
     if (block == 15) {
       uint16 x[16];
-      load_u32_16x16_by32(x, (const uint32_t *)(p0 + (4129760)), 4097);
+      load_u32_16x16_by32_prefetch128(x, (const uint32_t *)(p0 + (4129760)), 4097);
       last1_u32_16_1023_1023_from15((uint32_t *)(r0 + (4175855)), carry + 256, x);
     }
   }
