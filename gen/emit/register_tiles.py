@@ -582,8 +582,8 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
     types = "".join(_piece(d, width, size).replace("piece", f"piece{size}") for size in sorted(pieces) if size > 1)
     far = d.suffix64[0] if rows * pitch >> 31 else ""
     begin, count = (f"{rest} + ", 1) if part == "last" else ("", down if part == "next" else 1)
-    # Narrower vectors go through memory, and all rows are there before the first line is read: a load of what two stores
-    # have just written waits for them.
+    # Narrower vectors go through memory, and all rows are there before the first line is read: a load of what two
+    # stores have just written waits for them.
     if part == "next":
         in_memory = (
             f"  {kind} both[{rows}][{1 + down}];\n  for (int i = 0; i < {rows}; ++i) {{\n    both[i][0] = carry[i];\n"
