@@ -279,14 +279,14 @@ _CPU = Device(
     scatter_threads=128,
     moved_tiles={
         1: (
-            TileShape(64, 64, 2, 64, streamed=True, pipelined=True),
+            *(TileShape(64, 64, down, 64, streamed=True, pipelined=True) for down in (2, 1)),
             TileShape(64, 16, 1, 16),
             TileShape(32, 32, 1, 32),
             TileShape(16, 16, 1, 64),
             TileShape(8, 8, 1, 64),
         ),
         2: (
-            TileShape(32, 32, 2, 64, streamed=True, pipelined=True),
+            *(TileShape(32, 32, down, 64, streamed=True, pipelined=True) for down in (2, 1)),
             TileShape(32, 32, 1, 32),
             TileShape(32, 16, 1, 16),
             TileShape(16, 16, 1, 64),
