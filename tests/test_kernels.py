@@ -81,17 +81,23 @@ ENTRY chosen { x = TYPE[70,64] parameter(0)
  m = TYPE[70,64] maximum(s, x)
  t = TYPE[70,64] sign(m)
  ROOT r = (TYPE[70,64], s8[70,64]) tuple(t, converted) }
+===
+ENTRY moved { x = TYPE[256,384]{ROWS} parameter(0)
+ ROOT y = TYPE[256,384]{1,0:T(8,128)(PACKED,1)} copy(x) }
 """
 
 
 @pytest.mark.parametrize("machine", ["x86-64", "x86-64-v3"])
 def test_narrow_registers(machine: str, tmp_path: Path) -> None:
-    """Where registers are narrower than vectors, comparisons and shuffles are right, and gcc takes none of them lane by lane."""
+    """Where registers are narrower than vectors, comparisons, shuffles and tiles are right, and gcc takes none of them lane by lane."""
     flags = (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "").split()
     if platform.machine() != "x86_64" or not shutil.which("gcc") or (machine == "x86-64-v3" and not {"avx2", "fma"} <= set(flags)):
         pytest.skip(f"not a processor of {machine}, or no gcc")
-    rows, chosen = NARROW.split("===\n")
+    rows, chosen, moved = NARROW.split("===\n")
     texts = {"rows": rows}
+    for dtype, packed in (("s8", "4"), ("bf16", "2"), ("f32", "1")):
+        for order, name in (("1,0", "rows"), ("0,1", "columns")):
+            texts[f"moved_{dtype}_{name}"] = moved.replace("TYPE", dtype).replace("ROWS", order).replace("PACKED", packed).replace("(1,1)", "")
     for dtype in ("f32", "f64", "bf16", "s32", "s64", "s8"):
         texts[f"chosen_{dtype}"] = chosen.replace("ROOT r", "converted = s8[70,64] convert(t)\n ROOT r").replace("TYPE", dtype)
     for name, text in texts.items():
@@ -101,12 +107,18 @@ def test_narrow_registers(machine: str, tmp_path: Path) -> None:
     compiler.chmod(0o755)
     done = gen("check", "--target", "c", *sorted(tmp_path.glob("*.hlo")), CC=str(compiler))
     assert done.returncode == 0 and done.stdout.endswith(f"{len(texts)} files: {len(texts)} PASS\n"), done.stdout + done.stderr
-    for dtype in ("f32", "f64"):
-        built = gen("build", tmp_path / f"chosen_{dtype}.hlo", "-o", tmp_path, "--target", "c")
+    def assembly(name: str) -> str:
+        built = gen("build", tmp_path / f"{name}.hlo", "-o", tmp_path, "--target", "c")
         assert built.returncode == 0, built.stderr
-        made = subprocess.run(["gcc", "-O3", f"-march={machine}", "-w", "-S", "-o", "-", str(tmp_path / f"chosen_{dtype}.c")], capture_output=True, text=True)
+        made = subprocess.run(["gcc", "-O3", f"-march={machine}", "-w", "-S", "-o", "-", str(tmp_path / f"{name}.c")], capture_output=True, text=True)
         assert made.returncode == 0, made.stderr
-        assert re.search(r"\tv?cmp\w+p[sd]", made.stdout) and not re.search(r"\tv?u?comis[sd]", made.stdout)
+        return made.stdout
+
+    for dtype in ("f32", "f64"):
+        text = assembly(f"chosen_{dtype}")
+        assert re.search(r"\tv?cmp\w+p[sd]", text) and not re.search(r"\tv?u?comis[sd]", text)
+    for name in ("s8_rows", "s8_columns", "bf16_rows", "bf16_columns"):
+        assert re.search(r"\tv?punpckl", assembly(f"moved_{name}")), name
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])

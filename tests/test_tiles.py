@@ -19,7 +19,7 @@ from gen.targets import TARGETS  # noqa: E402
 OPENCL = TARGETS["opencl"]
 C = TARGETS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
 
-# (width, lanes, rows, bytes of a load; 0: whole lines in two steps, load_pieces and join_pieces)
+# (width, lanes, rows, bytes of a load; 0: load_lines, by load_pieces and join_pieces)
 SHAPES: "List[Tuple[int, int, int, int]]" = [
     (32, 16, 16, 64), (32, 16, 16, 32), (32, 16, 16, 16), (32, 16, 4, 16), (64, 8, 8, 64), (64, 8, 8, 16), (64, 8, 2, 16),
     (16, 32, 32, 64), (16, 32, 32, 16), (16, 32, 8, 16), (16, 16, 16, 32), (16, 16, 16, 16), (16, 16, 8, 16),
@@ -130,26 +130,21 @@ int main(int count, char **arguments)
 
 def text_of(d: Any, index: str) -> str:
     """For each shape a function that loads a tile, writes it flat, and stores it back; and the shapes."""
-    stream = "#define STREAM(value, pointer) (*(pointer) = (value))\n"     # a pointer that is not aligned faults in wide code
+    stream = "#define UNROLL\n#define STREAM(value, pointer) (*(pointer) = (value))\n"     # a pointer that is not aligned faults in wide code
     text = [register_tiles.PRELUDE, stream, *dict.fromkeys(register_tiles.typedef(d, width, lanes) for width, lanes, *_ in [*SHAPES, *ROWS])]
     for n, (width, lanes, rows, piece) in enumerate(SHAPES):
         kind, t = register_tiles.register(d, width, lanes), d.types[f"u{width}"]
         head = "__kernel void" if d.name == "opencl" else "static void"
-        load = register_tiles.load_tile(d, width, lanes, rows, index, piece, f"load{n}") if piece else in_pieces(d, width, index, f"load{n}")
-        text += [load, register_tiles.store_tile(d, width, lanes, rows, index, f"store{n}"),
+        if piece:
+            text.append(register_tiles.load_tile(d, width, lanes, rows, index, piece, f"load{n}"))
+        else:
+            text += [register_tiles.load_pieces(d, width, 4, index, 0, f"pieces{n}"), register_tiles.join_pieces(d, width, f"join{n}"),
+                     register_tiles.load_lines(d, width, index, f"pieces{n}", f"join{n}", f"load{n}")]
+        text += [register_tiles.store_tile(d, width, lanes, rows, index, f"store{n}"),
                  f"{head} tile{n}({d.pointer}{t} *from, {d.pointer}{t} *flat, {d.pointer}{t} *back)\n{{\n  {kind} x[{rows}];\n"
                  f"  load{n}(x, from + 1, 77);\n  for (int r = 0; r < {rows}; ++r)\n    for (int l = 0; l < {lanes}; ++l) flat[r * {lanes} + l] = (({t} *)(x + r))[l];\n"
                  f"  store{n}(back + 1, 77, x);\n}}\n"]
     return "\n".join([*text, *rows_text(d)])
-
-
-def in_pieces(d: Any, width: int, index: str, name: str) -> str:
-    """load_tile of whole lines, by four loads of pieces that lie side by side."""
-    kind, t, rows = register_tiles.register(d, width, 512 // width), d.types[f"u{width}"], 128 // width
-    return (register_tiles.load_pieces(d, width, 4, index, 0, f"{name}_pieces") + register_tiles.join_pieces(d, width, f"{name}_join")
-            + f"static void {name}({kind} *out, const {d.pointer}{t} *from, {index} stride)\n{{\n  {kind} pieces[{4 * rows}], joined[4];\n"
-            f"  for (int g = 0; g < 4; ++g) {name}_pieces(pieces + g, from + (unsigned)g * {rows} * stride, stride);\n  for (int r = 0; r < {rows}; ++r) {{\n"
-            f"    {name}_join(joined, pieces + r * 4);\n    for (int p = 0; p < 4; ++p) out[p * {rows} + r] = joined[p];\n  }}\n}}\n")
 
 
 def rows_text(d: Any) -> "List[str]":

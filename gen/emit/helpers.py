@@ -40,6 +40,8 @@ class Helpers:
         """A function of gen/emit/register_tiles.py: load or store. each: lanes that follow one another evenly, where
         not all do. distance: prefetch distance in elements."""
         d, width = self.target, bits(dtype)
+        # small elements whose rows are lines, read whole: rows a power of two apart do not stay in the first level of a
+        # cache while a line is read in parts
         if verb == "load" and 8 * piece == lanes * width == rows * width == VECTOR_BITS and width < 32 and not each:
             return self._load_lines(dtype, index_type, distance)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8

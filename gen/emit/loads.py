@@ -16,7 +16,7 @@ from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, memory_map
 from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, Read, Region, compose
-from gen.schedule import LINE
+from gen.schedule import LINE, PIECES
 from gen.targets import NARROW, SMALL, TINY, bits
 
 
@@ -260,7 +260,7 @@ class Loads(Accesses):
             load = self.helpers.load_pieces(dtype, self.loop.turns, self.index_type, distance)
             at = elements(offset(pointer, self.c(self._at_turn(flat))[0]))
             self.before.add(f"{load}(pieces[tile % 2] + turn, {at}, {pitch.strides[0]});")
-            return self._from_bits(parameter, dtype, "joined[down * 4 + piece]")
+            return self._from_bits(parameter, dtype, f"joined[down * {PIECES} + piece]")
         name = self.name(pointer, "w_")
         load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, pitch.each, distance)
         self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")

@@ -3,8 +3,9 @@ register tiles.
 
 A tile is a box of `rows` positions along that digit times `lanes` along the minor one. A source is loaded along its own
 contiguous digit and transposed in registers (gen/emit/register_tiles.py); a result in the other order is transposed
-back. Digits that are too short for a tile (those of tiled layouts) are joined with the next ones, and neighbours that
-stay together are moved as one element. All values are computed once, in the output's order.
+back. Large arrays of small elements take turns: rows of a tile are loaded while the one before is stored. Digits that
+are too short for a tile (those of tiled layouts) are joined with the next ones, and neighbours that stay together are
+moved as one element. All values are computed once, in the output's order.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose
-from gen.schedule import PIECE, Device, Schedule
+from gen.schedule import PIECE, PIECES, Device, Schedule
 from gen.schedule.devices import TileShape
 from gen.targets import COMPLEX, TINY, Target
 
@@ -210,7 +211,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
             yield Tile(threads if items >= device.group_items * threads else 1, chunks, rows, lanes, down, load_bytes,
                        stream, moves, frame.joined, row_prefetch=device.tile_prefetch if traffic > device.cache
                        and rows * width >= device.line else 0, page=device.page,
-                       turns=down * device.line // PIECE if shape.pipelined else 1)
+                       turns=down * PIECES if shape.pipelined else 1)
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
@@ -246,6 +247,16 @@ def _origin(name: str, size: int, step: int) -> Origin:
     )
 
 
+class Turns(NamedTuple):
+    """How the loads of a tile and the stores of the one before take turns."""
+
+    count: int
+    columns: int        # of registers that `join`, a function, makes in a turn: PIECES of them from as many loaded ones
+    join: str
+    register: str       # their type
+    pieces: int = PIECES
+
+
 @dataclass(frozen=True)
 class Record:
     """What templates/kernels/transpose_cpu.j2 prints.
@@ -271,10 +282,15 @@ class Record:
     loads: List[str]                # lines before a tile's registers, of one register, and after them
     lines: List[str]
     stores: List[str]
-    turns: int                      # in which a tile is loaded while the one before is stored; 1: no such turns
-    joined: int                     # registers that `join`, a function, makes of as many
-    join: str
-    register: str                   # their type
+    turns: "Optional[Turns]"        # where a tile is loaded while the one before is stored
+
+
+def _turns(d: Target, helpers: Helpers, frame: Frame, tile: Tile) -> "Optional[Turns]":
+    if tile.turns == 1:
+        return None
+    width = 8 * frame.space.accesses[0].width
+    return Turns(tile.turns, tile.vec // PIECES // tile.turns, helpers.join_pieces(width),
+                 register_tiles.register(d, width, tile.lanes))
 
 
 def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, index_type: str, excess: bool) -> Kernel:
@@ -303,7 +319,6 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
-    width = 8 * min(a.width for a in frame.space.accesses)
     counts = _grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks)
     placing, blocks = place(counts, tile.threads)
     placed = algebra.c_text(placing, index_type)
@@ -321,9 +336,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
                     f"!({' && '.join(placed.constraints)})" if placed.constraints else "", placing_of,
                     f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit],
                     f"g{minor}", origins[minor], frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes,
-                    tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines, tile.turns,
-                    tile.turns // tile.registers_down, helpers.join_pieces(width) if tile.turns > 1 else "",
-                    register_tiles.register(d, width, tile.lanes))
+                    tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines,
+                    _turns(d, helpers, frame, tile))
     reads, writes = buffers_of(nest.partition,
                                nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
