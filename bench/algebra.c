@@ -14,7 +14,7 @@
 
    A time is the best of some repetitions, the arena rewound in between. Rank and depth: chains have ranks 2 to 6 and 2 to 6 steps in equal shares,
    as upstream's had; identities are 1 to 4 steps and as many back; GPU tiles go to ranks 2 to 4 by 1 to 3 steps. */
-#include "../tests/indexing_map_draw.h"
+#include "../tests/algebra/indexing_map_draw.h"
 
 #include <time.h>
 

@@ -70,16 +70,16 @@ FUNCTIONS
                     sett_nested_address          where what a slot holds lies
   errors            sett_message                 what a map's error means
 
-LAWS (tests/test_shape.py, tests/test_nested.py)
+LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
   1 maps_agree     the map has the value sett_tile_position at each index, the other that of sett_tile_element, and is
                    outside its domain where that says padding.
   2 nested_agree   the maps have the values of sett_nested_element and sett_nested_owner; sett_nested_from_map(sett_nested_map(l)) has
                    the map of l.
-  3 same           (tests/test_convert.py) the answer of sett_any_same is that of enumeration, its witness the first point that differs.
-  4 convert        (tests/test_convert.py) what sett_any_convert makes is the same; there and back is a yes; the values of a no are those of the layout.
-  5 physical       (tests/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
+  3 same           (tests/layouts/test_convert.py) the answer of sett_any_same is that of enumeration, its witness the first point that differs.
+  4 convert        (tests/layouts/test_convert.py) what sett_any_convert makes is the same; there and back is a yes; the values of a no are those of the layout.
+  5 physical       (tests/algebra/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
                    padding is in no pair.
-  6 move           (tests/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, but that it may choose the places of sett_notation_shared.
+  6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, but that it may choose the places of sett_notation_shared.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is

@@ -119,7 +119,7 @@ FUNCTIONS
   sett_analysis_propagate   the operand's tile, as a function of the output tile's number
   sett_analysis_opcode_find, _opcode_name, _message
 
-LAWS (tests/test_op_maps.py, indexing_analysis_uses.py and indexing_analysis_graph.c enumerate small random instances)
+LAWS (tests/algebra/test_op_maps.py, test_indexing_analysis_uses.py and indexing_analysis_graph_test.c enumerate small random instances)
   1 pairs        the pairs of an EXACT answer are those that loops over the op make, in both directions; of a COVERING one
                  they are all that some runtime values make.
                  With joint the ranges of a dot's, convolution's or window's map to every operand are the same, and a point of them

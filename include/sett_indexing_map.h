@@ -49,7 +49,7 @@ THE NORMAL FORM
   While it simplifies, the algebra knows only linear forms over atoms: constant + sum of k * atom, where an atom is a variable, a quotient
   Q(L, c) = floor(L / c) of a linear form, or an operation that is not linear. mod is gone (x - c * Q(x, c)) and comes back in print. So a reshape and its
   inverse cancel like any sum, if equal quotients get equal handles. What a map prints as is a fixpoint: simplify(simplify(m)) is simplify(m) to the letter; where
-  the rules go in a circle, the smallest map of the circle is taken. Every rule is a law that holds for all integers (c, m, g > 0); tests/indexing_map_rules.c
+  the rules go in a circle, the smallest map of the circle is taken. Every rule is a law that holds for all integers (c, m, g > 0); tests/algebra/indexing_map_rules_test.c
   enumerates each.
 
   Quotients (settp_map_divide). Take Q(L, c):
@@ -99,7 +99,7 @@ THE NORMAL FORM
 FUNCTIONS
   The prototypes below are the table of contents: memory, build, ask, text, evaluate, points, algebra, variables, questions.
 
-LAWS (f is the function of a map on its domain; tests/test_indexing_map.py, tests/indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
+LAWS (f is the function of a map on its domain; tests/algebra/test_indexing_map.py, tests/algebra/indexing_map_test.c, indexing_map_ops_test.c and indexing_map_xor_test.c enumerate them)
   L1  parse(print(m)) = m, and print(parse(print(m))) is print(m) to the letter
   L2  simplify(m): where m is inside, it is inside with m's values; where m is outside, it is outside, within the bounds and beyond. Where m is an error it may be
       any of the three. The same text always gives the same text, which simplify leaves as it is
@@ -6703,7 +6703,7 @@ SETT_INLINE int settp_map_any_alike(const settp_map_engine *e, const int32_t *li
 /* Whether what was printed is its own simplification, seen without doing it: the quotients of the results, and those in their names, were printed by the
  * names that they were made with, no name has a negative number, and of quotients that share a variable one divisor divides the other, so that there is one
  * way to write each digit. In maps as reshapes make them (variables from 0 on, quotients of variables, no added number) either only digits took another name,
- * or they took none. With constraints, which then are residue classes, results are variables and numbers. (Not proved: tests/indexing_map_property.c counts
+ * or they took none. With constraints, which then are residue classes, results are variables and numbers. (Not proved: tests/algebra/indexing_map_property_test.c counts
  * what changes again.) */
 SETT_INLINE int settp_map_settled(settp_map_engine *e, const int32_t *form, const sett_expr *result, int count,
                                   const sett_map_constraint *constraint, int constraints) {

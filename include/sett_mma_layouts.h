@@ -37,7 +37,7 @@ THE MODEL
   value: those packed into one register count from its low bits up.
 
   Lanes, and what each of them holds, are those of the compiler's table (IREE b48a5955). The vendors' documents say the same of
-  every lane and slot, but for what follows. tests/test_mma.py has the documents as formulas, and says which of them could not
+  every lane and slot, but for what follows. tests/layouts/test_mma.py has the documents as formulas, and says which of them could not
   be verified.
     order of k: A and B have the same other order, which a product does not notice. The documents' k of lane l and slot s is
       16 * (l div 16) + s mod 16 + 64 * (s div 16)   MFMA_F32_16x16x128_*
@@ -70,7 +70,7 @@ FUNCTIONS
   sett_mma_lanes         lanes that hold each element
   sett_mma_contraction   an operand of a larger contraction: each loop of kind b, m, n, k, the innermost of a kind tiled
 
-LAWS (tests/nested_test.c: every row; tests/test_nested.py: beside upstream's table; tests/test_mma.py: beside the documents)
+LAWS (tests/layouts/nested_test.c: every row; tests/layouts/test_nested.py: beside upstream's table; tests/layouts/test_mma.py: beside the documents)
   1 cover      each element of the operand is held by exactly sett_mma_lanes lanes of a subgroup.
   2 size       the layout's shape is the operand's, outer * thread * element in each dimension.
   3 ptx        a slot of sett_mma_ptx_layout is the register that the PTX manual says; the owners are those of sett_mma_layout.

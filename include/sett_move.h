@@ -56,7 +56,7 @@ FUNCTIONS
   plan      sett_move_plan              the way from a table to another
   text      sett_move_print             the way as code            sett_move_message     what an error means
 
-LAWS (tests/test_move.py, tests/move_test.c)
+LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
   1 moves      the code moves every element to every register of b.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
   3 least      no plan has fewer shuffles than least: on 4 lanes all direct plans are tried. Without copies, of 32 bits or more, shuffles = least.

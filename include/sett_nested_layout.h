@@ -107,7 +107,7 @@ FUNCTIONS
   combine  sett_nested_permute, _project, _apply, _recombine, _reshape
   device   sett_nested_prepare    layout and strides -> plan         sett_nested_offset    where a slot's element lies
 
-LAWS (tests/nested_test.c enumerates them, against loops written from the definition, for thousands of random layouts)
+LAWS (tests/layouts/nested_test.c enumerates them, against loops written from the definition, for thousands of random layouts)
   1 print_parse   parse(print(l)) equals l.
   2 inverse       the owners of an index are all (subgroup, thread, slot) of one period that hold it, each once, ascending.
   3 held          held(subgroups, threads) is the number of elements that some id below these holds.

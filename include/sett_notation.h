@@ -62,7 +62,7 @@ FUNCTIONS
             _is_surjective, _free_masks, _consecutive, _shared
   make      sett_notation_make, _compose_of, _ordered, _identity, _flatten, _get, _select, _group, _shape_div, _index, _coordinate
 
-LAWS (tests/test_notation.py, tests/notation_fuzz.c)
+LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   1 print_parse   parse(print(l)) prints the same.
   2 map           the map's value at each point is that of sett_notation_at.
   3 composition   R(c) = a(b(c)) for every coordinate of b; refused only where no shape:stride layout with a shape that refines b's has these values.
@@ -70,7 +70,7 @@ LAWS (tests/test_notation.py, tests/notation_fuzz.c)
   5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise what a has not.
   6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; reshape keeps packed inputs and
                     values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding has one owner of each element, or copies;
-                    the two accesses of shared memory laid out by _shared take the turns that are counted, and no layout has fewer (tests/test_swizzles.py).
+                    the two accesses of shared memory laid out by _shared take the turns that are counted, and no layout has fewer (tests/layouts/test_swizzles.py).
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is

@@ -67,7 +67,7 @@ FUNCTIONS
   sett_relayout_run       pieces of it
   sett_relayout_message   what an error means
 
-LAWS (tests/relayout_test.c draws pairs of layouts and compares with plain loops over the definition of a layout)
+LAWS (tests/layouts/relayout_test.c draws pairs of layouts and compares with plain loops over the definition of a layout)
   1 moved    element i of the source is element i of the destination.
   2 rest     every other byte of the destination is the fill, or as it was; nothing outside of the destination is written.
   3 pieces   any ranges of pieces in any order that cover 0 .. plan.pieces - 1 give the same destination.

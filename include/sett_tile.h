@@ -212,7 +212,7 @@ FUNCTIONS (each with its arguments and what it promises: below, under "prototype
   change   sett_tile_permute, _descending    bytes stay               sett_tile_delete, _move  they may: sett_tile_same_bytes
   formats  sett_tile_formats
 
-LAWS (tests/tile_test.c draws layouts and asks every element and position; tests/test_shape.py checks 1 and what is printed)
+LAWS (tests/layouts/tile_test.c draws layouts and asks every element and position; tests/layouts/test_shape.py checks 1 and what is printed)
   1 print_parse   parse(print(s)) equals s, and print(parse(print(s))) is print(s) to the byte.
   2 inverse       element(position(i)) is i for every index i.
   3 cover         the positions of all indices are distinct, lie in [0, positions), and element answers padding elsewhere.

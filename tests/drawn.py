@@ -8,17 +8,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from gen import hlo, pipeline, run, schedule  # noqa: E402
-from gen.run import proofs  # noqa: E402
+from gen import hlo, pipeline, run, schedule
+from gen.run import proofs
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "8"))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Iterator, Optional
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT.parent / "shared" / "peer"
-sys.path.insert(0, str(ROOT))
 
 Index = tuple[int, ...]
 
@@ -102,27 +100,3 @@ def read(text: str) -> Map:
 def box(dims: Index) -> Iterator[Index]:
     """All indices of an array, row-major."""
     return itertools.product(*(range(d) for d in dims))
-
-
-def run_as_script(names: dict) -> int:
-    """Runs the test functions of a module without pytest; a line each."""
-    import time
-    import unittest
-
-    failed = 0
-    for name, function in list(names.items()):
-        if not name.startswith("test_"):
-            continue
-        start = time.monotonic()
-        try:
-            function()
-            print(f"PASS {name} {time.monotonic() - start:.1f} s")
-        except unittest.SkipTest as reason:
-            print(f"SKIP {name}: {reason}")
-        except Exception:  # a failed test must not hide the others
-            import traceback
-
-            traceback.print_exc()
-            print(f"FAIL {name}")
-            failed += 1
-    return 1 if failed else 0

@@ -1,7 +1,7 @@
 """What a hero is: one way to write a nest as kernels. gen/heroes/__init__.py lists them in the order in which they are
 asked.
 
-How one is added (tests/test_guide.py holds these names against the tree, as those of gen/README.md):
+How one is added (tests/docs/test_guide.py holds these names against the tree, as those of gen/README.md):
 
 `python3 -m gen explain tests/kernels/row_sum_f32.hlo --stage partition` shows the nests of a fusion, and the class of
 those that are no plain `Nest` (`gen/plan/nest.py`). A result that is also reduced is mostly no nest of its own, but a
@@ -66,7 +66,7 @@ A test: `program` (`gen/pipeline.py`) gives a fusion's kernels for the names of 
 just outside. `agree` (`tests/drawn.py`) checks them against the reference, on the devices of `ON`, with NaNs and
 infinities in some inputs; `ptx` compiles them for CUDA. A test that goes through `ON` has two lines in `build.ninja`:
 that of `ninja test` is for the devices of `fast` only, the other, for all, is in `ninja test-peer`.
-`tests/test_kernels.py` says in `HEROES` and `GPU_HEROES` who writes the catalogue's kernels where it is not the loop
+`tests/kernels/test_kernels.py` says in `HEROES` and `GPU_HEROES` who writes the catalogue's kernels where it is not the loop
 hero. If `gen explain` names another hero than yours, the lines below it say why yours refused; without such a line it
 did not take the nest, or gave no schedule.
 """

@@ -6,7 +6,7 @@ An elementwise op is a row of ELEMENTWISE. To add one:
   steps where complex numbers are allowed. A monotone function of floats with an error of more than half an ulp needs
   nothing here if C's library has it, else a C function of gen/reference/library.c (elements.py says which);
 - its text in gen/emit/ops.py, unless the targets' library has it as a function (`function`) or C as an operator
-(`operator`). tests/test_opcodes.py takes each row through every target.
+(`operator`). tests/hlo/test_opcodes.py takes each row through every target.
 
 A structural op is a row of STRUCTURAL, which names where its three parts are: its checker is the method of
 checker.Check of its name (get-tuple-element: _get_tuple_element), its map is what sett_indexing_analysis.h gives for an

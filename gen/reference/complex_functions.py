@@ -3,7 +3,7 @@
 Special values are C99's where C has the function, else XLA's: infinities, signed zeros and branch cuts; where C99 asks
 for a NaN's other part, both may be NaN. keep_zero(x, y) is x y, and a zero where x is zero though y be infinite or NaN.
 |z| is hypot. Away from overflow and underflow of the result, and of the steps where that is said, the error of a kernel
-is at most so many ulps of |result| (tests/test_complex.py measures it):
+is at most so many ulps of |result| (tests/kernels/test_complex.py measures it):
 
   exponential            16  e^a (cos b, sin b); in two steps where e^a is infinite
   exponential-minus-one  16  (expm1(a) cos b - 2 sin(b/2)^2, e^a sin b)

@@ -1,11 +1,11 @@
 /* The convention ANSWERS of all headers: failed, undecided, outside and {0} inputs are never true in an `if`, and every output is written. Outputs that are single
-   values are left uninitialised here, so that -O2 -Wmaybe-uninitialized -Werror is a part of the test; arrays hold POISON. tests/test_answers.py demands that
+   values are left uninitialised here, so that -O2 -Wmaybe-uninitialized -Werror is a part of the test; arrays hold POISON. tests/algebra/test_answers.py demands that
    each public function with such an answer is called here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/sett.h"
+#include "../../include/sett.h"
 
 enum { ROOM = 32 };
 #define POISON INT64_C(0x5a5a5a5a5a5a5a5a)

@@ -1,11 +1,11 @@
 /* Whole graphs (sett_analysis_whole) against loops: every value of a random graph tags its elements with the elements of the root that they reach.
-   indexing_analysis_graph [COUNT [SEED]] */
+   indexing_analysis_graph_test [COUNT [SEED]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/sett_indexing_map.h"
-#include "../include/sett_indexing_analysis.h"
+#include "../../include/sett_indexing_map.h"
+#include "../../include/sett_indexing_analysis.h"
 
 enum { VALUES = 8, EDGES = 2 * VALUES, ELEMENTS = 36, RANK = 2 };
 

@@ -2,10 +2,10 @@
    [seed]]: HLO text with a few places changed; the same entry serves libFuzzer with -DSETT_LIBFUZZER. */
 #define INDEXING_STORE(arena) ((size_t)1 << 20)
 #define main command_main
-#include "../gen/command/sett.c"
+#include "../../gen/command/sett.c"
 #undef main
 
-#include "fuzz.h"
+#include "../fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char out[1 << 20];

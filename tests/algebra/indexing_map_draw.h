@@ -11,7 +11,7 @@
 #ifndef SETT_INDEXING_MAP_DRAW_H
 #define SETT_INDEXING_MAP_DRAW_H
 
-#include "../include/sett_indexing_map.h"
+#include "../../include/sett_indexing_map.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
    error after which the arena is as good as before.
    Run: indexing_map_fuzz [SEED [COUNT]] mutates the texts below; indexing_map_fuzz FILE.. runs files; the same entry serves libFuzzer with
    -DSETT_LIBFUZZER. */
-#include "../include/sett_indexing_map.h"
-#include "fuzz.h"
+#include "../../include/sett_indexing_map.h"
+#include "../fuzz.h"
 
 #ifndef SETT_FUZZ_EXTREMES
 #define SETT_FUZZ_EXTREMES 1

@@ -1,7 +1,7 @@
 /* Laws of what include/sett_indexing_map.h says of whole maps (points, variables, values, inverse, injective, covers, image, runs), each by enumeration,
  * on maps drawn here: chains of reshape, transpose and reverse, cut, scaled, summed, constrained. With -DSETT_MAP_POINTS_MAX=0 the rules stand alone: then
  * an answer may be "not decided", never wrong. Arguments: how many maps, a seed. */
-#include "../include/sett_indexing_map.h"
+#include "../../include/sett_indexing_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>

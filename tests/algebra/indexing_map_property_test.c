@@ -1,7 +1,7 @@
-/* Property: on random maps of every class (tests/indexing_map_draw.h) the laws of include/sett_indexing_map.h hold at every point: inside, outside, and
+/* Property: on random maps of every class (tests/algebra/indexing_map_draw.h) the laws of include/sett_indexing_map.h hold at every point: inside, outside, and
    without a value where a divisor is 0 or 64 bits do not do. The oracle reads and evaluates the texts of the drawn steps and of the results by itself and
    shares no code with the header.
-   Run: indexing_map_property [SEED [COUNT [FILE [RANK DEPTH | CLASS]]]]; FILE gets a line for every map that is right but not simple, '-' is none. With RANK
+   Run: indexing_map_property_test [SEED [COUNT [FILE [RANK DEPTH | CLASS]]]]; FILE gets a line for every map that is right but not simple, '-' is none. With RANK
    and DEPTH only identities of that many moves and as many back, of up to 2^20 elements; with a CLASS (ZERO, ..) only that; without them also COUNT/8 of 4
    and 3, COUNT/40 of 6 and 6. */
 #include "indexing_map_draw.h"
@@ -615,7 +615,7 @@ static int run(int n, int only, int rank, int depth) {
 int main(int argc, char **argv) {
   int n = argc > 2 ? atoi(argv[2]) : 3000, bad, only = argc == 5 ? draw_class_find(argv[4]) : -1;
   if (argc == 5 && only < 0) {
-    fprintf(stderr, "expected a class of maps, as in tests/indexing_map_draw.h\n");
+    fprintf(stderr, "expected a class of maps, as in tests/algebra/indexing_map_draw.h\n");
     return 2;
   }
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;

@@ -1,7 +1,7 @@
 /* Every rule of THE NORMAL FORM in the manual of include/sett_indexing_map.h: its law for all small numbers, in plain arithmetic that shares nothing
    with the header; maps that only this rule makes simple, and beside them a map just outside its condition, which stays as it is.
-   Run: indexing_map_rules [HEADER]. That the manual and these tests have the same rules is tested, too. */
-#include "../include/sett_indexing_map.h"
+   Run: indexing_map_rules_test [HEADER]. That the manual and these tests have the same rules is tested, too. */
+#include "../../include/sett_indexing_map.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Laws of include/sett_indexing_map.h by enumeration in C, the first program of its manual, and its behaviour when memory or 64 bits do not do. */
-#include "../include/sett_indexing_map.h"
+#include "../../include/sett_indexing_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>

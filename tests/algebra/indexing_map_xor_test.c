@@ -1,6 +1,6 @@
 /* xor in include/sett_indexing_map.h: texts, values, C text, and drawn maps. The oracle evaluates the drawn expression itself and shares nothing with the header.
    Run: indexing_map_xor_test [SEED [COUNT]]. */
-#include "../include/sett_indexing_map.h"
+#include "../../include/sett_indexing_map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

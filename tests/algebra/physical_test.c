@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/sett.h"
+#include "../../include/sett.h"
 
 enum { POSITIONS = 400, RANK = 3, LANES = 8 };
 

@@ -10,7 +10,6 @@ import json
 import random
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
@@ -284,7 +283,3 @@ def test_faults(tmp_path: Path) -> None:
     for words in (("indexing",), ("indexing", str(tmp_path)), ("indexing", str(tmp_path / "none.hlo"))):
         status, answer = algebra.run(*words)
         assert status == 2 and answer.startswith("error: "), answer
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__, "-q"]))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import random
 import re
-import sys
 from collections import Counter
 
-from indexing_analysis_eval import Index, box, read, run_as_script
+from indexing_analysis_eval import Index, box, read
 
 from gen import algebra
 
@@ -517,7 +516,3 @@ def test_refused() -> None:
         assert status == 2 and answer.startswith("error: "), (words, status, answer)
     for command in ("banks", "coalescing"):     # inside, and further than the position's bits are counted
         assert algebra.run(command, "(t) -> (t, 0), domain: t in [0, 1]", "f64[2,500000000000000000]") == (2, "error: expected sizes whose products fit in 64 bits")
-
-
-if __name__ == "__main__":
-    sys.exit(run_as_script(globals()))

@@ -2,7 +2,6 @@
 
 The oracle here evaluates the text of maps with Python's own integers and shares nothing with the header. Maps are drawn with a fixed seed
 (SETT_SEED changes it, SETT_COUNT the number); cases that others wrote are run where ../shared/peer exists.
-Runs under pytest, or alone: python3 tests/test_indexing_map.py
 """
 
 from __future__ import annotations
@@ -16,16 +15,13 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
-from typing import Callable, Iterator, Optional
+from typing import Iterator, Optional
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from gen import algebra
 
-from gen import algebra  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
 SEED = int(os.environ.get("SETT_SEED", "20260"))
 COUNT = int(os.environ.get("SETT_COUNT", "400"))
@@ -877,20 +873,3 @@ def test_peer_random_maps() -> None:
     print(f"random maps: {rows} rows, 0 wrong, {len(left)} of {identities} identities left, {len(changed)} change when simplified once more, "
           f"{empty} empty, {not_found} empty ones not found, nodes {ours} for upstream's {theirs}, larger than upstream's (line, nodes, theirs): {larger}")
     assert not left and not changed and not not_found
-
-
-def main() -> int:
-    failed = 0
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and isinstance(test, Callable):
-            try:
-                test()
-                print(f"ok   {name}")
-            except AssertionError as error:
-                failed += 1
-                print(f"FAIL {name}: {error}")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -24,7 +24,7 @@ except ImportError:
     isl = None
 
 pytestmark = pytest.mark.skipif(isl is None, reason="islpy is not installed: expected `pip install islpy`")
-PEER = Path(__file__).resolve().parent.parent.parent / "shared" / "peer"
+PEER = Path(__file__).resolve().parents[3] / "shared" / "peer"
 SEED = int(os.environ.get("SETT_SEED", "20264"))
 COUNT = int(os.environ.get("SETT_COUNT", "300"))
 QUOTA = 3_000_000  # of isl's elementary operations a question

@@ -8,10 +8,9 @@ from __future__ import annotations
 import itertools
 import os
 import random
-import sys
 from typing import Any, Callable, Iterator, Optional, Sequence
 
-from indexing_analysis_eval import Index, box, read, run_as_script
+from indexing_analysis_eval import Index, box, read
 
 from gen import algebra
 
@@ -688,7 +687,3 @@ def test_refused() -> None:
     for command in cases:
         status, answer = algebra.run(*command.split())
         assert status == 2 and answer.startswith("error: "), (command, status, answer)
-
-
-if __name__ == "__main__":
-    sys.exit(run_as_script(globals()))

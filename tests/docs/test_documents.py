@@ -14,12 +14,10 @@ from math import ceil
 from pathlib import Path
 from typing import Iterable, List, Tuple
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from gen import algebra, hlo, pipeline
+from gen.schedule import Loop
 
-from gen import algebra, hlo, pipeline  # noqa: E402
-from gen.schedule import Loop  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 HEAD = "HloModule m\n\n"
 
 

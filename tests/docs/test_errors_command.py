@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "gen" / "errors.md").read_text().split("\n## The `sett` command\n")[1]
 EXAMPLES = [pair for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.M | re.S) for pair in re.findall(r"\$ sett (.*)\n(.*)\n", block)]
 IN_C = re.findall(r"^(\S.*)\n  // (.*)$", re.search(r"^```c\n(.*?)^```$", PAGE, re.M | re.S)[1], re.M)

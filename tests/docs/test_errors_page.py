@@ -11,12 +11,10 @@ from typing import Any, Set
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from gen.__main__ import main
+from gen.hlo import refusals
 
-from gen.__main__ import main  # noqa: E402
-from gen.hlo import refusals  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "gen" / "errors.md").read_text()
 EXAMPLES = re.findall(r"^#### ([^\n]*)\n\n```hlo\n(.*?)```\n```text\n(.*?)```\n", PAGE, re.M | re.S)
 FAULTS = PAGE.index("### Text that is no HLO")      # those before it are refusals
@@ -70,7 +68,7 @@ def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.Monkey
     path = refusals.__file__
     wanted = {node.lineno for function in ast.parse(Path(path).read_text()).body if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
               if isinstance(node, (ast.Return, ast.Assign)) and isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "Refusal"}
-    wanted -= {number for number, line in enumerate(Path(path).read_text().splitlines(), 1) if "is not supported yet" in line}     # there is no such op: tests/test_hlo.py
+    wanted -= {number for number, line in enumerate(Path(path).read_text().splitlines(), 1) if "is not supported yet" in line}     # there is no such op: tests/hlo/test_hlo.py
     reached: Set[int] = set()
 
     def trace(frame: Any, event: str, argument: Any) -> Any:

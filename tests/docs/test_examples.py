@@ -12,7 +12,7 @@ from typing import List, NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "tests" / "examples"
 
 

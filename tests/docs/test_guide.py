@@ -8,20 +8,17 @@ import inspect
 import io
 import re
 import shlex
-import sys
 import tokenize
 from pathlib import Path
 from typing import List, Set
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from gen.__main__ import arguments, main
+from gen.explain import STAGES
+from gen.heroes.hero import Hero
 
-from gen.__main__ import arguments, main  # noqa: E402
-from gen.explain import STAGES  # noqa: E402
-from gen.heroes.hero import Hero  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "gen" / "README.md").read_text()
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", TEXT, re.M | re.S)
 PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.M | re.S)

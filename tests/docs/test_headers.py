@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "include").glob("*.h"))}
 # What a header needs in front of it, by its own #error.
 NEEDS = {name: re.findall(rf'#error "include (\w+\.h) before {re.escape(name)}"', text) for name, text in TEXTS.items()}
@@ -22,7 +22,7 @@ MODULES = {"sett_tile.h": "tile", "sett_relayout.h": "relayout", "sett_indexing_
 # What goes in by value, as ARGUMENTS says; the last are plans of a device.
 BY_VALUE = {"sett_expr", "sett_map", "sett_analysis_list", "sett_nested_counts", "sett_map_mark", "sett_tile_device_plan", "sett_nested_plan"}
 # What has the form of .clang-format.
-FORMATTED = ["include/*.h", "gen/command/*.c", "tests/*.c", "tests/*.h"]
+FORMATTED = ["include/*.h", "gen/command/*.c", "tests/*.h", "tests/algebra/*.[ch]", "tests/layouts/*.[ch]"]
 EACH = pytest.mark.parametrize("header", sorted(TEXTS))
 
 
@@ -138,6 +138,6 @@ def test_format() -> None:
     if version != "14":
         pytest.skip(f"clang-format {version} breaks lines in other places than 14")
     files = sorted(str(path) for pattern in FORMATTED for path in ROOT.glob(pattern))
-    assert {Path(file).parent for file in files} == {ROOT / "include", ROOT / "gen" / "command", ROOT / "tests"}
+    assert {Path(file).parent for file in files} == {ROOT / name for name in ("include", "gen/command", "tests", "tests/algebra", "tests/layouts")}
     done = subprocess.run(["clang-format", "--dry-run", "-Werror", *files], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-INCLUDE = Path(__file__).resolve().parent.parent / "include"
+INCLUDE = Path(__file__).resolve().parents[2] / "include"
 HEADERS = ["sett_tile.h", "sett_relayout.h", "sett_indexing_map.h", "sett_indexing_analysis.h", "sett_nested_layout.h", "sett_mma_layouts.h",
            "sett_notation.h", "sett_move.h", "sett.h"]
 # Macros of other headers, by who defines them.

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from gen.__main__ import arguments
+from gen.schedule import DEVICES
+from gen.targets import RUNNERS
 
-from gen.__main__ import arguments  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
-from gen.targets import RUNNERS  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.M | re.S)
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wundef", "-Wcast-qual", "-Wstrict-prototypes", "-Werror"]

@@ -3,14 +3,10 @@
 import math
 import random
 import struct
-import sys
 import unittest
 from fractions import Fraction
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from gen.hlo import dtypes  # noqa: E402
+from gen.hlo import dtypes
 
 FLOATS = [d for d in dtypes.TABLE.values() if d.kind == "float"]
 SMALL = [d for d in FLOATS if d.bits <= 16]
@@ -171,7 +167,3 @@ class Sizes(unittest.TestCase):
         for name, size in [("pred", 1), ("s4", 1), ("s8", 1), ("bf16", 2), ("f16", 2), ("f32", 4), ("u64", 8), ("c64", 8), ("c128", 16), ("f4e2m1fn", 1)]:
             self.assertEqual(dtypes.storage_bytes(name), size)
         self.assertTrue(dtypes.SUPPORTED <= set(dtypes.TABLE))
-
-
-if __name__ == "__main__":
-    unittest.main()

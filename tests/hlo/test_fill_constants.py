@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from gen import hlo
+from gen.hlo import dtypes, fill
 
-from gen import hlo  # noqa: E402
-from gen.hlo import dtypes, fill  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = """HloModule dump
 f {
   a = f32[16,32] parameter(0)

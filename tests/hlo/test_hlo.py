@@ -3,20 +3,17 @@
 import ast
 import random
 import re
-import sys
 import time
 import unittest
 from collections import Counter
 from pathlib import Path
 from typing import Optional
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+import refused
+from gen import hlo
+from gen.hlo import dtypes, opcodes, refusals
 
-import refused  # noqa: E402
-from gen import hlo  # noqa: E402
-from gen.hlo import dtypes, opcodes, refusals  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
 BAD = ROOT / "tests" / "hlo" / "bad"
 ADD = "add {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b)\n}\n"
@@ -587,7 +584,3 @@ class Peer(unittest.TestCase):
             if error:
                 found[path.stem] = refused.reason(error.message)
         self.assertEqual(found, refused.among(files))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,22 +9,18 @@ from __future__ import annotations
 import math
 import os
 import re
-import sys
 from pathlib import Path
 from typing import List, Optional, Tuple
 
 import pytest
 
 import drawn
+from gen import algebra, hlo
+from gen.hlo import dtypes
+from gen.hlo.checker import Check
+from gen.hlo.opcodes import ELEMENTWISE, STRUCTURAL, TABLE, Elementwise, letter
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from gen import algebra, hlo  # noqa: E402
-from gen.hlo import dtypes  # noqa: E402
-from gen.hlo.checker import Check  # noqa: E402
-from gen.hlo.opcodes import ELEMENTWISE, STRUCTURAL, TABLE, Elementwise, letter  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 COUNT = 83      # elements: whole vectors and a rest
 OF_KIND = {"p": "pred", "s": "s32", "u": "u32", "f": "f32", "c": "c64"}

@@ -11,17 +11,13 @@ import math
 import os
 import random
 import struct
-import sys
-from pathlib import Path
 from typing import Any, Dict, List, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from gen import hlo, reference  # noqa: E402
-from gen.hlo import dtypes  # noqa: E402
-from gen.plan import combiner  # noqa: E402
+from gen import hlo, reference
+from gen.hlo import dtypes
+from gen.plan import combiner
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "150"))

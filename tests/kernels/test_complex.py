@@ -20,7 +20,7 @@ import pytest
 
 from gen_run import run
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 PART = {"c64": ("f32", "f", 2.0 ** -23, 30), "c128": ("f64", "d", 2.0 ** -52, 250)}   # part, its code, its unit, sizes that products bear
 BINARY: Dict[str, Callable[[complex, complex], complex]] = {

@@ -18,7 +18,7 @@ import pytest
 
 from gen_run import run
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("c", "opencl", "cuda-on-cpu")
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 

@@ -1,7 +1,7 @@
 """The CUDA text: run on the CPU beside the scalar reference (tests/cuda_on_cpu.h), and compiled by nvcc where it is found.
 
 No GPU takes part. Every op of every type, the catalogue's small kernels and the walks with 16-byte accesses are run; nvcc then
-sees the same ops and a dozen of the catalogue. Under pytest, or alone: python3 tests/test_cuda.py [NAME..]
+sees the same ops and a dozen of the catalogue.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import tempfile
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import Callable, Dict, List, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import pytest
 
-from gen import hlo, pipeline, reference, run  # noqa: E402
-from gen.hlo import dtypes  # noqa: E402
-from gen.lower import tiled_layouts  # noqa: E402
-from gen.targets.cuda import TARGET as CUDA  # noqa: E402
+from gen import hlo, pipeline, reference, run
+from gen.hlo import dtypes
+from gen.lower import tiled_layouts
+from gen.targets.cuda import TARGET as CUDA
 
+ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "tests" / "kernels"
 INTEGERS = ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"]
 FLOATS = ["f16", "bf16", "f32", "f64"]
@@ -928,20 +928,13 @@ def ptx(folder: Path, name: str, device: str) -> str:
     return (folder / f"{name}.ptx").read_text()
 
 
-def without_nvcc() -> bool:
-    """Without nvcc: a skip under pytest, a line alone."""
-    if shutil.which("nvcc"):
-        return False
-    if "pytest" in sys.modules:
-        import pytest
+def skip_without_nvcc() -> None:
+    if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
-    print("SKIP nvcc: no nvcc")
-    return True
 
 
 def test_every_op_compiles() -> None:
-    if without_nvcc():
-        return
+    skip_without_nvcc()
     for t in TYPES:
         folder, fusions = written(ops(t), f"ops_{t}")
         for fusion in fusions:
@@ -950,8 +943,8 @@ def test_every_op_compiles() -> None:
 
 def test_machine_compiles() -> None:
     """What the CPU's CUDA is tested by is CUDA."""
-    if not without_nvcc():
-        ptx(machine_text(False), "machine", "sm_80")
+    skip_without_nvcc()
+    ptx(machine_text(False), "machine", "sm_80")
 
 
 VECTORS = {"add_f32": True, "add_bf16": True, "gelu_bf16": True, "log_transpose_add": False, "slice_pad_add": False, "softmax_f32": False,
@@ -961,8 +954,7 @@ VECTORS = {"add_f32": True, "add_bf16": True, "gelu_bf16": True, "log_transpose_
 
 def test_catalogue_compiles() -> None:
     """No warning and no local memory; 16-byte accesses where neighbours are many and aligned."""
-    if without_nvcc():
-        return
+    skip_without_nvcc()
     for number, (name, wide) in enumerate(VECTORS.items()):
         device = "sm_90" if number % 4 == 0 else "sm_80"
         folder, fusions = written((CATALOGUE / f"{name}.hlo").read_text(), name, device=device)
@@ -975,8 +967,7 @@ def test_catalogue_compiles() -> None:
 
 def test_no_contraction() -> None:
     """nvcc fuses multiplications with additions where it may; here it may not, and quotients are rounded correctly."""
-    if without_nvcc():
-        return
+    skip_without_nvcc()
     for t in FLOATS:
         folder, fusions = written(chain(t), f"chain_{t}")
         text = ptx(folder, fusions[0].name, "sm_80")
@@ -990,10 +981,3 @@ def test_constant_text() -> None:
                              (1 << 31, "s32", "(-2147483647 - 1)"), (1 << 63, "s64", "(-9223372036854775807ll - 1)"),
                              ((1 << 64) - 1, "u64", "18446744073709551615ull"), (1, "f32", "1e-45f")):
         assert CUDA.literal(pattern, t) == text, (pattern, t, CUDA.literal(pattern, t))
-
-
-if __name__ == "__main__":
-    TESTS: "Dict[str, Callable[[], None]]" = {name: value for name, value in globals().items() if name.startswith("test_")}
-    for title in sys.argv[1:] or TESTS:
-        TESTS[title]()
-        print(f"PASS {title}")

@@ -7,20 +7,17 @@ import itertools
 import json
 import math
 import random
-import sys
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from drawn import device_or_skip
+from gen import algebra, explain, hlo, pipeline, run
+from gen.heroes import distribute
+from gen.hlo import distribution
 
-from drawn import device_or_skip  # noqa: E402
-from gen import algebra, explain, hlo, pipeline, run  # noqa: E402
-from gen.heroes import distribute  # noqa: E402
-from gen.hlo import distribution  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 KEYS = "subgroup_tile batch_tile outer_tile thread_tile element_tile subgroup_strides thread_strides".split()
 ON = [("cuda-on-cpu", None), ("opencl", "opencl-gpu")]
 

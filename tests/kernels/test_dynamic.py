@@ -21,11 +21,9 @@ import pytest
 from drawn import agree, fusions, ptx
 from gen_run import ROOT, run
 
-sys.path.insert(0, str(ROOT))
-
-from gen import pipeline, run as runner, schedule  # noqa: E402
-from gen.run import proofs  # noqa: E402
-from gen.plan import nests  # noqa: E402
+from gen import pipeline, run as runner, schedule
+from gen.run import proofs
+from gen.plan import nests
 
 CODES = {"s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i", "u32": "I", "s64": "q", "u64": "Q"}
 

@@ -18,15 +18,12 @@ from typing import Dict
 import pytest
 
 from gen_run import run
+from gen import hlo
+from gen.emit import functions
+from gen.hlo.opcodes import ELEMENTWISE
+from gen.reference import LIBM_ULPS, ULPS
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from gen import hlo  # noqa: E402
-from gen.emit import functions  # noqa: E402
-from gen.hlo.opcodes import ELEMENTWISE  # noqa: E402
-from gen.reference import LIBM_ULPS, ULPS  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 # A compiler, its flags, and the emulator of what it compiles for.
 FLAGS = [("gcc", "-msse2", ""), ("clang", "-mavx2 -mfma", ""), ("gcc", "-mavx512f -mfma", "")]

@@ -11,17 +11,14 @@ import math
 import os
 import random
 import re
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
-
-from drawn import device_or_skip  # noqa: E402
-from gen import hlo, run, schedule  # noqa: E402
+from drawn import device_or_skip
+from gen import hlo, run, schedule
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "36"))
@@ -730,7 +727,3 @@ def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     reports = [f"{r.line()}\n{smallest(drawn[r.fusion], tmp_path / 'small', excess, device)}" for r in failed]
     assert not failed, "\n\n".join(reports)
     assert len(results) == len(drawn)
-
-
-if __name__ == "__main__":     # one fusion's text: test_fusions.py NUMBER
-    print(Draw(SEED * 1000003 + int(sys.argv[1])).fusion().text(), end="")

@@ -6,22 +6,19 @@ A kernel's golden is the first kernel of the modules below that goes through its
 
 from __future__ import annotations
 
-import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Dict, List, Tuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from gen import algebra, hlo, pipeline, render, run
+from gen.heroes.kernel import Kernel
+from gen.plan.nests import planned
+from gen.schedule import DEVICES
+from gen.targets import TARGETS, Target
 
-from gen import algebra, hlo, pipeline, render, run  # noqa: E402
-from gen.heroes.kernel import Kernel  # noqa: E402
-from gen.plan.nests import planned  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
-from gen.targets import TARGETS, Target  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / "tests" / "goldens"
 DEVICES_OF_GOLDENS = ("pocl-cpu", "opencl-gpu", "cpu", "sm_80", "gfx90a")
 # Modules that between them go through every template.

@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Dict, List
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "tests"))
+import test_rows
+import test_scan
+from drawn import COUNT, SEED, fusions
+from gen import hlo, pipeline, run
+from gen.schedule import DEVICES
 
-import test_rows  # noqa: E402
-import test_scan  # noqa: E402
-from drawn import COUNT, SEED, fusions  # noqa: E402
-from gen import hlo, pipeline, run  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = sorted(ROOT.glob("tests/kernels/*.hlo"))
 CLASSES = [device.name for device in DEVICES.values() if device.language == "hip"]
 QUICK = ("softmax_f32", "row_sum_f32", "column_max_bf16", "tuples_f32")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "tests" / "kernels"
 LARGE = {"add_f32", "add_bf16", "gelu_bf16", "transpose_f32", "row_sum_f32"}  # checked by the demo, before they are timed
 POSITIONS = {"bf16[9,5]{1,0:T(8,128)(2,1)}": 16 * 128, "f32[9,5]{0,1:T(4,8)}": 8 * 16}      # of shapes with padding

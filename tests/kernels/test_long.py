@@ -14,14 +14,12 @@ from typing import Dict, List
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+from drawn import device_or_skip, fusions
+from gen import reference, run
+from gen.run import cost
+from gen.targets.tools import native
 
-from drawn import device_or_skip, fusions  # noqa: E402
-from gen import reference, run  # noqa: E402
-from gen.run import cost  # noqa: E402
-from gen.targets.tools import native  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 OPS = 1200
 
 

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import List
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from drawn import agree, device_or_skip, fusions  # noqa: E402
-from test_fusions import DEVICE, SEED, Draw, checked, smallest  # noqa: E402
-import test_fusions  # noqa: E402
-from gen import hlo, pipeline  # noqa: E402
-from gen.run import proofs  # noqa: E402
+from drawn import agree, device_or_skip, fusions
+from test_fusions import DEVICE, SEED, Draw, checked, smallest
+import test_fusions
+from gen import hlo, pipeline
+from gen.run import proofs
 
 COUNT = int(os.environ.get("SETT_COUNT", "16"))
 BATCH = 8
@@ -149,10 +146,6 @@ e {{
     loops = re.findall(r"for \(uint32_t s\d+ = 0; s\d+ < (\d+);", pipeline.program(fusion, "c").text)
     assert loops[:2] == order
     agree({"order": text}, "c", "cpu", tmp_path)
-
-
-if __name__ == "__main__":     # one fusion's text: test_loops.py NUMBER
-    print(Loops(SEED * 9176201 + int(sys.argv[1])).fusion().text(), end="")
 
 
 @pytest.mark.parametrize("target, device", [("opencl", "pocl-cpu"), ("c", "cpu"), ("cuda-on-cpu", "sm_90")])

@@ -10,19 +10,15 @@ import math
 import os
 import random
 import struct
-import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
 
 from gen_run import run
+from gen.reference import LIBM_ULPS, ULPS
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from gen.reference import LIBM_ULPS, ULPS  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 SAMPLES = 4000 if SWEEP else 250
 CODES = {"f32": ("f", "I", 24, -126, 127), "f64": ("d", "Q", 53, -1022, 1023)}

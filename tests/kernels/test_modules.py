@@ -16,13 +16,11 @@ from typing import Dict, List, Sequence
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from gen import explain, hlo, pipeline
+from gen.run import Options
+from gen_run import run
 
-from gen import explain, hlo, pipeline  # noqa: E402
-from gen.run import Options  # noqa: E402
-from gen_run import run  # noqa: E402
-
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("opencl", "c", "cuda-on-cpu")
 
 ADD = """add {

@@ -12,22 +12,18 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Dict, List, Tuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "tests"))
+import test_rows
+import test_scan
+from drawn import COUNT, SEED
+from gen import __main__ as gen
 
-import test_rows  # noqa: E402
-import test_scan  # noqa: E402
-from drawn import COUNT, SEED  # noqa: E402
-from gen import __main__ as gen  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
 FOLDERS = {"own": [ROOT / "tests" / name for name in ("kernels", "tilings", "hlo")] + [ROOT / "bench"],
            "peer": [PEER / name for name in ("seeds", "hlo", "fusions")]}

@@ -14,23 +14,21 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, List, Optional, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import test_rows  # noqa: E402
-import test_scan  # noqa: E402
-from drawn import COUNT, SEED, uncached  # noqa: E402
-from gen import hlo, run  # noqa: E402
-from gen.run import cost  # noqa: E402
+import test_rows
+import test_scan
+from drawn import COUNT, SEED, uncached
+from gen import hlo, run
+from gen.run import cost
 
 pytestmark = pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
 DEVICES = ("pocl-cpu", "opencl-gpu")
-PEER = Path(__file__).resolve().parent.parent.parent / "shared" / "peer"
+PEER = Path(__file__).resolve().parents[3] / "shared" / "peer"
 # oclgrind 21.10 has no words for some intrinsics that clang's optimiser comes up with, and extends vectors of single bits wrongly.
 AS_WRITTEN = ("--build-options", "-cl-opt-disable")
 SMALL = 20_000     # elements of all parameters and results of a file

@@ -15,13 +15,11 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached
+from gen.schedule import DEVICES
+from gen.pipeline import program
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
-from gen.pipeline import program  # noqa: E402
-
-GEN = Path(__file__).resolve().parent.parent / "gen"
+GEN = Path(__file__).resolve().parents[2] / "gen"
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
 WHOLE = ["s8", "u8", "s16", "s32", "u64"]
 DIMS = [1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64, 100, 128, 1023, 4097]
@@ -283,7 +281,3 @@ def test_compiled(tmp_path: Path) -> None:
             assert "shfl.sync.down" in found, name
         if name in ("row", "bf16", "whole", "column"):
             assert "ld.global.nc.v4" in found, name
-
-
-if __name__ == "__main__":     # one fusion's text: test_reduction.py NUMBER
-    print(Draw(SEED * 1000003 + int(sys.argv[1])).fusion(), end="")

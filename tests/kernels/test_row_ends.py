@@ -5,18 +5,15 @@ in one row read it at once.
 from __future__ import annotations
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from drawn import ON, SEED, agree, fusions, plain  # noqa: E402
-from gen import pipeline  # noqa: E402
-from gen.plan.nests import planned  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
-from gen.targets import TARGETS  # noqa: E402
+from drawn import ON, SEED, agree, fusions, plain
+from gen import pipeline
+from gen.plan.nests import planned
+from gen.schedule import DEVICES
+from gen.targets import TARGETS
 
 COUNT = 6       # fusions for each device
 WIDE = [(target, device) for target, device in ON if DEVICES[device].lanes > 1 and DEVICES[device].cpu]

@@ -7,20 +7,17 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import List, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, uncached  # noqa: E402
-from gen_run import run  # noqa: E402
-from gen.pipeline import build_fusion, program  # noqa: E402
-from gen.run import proofs  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, uncached
+from gen_run import run
+from gen.pipeline import build_fusion, program
+from gen.run import proofs
+from gen.schedule import DEVICES
 
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
 ROWS = [1, 3, 16, 17, 31, 64, 100, 128, 300, 515, 1023, 4097, 20011, 40001]

@@ -9,21 +9,18 @@ import itertools
 import math
 import random
 import subprocess
-import sys
 from pathlib import Path
 from typing import List, Sequence
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached  # noqa: E402
-from gen import algebra, reference, run  # noqa: E402
-from gen.pipeline import program  # noqa: E402
-from gen.plan.nests import planned  # noqa: E402
-from gen.plan.partition import operand_map  # noqa: E402
-from gen.plan.scan import Scan, prefix  # noqa: E402
-from test_reduction import ARGMAX, PAIR, PLAIN  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached
+from gen import algebra, reference, run
+from gen.pipeline import program
+from gen.plan.nests import planned
+from gen.plan.partition import operand_map
+from gen.plan.scan import Scan, prefix
+from test_reduction import ARGMAX, PAIR, PLAIN
 
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
 WHOLE = ["s8", "u8", "s16", "s32", "u64"]

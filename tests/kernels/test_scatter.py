@@ -7,23 +7,20 @@ import random
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Dict, List, Sequence
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+import drawn
+import gen_run
+from gen import hlo, pipeline, reference, run
+from gen.heroes import scatter
+from gen import manifest
+from reference_calls import call, compiled, within
 
-import drawn  # noqa: E402
-import gen_run  # noqa: E402
-from gen import hlo, pipeline, reference, run  # noqa: E402
-from gen.heroes import scatter  # noqa: E402
-from gen import manifest  # noqa: E402
-from test_reference import call, compiled, within  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 BODIES = {
     "add": "ROOT r = {t}[] add(a, b)", "multiply": "ROOT r = {t}[] multiply(b, a)", "maximum": "ROOT r = {t}[] maximum(a, b)",
     "minimum": "ROOT r = {t}[] minimum(a, b)", "overwrite": "ROOT r = {t}[] copy(b)", "and": "ROOT r = {t}[] and(a, b)", "or": "ROOT r = {t}[] or(b, a)",

@@ -14,24 +14,21 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import List, Optional, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncached
+from gen import algebra, hlo, pipeline, run
+from gen.emit import register_tiles
+from gen.targets import c as c_target
+from gen.lower import tiled_layouts
+from gen.targets import TARGETS
+from gen.schedule import DEVICES, Loop
 
-from drawn import BATCH, COUNT, ON, SEED, agree, device_or_skip, fusions, uncached  # noqa: E402
-from gen import algebra, hlo, pipeline, run  # noqa: E402
-from gen.emit import register_tiles  # noqa: E402
-from gen.targets import c as c_target  # noqa: E402
-from gen.lower import tiled_layouts  # noqa: E402
-from gen.targets import TARGETS  # noqa: E402
-from gen.schedule import DEVICES, Loop  # noqa: E402
-
-TILINGS = Path(__file__).resolve().parent / "tilings"
+TILINGS = Path(__file__).resolve().parents[1] / "tilings"
 ALL = bool(os.environ.get("SETT_ALL"))
 DTYPES = ["pred", "s8", "u16", "bf16", "f16", "f32", "f64", "s32", "u64"]
 FLOATS = ["bf16", "f16", "f32", "f64"]

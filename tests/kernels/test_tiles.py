@@ -5,16 +5,13 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any, List, Tuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from gen.emit import register_tiles  # noqa: E402
-from gen.targets import TARGETS  # noqa: E402
+from gen.emit import register_tiles
+from gen.targets import TARGETS
 
 OPENCL = TARGETS["opencl"]
 C = TARGETS.get("c") or dataclasses.replace(OPENCL, name="c", pointer="", types={f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)})
@@ -259,7 +256,3 @@ class Law(unittest.TestCase):
                     if code == 77:
                         self.skipTest("no OpenCL device")
                     self.assertEqual((code, said), (0, ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

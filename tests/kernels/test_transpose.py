@@ -8,21 +8,18 @@ from __future__ import annotations
 import math
 import random
 import re
-import sys
 from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, ptx, shape, uncached  # noqa: E402
-from gen import pipeline  # noqa: E402
-from gen.plan import nests  # noqa: E402
-from gen.heroes import transpose_gpu  # noqa: E402
-from gen.plan import grouping  # noqa: E402
-from gen.run import proofs  # noqa: E402
-from gen.schedule import DEVICES  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, ptx, shape, uncached
+from gen import pipeline
+from gen.plan import nests
+from gen.heroes import transpose_gpu
+from gen.plan import grouping
+from gen.run import proofs
+from gen.schedule import DEVICES
 
 DTYPES = ["pred", "s8", "u16", "bf16", "f16", "f32", "f64", "s32", "u64"]
 FLOATS = ["bf16", "f16", "f32", "f64"]
@@ -289,7 +286,3 @@ def test_compiled(tmp_path: Path) -> None:
         assert "bar.sync" in found and ".shared" in found, name
         if name in ("f32", "bf16", "s8", "f64", "side"):
             assert re.search(r"ld\.global(\.nc)?\.v[24]", found) and re.search(r"st\.global\.v[24]", found), name
-
-
-if __name__ == "__main__":     # one fusion's text: test_transpose.py NUMBER
-    print(Draw(SEED * 1000003 + int(sys.argv[1])).fusion(), end="")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from pathlib import Path
 from typing import List, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from gen import hlo  # noqa: E402
-from gen.hlo import dtypes  # noqa: E402
-from drawn import ON, agree, plain, shape  # noqa: E402
-from gen_run import run  # noqa: E402
+from gen import hlo
+from gen.hlo import dtypes
+from drawn import ON, agree, plain, shape
+from gen_run import run
 
 TARGETS = ("opencl", "c", "cuda-on-cpu")
 PAIRS = [("f32", "u8"), ("f32", "s16"), ("f32", "bf16"), ("f64", "f32"), ("f64", "s8"), ("u64", "f8e4m3fn"), ("f16", "f8e5m2"), ("u8", "s4"),

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from pathlib import Path
 from typing import List, Sequence
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached  # noqa: E402
-from gen.pipeline import program  # noqa: E402
-from test_reduction import PLAIN  # noqa: E402
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached
+from gen.pipeline import program
+from test_reduction import PLAIN
 
 DTYPES = ["f32", "f32", "bf16", "f16", "f64", "s8", "u16", "s32", "s64"]
 MINOR = [32, 33, 40, 47, 64, 70, 100, 128, 257]

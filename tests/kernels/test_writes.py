@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Dict, List, Tuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+import drawn
+import refused
+from gen import algebra, hlo, pipeline
+from gen.plan import nests
+from gen.heroes import concatenate, scatter
+from gen.plan import plan
+from gen.run import proofs
+from gen.plan.nest import Nest
+from gen.schedule import Loop
+from test_fusions import Draw
 
-import drawn  # noqa: E402
-import refused  # noqa: E402
-from gen import algebra, hlo, pipeline  # noqa: E402
-from gen.plan import nests  # noqa: E402
-from gen.heroes import concatenate, scatter  # noqa: E402
-from gen.plan import plan  # noqa: E402
-from gen.run import proofs  # noqa: E402
-from gen.plan.nest import Nest  # noqa: E402
-from gen.schedule import Loop  # noqa: E402
-from test_fusions import Draw  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
 OWN = [*sorted((ROOT / "tests" / "kernels").glob("*.hlo")), *sorted((ROOT / "bench").glob("*.hlo"))]
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/sett_indexing_map.h"
-#include "../include/sett_move.h"
+#include "../../include/sett_indexing_map.h"
+#include "../../include/sett_move.h"
 
 #define CHECK(x)                                                    \
   do {                                                              \

@@ -1,8 +1,8 @@
 /* Property: whatever the bytes, reading ends with a layout or an error inside the text; what was read prints to a text that reads back
    equal and prints the same; element and owner are inverse; what is combined is verified again. Run: nested_fuzz [seconds [seed]]; the
    same entry serves libFuzzer with -DSETT_LIBFUZZER. */
-#include "../include/sett_nested_layout.h"
-#include "fuzz.h"
+#include "../../include/sett_nested_layout.h"
+#include "../fuzz.h"
 
 /* Some ids and slots, small and far: what they hold has them, wrapped into one period, among its owners. */
 static void check_where(const sett_nested_layout *layout, const uint8_t *data, size_t size) {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/sett_nested_layout.h"
-#include "../include/sett_mma_layouts.h"
+#include "../../include/sett_nested_layout.h"
+#include "../../include/sett_mma_layouts.h"
 
 enum { RANK = 4, CELLS = 1024, IDS = 256 };
 enum { S, B, O, T, E, SS, TS };

@@ -1,8 +1,8 @@
 /* Property: whatever the bytes, reading ends with a layout or an error inside the text; what was read prints to a text that reads back and prints the same; its values
    are those of its map; operations end with a layout that prints and reads back, or an error. Run: notation_fuzz [seconds [seed]]; the same entry serves libFuzzer
    with -DSETT_LIBFUZZER. */
-#include "../include/sett.h"
-#include "fuzz.h"
+#include "../../include/sett.h"
+#include "../fuzz.h"
 
 static uint64_t memory[1 << 18];
 

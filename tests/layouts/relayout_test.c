@@ -11,8 +11,8 @@
 #define SETT_RELAYOUT_PIECE 256
 #define SETT_RELAYOUT_STEP 16
 #endif
-#include "../include/sett_tile.h"
-#include "../include/sett_relayout.h"
+#include "../../include/sett_tile.h"
+#include "../../include/sett_relayout.h"
 
 static int64_t most = 1 << 17; /* positions of a drawn layout */
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 Cells = Dict[Tuple[int, ...], str]
 SVG = "{http://www.w3.org/2000/svg}"
 

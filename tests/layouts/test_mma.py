@@ -15,13 +15,12 @@ Not verified:
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections import Counter
 from typing import Callable, Dict, NamedTuple
 
-from indexing_analysis_eval import ROOT, Index, run_as_script
+from indexing_analysis_eval import Index
 from test_nested import MMA, answer, held, lists_of, manual_says, matching
 
 BITS = {"f16": 16, "bf16": 16, "f32": 32, "tf32": 32, "f64": 64, "i8": 8, "s8": 8, "s4": 4, "f8|f4": 4}  # others are 8
@@ -216,8 +215,3 @@ def test_manual_example() -> None:
         said = re.search(rf"{which} (.*)", MMA)
         assert said
         assert layout(it, "a", verb)[0] == [(int(r), int(x)) for r, ks in re.findall(r"row (\d+) k ([\d,]+)", said[1]) for x in ks.split(",")]
-
-
-if __name__ == "__main__":
-    os.chdir(ROOT)
-    sys.exit(run_as_script(globals()))

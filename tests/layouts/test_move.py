@@ -15,7 +15,7 @@ from typing import Dict, List, NamedTuple, Tuple
 
 import pytest
 
-from test_convert import Table, canonical, draw_owner, iree_table, linear_table, table_of
+from test_convert import Table, canonical, iree_table, linear_table
 from test_notation import ROOT, one
 
 COUNT = int(os.environ.get("SETT_COUNT", "60"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import fnmatch
 import itertools
-import os
 import random
 import re
 import shutil
@@ -15,7 +14,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from indexing_analysis_eval import PEER, ROOT, Index, box, read, run_as_script
+from indexing_analysis_eval import PEER, ROOT, Index, box, read
 
 from gen import algebra
 
@@ -450,7 +449,7 @@ def test_fragments_peer() -> None:
         elements = 1
         for size in ints(answer(text).split("\t")[1]):
             elements *= size
-        assert elements * int(copies) == slots * int(lanes), row  # tests/nested_test.c counts each element
+        assert elements * int(copies) == slots * int(lanes), row  # tests/layouts/nested_test.c counts each element
     assert names == {name for name in listed if not name.startswith("PTX_")} and len(names) > 100
     assert slots_differ == matching(manual_says("slots of C"))
 
@@ -601,7 +600,7 @@ def test_opencl() -> None:
     """A plan in an OpenCL C 1.2 kernel, run on every device."""
     with tempfile.TemporaryDirectory() as folder:
         binary = f"{folder}/opencl"
-        done = subprocess.run(["cc", "-std=c11", *WARNINGS, str(ROOT / "tests" / "nested" / "opencl.c"), "-lOpenCL", "-o", binary], capture_output=True,
+        done = subprocess.run(["cc", "-std=c11", *WARNINGS, str(ROOT / "tests" / "layouts" / "nested" / "opencl.c"), "-lOpenCL", "-o", binary], capture_output=True,
                               text=True)
         if "CL/cl.h" in done.stderr or "cannot find -lOpenCL" in done.stderr:
             raise unittest.SkipTest("no OpenCL headers or library")
@@ -610,8 +609,3 @@ def test_opencl() -> None:
         if said.startswith("SKIP"):
             raise unittest.SkipTest(said.strip())
         assert said.startswith("PASS"), said
-
-
-if __name__ == "__main__":
-    os.chdir(ROOT)
-    sys.exit(run_as_script(globals()))

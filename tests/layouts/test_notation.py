@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # More of what is drawn: SETT_COUNT times as many, from other seeds.
 TIMES, SEED = int(os.environ.get("SETT_COUNT", "1")), 1000 * int(os.environ.get("SETT_SEED", "0"))
 PEER = ROOT.parent / "shared" / "peer" / "notations"

@@ -7,13 +7,12 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Optional
 
-from indexing_analysis_eval import PEER, ROOT, Index, box, read, run_as_script
+from indexing_analysis_eval import PEER, ROOT, Index, box, read
 
 from gen import algebra
 
@@ -284,7 +283,7 @@ def random_layout(rng: random.Random) -> tuple[str, Index, Index, list[list[Opti
 
 
 def test_positions() -> None:
-    """Laws 2 to 5 through the command: every index and every position of random layouts (tests/tile_test.c asks thousands)."""
+    """Laws 2 to 5 through the command: every index and every position of random layouts (tests/layouts/tile_test.c asks thousands)."""
     rng = random.Random(11)
     positions = tiled = 0
     for _ in range(200):
@@ -644,7 +643,7 @@ def test_device_cuda() -> None:
         examples = re.findall(r"\n    (__global__ void detile.*?\n    })\n", manual, re.S)
         source.write_text('#include "tile_device.h"\n' + "\n".join(examples))
         done = subprocess.run(["nvcc", "-std=c++17", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra",
-                               f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests'}", str(source), "-o", os.path.join(folder, "one.cubin")],
+                               f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests' / 'layouts'}", str(source), "-o", os.path.join(folder, "one.cubin")],
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         frames = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", done.stdout + done.stderr)
@@ -740,7 +739,7 @@ def test_device_opencl() -> None:
             if "CL/cl.h" not in done.stderr and "lOpenCL" not in done.stderr:
                 raise AssertionError(done.stderr)
             raise unittest.SkipTest("no OpenCL headers or loader")
-        lines = run(binary, f"-cl-std=CL1.2 -Werror -I{ROOT / 'include'} -I{ROOT / 'tests'}", *DEVICE_SHAPES).split("\n")
+        lines = run(binary, f"-cl-std=CL1.2 -Werror -I{ROOT / 'include'} -I{ROOT / 'tests' / 'layouts'}", *DEVICE_SHAPES).split("\n")
     if lines[0].startswith("SKIP"):
         raise unittest.SkipTest(lines[0][6:])
     for at, text in enumerate(DEVICE_SHAPES):
@@ -754,7 +753,3 @@ def test_device_opencl() -> None:
         positions = {cell: p for p, cell in enumerate(cells) if cell is not None}
         assert [int(word) for word in lines[4 * at + 1].split()] == [positions[index] for index in box(dims)], text
         assert lines[4 * at + 2:4 * at + 4] == lines[4 * at:4 * at + 2], text  # the iterators, one in each direction
-
-
-if __name__ == "__main__":
-    sys.exit(run_as_script(globals()))

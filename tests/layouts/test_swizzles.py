@@ -19,7 +19,7 @@ except ImportError:
 
 from test_notation import bases_of, chain_of, linear_of, model, one, packed, peer, show_linear, xor
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 COUNT = int(os.environ.get("SETT_COUNT", "24"))
 pytestmark = pytest.mark.skipif(np is None, reason="SKIP: no numpy, whose arrays count the turns")
 

@@ -1,4 +1,4 @@
-/* One kernel body for every language (tests/test_shape.py): copies a tiled array into row-major order, and says of each
+/* One kernel body for every language (tests/layouts/test_shape.py): copies a tiled array into row-major order, and says of each
    position of the tiled array which element it holds. */
 #include "sett_tile.h"
 

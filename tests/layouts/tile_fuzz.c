@@ -1,8 +1,8 @@
 /* Property: whatever the bytes, reading ends with a shape or an error inside the text; what was read prints to a text that
    reads back equal and prints the same; positions and indices are inverse. Run: tile_fuzz [seconds [seed]]; the same entry
    serves libFuzzer with -DSETT_LIBFUZZER. */
-#include "../include/sett_tile.h"
-#include "fuzz.h"
+#include "../../include/sett_tile.h"
+#include "../fuzz.h"
 
 static void check_positions(const sett_tile_shape *shape, const uint8_t *data, size_t size) {
   sett_tile_plan plan = sett_tile_prepare(shape);

@@ -2,8 +2,8 @@
    and back; positions stay inside the footprint; the plan of a device says the same; dimensions permuted keep every byte; a
    shape holds the same bytes as itself. Run: tile_round_trip_fuzz [seconds [seed]]; the same entry serves libFuzzer with
    -DSETT_LIBFUZZER. */
-#include "../include/sett_tile.h"
-#include "fuzz.h"
+#include "../../include/sett_tile.h"
+#include "../fuzz.h"
 
 /* Numbers taken from the input; zeros behind its end. */
 typedef struct {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/sett_tile.h"
+#include "../../include/sett_tile.h"
 
 enum { CELLS = 1 << 14, DIMS = 64 };
 

@@ -10,7 +10,6 @@ import io
 import os
 import re
 import shutil
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -18,12 +17,10 @@ from typing import Dict, List, Tuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+import refused
+from gen import __main__ as gen
 
-import refused  # noqa: E402
-from gen import __main__ as gen  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
 OBJECTS = ROOT / "build" / "objects"    # references, which the targets of a file share

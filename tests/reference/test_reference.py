@@ -1,12 +1,10 @@
 """The scalar reference and its bound, compiled and run, against expectations that are computed here in Python.
 
-Graphs are built by hand, so that neither the reader nor the algebra takes part. Under pytest, or alone:
-python3 tests/test_reference.py [NAME..]
+Graphs are built by hand, so that neither the reader nor the algebra takes part.
 """
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import itertools
 import math
@@ -24,20 +22,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from gen import hlo, reference as ref
+from gen.reference import library
+from gen.hlo.dtypes import decode, encode
+from gen.hlo import Computation, Instruction, Shape
+from reference_calls import BITS, FOLDER, INTS, WARNINGS, call, compiled, packed, unpacked, within
 
-from gen import hlo, reference as ref  # noqa: E402
-from gen.reference import library  # noqa: E402
-from gen.hlo.dtypes import decode, encode  # noqa: E402
-from gen.hlo import Computation, Instruction, Shape  # noqa: E402
-
-WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror".split()
-FLAGS = ["-std=c11", "-O1", "-ffp-contract=off", "-fPIC", "-shared"] + WARNINGS
-NARROW = ["s2", "u2", "s4", "u4"]  # several to a byte, the first in its low bits
-INTS = NARROW + ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"]
 FLOATS = ["f16", "bf16", "f32", "f64"]
 ALL = ["pred"] + INTS + FLOATS
-BITS = {"pred": 8, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, **{d: int(d[1:]) for d in INTS}}
 MANTISSA = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 LEAST_EXPONENT = {"f16": -14, "bf16": -126, "f32": -126, "f64": -1022}
 
@@ -86,48 +78,7 @@ class Graph:
         return self.add("tuple", shape, *operands)
 
 
-# ---- building and running --------------------------------------------------------------------------------------------------
-
-FOLDER = Path(tempfile.mkdtemp(prefix="sett_reference_"))
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
-COUNTER = itertools.count()
-
-
-def compiled(text: str, extra: Sequence[str] = (), compiler: str = "cc") -> ctypes.CDLL:
-    base = FOLDER / f"case{next(COUNTER)}"
-    base.with_suffix(".c").write_text(text)
-    done = subprocess.run([compiler, *FLAGS, *extra, str(base.with_suffix(".c")), "-o", str(base.with_suffix(".so")), "-lm"],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[:3000] + "\n" + text[-3000:]
-    return ctypes.CDLL(str(base.with_suffix(".so")))
-
-
-def packed(bits: Sequence[int], dtype: str) -> bytes:
-    if dtype in NARROW:
-        joined = sum(b << k * BITS[dtype] for k, b in enumerate(bits))
-        return joined.to_bytes(-(-len(bits) * BITS[dtype] // 8), "little")
-    return b"".join(b.to_bytes(BITS[dtype] // 8, "little") for b in bits)
-
-
-def unpacked(data: bytes, dtype: str) -> List[int]:
-    if dtype in NARROW:
-        per = 8 // BITS[dtype]
-        return [data[k // per] >> k % per * BITS[dtype] & ((1 << BITS[dtype]) - 1) for k in range(len(data) * per)]
-    width = BITS[dtype] // 8
-    return [int.from_bytes(data[k:k + width], "little") for k in range(0, len(data), width)]
-
-
-def call(function: Any, inputs: Sequence[bytes], outputs: Sequence[int]) -> List[bytes]:
-    """The results, each with a guard band after it that must stay as it was."""
-    ins = [ctypes.create_string_buffer(data + b"\0", len(data) + 1) for data in inputs]
-    outs = [ctypes.create_string_buffer(b"\xa5" * (size + 64), size + 64) for size in outputs]
-    params = (ctypes.c_void_p * max(1, len(ins)))(*[ctypes.addressof(b) for b in ins])
-    results = (ctypes.c_void_p * max(1, len(outs)))(*[ctypes.addressof(b) for b in outs])
-    assert function(params, results) == 0
-    for buffer, size in zip(outs, outputs):
-        assert buffer.raw[size:] == b"\xa5" * 64, "written past the end"
-    return [buffer.raw[:size] for buffer, size in zip(outs, outputs)]
-
+# ---- running --------------------------------------------------------------------------------------------------
 
 def run(g: Graph, *inputs: Sequence[int]) -> List[List[int]]:
     """The reference's results, as bit patterns in memory order."""
@@ -858,12 +809,6 @@ def simulate(g: Graph, row: Sequence[int], dtype: str, rng: random.Random, exces
     return decode(encode(value, dtype), dtype)
 
 
-def within(value: float, reference: float, allowed: float) -> bool:
-    if allowed == INF or value == reference or (value != value and reference != reference):
-        return True
-    return abs(value - reference) <= allowed  # false for NaN and for infinities
-
-
 def check_sound(dtype: str, seeds: "Iterable[int]", excess: bool) -> None:
     """No simulated kernel leaves the bound; and the bound is finite for most elements."""
     finite = total = 0
@@ -1151,19 +1096,6 @@ def test_reference_knows_the_graph_alone() -> None:
     for file in Path(ref.__file__).parent.parent.rglob("*.py"):
         if file.parent.name in ("plan", "emit", "heroes", "schedule", "targets", "algebra", "lower", "hlo"):
             assert not re.search(r"^ *(from|import) gen(\.| import .*\b)reference", file.read_text(), re.M), f"{file} imports gen.reference"
-
-
-def main(names: Sequence[str]) -> int:
-    tests = {name: f for name, f in globals().items() if name.startswith("test_")}
-    for name in names or tests:
-        start = time.monotonic()
-        tests[name]()
-        print(f"ok {name} {time.monotonic() - start:.1f} s")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
 
 
 def test_unknown() -> None:

@@ -6,20 +6,15 @@ import itertools
 import math
 import random
 import struct
-import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import Callable, Dict, List, Sequence, Tuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from gen import hlo  # noqa: E402
-from gen.hlo import dtypes  # noqa: E402
-from gen import reference as ref  # noqa: E402
-from test_reference import call, compiled, packed, unpacked, within  # noqa: E402
+from gen import hlo
+from gen.hlo import dtypes
+from gen import reference as ref
+from reference_calls import call, compiled, packed, unpacked, within
 
 Index = Tuple[int, ...]
 Tensor = Dict[Index, int]

@@ -13,11 +13,9 @@ from typing import Callable, List
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from gen import child, run
 
-from gen import child, run  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="SKIP: no /proc to find processes in")
 
 LONG = """HloModule m

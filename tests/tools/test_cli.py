@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "tests" / "kernels"
 PEER = ROOT.parent / "shared" / "peer"
 
@@ -614,7 +614,6 @@ def test_sett_threads() -> None:
     import ctypes
     import threading
 
-    sys.path.insert(0, str(ROOT))
     from gen import algebra
 
     library = algebra._library()
@@ -661,8 +660,12 @@ def test_bench_json(tmp_path: Path) -> None:
 def test_every_test_is_built() -> None:
     """build.ninja names every test and every kernel of the catalogue."""
     text = (ROOT / "build.ninja").read_text().replace("$\n", " ")
-    for path in [*ROOT.glob("tests/test_*.py"), *ROOT.glob("tests/*.c")]:
-        assert re.search(rf": (pytest|ctest) [^|\n]*\btests/{re.escape(path.name)}\b", text), f"tests/{path.name}: build.ninja has no line for it"
+    for path in [*ROOT.glob("tests/*/test_*.py"), *ROOT.glob("tests/algebra/*.c"), *ROOT.glob("tests/layouts/*.c")]:
+        name = path.relative_to(ROOT).as_posix()
+        assert re.search(rf": (pytest|ctest) [^|\n]*\b{re.escape(name)}\b", text), f"{name}: build.ninja has no line for it"
+    for path in (ROOT / "tests").glob("*/*.py"):
+        assert path.name.startswith("test_"), f"{path}: expected a test, called test_*.py, or a place in tests/"
+    assert not list((ROOT / "tests").glob("test_*")), "expected every test in a room"
     assert sorted(re.findall(r"^k = (\w+)$", text, re.M)) == sorted(path.stem for folder in ("kernels", "tilings") for path in ROOT.glob(f"tests/{folder}/*.hlo"))
     stamps = re.findall(r"^build (build/(?:tests|asan)/\S+): (?:pytest|ctest|alone|lines|maps_of)", text, re.M)
     phony = " ".join(re.findall(r"^build (?:test|asan|test-peer|portability): phony ((?:.*\$\n)*.*)", text, re.M)).split()

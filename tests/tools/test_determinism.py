@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Dict
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FILES = [ROOT / "tests" / f"{name}.hlo" for name in (
     "kernels/add_bf16", "kernels/column_max_bf16", "kernels/concatenate_bf16", "kernels/functions_f32", "kernels/gather_f32", "kernels/gelu_bf16",
     "kernels/layouts_f32", "kernels/log_transpose_add", "kernels/slice_pad_add", "kernels/softmax_f32", "kernels/tuples_f32", "kernels/update_bf16", "kernels/weights_f64",

@@ -16,14 +16,12 @@ from typing import Dict, List, Tuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from drawn import device_or_skip
+from gen import jobs
+from gen.suggest import did_you_mean
+from test_children import marked, until
 
-from drawn import device_or_skip  # noqa: E402
-from gen import jobs  # noqa: E402
-from gen.suggest import did_you_mean  # noqa: E402
-from test_children import marked, until  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "tests" / "kernels"
 GEN = [sys.executable, str(ROOT / "gen")]
 WRONG = "HloModule m\nENTRY e {\n  a = f32[4,8] parameter(0)\n  ROOT b = f32[4,8] sum(a, a)\n}\n"

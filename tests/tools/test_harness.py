@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from drawn import device_or_skip  # noqa: E402
-from gen import hlo, run  # noqa: E402
-from gen.run import bench, cost, proofs, rivals  # noqa: E402
+from drawn import device_or_skip
+from gen import hlo, run
+from gen.run import bench, cost, proofs, rivals
 
 HEADER = r"""
 #include <stddef.h>
@@ -670,7 +668,3 @@ class Text(unittest.TestCase):
         with self.assertRaises(run.RunError) as caught:
             run.harness("fortran")
         self.assertEqual(caught.exception.status, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

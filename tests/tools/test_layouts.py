@@ -14,14 +14,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from drawn import device_or_skip
+from gen import run
+from gen.plan.nest import BuildError
+from gen.run import bench, layouts
 
-from drawn import device_or_skip  # noqa: E402
-from gen import run  # noqa: E402
-from gen.plan.nest import BuildError  # noqa: E402
-from gen.run import bench, layouts  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ["f32[100,200]", "{1,0}", "{0,1}"]
 QUICK = bench.BenchOptions(rounds=2, slot_ms=1, footprint=1 << 20)

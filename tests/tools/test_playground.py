@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "gen" / "playground"))
 
 import make  # noqa: E402

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any, Dict, List
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from drawn import device_or_skip, fusions
+from gen import run
+from gen.run import bench, cost, roofline
 
-from drawn import device_or_skip, fusions  # noqa: E402
-from gen import run  # noqa: E402
-from gen.run import bench, cost, roofline  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../include/sett_nested_layout.h"
+#include "../../../include/sett_nested_layout.h"
 
 static const char source[] = "#include \"sett_nested_layout.h\"\n"
                              "kernel void where(sett_nested_plan plan, global int *out) {\n"
