@@ -1,8 +1,10 @@
 """An op against its operands, the way XLA's shape verifier does: the shape that it must have, or a fault at its place
 in the text.
 
-What has no rule here (collectives, custom calls, ..) keeps the shape that is written. What is right HLO but gets no
-kernel is in refusals.py.
+Where the text leaves a result's shape out, it is the inferred one. Its layout is upstream's choice: an elementwise op
+takes operand 0's (a select its predicate's, a clamp operand 1's), a transpose permutes it so that no byte moves, all
+others are row-major. What gets no kernel has its rules in kept.py, or none (collectives, custom calls, ..): then the
+shape must be written. What is right HLO but gets no kernel is in refusals.py.
 """
 
 from __future__ import annotations
@@ -12,7 +14,18 @@ from typing import Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import dtypes, opcodes
-from gen.hlo.graph import TUPLE_DEPTH, Computation, Instruction, Shape, Window, array_shape, same_shape, tuple_shape
+from gen.hlo.graph import (
+    TUPLE_DEPTH,
+    Computation,
+    Instruction,
+    Shape,
+    Window,
+    array_shape,
+    permuted,
+    same_shape,
+    shape,
+    tuple_shape,
+)
 from gen.hlo.scanner import Scanner
 
 TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
@@ -29,6 +42,7 @@ class Draft:
     shape_pos: int
     operand_pos: List[int] = field(default_factory=list)
     attribute_pos: Dict[str, int] = field(default_factory=dict)
+    called: Dict[str, List[Computation]] = field(default_factory=dict)  # by attributes that are kept as text
     distribute_pos: Optional[int] = None    # of the text of a layout
 
 
@@ -49,12 +63,14 @@ class Check:
 
     def result(self) -> Shape:
         opcode, written = self.i.opcode, self.draft.written
-        if opcode not in opcodes.TABLE or any(s.dynamic
-                                              for s in self.shapes) or (written is not None and written.dynamic):
+        if any(s.dynamic for s in self.shapes) or (written is not None and written.dynamic):
             return self.written()
         self._needs()
+        rule = self._rule()
+        if rule is None:
+            return self.written()
         try:
-            inferred = self._rule()()
+            inferred = rule()
         except algebra.AlgebraError as error:
             self.fail(f"the result has no shape: {error.message}")
         if written is None:
@@ -74,11 +90,12 @@ class Check:
             if key not in self.i.attributes and key not in row.optional:
                 self.fail(f"expected the attribute '{key}'")
 
-    def _rule(self) -> "Callable[[], Shape]":
+    def _rule(self) -> "Optional[Callable[[], Shape]]":
         row = opcodes.ELEMENTWISE.get(self.i.opcode)
         if row and row.result != "rule":
             return self._elementwise
-        return getattr(self, "_" + self.i.opcode.replace("-", "_"))
+        rule: "Callable[[], Shape]" = getattr(self, "_" + self.i.opcode.replace("-", "_"))
+        return rule
 
     # helpers
 
@@ -114,14 +131,14 @@ class Check:
         """Operand `number` must have the type and the dimensions of operand `other`."""
         of, like = self.array(number), self.array(other)
         if not same_shape(of, like):
-            self.fail(f"expected {_bare(like)} as operand {number}, as operand {other} is, found {_bare(of)}",
+            self.fail(f"expected {bare(like)} as operand {number}, as operand {other} is, found {bare(of)}",
                       operand=number)
         return of
 
     def scalar(self, number: int, dtype: str) -> None:
         of = self.array(number)
         if of.dims or of.dtype != dtype:
-            self.fail(f"expected the scalar {dtype}[] as operand {number}, found {_bare(of)}", operand=number)
+            self.fail(f"expected the scalar {dtype}[] as operand {number}, found {bare(of)}", operand=number)
 
     def distinct(self, key: str, rank: int) -> Tuple[int, ...]:
         """An attribute's dimension numbers: each below rank, none twice."""
@@ -134,9 +151,16 @@ class Check:
             self.fail(f"expected each dimension once in '{key}'", attribute=key)
         return numbers
 
+    def computation(self, key: str) -> Computation:
+        """The computation that an attribute names."""
+        of: Computation = self.i.attributes[key]
+        return of
+
     def typed_like(self, of: Shape, dtype: str) -> Shape:
         if of.dtype == dtype:
             return of
+        if of.tiled:
+            return shape(dtype + of.text[of.text.index("["):])
         return array_shape(dtype, of.dims, of.minor_to_major)
 
     # elementwise
@@ -167,16 +191,16 @@ class Check:
     def _select(self) -> Shape:
         of, choice = self.alike(2, 1), self.array(0)
         if choice.dtype != "pred" or (choice.dims and choice.dims != of.dims):
-            self.fail(f"expected {_bare(of).replace(of.dtype, 'pred', 1)} as operand 0, found {_bare(choice)}",
+            self.fail(f"expected {bare(of).replace(of.dtype, 'pred', 1)} as operand 0, found {bare(choice)}",
                       operand=0)
-        return self.shapes[1]
+        return self.typed_like(choice, of.dtype) if choice.dims else self.shapes[1]
 
     def _clamp(self) -> Shape:
         of = self.kinds(1, "psuf")
         for number in (0, 2):
             bound = self.array(number)
             if bound.dtype != of.dtype or (bound.dims and bound.dims != of.dims):
-                self.fail(f"expected {of.dtype}[] or {_bare(of)} as operand {number}, found {_bare(bound)}",
+                self.fail(f"expected {of.dtype}[] or {bare(of)} as operand {number}, found {bare(bound)}",
                           operand=number)
         return of
 
@@ -189,7 +213,7 @@ class Check:
     def _complex(self) -> Shape:
         of = self.kinds(0, "f")
         if of.dtype not in ("f32", "f64"):
-            self.fail(f"expected f32 or f64 as operand 0, found {_bare(of)}", operand=0)
+            self.fail(f"expected f32 or f64 as operand 0, found {bare(of)}", operand=0)
         self.alike(1)
         return self.typed_like(of, "c64" if of.dtype == "f32" else "c128")
 
@@ -218,7 +242,7 @@ class Check:
             return array_shape(to.dtype, of.dims + (have // want,))
         if have < want and want % have == 0:
             if not of.dims or of.dims[-1] != want // have:
-                self.fail(f"expected a last dimension of {want // have}, {want} bits of {of.dtype}, found {_bare(of)}",
+                self.fail(f"expected a last dimension of {want // have}, {want} bits of {of.dtype}, found {bare(of)}",
                           operand=0)
             return array_shape(to.dtype, of.dims[:-1])
         self.fail(f"expected widths that divide one another, found {of.dtype} and {to.dtype}")
@@ -236,7 +260,7 @@ class Check:
         if dtypes.TABLE[of.dtype].kind == "pred":
             self.scanner.fail(self.draft.shape_pos, f"iota: expected numbers, found {of.text}")
         if not 0 <= dimension < of.rank:
-            self.fail(f"expected a dimension of {_bare(of)}, found {dimension}", attribute="iota_dimension")
+            self.fail(f"expected a dimension of {bare(of)}, found {dimension}", attribute="iota_dimension")
         return of
 
     def _broadcast(self) -> Shape:
@@ -247,7 +271,7 @@ class Check:
             self.i.attributes["dimensions"] = ()
         dimensions = self.distinct("dimensions", to.rank)
         if len(dimensions) != of.rank:
-            self.fail(f"expected {of.rank} dimensions, as operand 0 {_bare(of)} has, found {len(dimensions)}",
+            self.fail(f"expected {of.rank} dimensions, as operand 0 {bare(of)} has, found {len(dimensions)}",
                       attribute="dimensions")
         for number, dimension in enumerate(dimensions):
             if of.dims[number] != to.dims[dimension]:
@@ -264,13 +288,13 @@ class Check:
         if len(dimensions) != of.rank:
             self.fail(f"expected a permutation of {of.rank} dimensions, found {len(dimensions)}",
                       attribute="dimensions")
-        return array_shape(of.dtype, tuple(of.dims[d] for d in dimensions))
+        return permuted(of, dimensions)
 
     def _reshape(self) -> Shape:
         of, to = self.array(0), self.written_array()
         if of.elements != to.elements:
             self.fail(
-                f"expected {of.elements} elements, as operand 0 {_bare(of)} has, found {to.elements} in {_bare(to)}"
+                f"expected {of.elements} elements, as operand 0 {bare(of)} has, found {to.elements} in {bare(to)}"
             )
         return self.typed_like(to, of.dtype)
 
@@ -281,14 +305,14 @@ class Check:
         of = self.shapes[0]
         if not (of.tiled or to.tiled) and of.bytes != to.bytes:
             self.fail(
-                f"expected a result of {of.bytes} bytes, as operand 0 {_bare(of)} has, found {to.bytes} in {_bare(to)}"
+                f"expected a result of {of.bytes} bytes, as operand 0 {bare(of)} has, found {to.bytes} in {bare(to)}"
             )
         return to
 
     def _slice(self) -> Shape:
         of, slices = self.array(0), self.i.attributes["slice"]
         if len(slices) != of.rank:
-            self.fail(f"expected {of.rank} slices, as operand 0 {_bare(of)} has dimensions, found {len(slices)}",
+            self.fail(f"expected {of.rank} slices, as operand 0 {bare(of)} has dimensions, found {len(slices)}",
                       attribute="slice")
         dims = []
         for number, (start, limit, stride) in enumerate(slices):
@@ -309,7 +333,7 @@ class Check:
         of, padding = self.array(0), self.i.attributes["padding"]
         self.scalar(1, of.dtype)
         if len(padding) != of.rank:
-            self.fail(f"expected padding for {of.rank} dimensions, as operand 0 {_bare(of)} has, found {len(padding)}",
+            self.fail(f"expected padding for {of.rank} dimensions, as operand 0 {bare(of)} has, found {len(padding)}",
                       attribute="padding")
         dims = []
         for number, (low, high, interior) in enumerate(padding):
@@ -335,7 +359,7 @@ class Check:
             fits = of.rank == first.rank and all(a == b for k, (a, b) in enumerate(zip(of.dims, first.dims))
                                                  if k != along)
             if of.dtype != first.dtype or not fits:
-                self.fail(f"expected {_bare(first)} but for dimension {along} as operand {number}, found {_bare(of)}",
+                self.fail(f"expected {bare(first)} but for dimension {along} as operand {number}, found {bare(of)}",
                           operand=number)
             total += of.dims[along]
         return array_shape(first.dtype, first.dims[:along] + (total,) + first.dims[along + 1:])
@@ -350,12 +374,12 @@ class Check:
         count = len(self.shapes) - first
         if count == 1 and self.array(first).rank == 1:
             if self.integer_type(first).dims != (rank,):
-                self.fail(f"expected {rank} start indices in operand {first}, found {_bare(self.shapes[first])}",
+                self.fail(f"expected {rank} start indices in operand {first}, found {bare(self.shapes[first])}",
                           operand=first)
             return
         if count != rank:
             self.fail(
-                f"expected {rank} start indices, as operand 0 {_bare(self.shapes[0])} has dimensions, or an array of them, found {count}"
+                f"expected {rank} start indices, as operand 0 {bare(self.shapes[0])} has dimensions, or an array of them, found {count}"
             )
         for number in range(first, len(self.shapes)):
             self.scalar(number, self.integer_type(first).dtype)
@@ -364,7 +388,7 @@ class Check:
         """An attribute's sizes of a slice of an operand."""
         sizes: Tuple[int, ...] = self.i.attributes[key]
         if len(sizes) != of.rank:
-            self.fail(f"expected {of.rank} sizes, as operand 0 {_bare(of)} has dimensions, found {len(sizes)}",
+            self.fail(f"expected {of.rank} sizes, as operand 0 {bare(of)} has dimensions, found {len(sizes)}",
                       attribute=key)
         for number, (size, most) in enumerate(zip(sizes, of.dims)):
             if not 0 <= size <= most:
@@ -379,7 +403,7 @@ class Check:
     def _dynamic_update_slice(self) -> Shape:
         of, update = self.array(0), self.array(1)
         if update.dtype != of.dtype or update.rank != of.rank or any(a > b for a, b in zip(update.dims, of.dims)):
-            self.fail(f"expected a part of {_bare(of)} as operand 1, found {_bare(update)}", operand=1)
+            self.fail(f"expected a part of {bare(of)} as operand 1, found {bare(update)}", operand=1)
         self.starts(2, of.rank)
         return of
 
@@ -404,7 +428,7 @@ class Check:
             self.fail("expected dimensions that are not in 'collapsed_slice_dims'", attribute="operand_batching_dims")
         if len(offset) + len(collapsed) + len(batching) != of.rank:
             self.fail(
-                f"expected an offset dimension for each of operand 0 {_bare(of)} that is neither collapsed nor batching, "
+                f"expected an offset dimension for each of operand 0 {bare(of)} that is neither collapsed nor batching, "
                 f"{of.rank - len(collapsed) - len(batching)}, found {len(offset)}",
                 attribute="offset_dims",
             )
@@ -448,12 +472,12 @@ class Check:
         for number in range(count):
             if self.array(number).dims != of.dims:
                 self.fail(
-                    f"expected the dimensions of {_bare(of)} as operand {number}, found {_bare(self.shapes[number])}",
+                    f"expected the dimensions of {bare(of)} as operand {number}, found {bare(self.shapes[number])}",
                     operand=number,
                 )
             if self.array(count + 1 + number).dims != updates.dims:
-                self.fail(f"expected the dimensions of {_bare(updates)} as operand {count + 1 + number}, found "
-                          f"{_bare(self.shapes[count + 1 + number])}", operand=count + 1 + number)
+                self.fail(f"expected the dimensions of {bare(updates)} as operand {count + 1 + number}, found "
+                          f"{bare(self.shapes[count + 1 + number])}", operand=count + 1 + number)
         vector = attributes["index_vector_dim"]
         if not 0 <= vector <= indices.rank:
             self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
@@ -471,13 +495,13 @@ class Check:
         windowed = [d for d in range(of.rank) if d not in inserted and d not in batching]
         if len(window) != len(windowed):
             self.fail(
-                f"expected a window dimension for each of operand 0 {_bare(of)} that is neither inserted nor batching, "
+                f"expected a window dimension for each of operand 0 {bare(of)} that is neither inserted nor batching, "
                 f"{len(windowed)}, found {len(window)}",
                 attribute="update_window_dims",
             )
         if [size for d, size in enumerate(updates.dims) if d not in window] != rows:
             self.fail(
-                f"expected the dimensions of operand {count} {_bare(indices)} without {vector} as those of operand {count + 1} {_bare(updates)} "
+                f"expected the dimensions of operand {count} {bare(indices)} without {vector} as those of operand {count + 1} {bare(updates)} "
                 "that are not in 'update_window_dims'",
                 operand=count + 1,
             )
@@ -552,7 +576,7 @@ class Check:
 
     def _scalars(self, wanted: "Sequence[str]", key: str = "to_apply") -> List[Shape]:
         """The computation of an attribute must take these scalars; the arrays it gives."""
-        computation: Computation = self.i.attributes[key]
+        computation = self.computation(key)
         have = [parameter.shape for parameter in computation.parameters]
         if len(have) != len(wanted):
             self.fail(f"expected {len(wanted)} parameters of '{computation.name}', found {len(have)}", attribute=key)
@@ -572,13 +596,13 @@ class Check:
         first = self.array(0)
         for number in range(len(self.shapes)):
             if self.array(number).dims != first.dims:
-                self.fail(f"expected the dimensions of {_bare(first)} as operand {number}, found "
-                          f"{_bare(self.shapes[number])}", operand=number)
+                self.fail(f"expected the dimensions of {bare(first)} as operand {number}, found "
+                          f"{bare(self.shapes[number])}", operand=number)
         self.distinct("dimensions", first.rank)
         results = self._scalars([of.dtype for of in self.shapes])
         if len(results) != 1 or self.i.attributes["to_apply"].root.shape.kind == "tuple":
             self.fail("expected one scalar as the result of its computation", attribute="to_apply")
-        return self.typed_like(first, results[0].dtype)
+        return array_shape(results[0].dtype, first.dims)
 
     def _reduce(self) -> Shape:
         sums, first = self._combined()
@@ -600,8 +624,8 @@ class Check:
             self.distinct("dimensions", first.rank)
         for number in range(count):
             if self.array(number).dims != first.dims:
-                self.fail(f"expected the dimensions of {_bare(first)} as operand {number}, found "
-                          f"{_bare(self.shapes[number])}", operand=number)
+                self.fail(f"expected the dimensions of {bare(first)} as operand {number}, found "
+                          f"{bare(self.shapes[number])}", operand=number)
         sums = [self.array(number).dtype for number in range(count, 2 * count)]
         results = self._scalars(sums + [of.dtype for of in self.shapes[:count]])
         for number in range(count):
@@ -638,16 +662,16 @@ class Check:
 
     def _reduce_window(self) -> Shape:
         sums, first = self._combined()
-        window = self._window(first.rank, f"operand 0 {_bare(first)} has")
+        window = self._window(first.rank, f"operand 0 {bare(first)} has")
         return self._several(sums, tuple(self.places(window, k, size) for k, size in enumerate(first.dims)))
 
     def _select_and_scatter(self) -> Shape:
         of, source = self.array(0), self.array(1)
-        window = self._window(of.rank, f"operand 0 {_bare(of)} has")
+        window = self._window(of.rank, f"operand 0 {bare(of)} has")
         places = tuple(self.places(window, k, size) for k, size in enumerate(of.dims))
         if (source.dtype, source.dims) != (of.dtype, places):
             self.fail(
-                f"expected {of.dtype}[{','.join(map(str, places))}] as operand 1, a value for each place of the window, found {_bare(source)}",
+                f"expected {of.dtype}[{','.join(map(str, places))}] as operand 1, a value for each place of the window, found {bare(source)}",
                 operand=1,
             )
         self.scalar(2, of.dtype)
@@ -661,14 +685,17 @@ class Check:
         return of
 
     def _product(self) -> str:
-        """The type of sums of products: the written one, which may be no narrower than operands that are no floats."""
+        """The type of sums of products: the written one, which may be no narrower than operands that are no floats; or
+        else the wider factor's."""
+        if self.draft.written is None:
+            return dtypes.wider(self.array(0).dtype, self.array(1).dtype)
         kind = self.written_array().dtype
         for number, of in enumerate([self.array(k) for k in range(len(self.shapes))]):
             if dtypes.TABLE[of.dtype].kind != "float" and dtypes.TABLE[kind].bits < dtypes.TABLE[of.dtype].bits:
                 self.scanner.fail(
                     self.draft.shape_pos,
                     f"{self.i.opcode}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
-                    f"{_bare(of)} has, found {kind}",
+                    f"{bare(of)} has, found {kind}",
                 )
         return kind
 
@@ -692,7 +719,7 @@ class Check:
             for i, j in zip(left, right):
                 if a.dims[i] != b.dims[j]:
                     self.fail(
-                        f"expected the size {a.dims[i]} of dimension {i} of {_bare(a)} in dimension {j} of {_bare(b)}",
+                        f"expected the size {a.dims[i]} of dimension {i} of {bare(a)} in dimension {j} of {bare(b)}",
                         attribute=key,
                     )
         dims = [a.dims[d] for d in lists["lhs", "batch"]]
@@ -708,7 +735,7 @@ class Check:
             if scale.rank != of.rank or any(size % blocks if blocks else size
                                             for size, blocks in zip(of.dims, scale.dims)):
                 self.fail(
-                    f"expected a scale whose sizes divide those of operand {number - 2} {_bare(of)}, found {_bare(scale)}",
+                    f"expected a scale whose sizes divide those of operand {number - 2} {bare(of)}, found {bare(scale)}",
                     operand=number,
                 )
         return self._dot()
@@ -717,7 +744,7 @@ class Check:
         a, b, kind, labels = self.array(0), self.array(1), self._product(), self.i.attributes["dim_labels"]
         for number, (of, part) in enumerate(((a, labels.lhs), (b, labels.rhs))):
             if of.rank != len(part):
-                self.fail(f"expected {len(part)} dimensions, as dim_labels has, in operand {number} {_bare(of)}",
+                self.fail(f"expected {len(part)} dimensions, as dim_labels has, in operand {number} {bare(of)}",
                           operand=number)
         window = self._window(a.rank - 2, "dim_labels has spatial ones")
         groups = [self.i.attributes.setdefault(f"{name}_group_count", 1) for name in ("feature", "batch")]
@@ -731,13 +758,13 @@ class Check:
         inputs, outputs = (b.dims[d] for d in labels.rhs[:2])
         if features != inputs * groups[0]:
             self.fail(
-                f"expected {inputs * groups[0]} input features, {inputs} of the kernel for each of {groups[0]} groups, found {features} in {_bare(a)}",
+                f"expected {inputs * groups[0]} input features, {inputs} of the kernel for each of {groups[0]} groups, found {features} in {bare(a)}",
                 operand=0,
             )
         if batch % groups[1]:
-            self.fail(f"expected a batch that {groups[1]} groups divide, found {batch} in {_bare(a)}", operand=0)
+            self.fail(f"expected a batch that {groups[1]} groups divide, found {batch} in {bare(a)}", operand=0)
         if outputs % max(groups):
-            self.fail(f"expected output features that {max(groups)} groups divide, found {outputs} in {_bare(b)}",
+            self.fail(f"expected output features that {max(groups)} groups divide, found {outputs} in {bare(b)}",
                       operand=1)
         dims = [0] * a.rank
         dims[labels.out[0]], dims[labels.out[1]] = batch // groups[1], outputs
@@ -751,6 +778,6 @@ class Check:
         return array_shape(kind, tuple(dims))
 
 
-def _bare(of: Shape) -> str:
+def bare(of: Shape) -> str:
     """An array shape without its layout, for messages."""
     return f"{of.dtype}[{','.join(map(str, of.dims))}]" if of.kind == "array" else of.text

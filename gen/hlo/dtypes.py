@@ -70,6 +70,17 @@ def per_byte(name: str) -> int:
     return 8 // TABLE[name].bits if name in PACKED else 1
 
 
+def wider(a: str, b: str) -> str:
+    """The type of a product of two types, where the text does not say: complex before real, then the larger range and
+    the higher precision of floats, then more bits, then signed."""
+    def rank(name: str) -> "tuple[bool, int, int, int, bool]":
+        part = TABLE[TABLE[name].part or name]
+        reach = (largest_finite(part.name) >> part.mantissa) - part.bias if part.kind == "float" else -(1 << 20)
+        return name != part.name, reach, part.mantissa, part.bits, part.kind == "sint"
+
+    return max(a, b, key=rank)
+
+
 def is_complex(name: str) -> bool:
     """Of anything that a shape's dtype may say."""
     return name in TABLE and TABLE[name].kind == "complex"

@@ -281,6 +281,12 @@ def array_shape(dtype: str, dims: "Tuple[int, ...]", minor_to_major: "Optional[T
     return shape(f"{dtype}[{','.join(map(str, dims))}]{layout}")
 
 
+def permuted(of: Shape, dimensions: "Tuple[int, ...]") -> Shape:
+    """The array shape with its dimensions in another order and every byte in its place: dimension i is dimension
+    `dimensions[i]` of `of`."""
+    return shape(algebra.call("shape", "permute", of.text, ",".join(map(str, dimensions)))) if of.dims else of
+
+
 def tuple_shape(children: "Sequence[Shape]") -> Shape:
     """The tuple of some shapes."""
     return shape("(" + ", ".join(child.text for child in children) + ")")

@@ -26,7 +26,7 @@ from gen.hlo import dtypes
 KINDS = {"pred": "p", "sint": "s", "uint": "u", "float": "f", "complex": "c"}
 ANY = "psufc"
 # Operands' kinds in words, for messages.
-WORDS = {"f": "floats", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats",
+WORDS = {"f": "floats", "c": "complex numbers", "fc": "floats", "su": "integers", "psu": "pred or integers", "sufc": "integers or floats",
          "sfc": "signed integers or floats", "psuf": "no complex numbers"}
 
 

@@ -13,6 +13,7 @@ from gen import algebra
 from gen.hlo import distribution, dtypes
 from gen.hlo.checker import Check, Draft
 from gen.hlo.graph import Computation, HloError, Instruction, Labels, Module, Shape, Window, same_shape
+from gen.hlo.kept import Kept
 from gen.hlo.literals import Literal
 from gen.hlo.opcodes import CALLING, COMMON, OPCODES, TABLE, is_opcode
 from gen.hlo.scanner import NAME, WORD, Scanner
@@ -400,7 +401,7 @@ class Parser:
                     f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'{did_you_mean(key, typed)}",
                 )
             else:
-                self._raw_attribute(instruction, key, raw)
+                self._raw_attribute(draft, key, raw)
                 if key == "frontend_attributes" and "sett_distribute" in raw[key]:
                     layout = distribution.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
                     draft.distribute_pos = (
@@ -411,7 +412,8 @@ class Parser:
         if raw:
             instruction.attributes["raw"] = raw
 
-    def _raw_attribute(self, instruction: Instruction, key: str, raw: Dict[str, str]) -> None:
+    def _raw_attribute(self, draft: Draft, key: str, raw: Dict[str, str]) -> None:
+        instruction = draft.instruction
         start = self.scanner.skip()
         if key == "output_to_operand_aliasing":
             instruction.places[key] = self.scanner.place(start)
@@ -422,13 +424,16 @@ class Parser:
             self.scanner.pos = start
             computation = self._anonymous(instruction, key)
             raw[key] = "%" + computation.name
-            instruction.called.append(self._deepen(computation, start))
+            draft.called[key] = [self._deepen(computation, start)]
+            instruction.called += draft.called[key]
             return
+        draft.called[key] = []
         for name in re.finditer(r"%?([A-Za-z0-9_.\-]+)", raw[key]):
             if name.group(1) in self.computations:
-                instruction.called.append(self._deepen(self.computations[name.group(1)], start))
+                draft.called[key].append(self._deepen(self.computations[name.group(1)], start))
             else:
                 self.scanner.fail(start + name.start(), self._no_computation(name.group(1)))
+        instruction.called += draft.called[key]
 
     def _read_integer(self, instruction: Instruction, key: str) -> None:
         instruction.attributes[key] = self.scanner.integer(f"the integer of '{key}'")
@@ -593,7 +598,8 @@ class Parser:
 
     def _finish(self, draft: Draft) -> Instruction:
         instruction = draft.instruction
-        instruction.shape = Check(self.scanner, draft).result()
+        check = Check if instruction.opcode in TABLE else Kept
+        instruction.shape = check(self.scanner, draft).result()
         if draft.distribute_pos is not None:
             self._check_distribution(instruction, draft.distribute_pos)
         instruction.computation = self.computation

@@ -229,7 +229,7 @@ class Checks(unittest.TestCase):
 
     def test_inferred_shapes(self) -> None:
         """Where the rule knows the result, the shape may be left out and is the one written."""
-        needed = {"convert", "iota", "broadcast", "reshape", "bitcast", "bitcast-convert", "scaled-dot"}
+        needed = {"convert", "iota", "broadcast", "reshape", "bitcast", "bitcast-convert"}
         for row in self.rows(self.GOOD):
             opcode = row.split("(")[1 if row.startswith("(") else 0]
             short = row[row.index(")") + 2:] if row.startswith("(") else row.split(" ", 1)[1]

@@ -1,0 +1,274 @@
+"""The shapes of ops that are read and kept, but get no kernel: sort, while, fft, ... Their attributes stay text.
+
+A shape that is written is kept as it is. Where none is, the methods here infer it; an op without a method needs one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Callable, List, Optional, Sequence, Tuple
+
+from gen.hlo import dtypes
+from gen.hlo.checker import Check, bare
+from gen.hlo.graph import Computation, Shape, array_shape, same_shape, shape, tuple_shape
+
+_NUMBER = re.compile(r"-?[0-9]+\Z")
+_NUMBERS = re.compile(r"\{\s*(?:-?[0-9]+\s*(?:,\s*-?[0-9]+\s*)*)?\}\Z")
+_FFT_TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
+_COMPLEX = {"f32": "c64", "f64": "c128"}
+
+
+class Kept(Check):
+    """An op that gets no kernel, against its operands and its attributes' texts."""
+
+    def result(self) -> Shape:
+        return self.draft.written if self.draft.written is not None else super().result()
+
+    def _needs(self) -> None:
+        """Each method asks for its operands and attributes."""
+
+    def _rule(self) -> "Optional[Callable[[], Shape]]":
+        name = "_" + self.i.opcode.replace("-", "_")
+        rule: "Optional[Callable[[], Shape]]" = getattr(self, name) if name in vars(Kept) else None
+        return rule
+
+    # attributes
+
+    def text(self, key: str) -> str:
+        value: Optional[str] = self.i.attributes.get("raw", {}).get(key)
+        if value is None:
+            self.fail(f"expected the attribute '{key}'")
+        return value
+
+    def number(self, key: str) -> int:
+        text = self.text(key)
+        if not _NUMBER.match(text):
+            self.fail(f"expected an integer as '{key}', found '{text[:60]}'", attribute=key)
+        return int(text)
+
+    def numbers(self, key: str, default: str = "") -> Tuple[int, ...]:
+        text = self.i.attributes.get("raw", {}).get(key, default) or self.text(key)
+        if not _NUMBERS.match(text):
+            self.fail(f"expected integers in braces as '{key}', found '{text[:60]}'", attribute=key)
+        return tuple(map(int, re.findall(r"-?[0-9]+", text)))
+
+    def below(self, key: str, number: int, of: Shape) -> int:
+        if not 0 <= number < of.rank:
+            self.fail(f"expected a dimension of {bare(of)}, found {number}", attribute=key)
+        return number
+
+    def dimension(self, key: str, of: Shape) -> int:
+        """The only number of an attribute: a dimension."""
+        numbers = self.numbers(key)
+        if len(numbers) != 1:
+            self.fail(f"expected one dimension in '{key}', found {len(numbers)}", attribute=key)
+        return self.below(key, numbers[0], of)
+
+    def computations(self, key: str) -> List[Computation]:
+        self.text(key)
+        return self.draft.called[key]
+
+    def computation(self, key: str) -> Computation:
+        called = self.computations(key)
+        if len(called) != 1:
+            self.fail(f"expected one computation as '{key}', found {len(called)}", attribute=key)
+        return called[0]
+
+    # operands
+
+    def operands(self, count: int) -> None:
+        if len(self.shapes) != count:
+            self.fail(f"expected {count} operand{'' if count == 1 else 's'}, found {len(self.shapes)}")
+
+    def takes(self, key: str, of: Computation, number: int) -> Shape:
+        """A computation whose only parameter must have the shape of an operand; its result."""
+        if len(of.parameters) != 1:
+            self.fail(f"expected 1 parameter of '{of.name}', found {len(of.parameters)}", attribute=key)
+        if not same_shape(of.parameters[0].shape, self.shapes[number]):
+            self.fail(f"expected {self.shapes[number].text}, the shape of operand {number}, as the parameter of "
+                      f"'{of.name}', found {of.parameters[0].shape.text}", attribute=key)
+        assert of.root is not None
+        return of.root.shape
+
+    def square(self, number: int) -> Shape:
+        of = self.kinds(number, "fc")
+        if of.rank < 2 or of.dims[-1] != of.dims[-2]:
+            self.fail(f"expected square matrices as operand {number}, found {bare(of)}", operand=number)
+        return of
+
+    # rules
+
+    def _after_all(self) -> Shape:
+        return shape("token[]")
+
+    def _partition_id(self) -> Shape:
+        self.operands(0)
+        return array_shape("u32", ())
+
+    def _replica_id(self) -> Shape:
+        return self._partition_id()
+
+    def _add_dependency(self) -> Shape:
+        self.operands(2)
+        return self.shapes[0]
+
+    def _domain(self) -> Shape:
+        self.operands(1)
+        return self.shapes[0]
+
+    def _get_dimension_size(self) -> Shape:
+        self.operands(1)
+        self.dimension("dimensions", self.array(0))
+        return array_shape("s32", ())
+
+    def _set_dimension_size(self) -> Shape:
+        self.operands(2)
+        of = self.array(0)
+        self.scalar(1, "s32")
+        along = self.dimension("dimensions", of)
+        dims = ",".join("<=" * (d == along) + str(size) for d, size in enumerate(of.dims))
+        return shape(f"{of.dtype}[{dims}]{of.text[of.text.index(']') + 1:]}")
+
+    def _sort(self) -> Shape:
+        first = self.array(0)
+        for number in range(1, len(self.shapes)):
+            if self.array(number).dims != first.dims:
+                self.fail(f"expected the dimensions of {bare(first)} as operand {number}, found "
+                          f"{bare(self.shapes[number])}", operand=number)
+        self.dimension("dimensions", first)
+        results = self._scalars([of.dtype for of in self.shapes for _ in range(2)])
+        if [of.dtype for of in results] != ["pred"]:
+            self.fail(f"expected pred[] as the result of '{self.computation('to_apply').name}'", attribute="to_apply")
+        return first if len(self.shapes) == 1 else tuple_shape(self.shapes)
+
+    def _while(self) -> Shape:
+        self.operands(1)
+        condition = self.takes("condition", self.computation("condition"), 0)
+        if not same_shape(condition, array_shape("pred", ())):
+            self.fail(f"expected pred[] as the condition's result, found {condition.text}", attribute="condition")
+        body = self.takes("body", self.computation("body"), 0)
+        if not same_shape(body, self.shapes[0]):
+            self.fail(f"expected {self.shapes[0].text}, the shape of operand 0, as the body's result, found {body.text}",
+                      attribute="body")
+        return self.shapes[0]
+
+    def _conditional(self) -> Shape:
+        keys = ("branch_computations",)
+        if keys[0] not in self.i.attributes.get("raw", {}):
+            keys = ("true_computation", "false_computation")
+        branches = [(key, of) for key in keys for of in self.computations(key)]
+        if not branches:
+            self.fail("expected a computation at least", attribute=keys[0])
+        self.operands(1 + len(branches))
+        selector = self.array(0)
+        allowed = ("s32", "pred") if len(keys) == 1 else ("pred",)
+        if selector.dims or selector.dtype not in allowed:
+            self.fail(f"expected the scalar {' or '.join(d + '[]' for d in allowed)} as operand 0, found {bare(selector)}",
+                      operand=0)
+        results = [self.takes(key, of, 1 + number) for number, (key, of) in enumerate(branches)]
+        for (key, of), result in zip(branches, results):
+            if not same_shape(result, results[0]):
+                self.fail(f"expected {results[0].text}, the result of '{branches[0][1].name}', as the result of "
+                          f"'{of.name}', found {result.text}", attribute=key)
+        return results[0]
+
+    def _cholesky(self) -> Shape:
+        self.operands(1)
+        return self.square(0)
+
+    def _triangular_solve(self) -> Shape:
+        self.operands(2)
+        a, b = self.square(0), self.array(1)
+        at = -2 if self.i.attributes.get("raw", {}).get("left_side") == "true" else -1
+        if b.dtype != a.dtype or b.rank != a.rank or b.dims[:-2] != a.dims[:-2] or b.dims[at] != a.dims[-1]:
+            self.fail(f"expected {a.dtype} in as many matrices as operand 0 {bare(a)} has, of size {a.dims[-1]} in "
+                      f"dimension {b.rank + at if b.rank > 1 else 0}, as operand 1, found {bare(b)}", operand=1)
+        if self.text("transpose_a") not in ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"):
+            self.fail("expected NO_TRANSPOSE, TRANSPOSE or ADJOINT", attribute="transpose_a")
+        return b
+
+    def _fft(self) -> Shape:
+        self.operands(1)
+        of, kind, lengths = self.array(0), self.text("fft_type"), self.numbers("fft_length")
+        if kind not in _FFT_TYPES:
+            self.fail(f"expected one of {', '.join(_FFT_TYPES)}, found '{kind[:60]}'", attribute="fft_type")
+        if not 1 <= len(lengths) <= min(3, of.rank):
+            self.fail(f"expected lengths of 1 to {min(3, of.rank)} dimensions, found {len(lengths)}",
+                      attribute="fft_length")
+        self.kinds(0, "f" if kind == "RFFT" else "c")
+        if kind in ("FFT", "IFFT"):
+            return of
+        if kind == "RFFT" and of.dtype not in _COMPLEX:
+            self.fail(f"expected f32 or f64 as operand 0, found {bare(of)}", operand=0)
+        half = lengths[-1] // 2 + 1 if lengths[-1] else 0
+        have = lengths if kind == "RFFT" else (*lengths[:-1], half)
+        if of.dims[of.rank - len(lengths):] != have:
+            self.fail(f"expected the sizes {', '.join(map(str, have))} of the last dimensions, as 'fft_length' has, "
+                      f"found {bare(of)}", operand=0)
+        dtype, last = (_COMPLEX[of.dtype], half) if kind == "RFFT" else (dtypes.TABLE[of.dtype].part, lengths[-1])
+        return array_shape(dtype, of.dims[:-1] + (last,), of.minor_to_major)
+
+    def _topk(self) -> Shape:
+        self.operands(1)
+        of, count = self.array(0), self.number("k")
+        if not of.dims or not 0 <= count <= of.dims[-1]:
+            self.fail(f"expected a k of at most the last dimension of {bare(of)}, found {count}", attribute="k")
+        dims = of.dims[:-1] + (count,)
+        return tuple_shape([array_shape(of.dtype, dims), array_shape("s32", dims)])
+
+    def _features(self, vectors: "Sequence[int]") -> Shape:
+        """Operand 0 of a batch norm, and a vector of its features in each of these operands; these are their shape."""
+        of = self.kinds(0, "f")
+        count = of.dims[self.below("feature_index", self.number("feature_index"), of)]
+        for number in vectors:
+            vector = self.array(number)
+            if vector.dtype != of.dtype or vector.dims != (count,):
+                self.fail(f"expected {of.dtype}[{count}], a number for each feature, as operand {number}, found "
+                          f"{bare(vector)}", operand=number)
+        return array_shape(of.dtype, (count,))
+
+    def _batch_norm_training(self) -> Shape:
+        self.operands(3)
+        vector = self._features((1, 2))
+        return tuple_shape([self.shapes[0], vector, vector])
+
+    def _batch_norm_inference(self) -> Shape:
+        self.operands(5)
+        self._features((1, 2, 3, 4))
+        return self.shapes[0]
+
+    def _batch_norm_grad(self) -> Shape:
+        self.operands(5)
+        vector = self._features((1, 2, 3))
+        self.alike(4)
+        return tuple_shape([self.shapes[0], vector, vector])
+
+    def _ragged_dot(self) -> Shape:
+        """A dot whose rows come in groups: along a kept dimension of the left factor each group has a right factor of
+        its own, along a contracted one a result of its own, along a batch dimension nothing changes."""
+        self.operands(3)
+        sizes, lists = self.kinds(2, "su"), self.i.attributes
+        for key in ("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims"):
+            lists[key] = self.numbers(key, "{}")
+        ragged = self.dimension("lhs_ragged_dims", self.array(0))
+        groups = self.numbers("rhs_group_dims", "{}")
+        whole = self._dot()
+        if not sizes.dims:
+            self.fail(f"expected a size for each group as operand 2, found {bare(sizes)}", operand=2)
+        kept = ragged not in lists["lhs_batch_dims"] + lists["lhs_contracting_dims"]
+        if len(groups) != kept:
+            self.fail(f"expected {int(kept)} dimension{'' if kept else 's'} in 'rhs_group_dims', as dimension {ragged} "
+                      f"of operand 0 is {'kept' if kept else 'a batch or contracted'}, found {len(groups)}",
+                      attribute="rhs_group_dims")
+        if ragged in lists["lhs_contracting_dims"]:
+            return array_shape(whole.dtype, (sizes.dims[-1], *whole.dims))
+        if not kept:
+            return whole
+        b, group = self.array(1), self.below("rhs_group_dims", groups[0], self.array(1))
+        bound = lists["rhs_batch_dims"] + lists["rhs_contracting_dims"]
+        if group in bound or b.dims[group] != sizes.dims[-1]:
+            self.fail(f"expected a dimension of {sizes.dims[-1]} groups, as operand 2 {bare(sizes)} has, that is no batch "
+                      f"and not contracted, found {group} of {bare(b)}", attribute="rhs_group_dims")
+        free = [d for d in range(b.rank) if d not in bound]
+        at = whole.rank - len(free) + free.index(group)
+        return array_shape(whole.dtype, whole.dims[:at] + whole.dims[at + 1:])
