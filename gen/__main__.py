@@ -146,6 +146,8 @@ def arguments() -> argparse.ArgumentParser:
     target(parser, CHECK_TARGETS)
     parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR", help="the folder of p0.bin, p1.bin, ..")
     parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR", help="the folder for r0.bin, r1.bin, ..")
+    parser.add_argument("--row-major", action="store_true",
+                        help="all files are row-major arrays, as NumPy has them, whatever the layouts in FILE")
     shared(parser)
     parser = verb("explain", "print every stage from the text to the kernel")
     several(parser, os.cpu_count() or 1)
@@ -180,8 +182,8 @@ def arguments() -> argparse.ArgumentParser:
 
 def options(given: argparse.Namespace) -> run.Options:
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device, excess_precision=given.excess_precision,
-                       fill_constants=given.fill_constants, check_maps=proofs.check, say=PROGRESS.note,
-                       step=PROGRESS.step)
+                       fill_constants=given.fill_constants, row_major=getattr(given, "row_major", False),
+                       check_maps=proofs.check, say=PROGRESS.note, step=PROGRESS.step)
 
 
 # ---- several files ----
@@ -296,6 +298,10 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
         put(f"note: {file}: written as {stem}, a C identifier\n", sys.stderr)
+    layouts = hlo.layout_note(module)
+    if layouts:
+        PROGRESS.end()
+        put(f"note: {file}: {layouts}: the header says where each element is\n", sys.stderr)
     texts: Texts = {}
     fusions = hlo.fusions(module)
     for number, fusion in enumerate(fusions, 1):

@@ -7,7 +7,8 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from gen import algebra, hlo, reference
 from gen.heroes import scatter
-from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, param_leaves, param_names, result_leaves
+from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, is_row_major, param_leaves, param_names, \
+    result_leaves
 from gen.lower import tiled_layouts
 from gen.plan.buffers import first_leaf, reads_of
 from gen.plan.nest import Nest
@@ -105,6 +106,17 @@ def points(index: str, partition: Partition) -> int:
     return math.prod(v.hi - v.lo + 1 for v in info.variables if v.name in used and v.kind != "rt")
 
 
+def _layout(shape: Shape) -> Dict[str, Any]:
+    """row_major; else also the number of an element in the buffer, in C, by its index d0, d1, ..; strides: bytes between
+    neighbours along each dimension, where elements are whole bytes at constant distances."""
+    strides = "no" if shape.dtype in dtypes.PACKED else algebra.call("shape", "strides", shape.text)
+    return {
+        "row_major": is_row_major(shape),
+        **({} if is_row_major(shape) else {"element": algebra.c_text(algebra.call("shape", "map", shape.text)).results[0]}),
+        **({} if strides.startswith("no") else {"strides": [int(n) for n in strides.split(",") if n]}),
+    }
+
+
 def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str, Any]:
     kernels = planned(fusion).nests
     leaves = result_leaves(fusion.computation)
@@ -114,8 +126,8 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
                       for drawn in (False, True))
 
     def entry(shape: Shape) -> Dict[str, Any]:
-        return {"shape": shape.text, "dtype": shape.dtype, "bytes": shape.bytes, "elements": shape.elements,
-                "positions": tiled_layouts.positions(shape)}
+        return {"shape": shape.text, "dtype": shape.dtype, "dims": list(shape.dims), **_layout(shape),
+                "bytes": shape.bytes, "elements": shape.elements, "positions": tiled_layouts.positions(shape)}
 
     return {
         "name": fusion.name,

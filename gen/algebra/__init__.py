@@ -79,6 +79,9 @@ def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(str(build()))
     library.sett_command.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p, ctypes.c_size_t]
     library.sett_command.restype = ctypes.c_int
+    library.sett_relaid.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p,
+                                    ctypes.c_int64]
+    library.sett_relaid.restype = ctypes.c_char_p
     return library
 
 
@@ -275,3 +278,12 @@ def c_text(text: str, type: str = "") -> CText:
 
 def shape(text: str) -> str:
     return call("shape", text)
+
+
+def relaid(data: bytes, source: str, target: str) -> bytes:
+    """The bytes of an array in the layout of another shape; padding is zero."""
+    moved = ctypes.create_string_buffer(int(call("shape", target).split("\t")[1]))
+    why = _library().sett_relaid(source.encode(), target.encode(), data, len(data), moved, len(moved))
+    if why:
+        raise AlgebraError(why.decode())
+    return moved.raw

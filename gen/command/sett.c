@@ -18,6 +18,7 @@
 #include <unistd.h>
 #endif
 
+#define SETT_RELAYOUT_SCALAR /* vectors would add seconds to each build of the library */
 #include "../../include/sett_indexing_map.h"
 
 #if defined(__has_include)
@@ -668,6 +669,28 @@ SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_
 SETT_EXPORT int sett_command(int argc, const char *const *argv, char *out, size_t capacity) {
   return command_answer(argc, argv, out, capacity, 0);
 }
+
+#if defined(SETT_WITH_SHAPE) && !defined(SETT_PLAYGROUND)
+SETT_EXPORT const char *sett_relaid(const char *from, const char *to, const void *source, int64_t source_bytes,
+                                    void *destination, int64_t destination_bytes);
+
+/* Moves an array from the layout of one shape to that of another; padding of the destination becomes zero. NULL, or why nothing was moved.
+   The byte counts are those of the buffers, and must be those of the shapes. */
+SETT_EXPORT const char *sett_relaid(const char *from, const char *to, const void *source, int64_t source_bytes,
+                                    void *destination, int64_t destination_bytes) {
+  static const unsigned char zero[16] = {0};
+  sett_tile_shape of = sett_tile_parse(from, strlen(from)), in = sett_tile_parse(to, strlen(to));
+  sett_relayout_plan *plan = (sett_relayout_plan *)malloc(sizeof *plan);
+  const char *why = NULL;
+  if (!plan) return "expected memory for a plan";
+  if (sett_relayout_prepare(plan, &of, &in, zero)) why = sett_relayout_message(plan->error);
+  else if (sett_tile_bytes(&of) != source_bytes || sett_tile_bytes(&in) != destination_bytes)
+    why = "expected buffers of the shapes' bytes";
+  else sett_relayout_run(plan, source, destination, 0, plan->pieces);
+  free(plan);
+  return why;
+}
+#endif
 
 #if !defined(SETT_PLAYGROUND)
 /* ---- the command ------------------------------------------------------------------------------------------------ */

@@ -18,13 +18,15 @@ and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
 from gen.hlo.graph import (Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, Window, accumulator,
-                           apart, array_shape, in_order, index_parameter, layout_map, memory_bits, same_positions,
-                           same_shape, shape, sorted_indices, tuple_shape, unique_indices, zero_sign_matters)
+                           apart, array_shape, in_order, index_parameter, is_row_major, layout_map, memory_bits, relaid,
+                           row_major, same_positions, same_shape, shape, sorted_indices, tuple_shape, unique_indices,
+                           zero_sign_matters)
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import (
     STANDARD_INPUT,
     c_identifier,
     fusions,
+    layout_note,
     module_parameters,
     module_results,
     plain_stem,
@@ -60,8 +62,10 @@ __all__ = [
     "in_order",
     "index_parameter",
     "inlined",
+    "is_row_major",
     "instruction_key",
     "layout_map",
+    "layout_note",
     "memory_bits",
     "misplaced",
     "module_parameters",
@@ -74,7 +78,9 @@ __all__ = [
     "print_module",
     "plain_stem",
     "read",
+    "relaid",
     "result_leaves",
+    "row_major",
     "same_positions",
     "same_shape",
     "shape",

@@ -297,6 +297,32 @@ def layout_map(to: Shape, of: Shape) -> str:
     return algebra.compose(algebra.call("shape", "map", to.text), algebra.call("shape", "unmap", of.text))
 
 
+@lru_cache(maxsize=None)
+def row_major(shape: Shape) -> Shape:
+    """The same array in row-major order, without tiles."""
+    return array_shape(shape.dtype, shape.dims)
+
+
+@lru_cache(maxsize=None)
+def is_row_major(shape: Shape) -> bool:
+    """Whether an array's bytes are those of its row-major order."""
+    plain = row_major(shape)
+    return shape.bytes == plain.bytes and (algebra.call("shape", "map", shape.text)
+                                           == algebra.call("shape", "map", plain.text))
+
+
+def relaid(data: bytes, source: Shape, target: Shape) -> bytes:
+    """The bytes of an array in another layout."""
+    return algebra.relaid(data, _packed_text(source), _packed_text(target))
+
+
+def _packed_text(shape: Shape) -> str:
+    """The shape's text, which says of packed elements how wide they are in memory."""
+    if shape.dtype not in dtypes.PACKED:
+        return shape.text
+    return f"{array_shape(shape.dtype, shape.dims, shape.minor_to_major).text[:-1]}:E({memory_bits(shape)})}}"
+
+
 def same_positions(to: Shape, of: Shape) -> bool:
     """Whether the elements of two arrays have the same set of positions."""
     if to.elements != of.elements or to.bytes != of.bytes:

@@ -9,7 +9,8 @@ from pathlib import PurePath
 from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from gen.hlo.copy import read_from
-from gen.hlo.graph import Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, entry_of, root_of
+from gen.hlo.graph import Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, entry_of, \
+    is_row_major, root_of
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 
 STANDARD_INPUT = "<stdin>"  # as the name of a file
@@ -292,6 +293,14 @@ def steps(module: Module) -> List[Step]:
 def module_parameters(module: Module) -> List[Value]:
     """The buffers of the module's flattened parameters."""
     return [Value(p, leaf) for p in _plan(module).entry.parameters for leaf in range(len(p.shape.leaves()))]
+
+
+def layout_note(module: Module) -> str:
+    """Which buffers of the module's parameters and results are not row-major; "": all are."""
+    buffers = [*((f"parameter {n}", value) for n, value in enumerate(module_parameters(module))),
+               *((f"result {n}", value) for n, value in enumerate(module_results(module)))]
+    others = [f"{name} {value.shape.text}" for name, value in buffers if not is_row_major(value.shape)]
+    return f"not row-major: {', '.join(others)}" if others else ""
 
 
 def module_results(module: Module) -> List[Value]:

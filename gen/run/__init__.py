@@ -46,6 +46,7 @@ class Options:
     fill_constants: Optional[int] = None  # the seed of values for constants that the text leaves out; None: refused
     kernel_seconds: int = 30
     process_seconds: int = 600
+    row_major: bool = False  # files of run are row-major, whatever the layouts
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
     # for fusions that are too large: what is wrong, or None
     check_maps: Optional[Callable[[Any], Optional[str]]] = None
@@ -607,7 +608,8 @@ def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
 
 
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:
-    """`gen run`: p0.bin, p1.bin, .. of in_dir through all steps of a module to r0.bin, .. of out_dir."""
+    """`gen run`: p0.bin, p1.bin, .. of in_dir through all steps of a module to r0.bin, .. of out_dir, in the layouts of
+    the module or row-major."""
     from gen import hlo
 
     options = options or Options()
@@ -615,9 +617,22 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     steps = hlo.steps(module)
     values = hlo.module_parameters(module)
     files = {value: Path(in_dir) / f"p{number}.bin" for number, value in enumerate(values)}
-    _check_sizes(list(files.values()), [value.shape.bytes for value in values])
+    _check_sizes(list(files.values()), [(hlo.row_major(value.shape) if options.row_major else value.shape).bytes
+                                        for value in values])
     device, emulated = find_device(target, options), not runner_of(target).timed
+    if not options.row_major and hlo.layout_note(module):
+        options.say(f"{file}: {hlo.layout_note(module)}: --row-major reads and writes row-major files")
     with jobs.temporary_folder("sett_run_") as work:
+
+        def relaid(path: Path, name: str, source: Any, target: Any) -> Path:
+            if not options.row_major or hlo.is_row_major(source) and hlo.is_row_major(target):
+                return path
+            moved = Path(work) / name
+            moved.write_bytes(hlo.relaid(path.read_bytes(), source, target))
+            return moved
+
+        for number, value in enumerate(values):
+            files[value] = relaid(files[value], f"p{number}.bin", hlo.row_major(value.shape), value.shape)
 
         def find(value: Any) -> Path:
             if value not in files:  # a constant of the entry
@@ -637,7 +652,8 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
                 options.say(f"{name}: {cost.text()}, about {costs.duration(expected)}")
             run_built(built[name], target, [find(v) for v in step.operands], results, options, expected)
             files.update(zip(step.results, results))
-        final = [find(value) for value in hlo.module_results(module)]
+        final = [relaid(find(value), f"r{number}.bin", value.shape, hlo.row_major(value.shape))
+                 for number, value in enumerate(hlo.module_results(module))]
         Path(out_dir).mkdir(parents=True, exist_ok=True)
         outputs = [Path(out_dir) / f"r{number}.bin" for number in range(len(final))]
         for path, output in zip(final, outputs):

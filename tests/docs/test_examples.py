@@ -122,9 +122,9 @@ for arrays in (([x, y], []), ([], [x, y]), ([x.astype(np.float64)], [y]), ([x.vi
         print("taken")
     except ValueError as error:
         print(error)
-bf16 = {"shape": "bf16[2,3]{1,0}", "dtype": "bf16", "bytes": 12}
+bf16 = {"shape": "bf16[2,3]{1,0}", "dims": [2, 3], "strides": [6, 2], "dtype": "bf16", "bytes": 12}
 _check("parameter", [np.zeros((2, 3), np.uint16)], [bf16])
-_check("parameter", [np.zeros(3, np.uint8)], [{"shape": "s4[2,3]{1,0}", "dtype": "s4", "bytes": 3}])
+_check("parameter", [np.zeros(3, np.uint8)], [{"shape": "s4[2,3]{1,0}", "dims": [2, 3], "dtype": "s4", "bytes": 3}])
 for array in (np.zeros((2, 3), np.float16), np.zeros((2, 3), np.int16), np.zeros((3, 2), np.uint16)):
     try:
         _check("parameter", [array], [bf16])

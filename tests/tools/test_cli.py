@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
+import json
 import os
 import random
 import re
@@ -166,6 +168,87 @@ def test_run_layouts(tmp_path: Path) -> None:
     b = [k * 0.5 for k in range(960)]
     (result,) = run(CATALOGUE / "layouts_f32.hlo", tmp_path, [struct.pack("<960f", *a), struct.pack("<960f", *b)], 1)
     assert list(struct.unpack("<960f", result)) == [a[i + 40 * j] + b[i * 24 + j] for i in range(40) for j in range(24)]
+
+
+ROW_MAJOR = """HloModule row_major
+inner {
+  x = f32[3,5]{0,1} parameter(0)
+  ROOT t = f32[5,3]{0,1} transpose(x), dimensions={1,0}
+}
+ENTRY main {
+  x = f32[3,5]{0,1} parameter(0)
+  y = s4[3,5]{0,1} parameter(1)
+  pair = (f32[9,5]{0,1:T(4,8)}, f32[0,4]{0,1}) parameter(2)
+  s = c64[2,1,3]{0,2,1} parameter(3)
+  z = f32[9,5]{0,1:T(4,8)} get-tuple-element(pair), index=0
+  e = f32[0,4]{0,1} get-tuple-element(pair), index=1
+  t = f32[5,3]{0,1} fusion(x), kind=kLoop, calls=inner
+  n = s4[3,5]{0,1} negate(y)
+  d = f32[9,5]{0,1:T(4,8)} add(z, z)
+  c = c64[2,1,3]{0,2,1} add(s, s)
+  nd = (s4[3,5]{0,1}, f32[9,5]{0,1:T(4,8)}) tuple(n, d)
+  k = s16[2,3]{0,1} constant({{1, 2, 3}, {4, 5, 6}})
+  ROOT r = (f32[5,3]{0,1}, (s4[3,5]{0,1}, f32[9,5]{0,1:T(4,8)}), f32[0,4]{0,1}, c64[2,1,3]{0,2,1}, s16[2,3]{0,1}, f32[3,5]{0,1}) tuple(t, nd, e, c, k, x)
+}
+"""
+
+
+def nibbles(values: "list[int]") -> bytes:
+    """Elements of four bits, two in a byte, the first in the low bits."""
+    padded = [*values, 0]
+    return bytes(padded[k] % 16 | padded[k + 1] % 16 << 4 for k in range(0, len(values), 2))
+
+
+def test_run_row_major(tmp_path: Path) -> None:
+    """With --row-major every file is row-major, whatever the layout: transposed, tiled, packed, complex, empty, in tuples,
+    a constant, a parameter that is a result. Without it the files have the layouts of the module, and a note says so."""
+    file = tmp_path / "m.hlo"
+    file.write_text(ROW_MAJOR)
+    x, y, z, s = [float(k) for k in range(15)], [k % 8 for k in range(15)], [k / 2 for k in range(45)], [float(k) for k in range(12)]
+    inputs = [struct.pack("<15f", *x), nibbles(y), struct.pack("<45f", *z), b"", struct.pack("<12f", *s)]
+    words = ["run", file, "--target", "c", "--in", tmp_path / "in", "--out", tmp_path / "out"]
+    (tmp_path / "in").mkdir()
+    for number, data in enumerate(inputs):
+        (tmp_path / "in" / f"p{number}.bin").write_bytes(data)
+    done = gen(*words, "--row-major")
+    skip_without_device(done)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    results = [(tmp_path / "out" / f"r{k}.bin").read_bytes() for k in range(7)]
+    assert results == [struct.pack("<15f", *(x[i * 5 + j] for j in range(5) for i in range(3))), nibbles([-v for v in y]),
+                       struct.pack("<45f", *(2 * v for v in z)), b"", struct.pack("<12f", *(2 * v for v in s)),
+                       struct.pack("<6h", 1, 2, 3, 4, 5, 6), inputs[0]]
+
+    done = gen(*words)      # 45 floats are not the bytes of the tiles
+    assert done.returncode == 2 and "p2.bin: 180 bytes, not 512" in done.stderr, done.stderr
+    (tmp_path / "in" / "p2.bin").write_bytes(bytes(512))
+    done = gen(*words)
+    assert done.returncode == 0 and done.stderr == (
+        f"note: {file}: not row-major: parameter 0 f32[3,5]{{0,1}}, parameter 1 s4[3,5]{{0,1}}, parameter 2 f32[9,5]{{0,1:T(4,8)}}, "
+        "parameter 4 c64[2,1,3]{0,2,1}, result 0 f32[5,3]{0,1}, result 1 s4[3,5]{0,1}, result 2 f32[9,5]{0,1:T(4,8)}, "
+        "result 4 c64[2,1,3]{0,2,1}, result 5 s16[2,3]{0,1}, result 6 f32[3,5]{0,1}: --row-major reads and writes row-major files\n"), done.stderr
+    first = [x[i * 3 + j] for i in range(5) for j in range(3)]      # p0.bin as columns of x, r0.bin as columns of its transpose
+    assert (tmp_path / "out" / "r0.bin").read_bytes() == struct.pack("<15f", *(first[j * 3 + i] for i in range(3) for j in range(5)))
+
+
+def test_layouts_are_said(tmp_path: Path) -> None:
+    """`build` notes what is not row-major; the header and the manifest say where an element is; strides are bytes."""
+    file = tmp_path / "m.hlo"
+    file.write_text("e {\n  x = f32[4,1,6]{0,1,2} parameter(0)\n  y = s4[3,5]{0,1} parameter(1)\n  z = f32[1,6]{0,1} parameter(2)\n"
+                    "  t = f32[4,1,6]{2,1,0:T(2,4)} copy(x)\n"
+                    "  ROOT r = (f32[4,1,6]{0,1,2}, s4[3,5]{0,1}, f32[1,6]{0,1}, f32[4,1,6]{2,1,0:T(2,4)}) tuple(x, y, z, t)\n}\n")
+    done = gen("build", file, "-o", tmp_path / "out", "--target", "c")
+    assert (done.returncode, done.stderr) == (0, f"note: {file}: not row-major: parameter 0 f32[4,1,6]{{0,1,2}}, parameter 1 s4[3,5]{{0,1}}, "
+                                              "result 0 f32[4,1,6]{0,1,2}, result 1 s4[3,5]{0,1}, result 3 f32[4,1,6]{2,1,0:T(2,4)}: "
+                                              "the header says where each element is\n")
+    header = (tmp_path / "out" / "m.h").read_text()
+    assert "parameter 0 (x): f32[4,1,6]{0,1,2}, 96 bytes, not row-major: [d0, d1, d2] is element d2 * 4 + d0\n" in header
+    assert "parameter 2 (z): f32[1,6]{0,1}, 24 bytes\n" in header
+    about = json.loads((tmp_path / "out" / "m.json").read_text())
+    laid = [(entry["dims"], entry["row_major"], entry.get("strides")) for entry in [*about["params"], *about["results"]]]
+    assert laid == 2 * [([4, 1, 6], False, [4, 16, 16]), ([3, 5], False, None), ([1, 6], True, [4, 4])] + [([4, 1, 6], False, None)]
+    element = about["results"][3]["element"].replace("/", "//")
+    for d0, d1, d2 in itertools.product(range(4), range(1), range(6)):
+        assert str(eval(element)) == sett("shape", "index", "f32[4,1,6]{2,1,0:T(2,4)}", f"{d0},{d1},{d2}").stdout.strip()
 
 
 def bf16_bits(value: float) -> int:

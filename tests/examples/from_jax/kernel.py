@@ -2,8 +2,6 @@
 
 import ctypes
 import json
-import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +21,22 @@ class Kernel:
         library[f"{name}_c_prepare"](ctypes.c_void_p(self.scratch.ctypes.data))
 
     def __call__(self, params, results):
-        """Arrays in, arrays filled. A kernel trusts its caller as any C function does, so the arrays are checked here."""
+        """Row-major arrays in, row-major arrays filled: where the kernel has another layout, such as {0,1}, they are copied.
+        A kernel trusts its caller as any C function does, so the arrays are checked here."""
         _check("parameter", params, self.about["params"])
         _check("result", results, self.about["results"])
-        pointers = [(ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)) for arrays in (params, results)]
+        laid = {}       # by the array's identity: one array that is parameter and result stays one
+        for array, entry in zip([*params, *results], [*self.about["params"], *self.about["results"]]):
+            laid[id(array)] = _laid(array, entry)
+        for array in params:
+            if laid[id(array)] is not array:
+                laid[id(array)][...] = array
+        pointers = [(ctypes.c_void_p * len(arrays))(*(laid[id(array)].ctypes.data for array in arrays)) for arrays in (params, results)]
         if self.run(*pointers, self.scratch.ctypes.data):
             raise ValueError("a buffer does not begin at a multiple of 64 bytes: make arrays with empty()")
+        for array in results:
+            if laid[id(array)] is not array:
+                array[...] = laid[id(array)]
 
 
 # HLO's types that NumPy has; arrays of the others hold their bits.
@@ -43,14 +51,19 @@ def _check(what, arrays, expected):
     for number, (array, entry) in enumerate(zip(arrays, expected)):
         if not isinstance(array, np.ndarray):
             raise ValueError(f"{what} {number}: expected {entry['shape']}, found {type(array).__name__}: make arrays with empty()")
-        dims, layout = re.fullmatch(r"\w+\[([\d,]*)\](.*)", entry["shape"]).groups()
-        dims = tuple(int(size) for size in dims.split(",") if size)
-        rows = layout in ("", "{" + ",".join(str(d) for d in reversed(range(len(dims)))) + "}")     # in any other layout an array is only bytes
-        whole = array.nbytes >= math.prod(dims)     # no elements of 4 bits, two in a byte
-        if (array.nbytes != entry["bytes"] or rows and whole and array.shape != dims or not _holds(array.dtype, entry["dtype"])
+        dims = tuple(entry["dims"])
+        whole = "strides" in entry      # tiled arrays and elements of 4 bits, two in a byte, are only bytes
+        if (array.nbytes != entry["bytes"] or whole and array.shape != dims or not _holds(array.dtype, entry["dtype"])
                 or not array.flags.c_contiguous or what == "result" and not array.flags.writeable):
             found = f"{array.dtype}{list(array.shape)}" + ", not in C order" * (not array.flags.c_contiguous) + ", read-only" * (not array.flags.writeable)
             raise ValueError(f"{what} {number}: expected {entry['shape']}, found {found}")
+
+
+def _laid(array, entry):
+    """The array itself where the kernel has it in the same layout; else memory for it in the kernel's layout, as an array of the same indices."""
+    if entry["row_major"] or "strides" not in entry:
+        return array
+    return np.ndarray(array.shape, array.dtype, empty((entry["bytes"],), np.uint8), strides=entry["strides"])
 
 
 def _holds(found, dtype):

@@ -18,6 +18,11 @@ def attention_weights(scores, mask):
     return jax.nn.softmax(jax.numpy.where(mask, scores, -1e9), axis=-1)
 
 
+def by_column(scores, mask):
+    """The same, transposed: JAX gives a transpose that comes last the layout {0,1}, in which it moves nothing."""
+    return attention_weights(scores, mask).T
+
+
 def build(function, name, *shapes):
     """The shared library of a function for arguments of these shapes and types. Only this half needs JAX, gen and a compiler."""
     BUILD.mkdir(exist_ok=True)
@@ -35,9 +40,14 @@ def main():
     build(attention_weights, "attention_weights", scores, mask)
     Kernel(BUILD, "attention_weights")([scores, mask], [weights])
 
+    build(by_column, "by_column", scores, mask)
+    columns = empty((256, 64), np.float32)
+    Kernel(BUILD, "by_column")([scores, mask], [columns])       # row-major, although the kernel's result is f32[256,64]{0,1}
+
     expected = np.asarray(jax.jit(attention_weights)(scores, mask))
     print("rows sum to 1:", "yes" if abs(weights.sum(axis=1) - 1).max() < 1e-6 else "no")
     print("as JAX computes it:", "yes" if np.allclose(weights, expected, rtol=1e-5, atol=0) else "no")
+    print("transposed:", "yes" if np.allclose(columns, np.asarray(jax.jit(by_column)(scores, mask)), rtol=1e-5, atol=0) else "no")
 
 
 if __name__ == "__main__":
