@@ -66,7 +66,7 @@ LAWS (tests/layouts/test_notation.py, tests/layouts/notation_fuzz.c)
   1 print_parse   parse(print(l)) prints the same.
   2 map           the map's value at each point is that of sett_notation_at.
   3 composition   R(c) = a(b(c)) for every coordinate of b; refused only where no shape:stride layout with a shape that refines b's has these values.
-  4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i).
+  4 inverses      a(right(i)) = i below its size; a(left(a(i))) = a(i). Where several layouts obey a law, the result is that of CuTe's C++ and Python.
   5 divide        the function is a composed with (tiler, rest); product: mode 0 is a, mode 1 has 0 and otherwise what a has not.
   6 linear         compose is b(a(x)); invert_and_compose R has b(R(x)) = a(x); divide_by R has b * R = a; reshape keeps packed inputs and
                     values; at consecutive() * x + j, packed, the value is that at consecutive() * x, plus j; an encoding has one owner of each element, or copies;
@@ -90,7 +90,7 @@ ERRORS
   is no such layout, and most have a witness: at this input the value is value, and with any such layout it would be other. Inputs and values of linear layouts are
   packed, the first dimension lowest. NO_BREAK, NO_SUM: an index of composition's second layout. NO_COVER: an input of the first layout; other is what the second
   reaches of its value. NO_QUOTIENT: an input at which the product with the factor would be other. NO_INVERSE: an input above 0 whose value is 0; witness -1: no input
-  has this value. NO_OVERLAP is no proof, but the end of CuTe's rule; ERROR_UNDECIDED is no refusal.
+  has this value. NO_OVERLAP is no proof, but the end of CuTe's rule; ERROR_UNDECIDED and ERROR_INVERSE are no refusals.
 
 LIMITS
   64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
@@ -176,6 +176,8 @@ HISTORY
   X(ERROR_SAME_DIMS, "expected layouts whose dimensions have the same names and sizes, as the operation needs")       \
   X(ERROR_RESHAPE, "expected sizes whose product is that of the dimensions that they replace")                        \
   X(ERROR_UNDECIDED, "not decided: expected strides that divide, or at most 65536 points to look at")                 \
+  X(ERROR_INVERSE, "not decided: expected strides of which each divides the next larger one, and a left inverse by "  \
+                   "CuTe's rule where they overlap")                                                                  \
   X(NO_BREAK, "no shape:stride layout has these values: a stride breaks where its size does not divide the mode")     \
   X(NO_SUM, "no shape:stride layout has these values: a digit added to another does not add its stride")              \
   X(NO_OVERLAP, "the strides overlap: CuTe's rule has no complement")                                                 \
@@ -309,7 +311,8 @@ SETT_INLINE sett_notation sett_notation_coalesce(sett_map_arena *arena, const se
                                                  const sett_notation *profile);
 /* R(c) = a(b(c)) for every coordinate c of b, and R's shape refines b's. Refused exactly where no such layout exists (sizes up to 65536 where strides do not
  * divide; ERROR_UNDECIDED beyond). CuTe's C++ gives (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at 2, and distributes over modes that carry. b may be a
- * tile or a tuple of tilers: then mode by mode, modes without a tiler dropped. b with a swizzle: the chain a o 0 o b. */
+ * tile or a tuple of tilers: then mode by mode, modes without a tiler dropped. b with a swizzle: the chain a o 0 o b.
+ * A size of 1 may have any stride, and has CuTe's. */
 SETT_INLINE sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
 /* The offsets that a leaves out: R's image is ordered, and disjoint from a's but for 0. bound (a tuple or a layout, whose shape counts; NULL: a's cosize) is
@@ -318,8 +321,10 @@ SETT_INLINE sett_notation sett_notation_complement(sett_map_arena *arena, const 
                                                    const sett_notation *bound);
 /* a(R(i)) = i for i < size(R), the largest by CuTe's rule. */
 SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
-/* a(R(a(i))) = a(i), and R(a(i)) = i where a is one-to-one. Strides that overlap or do not divide each other: ERROR_UNDECIDED, as (2,2):(2,3), whose left inverse
- * (2,3):(1,1) CuTe's rule does not find. */
+/* a(R(a(i))) = a(i), and R(a(i)) = i where a is one-to-one. Where several R obey this, the result is CuTe's: in the order of strides, each leaf
+ * reaches up to the next stride; strides of 0 are left out, so that 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives
+ * (2,2,2,5):(2,8,1,24). ERROR_INVERSE is no proof: CuTe's rule finds none, as for (2,2):(2,3), whose left inverse is (2,3):(1,1), or gives a layout that
+ * is none, as (2,3,3):(0,3,1) for (3,5):(6,2). */
 SETT_INLINE sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* a composed with (tiler, complement of the tiler in a's shape): mode 0 is the tile, mode 1 the rest. form: (tile, rest) mode by mode, ((tiles), (rests)),
@@ -1323,9 +1328,16 @@ SETT_INLINE sett_notation_mode settp_notation_compose_leaf(settp_notation_compos
   if (step < 0) settp_notation_stop(work, SETT_NOTATION_ERROR_NEGATIVE);
   if (rest < 1) settp_notation_stop(work, SETT_NOTATION_ERROR_EMPTY);
   if (work->error) return *leaf;
-  if (rest == 1 || step == 0) return settp_notation_leaf(rest, 0);
-  digits.count = 0;
   last = target->flat.count - 1;
+  if (step == 0) return settp_notation_leaf(rest, 0);
+  if (rest == 1) { /* any stride: CuTe's */
+    for (i = 0; i < last; ++i) step = (step - 1) / target->flat.leaf[i].size + 1;
+    digit = target->flat.leaf[last];
+    digit.size = 1;
+    digit.stride = settp_notation_mul(work, step, digit.stride);
+    return digit;
+  }
+  digits.count = 0;
   for (i = 0; i <= last; ++i) sum[i] = 0;
   for (i = 0; i <= last && rest > 1; ++i) {
     const sett_notation_mode *mode = &target->flat.leaf[i];
@@ -1663,31 +1675,38 @@ SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, con
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
 }
 
-/* The left inverse of leaves with integer strides, whose strides in the domain stand beside them. */
+/* CuTe's left inverse of leaves with integer strides, whose strides in the domain stand beside them: in the order of strides, each up to the next. It is one
+ * if no offset has a digit as large as the leaf that the digit goes to; *open is 1 where that is not proved. */
 SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *work, settp_notation_flat *flat,
-                                                           int64_t *domain) {
+                                                           int64_t *domain, int *open) {
   settp_notation_flat result;
+  int64_t below = 0; /* the largest sum of this leaf and those before it */
   int i;
   settp_notation_sort(flat, domain);
   result.count = 0;
   for (i = 0; i < flat->count && !work->error; ++i) {
-    int64_t stride = flat->leaf[i].stride, size = flat->leaf[i].size;
+    int64_t stride = flat->leaf[i].stride, size = flat->leaf[i].size, digit;
     if (i == 0 && stride > 1) settp_notation_push(work, &result, settp_notation_leaf(stride, 0));
+    below = settp_notation_add(work, below, settp_notation_mul(work, size - 1, stride));
+    digit = below / stride;
     if (i + 1 < flat->count) {
       int64_t next = flat->leaf[i + 1].stride;
-      if (next < settp_notation_mul(work, stride, size)) settp_notation_stop(work, SETT_NOTATION_ERROR_UNDECIDED);
-      if (next % stride != 0) settp_notation_stop(work, SETT_NOTATION_ERROR_UNDECIDED);
+      if (next % stride != 0) settp_notation_stop(work, SETT_NOTATION_ERROR_INVERSE);
+      if (below >= next) digit = next / stride - 1;
       size = next / stride;
     }
+    *open |= digit >= flat->leaf[i].size;
     settp_notation_push(work, &result, settp_notation_leaf(size, domain[i]));
   }
   settp_notation_merge(work, &result, 0);
   return settp_notation_unflat(work, &result);
 }
 
-/* The leaves whose places begin with path (the outermost first), by the place that follows. */
+/* The leaves whose places begin with path (the outermost first), by the place that follows. The domain of R is as a's values are: also places that only leaves
+ * of size 1 name; such leaves have 0 in domain. */
 SETT_INLINE sett_notation_mode settp_notation_left_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
-                                                              const int64_t *domain, const int32_t *path, int depth) {
+                                                              const int64_t *domain, const int32_t *path, int depth,
+                                                              int *open) {
   settp_notation_flat flat;
   sett_notation_mode *modes, result = settp_notation_leaf(1, 0);
   int64_t beside[SETT_NOTATION_LEAVES];
@@ -1701,33 +1720,66 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse_of(settp_notation_wor
     if (j < depth) continue;
     if (leaf->places > depth && leaf->place[leaf->places - 1 - depth] >= rank)
       rank = leaf->place[leaf->places - 1 - depth] + 1;
+    if (leaf->places > depth || domain[i] == 0) continue;
     beside[flat.count] = domain[i];
-    if (leaf->places == depth) settp_notation_push(work, &flat, settp_notation_leaf(leaf->size, leaf->stride));
+    settp_notation_push(work, &flat, settp_notation_leaf(leaf->size, leaf->stride));
   }
-  if (rank == 0) return settp_notation_left_inverse(work, &flat, beside);
+  if (rank == 0) return settp_notation_left_inverse(work, &flat, beside, open);
   if (flat.count > 0) settp_notation_stop(work, SETT_NOTATION_ERROR_MIX);
   modes = settp_notation_take(work, rank);
   for (j = 0; j < depth; ++j) below[j] = path[j];
   for (i = 0; i < rank && modes && !work->error; ++i) {
     if (depth < SETT_NOTATION_PLACES) below[depth] = i;
-    modes[i] = settp_notation_left_inverse_of(work, all, domain, below, depth + 1);
+    modes[i] = settp_notation_left_inverse_of(work, all, domain, below, depth + 1, open);
   }
   result.rank = modes ? rank : 0;
   settp_notation_fill(&result, modes);
   return result;
 }
 
+SETT_INLINE int settp_notation_same_value(const sett_notation_mode *a, const sett_notation_mode *b) {
+  int i, same = a->rank == b->rank && (a->rank >= 0 || a->size == b->size);
+  for (i = 0; i < a->rank && same; ++i) same = settp_notation_same_value(&a->mode[i], &b->mode[i]);
+  return same;
+}
+
+/* Is a(R(a(i))) = a(i) for all i? By looking at each. */
+SETT_INLINE void settp_notation_check_inverse(settp_notation_work *work, const sett_notation_mode *a,
+                                              const sett_notation_mode *inverse) {
+  sett_notation layout = settp_notation_plain(work, *a), back = settp_notation_plain(work, *inverse);
+  sett_map_mark mark = sett_map_arena_mark(work->arena);
+  int64_t i, size = settp_notation_size_of(work, a);
+  if (size > SETTP_NOTATION_POINTS) settp_notation_stop(work, SETT_NOTATION_ERROR_UNDECIDED);
+  for (i = 0; i < size && !work->error; ++i) {
+    sett_notation index = settp_notation_tuple_of(settp_notation_leaf(i, 0), SETT_NOTATION_TUPLE), value, again;
+    value = sett_notation_at(work->arena, &layout, &index);
+    index = sett_notation_at(work->arena, &back, &value);
+    again = sett_notation_at(work->arena, &layout, &index);
+    if (again.error) settp_notation_stop(work, again.error);
+    else if (!settp_notation_same_value(&value.tuple, &again.tuple))
+      settp_notation_stop(work, SETT_NOTATION_ERROR_INVERSE);
+    sett_map_arena_rewind(work->arena, mark);
+  }
+}
+
 SETT_INLINE sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a) {
   settp_notation_work work = settp_notation_begin(arena);
-  sett_notation_mode inner = settp_notation_only(&work, a), result = inner;
-  settp_notation_flat flat;
-  int64_t domain[SETT_NOTATION_LEAVES], size = settp_notation_size_of(&work, &inner);
+  sett_notation_mode inner = settp_notation_only(&work, a), result = settp_notation_leaf(1, 0);
+  settp_notation_flat all, flat;
+  int64_t domain[SETT_NOTATION_LEAVES];
   int32_t path[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
-  settp_notation_flatten_to(&work, &inner, &flat);
+  int open = 0, i;
+  settp_notation_flatten_to(&work, &inner, &all);
+  flat = all;
   settp_notation_merge(&work, &flat, 0);
   settp_notation_moving(&work, &flat, domain);
-  if (flat.count == 0) result = settp_notation_leaf(size, 0);
-  else if (!work.error) result = settp_notation_left_inverse_of(&work, &flat, domain, path, 0);
+  for (i = 0; i < all.count && !work.error; ++i) {
+    if (all.leaf[i].places == 0 || (all.leaf[i].size > 1 && all.leaf[i].stride != 0)) continue;
+    domain[flat.count] = 0;
+    settp_notation_push(&work, &flat, all.leaf[i]);
+  }
+  if (!work.error) result = settp_notation_left_inverse_of(&work, &flat, domain, path, 0, &open);
+  if (!work.error && open) settp_notation_check_inverse(&work, &inner, &result);
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, result));
 }
 
@@ -1991,6 +2043,22 @@ SETT_INLINE sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, con
   return settp_notation_end(&work, work.error ? *a : settp_notation_with(&work, a, inner));
 }
 
+/* The longest n:1 of at most 65536 points with a(R(i)) = i below n, where n ends in a leaf of R, behind whole ones, so that R composed with n:1 is a layout. */
+SETT_INLINE sett_notation_mode settp_notation_agreeing(settp_notation_work *work, const sett_notation_mode *a,
+                                                       const sett_notation_mode *inverse) {
+  settp_notation_flat flat, back;
+  int64_t run = 0, whole = 1, size = settp_notation_size_of(work, inverse);
+  int i;
+  settp_notation_flatten_to(work, a, &flat);
+  settp_notation_flatten_to(work, inverse, &back);
+  if (!settp_notation_integer_strides(&flat)) return settp_notation_leaf(1, 0);
+  while (run < size && run < SETTP_NOTATION_POINTS && !work->error &&
+         settp_notation_value(work, &flat, settp_notation_value(work, &back, run)) == run)
+    ++run;
+  for (i = 0; i < back.count && run / whole >= back.leaf[i].size; ++i) whole *= back.leaf[i].size;
+  return settp_notation_leaf(run > 0 ? run / whole * whole : 1, 1);
+}
+
 SETT_INLINE sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
                                                           const sett_notation *b) {
   settp_notation_work work = settp_notation_begin(arena);
@@ -1998,10 +2066,13 @@ SETT_INLINE sett_notation sett_notation_max_common_layout(sett_map_arena *arena,
                      common = settp_notation_leaf(1, 0);
   if (!work.error) {
     sett_notation_mode inverse = settp_notation_right_inverse(&work, &second);
-    common = settp_notation_compose(&work, &first, &inverse);
-    if (!work.error) common = settp_notation_coalesced(&work, &common);
-    if (!work.error) common = settp_notation_mode_of(&common, 0);
-    if (common.stride != 1 || common.places > 0) common = settp_notation_leaf(1, 0);
+    settp_notation_work composed = settp_notation_begin(arena);
+    common = settp_notation_compose(&composed, &first, &inverse);
+    if (!composed.error) common = settp_notation_coalesced(&composed, &common);
+    if (!composed.error) common = settp_notation_mode_of(&common, 0);
+    if (sett_notation_refused(composed.error)) common = settp_notation_agreeing(&work, &first, &inverse);
+    else if (composed.error) work = composed;
+    if (common.stride != 1 || common.places > 0 || common.size == 1) common = settp_notation_leaf(1, 0);
     if (!work.error) common = settp_notation_compose(&work, &inverse, &common);
   }
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, common));
