@@ -1,5 +1,5 @@
 /* fusion.h - what a compiled fusion tells the harness: one `const struct sett_fusion sett_entry` a shared object.
-   gen/run writes the glue that fills it in. Host side only. */
+   gen/run writes the glue that fills it in. A library of many has pointers to them in `sett_entries`, NULL after the last. Host side only. */
 #ifndef SETT_HARNESS_FUSION_H
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>

@@ -2,6 +2,7 @@
 
      harness check DEVICE SEED ROUNDS SECONDS FUSION.so ..
      harness run   DEVICE SECONDS FUSION.so PARAM-FILE .. RESULT-FILE ..
+     harness each  DEVICE SECONDS FUSIONS.so FIRST IN-FOLDER OUT-FOLDER
      harness bench DEVICE TURNS SPREAD SECONDS MILLISECONDS FOOTPRINT BYTES FUSION.so [RESULT IN OUT (LIBRARY COMMAND) ..]
      harness compile DEVICE FUSION.so ..
      harness device DEVICE
@@ -447,6 +448,43 @@ static int run_files(const struct sett_fusion *fusion, unsigned seconds, char **
   return bad;
 }
 
+/* ---- each: every fusion of a library, from one file of parameters to one of results ---- */
+
+/* The buffers one after the other, as a file has them: all bytes read or written, and none left in a file that is read. */
+static int all_bytes(const char *path, int writes, int count, const struct sett_buffer *type, void **data)
+{
+  FILE *file = fopen(path, writes ? "wb" : "rb");
+  int bad = !file;
+  for (int i = 0; i < count && !bad; ++i)
+    bad = (writes ? fwrite(data[i], 1, type[i].bytes, file) : fread(data[i], 1, type[i].bytes, file)) != type[i].bytes;
+  if (!bad && !writes) bad = fgetc(file) != EOF;
+  if (file && fclose(file)) bad = 1;
+  return bad ? say("error", "reason", say_text("%s: cannot be %s", path, writes ? "written" : "read"), NULL) : 0;
+}
+
+static int run_each(const struct sett_fusion *fusion, unsigned seconds, const char *in, const char *out)
+{
+  static struct job job;
+  char path[4096];
+  const char *wrong;
+  int bad = 0;
+  say("start", "fusion", fusion->name, NULL);
+  if (job_open(&job, fusion, 1) || job_host(&job, 0)) {
+    job_close(&job);
+    return 0;
+  }
+  snprintf(path, sizeof path, "%s/%s.in", in, fusion->name);
+  bad = all_bytes(path, 0, fusion->params, fusion->param, job.in);
+  if (!bad && (wrong = run_twice(&job, seconds)) != NULL) job_failed("FAIL", wrong);
+  else if (!bad) {
+    snprintf(path, sizeof path, "%s/%s.out", out, fusion->name);
+    bad = all_bytes(path, 1, fusion->results, fusion->result, job.out);
+    if (!bad) say("result", "fusion", fusion->name, "status", "PASS", "reason", "", NULL);
+  }
+  job_close(&job);
+  return bad ? 2 : 0;
+}
+
 /* ---- bench ---- */
 
 static int bench_fusion(const struct sett_fusion *fusion, const struct device *device, const struct bench_plan *plan)
@@ -463,21 +501,28 @@ static int bench_fusion(const struct sett_fusion *fusion, const struct device *d
 
 /* ---- main ---- */
 
-static const struct sett_fusion *load(const char *path)
+static const void *symbol(const char *path, const char *name)
 {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  const struct sett_fusion *fusion = library ? dlsym(library, "sett_entry") : NULL;
-  if (!fusion) say("error", "reason", say_text("%s: %s", path, dlerror()), NULL);
-  else if (fusion->abi != SETT_FUSION_ABI) {
-    say("error", "reason", say_text("%s: another version of fusion.h", path), NULL);
-    return NULL;
-  }
-  return fusion;
+  const void *found = library ? dlsym(library, name) : NULL;
+  if (!found) say("error", "reason", say_text("%s: %s", path, dlerror()), NULL);
+  return found;
+}
+
+static int other_abi(const char *path, const struct sett_fusion *fusion)
+{
+  return fusion->abi == SETT_FUSION_ABI ? 0 : say("error", "reason", say_text("%s: another version of fusion.h", path), NULL);
+}
+
+static const struct sett_fusion *load(const char *path)
+{
+  const struct sett_fusion *fusion = symbol(path, "sett_entry");
+  return fusion && !other_abi(path, fusion) ? fusion : NULL;
 }
 
 static int usage(void)
 {
-  fprintf(stderr, "error: harness check|run|bench|device DEVICE ...\n");
+  fprintf(stderr, "error: harness check|run|each|bench|compile|device DEVICE ...\n");
   return 2;
 }
 
@@ -516,6 +561,13 @@ int main(int argc, char **argv)
     if (!fusion) status = 2;
     else if (argc != 5 + fusion->params + fusion->results) status = usage();
     else status = run_files(fusion, (unsigned)number(argv[3]), argv + 5);
+  }
+  else if (strcmp(argv[1], "each") == 0 && argc == 8) {
+    const struct sett_fusion *const *fusions = symbol(argv[4], "sett_entries");
+    if (!fusions) status = 2;
+    else fusions += number(argv[5]);
+    for (; !status && *fusions; ++fusions)
+      if (!(status = other_abi(argv[4], *fusions))) status = run_each(*fusions, (unsigned)number(argv[3]), argv[6], argv[7]);
   }
   else if (strcmp(argv[1], "bench") == 0 && (argc == 10 || (argc >= 12 && argc % 3 == 0))) {
     static struct worker workers[8];

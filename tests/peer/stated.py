@@ -1,0 +1,98 @@
+"""Compiles many fusions into one library and runs each on the file of its parameters, in one process."""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Dict, List, Sequence
+
+from gen import pipeline, run
+from gen.hlo import Fusion
+from gen.schedule import DEVICES
+from gen.targets import c_compiler
+
+TOGETHER = 40   # kernels of a GPU's language that one compiler takes
+# names at file scope of a fusion's glue, which stands with that of others in one file; a member has the name of one
+GLUE = re.compile(r"(?<!->)\b(param|result|alias|object|create|program|run|release|sett_entry)\b")
+
+
+def built(fusion: Fusion, folder: Path, target: str) -> run.Built:
+    """The files of a fusion, without its reference: results are stated."""
+    texts, about = pipeline.files(fusion, [run.runner_of(target).target.name])
+    for name, text in texts.items():
+        if not name.endswith("_ref.c"):
+            pipeline.write(folder / name, text)
+    return run.Built(folder, about, fusion)
+
+
+def glue(all_: Sequence[run.Built], target: str) -> str:
+    """One C file that hands all fusions to the harness: the glue of each, under names of its own."""
+    runner = run.runner_of(target)
+    parts = [runner.head, "#include <stdlib.h>\n", *(f'#include "{each.name}.h"\n' for each in all_)]
+    for number, each in enumerate(all_):
+        parts.append(GLUE.sub(rf"\1_{number}", run.glue(each.manifest, runner, False, False)))
+    entries = "".join(f"&sett_entry_{number}, " for number in range(len(all_)))
+    return "".join(parts) + f"extern const struct sett_fusion *const sett_entries[];\n" \
+                            f"const struct sett_fusion *const sett_entries[] = {{{entries}0}};\n"
+
+
+def _together(sources: Sequence[Path]) -> str:
+    """Kernels in C++ in one file, a namespace for each. What they include from elsewhere comes before all of them."""
+    texts = [source.read_text() for source in sources]
+    includes = sorted({line for text in texts for line in re.findall(r"^#include <.*>\n", text, re.M)})
+    parts = [*includes]
+    for number, (source, text) in enumerate(zip(sources, texts)):
+        undefined = "".join(f"#undef {name}\n" for name in sorted(set(re.findall(r"^ *# *define (\w+)", text, re.M))))
+        parts.append(f'namespace n{number} {{\n#include "{source.name}"\n}}\n{undefined}')
+    return "".join(parts)
+
+
+def compiled(all_: Sequence[run.Built], folder: Path, target: str) -> Path:
+    """The library of all fusions, whose files lie in one folder."""
+    runner, threads = run.runner_of(target), os.cpu_count() or 1
+    for name, text in runner.headers().items():
+        pipeline.write(_made(folder / name), text)
+    (folder / "glue.c").write_text(glue(all_, target))
+    commands: List[List[str]] = [[c_compiler(), "-O1", "-std=c11", "-fPIC", "-w", "-I", str(run.HARNESS), "-I",
+                                  str(folder), "-c", str(folder / "glue.c"), "-o", str(folder / "glue.o")]]
+    sources = [folder / file for file in (runner.kernels(each.name) for each in all_) if file]
+    if runner.headers():    # C++
+        groups, sources = [sources[at:at + TOGETHER] for at in range(0, len(sources), TOGETHER)], []
+        for number, group in enumerate(groups):
+            sources.append(folder / f"together{number}{group[0].suffix}")
+            sources[-1].write_text(_together(group))
+    for source in sources:
+        device = DEVICES[all_[0].manifest["targets"][runner.target.name]["device"]]
+        commands.append([*runner.compile(folder, "", False, device), str(source), "-o", f"{source}.o"])
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda command: run.call(command, command[-3]), commands))
+    library = folder / "all.so"
+    objects = [str(folder / "glue.o"), *(f"{source}.o" for source in sources)]
+    run.call([runner.linker(), "-shared", "-o", str(library), *objects, *runner.libraries, "-lm"], str(library))
+    return library
+
+
+def _made(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def ran(library: Path, names: Sequence[str], target: str, given: Path, results: Path,
+        options: run.Options) -> Dict[str, str]:
+    """What went wrong, by name, in running each fusion on the file of its parameters. After a crash a new process runs
+    the rest."""
+    wrong: Dict[str, str] = {}
+    first = 0
+    while first < len(names):
+        answer = run.call_harness(target, ["each", options.device, run.kernel_seconds(target, options), library, first,
+                                           given, results], options.process_seconds)
+        run.raise_for_start(answer)
+        done = answer.of("result")
+        wrong.update({event["fusion"]: event["reason"] for event in done if event["status"] != "PASS"})
+        first += len(done)
+        if first < len(names):
+            wrong[names[first]] = run.ending(answer, options.process_seconds)
+            first += 1
+    return wrong
