@@ -201,7 +201,8 @@ typedef struct sett_any_made {
 /* The same function in another notation, by sett_any_same; elements of XLA's arrays are f32. An offset in CuTe is that of the identity S<0,4,3>, an XOR or a size
  * that digits do not divide its swizzle, of which all are tried; of two in a chain there may be no one that does the same. CuTe has an owner's index as coordinates:
  * ((2,2),(4,8)):((1@1,8@0),(2@1,1@0)); it says no dimension along which nothing moves. A linear layout goes from the offset to the index where all offsets are hit
- * once, else from the index to the offset. Tags and arrays of XLA are padded where that makes the offsets. What is neither digits nor bits has up to 2^16 points
+ * once, else from the index to the offset. Tags and arrays of XLA are padded where that makes the offsets. An array without elements becomes a compact one (strides
+ * as if sizes of 0 were 1, the dimensions in the order of the layout's); Triton, Mosaic and IREE have none. What is neither digits nor bits has up to 2^16 points
  * looked at. Not decided: larger ones of these, and whether tiles of XLA, of which the next may have more dimensions, put the digits of a dimension out of their
  * order or XOR its bits. */
 SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
@@ -2440,6 +2441,88 @@ SETT_INLINE void settp_layout_any_to_mosaic(settp_layout_any_work *work, settp_l
   settp_layout_any_write(work, ")");
 }
 
+/* Numbers behind each other, in brackets unless it is one. */
+SETT_INLINE void settp_layout_any_tuple(settp_layout_any_work *work, int count, const int64_t *number) {
+  int i;
+  if (count != 1) settp_layout_any_write(work, "(");
+  for (i = 0; i < count; ++i) settp_layout_any_list(work, i, number[i]);
+  if (count != 1) settp_layout_any_write(work, ")");
+}
+
+/* The largest stride of a dimension that has other than one index; 0: none. */
+SETT_INLINE int64_t settp_layout_any_stride(const sett_notation *layout, int dim) {
+  settp_notation_work work = settp_notation_begin(NULL);
+  settp_notation_flat leaves;
+  sett_notation_mode mode;
+  int64_t most = 0;
+  int i;
+  if (layout->kind == SETT_NOTATION_STRIDES) return layout->dims[dim] == 1 ? 0 : layout->strides[dim];
+  mode = settp_notation_mode_of(&layout->part[layout->parts - 1].layout, dim);
+  settp_notation_flatten_to(&work, &mode, &leaves);
+  for (i = 0; i < leaves.count; ++i)
+    if (leaves.leaf[i].size != 1 && leaves.leaf[i].stride > most) most = leaves.leaf[i].stride;
+  return most;
+}
+
+/* An array without elements: compact, its dimensions in the order of the layout's strides, sizes of 0 counted as 1. A dimension without a stride follows the one
+   before it. */
+SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int target) {
+  const settp_layout_form *form = work->form;
+  const sett_any *layout = work->layout;
+  const sett_notation *notation = &layout->notation;
+  int64_t key[SETT_ANY_DIMS], stride[SETT_ANY_DIMS], minor[SETT_ANY_DIMS], step = 1;
+  int order[SETT_ANY_DIMS], i, j, ins = form->ins; /* the outermost first */
+  char letter[2] = {0, 0};
+  for (i = 0; i < ins; ++i) {
+    int64_t own;
+    key[i] = i > 0 ? key[i - 1] : INT64_MAX;
+    if (layout->kind == SETT_ANY_XLA) {
+      for (j = 0; layout->shape.minor_to_major[j] != i; ++j) {}
+      own = j + 1;
+    } else if (notation->kind == SETT_NOTATION_ONEDNN) {
+      for (j = 0; notation->order[j] != i; ++j) {}
+      own = ins - j;
+    } else {
+      own = settp_layout_any_stride(notation, i);
+    }
+    if (own > 0) key[i] = own;
+    for (j = i; j > 0 && key[order[j - 1]] < key[i]; --j) order[j] = order[j - 1];
+    order[j] = i;
+  }
+  for (i = ins; i-- > 0;) {
+    stride[order[i]] = step;
+    if (form->in[order[i]] > 0) step = settp_layout_form_times(step, form->in[order[i]]);
+    minor[ins - 1 - i] = order[i];
+  }
+  if (step == INT64_MAX) settp_layout_any_open(work, "not decided: expected strides that fit in 64 bits");
+  if (target == SETT_ANY_TO_CUTE) {
+    settp_layout_any_tuple(work, ins, form->in);
+    settp_layout_any_write(work, ":");
+    settp_layout_any_tuple(work, ins, stride);
+    return;
+  }
+  if (target == SETT_ANY_TO_XLA) {
+    settp_layout_any_write(work, "f32[");
+    for (i = 0; i < ins; ++i) settp_layout_any_list(work, i, form->in[i]);
+    settp_layout_any_write(work, "]{");
+    for (i = 0; i < ins; ++i) settp_layout_any_list(work, i, minor[i]);
+    settp_layout_any_write(work, "}");
+    return;
+  }
+  if (ins > SETT_NOTATION_DIMS) settp_layout_any_no(work, "tags and strides have 1 to 12 dimensions");
+  for (i = 0; i < ins; ++i) {
+    if (i) settp_layout_any_write(work, "x");
+    settp_layout_any_number(work, form->in[i]);
+  }
+  settp_layout_any_write(work, target == SETT_ANY_TO_ONEDNN ? "@" : "@strides(");
+  for (i = 0; i < ins; ++i) {
+    letter[0] = (char)('a' + order[i]);
+    if (target == SETT_ANY_TO_ONEDNN) settp_layout_any_write(work, letter);
+    else settp_layout_any_list(work, i, stride[i]);
+  }
+  if (target == SETT_ANY_TO_STRIDES) settp_layout_any_write(work, ")+0");
+}
+
 SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target) {
   static const int kinds[] = {SETT_NOTATION_CUTE, SETT_NOTATION_TRITON, SETT_NOTATION_MOSAIC, SETT_NOTATION_ONEDNN,
                               SETT_NOTATION_STRIDES};
@@ -2447,7 +2530,7 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
   sett_any_made made;
   settp_layout_any_tower *tower = NULL;
   int places = target == SETT_ANY_TO_ONEDNN || target == SETT_ANY_TO_STRIDES || target == SETT_ANY_TO_XLA;
-  int owners = target == SETT_ANY_TO_MOSAIC || target == SETT_ANY_TO_IREE;
+  int owners = target == SETT_ANY_TO_MOSAIC || target == SETT_ANY_TO_IREE, empty = 0, i;
   made.layout = *layout;
   made.answer = settp_layout_any_say(1, 0, "yes");
   if (layout->error || layout->kind == (target == SETT_ANY_TO_XLA    ? SETT_ANY_XLA
@@ -2472,11 +2555,15 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
     made.answer = settp_layout_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
     return made;
   }
+  for (i = 0; i < work.form->ins; ++i) empty |= work.form->in[i] == 0;
   if (work.form->error) settp_layout_any_open(&work, sett_message(work.form->error));
   else if (places && work.form->owners) settp_layout_any_no(&work, "an owner is no offset");
+  else if (empty && (owners || target == SETT_ANY_TO_TRITON))
+    settp_layout_any_no(&work, "an array without elements, and that notation has none");
   else if (owners && !work.form->owners) settp_layout_any_no(&work, "an offset is no register of a thread");
   if (!work.answer.no && !*work.answer.reason) {
-    if (target == SETT_ANY_TO_CUTE) settp_layout_any_to_cute(&work);
+    if (empty) settp_layout_any_to_empty(&work, target);
+    else if (target == SETT_ANY_TO_CUTE) settp_layout_any_to_cute(&work);
     else if (target == SETT_ANY_TO_TRITON) settp_layout_any_to_triton(&work);
     else if (target == SETT_ANY_TO_MOSAIC) settp_layout_any_to_mosaic(&work, tower);
     else if (target == SETT_ANY_TO_ONEDNN) settp_layout_any_to_tag(&work);
@@ -2547,7 +2634,9 @@ SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *
   if (form->outs > SETT_MOVE_DIMS) owner->error = SETT_MOVE_ERROR_SIZE;
   for (k = 0; k < form->outs; ++k) owner->dims[k] = form->out[k];
   for (k = 0; k < 4; ++k)
-    if (owner->size[k] < 1 || owner->size[k] > SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
+    if (owner->size[k] < 0 || owner->size[k] > SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
+  for (k = 0; k < 4 && !owner->error; ++k)
+    if (owner->size[k] == 0) owner->error = SETT_MOVE_ERROR_EMPTY;
 }
 
 /* The index that each register holds, and of dimensions whose size is not known the size that is needed. */

@@ -105,6 +105,7 @@ HISTORY
                   "fragments, or CuTe's of (thread, value)")                                                      \
   X(ERROR_BLOCKS, "expected blocks that move alike: this plan is for one block and serves all")                   \
   X(ERROR_NEGATIVE, "expected indices of 0 or more")                                                              \
+  X(ERROR_EMPTY, "expected layouts of at least one element")                                                      \
   X(ERROR_SIZE, "expected at most 64 lanes, 1024 threads, 1024 registers and 1048576 elements")                   \
   X(ERROR_BITS, "expected elements of 8, 16, 32 or 64 bits")                                                      \
   X(ERROR_LANES, "expected 32 lanes for CUDA, or 64 for HIP")

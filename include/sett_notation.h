@@ -42,6 +42,8 @@ THE MODEL
                 swizzles of bytes for shared memory. A tensor's pointer says the unit, and is read: Sw<3,4,3> o smem_ptr[16b](unset) o (8,64):(64,1) is
                 S<3,3,3> o 0 o (8,64):(64,1), from a place on that the swizzle leaves alone; ptr[32b](0x7f00) o (4,8):(8,1) is (4,8):(8,1)
   strides       4x8@strides(8,1)+3 is (i, j) -> 8 * i + j + 3, in elements
+  size 0        an array without elements is one, of CuTe, strides and tags: (0,4):(4,1), 0x4@strides(4,1), 0x4@aB16b; its map is KNOWN EMPTY. Operations that divide
+                by a size refuse it; linear layouts, encodings and TiledLayout have none
   tag           16x20@aB16b, oneDNN's: outer dimensions, the outermost first, then blocks, the outermost first; a blocked dimension is a capital, and padded up to
                 its blocks. Aliases (nChw16c) are read, letters of dimensions printed
   TiledLayout   64x8@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1), Mosaic
@@ -139,6 +141,7 @@ HISTORY
   X(ERROR_END, "expected the end of the layout")                                                                      \
   X(ERROR_KIND, "expected a layout of the kind that this operation takes: shape:stride, linear or an encoding")       \
   X(ERROR_COORDINATE, "expected a coordinate of integers, 0 or more, no deeper than the shape")                       \
+  X(ERROR_OUTSIDE, "expected a coordinate below the sizes of the layout")                                             \
   X(ERROR_RANK, "expected a coordinate with a number for each mode")                                                  \
   X(ERROR_MIX, "expected integers, or coordinates of one form, not both in one sum")                                  \
   X(ERROR_NEGATIVE, "expected no negative stride or offset in this operation")                                        \
@@ -149,7 +152,8 @@ HISTORY
   X(ERROR_ORDER, "expected a permutation with a number for each mode")                                                \
   X(ERROR_TARGET, "expected a shape with a size for each mode of the layout")                                         \
   X(ERROR_BITS, "expected element widths of which one divides the other")                                             \
-  X(ERROR_DIMS, "expected a shape of 1 to 12 sizes of 1 or more, as 16x64@")                                          \
+  X(ERROR_DIMS, "expected a shape of 1 to 12 sizes, as 16x64@")                                                       \
+  X(ERROR_NO_EMPTY, "expected sizes of 1 or more: Triton and Mosaic have no empty arrays")                            \
   X(ERROR_TAG, "expected a tag: a letter for each dimension, then blocks such as 16b of dimensions in capitals")      \
   X(ERROR_NAME, "expected the name of a dimension, another for each")                                                 \
   X(ERROR_EQUAL, "expected '='")                                                                                      \
@@ -1006,7 +1010,9 @@ SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const s
     sett_notation_mode one = settp_notation_mode_of(coordinate, i);
     if (one.rank != SETT_NOTATION_LEAF || one.places != 0 || one.size < 0 ||
         one.size >= settp_notation_input(layout, i))
-      return settp_notation_fail(SETT_NOTATION_ERROR_COORDINATE);
+      return settp_notation_fail(one.rank == SETT_NOTATION_LEAF && one.places == 0 && one.size >= 0
+                                     ? SETT_NOTATION_ERROR_OUTSIDE
+                                     : SETT_NOTATION_ERROR_COORDINATE);
     index[i] = one.size;
     if (layout->kind == SETT_NOTATION_TRITON) {
       packed |= (uint64_t)one.size << at;
@@ -2731,7 +2737,7 @@ SETT_INLINE int settp_notation_read_dims(settp_notation_reader *reader, sett_not
     size_t start = at;
     for (; at < reader->length && reader->text[at] >= '0' && reader->text[at] <= '9'; ++at)
       value = value > INT64_MAX / 10 - 1 ? value : value * 10 + (reader->text[at] - '0');
-    good = at > start && value > 0 && rank < SETT_NOTATION_DIMS;
+    good = at > start && rank < SETT_NOTATION_DIMS;
     if (good) layout->dims[rank++] = value;
     if (at >= reader->length || reader->text[at] != 'x') break;
     ++at;
@@ -2855,7 +2861,8 @@ SETT_INLINE void settp_notation_read_tag(settp_notation_reader *reader, sett_not
     for (k = 0; k < layout->blocks; ++k)
       if (layout->block_dim[k] == layout->order[i]) block *= layout->block_size[k];
     layout->strides[layout->order[i]] = stride;
-    stride = settp_notation_mul(&reader->work, stride, (layout->dims[layout->order[i]] - 1) / block + 1);
+    if (layout->dims[layout->order[i]] > 0) /* sizes of 0 count as 1 */
+      stride = settp_notation_mul(&reader->work, stride, (layout->dims[layout->order[i]] - 1) / block + 1);
   }
   if (reader->work.error && !reader->error_at) reader->error_at = start;
 }
@@ -3834,8 +3841,13 @@ SETT_INLINE void settp_notation_read_padded(settp_notation_reader *reader, sett_
 SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_notation *layout) {
   char first = settp_notation_peek(reader);
   size_t start = reader->at;
+  int i, empty = 0;
   if (reader->work.error) return;
-  if (first == '{') {
+  for (i = 0; i < layout->rank; ++i) empty |= layout->dims[i] == 0;
+  if (empty && (first == '{' || first == '#' || settp_notation_word(reader, "TiledLayout"))) {
+    reader->at = 0;
+    settp_notation_bad(reader, SETT_NOTATION_ERROR_NO_EMPTY);
+  } else if (first == '{') {
     settp_notation_read_linear(reader, layout, 1);
   } else if (settp_notation_word(reader, "strides(")) {
     settp_notation_read_strides(reader, layout);
@@ -3867,7 +3879,7 @@ SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char 
   sett_notation layout = settp_notation_none(SETT_NOTATION_TUPLE);
   char first;
   first = settp_notation_peek(&reader);
-  if (first >= '1' && first <= '9' && settp_notation_read_dims(&reader, &layout))
+  if (first >= '0' && first <= '9' && settp_notation_read_dims(&reader, &layout))
     settp_notation_read_array(&reader, &layout);
   else if (first == '{' || first == '#') settp_notation_read_array(&reader, &layout);
   else if (first == '[') layout = settp_notation_read_tile(&reader);

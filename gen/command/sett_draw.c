@@ -224,7 +224,8 @@ static int draw_read_notation(command *self, int word, draw_table *t) {
     if (t->rank > DRAW_AXES) return say_error(self, 1, "expected a layout of at most 16 modes to draw"), 0;
     for (i = 0; i < t->rank; ++i)
       t->axis[i] = draw_axis_of("m", i, 0, draw_mode_size(mode->rank < 0 ? mode : &mode->mode[i]));
-    t->numbers = draw_value(self, t, zero, number); /* strides may be places of a coordinate */
+    if (sett_notation_size(layout) > 0)
+      t->numbers = draw_value(self, t, zero, number); /* strides may be places of a coordinate */
     if (t->numbers > 1) t->cell = "coordinate";
     if (t->numbers < 1) return 0;
   } else if (layout->kind < SETT_NOTATION_STRIDES) {

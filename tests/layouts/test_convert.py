@@ -574,3 +574,112 @@ def test_convert_owners() -> None:
     rng = random.Random(43 + SEED)
     counts = assert_converted(canonical([draw_owner(rng) for _ in range(200 * TIMES)]), OWNERS)
     assert counts["yes"] > 250 and counts["no"] > 150 and counts["open"] < 50 * TIMES and counts["back"] > 0.95 * counts["yes"], counts
+
+
+# ---- size 0 -------------------------------------------------------------------------------------------------------------------------------------------
+
+def empties(count: int, seed: int) -> "list[tuple[str, list[int], list[int]]]":
+    """Arrays without elements in the four notations that have them, their dimensions, and these as the layout orders them, the outermost first."""
+    rng, found = random.Random(seed), []
+    for _ in range(count):
+        rank = rng.randint(1, 5)
+        dims = [rng.choice([0, 1, 2, 3, 8, 17]) for _ in range(rank)]
+        dims[rng.randrange(rank)] = 0
+        order = rng.sample(range(rank), rank)
+        steps, step = [0] * rank, 1
+        for d in reversed(order):
+            steps[d], step = step, step * max(dims[d], 2)
+        shape = "x".join(map(str, dims))
+        if 1 not in dims:  # the stride of a size of 1 says no order
+            found.append((f"{shape}@strides({','.join(map(str, steps))})+{rng.choice([0, 3])}", dims, order))
+            found.append((f"{chain_text(dims)}:{chain_text(steps)}", dims, order))
+        block = rng.choice(["", "T(8,128)", "T(2)"]) if rank > 1 else ""
+        found.append((f"f32[{','.join(map(str, dims))}]{{{','.join(map(str, reversed(order)))}{':' if block else ''}{block}}}", dims, order))
+        blocked = rng.choice([None, *range(rank)])
+        letters = "".join(chr((65 if d == blocked else 97) + d) for d in order)
+        found.append((f"{shape}@{letters}{'' if blocked is None else f'16{chr(97 + blocked)}'}", dims, order))
+    return found
+
+
+def chain_text(numbers: "list[int]") -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"({','.join(map(str, numbers))})"
+
+
+def notation_of(text: str) -> str:
+    return "xla" if text[0] == "f" else "strides" if "@strides" in text else "onednn" if "@" in text else "cute"
+
+
+def test_empty_arrays() -> None:
+    """Arrays without elements are read and printed, have no values, are the same as any of those dimensions, and convert to compact ones in the order of their
+    dimensions, with strides as if sizes of 0 were 1. Notations of threads have none."""
+    cases = empties(150 * TIMES, 31 + SEED)
+    texts = [[text] for text, _, _ in cases]
+    for (text, dims, _), said in zip(cases, answers("", texts)):
+        kind, printed, facts = said.split("\t")
+        assert printed == text and facts in ("size 0, one-to-one", "size 0, cosize 0, one-to-one"), (text, said)
+    assert set(answers("map", texts)) == {"KNOWN EMPTY"}
+    assert set(answers("table", texts)) == {""}
+    kinds = {"cute": 0, "strides": 0, "onednn": 0, "xla": 0}
+    for target in kinds:
+        for (text, dims, order), said in zip(cases, answers("convert", [[text, target] for text, _, _ in cases])):
+            steps, step = [0] * len(dims), 1
+            for d in reversed(order):
+                steps[d], step = step, step * max(dims[d], 1)
+            shape = "x".join(map(str, dims))
+            want = {"cute": f"{chain_text(dims)}:{chain_text(steps)}", "strides": f"{shape}@strides({','.join(map(str, steps))})+0",
+                    "onednn": f"{shape}@{''.join(chr(97 + d) for d in order)}",
+                    "xla": f"f32[{','.join(map(str, dims))}]{{{','.join(map(str, reversed(order)))}}}"}[target]
+            own = notation_of(text)
+            assert said == (text if own == target else want), (text, target)
+            kinds[own] += own == target
+    assert min(kinds.values()) > 50
+    for target in ("triton", "mosaic", "iree"):
+        assert set(answers("convert", [[text, target] for text, _, _ in cases])) == {"no: an array without elements, and that notation has none"}
+    pairs = [(a, b) for a in cases for b in cases[:40]]
+    for (a, b), said in zip(pairs, answers("same", [[a[0], b[0]] for a, b in pairs])):
+        want = "yes" if a[1] == b[1] else "no: different numbers of dimensions" if len(a[1]) != len(b[1]) else "no: different sizes"
+        if notation_of(a[0]) == notation_of(b[0]) == "cute":
+            want = "yes"  # of other modes they are functions of the integer, of which there is none
+        assert said == want, (a, b, said)
+
+
+EMPTY = [  # words, status, the answer or what it holds
+    (["f32[1,8,0,128]"], 0, "xla\tf32[1,8,0,128]{3,2,1,0}\tsize 0, one-to-one"),
+    (["convert", "f32[1,8,0,128]", "cute"], 0, "(1,8,0,128):(1024,128,128,1)"),
+    (["convert", "(0):(1)", "strides"], 0, "0@strides(1)+0"),
+    (["convert", "1x8x0x128@strides(0,0,128,1)", "onednn"], 0, "1x8x0x128@abcd"),
+    (["convert", "0x4@ab", "xla"], 0, "f32[0,4]{1,0}"),
+    (["convert", "S<1,0,1> o 0 o (0,4):(4,1)", "strides"], 0, "0x4@strides(4,1)+0"),
+    (["convert", "((0,2),(4,2)):((8,8),(1,4))", "onednn"], 0, "0x8@ab"),
+    (["convert", "(0,4):(1@0,1@1)", "xla"], 1, "no: an owner is no offset"),
+    (["convert", "(0,4):(1@0,1@1)", "iree"], 1, "no: an array without elements"),
+    (["convert", "0x1x1x1x1x1x1x1x1x1x1x1@abcdefghijkl", "xla"], 0, "f32[0,1,1,1,1,1,1,1,1,1,1,1]{11,10,9,8,7,6,5,4,3,2,1,0}"),
+    (["convert", "f32[0,1,1,1,1,1,1,1,1,1,1,1,1]", "strides"], 1, "no: tags and strides have 1 to 12 dimensions"),
+    (["convert", "0x4@ab", "map"], 0, "KNOWN EMPTY"),
+    (["0x64@T(32,32)(16,16)"], 0, "xla\tf32[0,64]{1,0:T(32,32)(16,16)}\tsize 0, one-to-one"),
+    (["0x32@#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [2, 2], warpsPerCTA = [1, 2], order = [1, 0]}>"], 2, "Triton and Mosaic have no empty arrays"),
+    (["0x8@#ttg.padded_shared<[2:+1] {order = [1, 0], shape = [0, 8]}>"], 2, "Triton and Mosaic have no empty arrays"),
+    (["64x0@TiledLayout(tiling=Tiling(tiles=((64, 8), (16, 8), (8, 8), (2,))), warp_dims=(-7,), lane_dims=(-3, -2), vector_dim=-1)"], 2, "Triton and Mosaic have no empty"),
+    (["{register = []} -> {dim0 = 0}"], 2, "expected powers of two"),
+    (["at", "0x4@ab", "0,0"], 2, "error: expected a coordinate below the sizes of the layout"),
+    (["at", "(4,0):(1,4)", "9"], 0, "9"),  # CuTe's last mode takes what is left
+    (["at", "(0,4):(4,1)", "9"], 2, "error: expected sizes of 1 or more in this operation"),
+    (["same", "0x4@ab", "f32[0,4]{0,1:T(8,128)}"], 0, "yes"),
+    (["same", "0x4@ab", "4x0@ab"], 1, "no: different sizes"),
+    (["same", "0x4@ab", "8x4@ab"], 1, "no: different sizes"),
+    (["coalesce", "(4,0):(1,4)"], 0, "0:1"),
+    (["composition", "(4,8):(1,4)", "0:1"], 2, "error: expected sizes of 1 or more in this operation"),
+    (["complement", "0:1"], 2, "error: expected sizes of 1 or more in this operation"),
+    (["left_inverse", "0:1"], 2, "error: expected sizes of 1 or more in this operation"),
+    (["right_inverse", "0:1"], 2, "error: expected sizes of 1 or more in this operation"),
+    (["logical_divide", "(4,8):(1,4)", "0:1"], 2, "error: expected sizes of 1 or more in this operation"),
+    (["move", "0:1", "0:1"], 2, "expected layouts from (register"),
+    (["move", "(4,0):(1,4)", "(4,0):(1,4)"], 2, "error: expected layouts of at least one element"),
+    (["move", "(0,4):(1@0,1@1)", "(0,4):(1@0,1@1)"], 2, "error: expected layouts of at least one element"),
+]
+
+
+@pytest.mark.parametrize("words, status, said", EMPTY, ids=[" ".join(words)[:50] for words, _, _ in EMPTY])
+def test_size_0(words: "list[str]", status: int, said: str) -> None:
+    got = one(*words)
+    assert got[0] == status and (said in got[1] if status else got[1] == said), got

@@ -301,6 +301,14 @@ def test_errors(words: "List[str]", said: str) -> None:
     assert done.returncode == 2 and not done.stdout and re.match(said, done.stderr), done.stderr
 
 
+@pytest.mark.parametrize("text, said", [("f32[0,4]", "0 x 4: position in memory"), ("(4,0):(1,4)", "4 x 0: offset in memory"), ("0:1", "0: offset in memory"),
+                                        ("S<1,0,1> o 0 o (0,4):(4,1)", "0 x 4: offset in memory"), ("0x4@aB16b", "0 x 4, padded to 0 x 16: offset in memory"),
+                                        ("0x4@strides(4,1)", "0 x 4: offset in memory"), ("(0,4):(1@0,1@1)", "0 x 4: offset in memory")])
+def test_empty(text: str, said: str) -> None:
+    """The picture of an array without elements has its title and its sizes."""
+    assert drawn(text).splitlines()[:2] == [text, said]
+
+
 @pytest.mark.parametrize("text", ["f32[128,128]{1,0:T(8,128)}", "S<3,3,3> o 0 o (128,128):(128,1)",
                                   "128x128@#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>"])
 def test_time(text: str, tmp_path: Path) -> None:
