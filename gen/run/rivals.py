@@ -94,14 +94,62 @@ def module_text(computation: Any) -> str:
     return "HloModule fusion\n\n" + "\n".join(printer.print_computation(c, c is computation) for c in called.values())
 
 
+def _tuples_of(name: str, shape: Any, lines: List[str], number: List[int]) -> str:
+    """Adds parameters for the leaves of a shape, and the tuples that hold them; the name of the value of that shape."""
+    if shape.kind != "tuple":
+        lines.append(f"%{name} = {shape.text} parameter({number[0]})")
+        number[0] += 1
+        return name
+    parts = [_tuples_of(f"{name}_{k}", child, lines, number) for k, child in enumerate(shape.children)]
+    lines.append(f"%{name} = {shape.text} tuple({', '.join('%' + part for part in parts)})")
+    return name
+
+
+def _leaves_of(name: str, shape: Any, lines: List[str]) -> List[str]:
+    """Adds the elements of a value's tuples; the names of its leaves."""
+    if shape.kind != "tuple":
+        return [name]
+    leaves: List[str] = []
+    for k, child in enumerate(shape.children):
+        lines.append(f"%{name}_{k} = {child.text} get-tuple-element(%{name}), index={k}")
+        leaves += _leaves_of(f"{name}_{k}", child, lines)
+    return leaves
+
+
+def flat_module_text(computation: Any) -> str:
+    """The same module for who takes arrays and gives an array or a tuple of several, as buffers are: its entry calls
+    the computation with the tuples that it wants, and takes its result apart."""
+    root, leaves = computation.root, computation.root.shape.leaves()
+    plain = root.shape.kind == "array" or (len(leaves) > 1 and all(c.kind == "array" for c in root.shape.children))
+    if plain and all(p.shape.kind == "array" for p in computation.parameters):
+        return module_text(computation)
+    lines: List[str] = []
+    number = [0]
+    given = [_tuples_of(f"p{k}", p.shape, lines, number) for k, p in enumerate(computation.parameters)]
+    lines.append(f"%r = {root.shape.text} call({', '.join('%' + name for name in given)}), "
+                 f"to_apply=%{computation.name}")
+    results = _leaves_of("r", root.shape, lines)
+    if len(results) > 1:
+        lines.append(f"%result = ({', '.join(leaf.text for leaf in leaves)}) "
+                     f"tuple({', '.join('%' + name for name in results)})")
+    root_name = results[0] if len(results) == 1 else "result"
+    lines = [f"{'ROOT ' * line.startswith(f'%{root_name} = ')}{line}" for line in lines]
+    called = module_text(computation).replace(f"ENTRY %{computation.name} ", f"%{computation.name} ", 1)
+    name = "flat"
+    while f"%{name} " in called:
+        name += "_"
+    return called + f"\nENTRY %{name} {{\n  " + "\n  ".join(lines) + "\n}\n"
+
+
 def whole(fusion: Any, folder: Path) -> Optional[Operation]:
-    """A fusion as a module of its own, written to a folder; None where a buffer is tiled."""
+    """A fusion as a module of its own, written to a folder; None where a buffer is tiled, or there is no result."""
     computation = fusion.computation
-    shapes = [p.shape for p in computation.parameters] + computation.root.shape.leaves()
-    if not all(map(_is_dense, shapes)):
+    parameters = [leaf for p in computation.parameters for leaf in p.shape.leaves()]
+    results = computation.root.shape.leaves()
+    if not results or not all(map(_is_dense, parameters + results)):
         return None
     path = folder / "rival.hlo"
-    path.write_text(module_text(computation))
+    path.write_text(flat_module_text(computation))
     return Operation("module", str(path), (), (), -1)
 
 
@@ -158,10 +206,11 @@ def _xla(folder: Path) -> "List[str]":
     return ["env", *XLA_SETTINGS, *_python_with("jax, jaxlib._hlo", "with_xla.py", folder)]
 
 
-# malloc takes no memory from mmap and gives none back: what XLA allocates for its results is there from the first turns
-# on.
+# Arrays of 64-bit elements stay what they are. malloc takes no memory from mmap and gives none back: what XLA allocates
+# for its results is there from the first turns on.
 XLA_SETTINGS = (
     "JAX_PLATFORMS=cpu",
+    "JAX_ENABLE_X64=1",
     f"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold={1 << 40}:glibc.malloc.arena_max=1",
 )
 STARTS = dict(zip(NAMES, (_openblas, _onednn, _numpy, _xla)))

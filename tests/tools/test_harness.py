@@ -613,6 +613,29 @@ class Libraries(unittest.TestCase):
         tiled = text.replace("x = f32[3,4] parameter", "x = f32[3,4]{1,0:T(2,2)} parameter")
         self.assertIsNone(rivals.whole(hlo.fusions(hlo.parse(tiled, "m.hlo"))[0], Path(".")))
 
+    def test_xla_takes_tuples_and_64_bits(self) -> None:
+        """Parameters that are tuples, a root that is a tuple of one or of tuples, f64 and s64: as their leaves."""
+        rows = [("x = f64[3] parameter(0)  y = f64[3] add(x, x)  ROOT r = (f64[3]) tuple(y)", "3d", (0.1, 0.2, 0.3), "3d", (0.2, 0.4, 0.6)),
+                ("""t = (s64[2], (f64[2], s32[])) parameter(0)  z = s64[2] parameter(1)  a = s64[2] get-tuple-element(t), index=0
+                    u = (f64[2], s32[]) get-tuple-element(t), index=1  b = f64[2] get-tuple-element(u), index=0
+                    c = s32[] get-tuple-element(u), index=1  s = s64[2] add(a, z)  n = f64[2] negate(b)  v = (f64[2], s64[2]) tuple(n, s)
+                    ROOT r = ((f64[2], s64[2]), s32[]) tuple(v, c)""", "<2q2di2q", (1 << 40, 3, 0.1, 0.7, 5, 1, 2), "<2d2qi",
+                 (-0.1, -0.7, (1 << 40) + 1, 5, 5)),
+                ("t = (f64[2], f64[2]) parameter(0)  ROOT r = f64[2] get-tuple-element(t), index=1", "4d", (1, 2, 3, 4), "2d", (3, 4))]
+        with tempfile.TemporaryDirectory() as work:
+            folder = Path(work)
+            library = next(x for x in rivals.find(folder) if x.name == "XLA:CPU")
+            if library.missing:
+                self.skipTest(library.missing)
+            for body, given, values, form, results in rows:
+                op = rivals.whole(hlo.fusions(hlo.parse("HloModule m\nENTRY flat {\n" + body + "\n}\n", "m.hlo"))[0], folder)
+                assert op
+                (folder / "in").write_bytes(struct.pack(given, *values))
+                done = subprocess.run(["sh", "-c", library.line(op, 1, 4096, folder / "in", folder / "out")], input="1\n",
+                                      stdout=subprocess.PIPE, universal_newlines=True)
+                self.assertRegex(done.stdout, "^ready XLA:CPU ", body)
+                self.assertEqual(struct.unpack(form, (folder / "out").read_bytes()), results, body)
+
     def test_those_that_are_here_agree(self) -> None:
         with tempfile.TemporaryDirectory() as work:
             folder = Path(work)
