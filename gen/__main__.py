@@ -120,6 +120,11 @@ def arguments() -> argparse.ArgumentParser:
         parser.add_argument("--target", default="opencl", type=one_of("target", names), metavar="T",
                             help=f"one of {', '.join(names)} (default: opencl)")
 
+    def limit(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--limit", type=count, metavar="SECONDS",
+                            help="processor time, of all threads, that a launch may take "
+                            f"(default: {run.LAUNCH_SECONDS} a core, ten times what it is expected to take if that is more)")
+
     def several(parser: argparse.ArgumentParser, number: int) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
         parser.add_argument("--jobs", type=count, default=number, metavar="N",
@@ -139,6 +144,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = verb("check", "run the kernels on seeded inputs and compare them with the scalar reference")
     several(parser, 1)
     target(parser, CHECK_TARGETS)
+    limit(parser)
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="what the inputs are drawn from (default: 1)")
     shared(parser)
     parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
@@ -146,6 +152,7 @@ def arguments() -> argparse.ArgumentParser:
     target(parser, CHECK_TARGETS)
     parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR", help="the folder of p0.bin, p1.bin, ..")
     parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR", help="the folder for r0.bin, r1.bin, ..")
+    limit(parser)
     parser.add_argument("--row-major", action="store_true",
                         help="all files are row-major arrays, as NumPy has them, whatever the layouts in FILE")
     shared(parser)
@@ -170,6 +177,7 @@ def arguments() -> argparse.ArgumentParser:
         help="write a page: the roofline of files; the matrix of --layouts (default: beside the JSON, else build/layouts.html)",
     )
     target(parser, BENCH_TARGETS)
+    limit(parser)
     parser.add_argument("--json", metavar="F", help="write all figures to a file")
     parser.add_argument("--rounds", type=count, default=60, metavar="N", help="timed turns at most (default 60)")
     parser.add_argument("--spread", type=float, default=2, metavar="PERCENT",
@@ -183,6 +191,7 @@ def arguments() -> argparse.ArgumentParser:
 def options(given: argparse.Namespace) -> run.Options:
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device, excess_precision=given.excess_precision,
                        fill_constants=given.fill_constants, row_major=getattr(given, "row_major", False),
+                       limit=getattr(given, "limit", None),
                        check_maps=proofs.check, say=PROGRESS.note, step=PROGRESS.step)
 
 

@@ -7,6 +7,7 @@ process and all that it started.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -31,40 +32,56 @@ _lock = threading.Lock()
 _ending = False
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Seconds of processor time, of all threads, that a process may take; seconds that may pass, against a process that
+    waits for ever."""
+
+    processor: float
+    passing: float
+
+    @staticmethod
+    def of(seconds: float, processors: int = 1) -> "Limit":
+        """The limit of work that takes one processor so long. A busy machine has a quarter of its time for it."""
+        return Limit(seconds * processors, 60 + 4 * seconds)
+
+
 @dataclass
 class Done:
-    """How a process ended: its exit status, or minus the signal that ended it; what it wrote; whether it was stopped
-    after its time."""
+    """How a process ended: its exit status, or minus the signal that ended it; what it wrote; which of its limits ended
+    it, or ""."""
 
     status: int
     out: str
     err: str
-    timed_out: bool = False
+    exceeded: str = ""
 
 
-def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
+def run(command: Sequence[str], limit: Optional[Limit] = None, env: Optional[Mapping[str, str]] = None,
         cwd: Optional[str] = None) -> Done:
-    """Runs a command to its end, or until its time is over. FileNotFoundError where there is no such program."""
+    """Runs a command to its end, or to a limit; the processes that it starts have the same one of processor time each.
+    FileNotFoundError where there is no such program."""
     if not any(os.access(os.path.join(folder, command[0]), os.X_OK) for folder in os.get_exec_path()):
         raise FileNotFoundError(2, "No such file or directory", command[0])
     reading, writing = os.pipe()    # not inherited: no other process holds it open
     try:
         with _lock:
-            process = subprocess.Popen(["/bin/sh", "-c", LEASH, "sh", *command], stdin=reading, stdout=subprocess.PIPE,
+            script = f"ulimit -S -t {math.ceil(limit.processor)}\n{LEASH}" if limit else LEASH
+            process = subprocess.Popen(["/bin/sh", "-c", script, "sh", *command], stdin=reading, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
                                        env=env, cwd=cwd)
             _running.add(process)
             if _ending:
                 _kill(process)
-        timed_out = False
+        exceeded = ""
         try:
-            out, err = process.communicate(timeout=seconds)
+            out, err = process.communicate(timeout=limit.passing if limit else None)
         except BaseException as stopped:
             _kill(process)
             out, err = process.communicate()
             if not isinstance(stopped, subprocess.TimeoutExpired):
                 raise
-            timed_out = True
+            exceeded = f"{limit.passing:g} s" if limit else ""
         finally:
             with _lock:
                 _running.discard(process)
@@ -72,7 +89,9 @@ def run(command: Sequence[str], seconds: Optional[float] = None, env: Optional[M
         os.close(reading)
         os.close(writing)
     status = process.returncode
-    return Done(128 - status if status > 128 else status, out, err, timed_out)
+    if limit and status == 128 + signal.SIGXCPU:
+        exceeded = f"{math.ceil(limit.processor)} s of processor time"
+    return Done(128 - status if status > 128 else status, out, err, exceeded)
 
 
 def compiler(command: Sequence[str]) -> Done:

@@ -19,7 +19,7 @@ def run(text: str, params: Sequence[bytes], target: str, folder: Path) -> List[b
     for k, data in enumerate(params):
         (folder / "in" / f"p{k}.bin").write_bytes(data)
     words = ["run", folder / "m.hlo", "--target", target, "--in", folder / "in", "--out", folder / "out"]
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], capture_output=True, text=True, timeout=900)
     if done.returncode == 3:
         pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -31,12 +32,14 @@ Manifest = Dict[str, Any]
 
 MOST_ROUNDS = 24    # of a check, as gen/run/harness/harness.c has it
 LONG_SECONDS = 10   # what is expected to take longer is said before it begins
+LAUNCH_SECONDS = 30     # that a launch may take of each processor, where it is not expected to take a tenth of that
+PROCESS_LAUNCHES = 20   # of the longest launches allowed: what a process may take, with its reference
+START = child.Limit.of(60)      # of a runtime that says what its device is
 
 
 @dataclass
 class Options:
-    """seed and rounds of check (0 rounds: enough for the size; less than 0: at most that number), seconds for one
-    launch and for all of a process."""
+    """seed and rounds of check (0 rounds: enough for the size; less than 0: at most that number)."""
 
     seed: int = 1
     rounds: int = 0
@@ -44,8 +47,7 @@ class Options:
     schedule: Optional[str] = None  # the device class to generate for, as gen build's --device
     excess_precision: bool = False
     fill_constants: Optional[int] = None  # the seed of values for constants that the text leaves out; None: refused
-    kernel_seconds: int = 30
-    process_seconds: int = 600
+    limit: Optional[int] = None  # seconds of processor time that a launch may take; None: as launch_limit says
     row_major: bool = False  # files of run are row-major, whatever the layouts
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
     # for fusions that are too large: what is wrong, or None
@@ -325,7 +327,7 @@ Event = Dict[str, Any]
 class Answer:
     events: List[Event] = field(default_factory=list)
     status: int = 0
-    timed_out: bool = False
+    exceeded: str = ""  # the limit that ended the process
     errors: str = ""
 
     def of(self, kind: str) -> List[Event]:
@@ -343,11 +345,16 @@ def _events(text: str) -> List[Event]:
     return events
 
 
-def call_harness(target: str, arguments: Iterable[object], seconds: float) -> Answer:
+def call_harness(target: str, arguments: Iterable[object], limit: child.Limit) -> Answer:
     """Runs the harness; never raises for what happens in there."""
-    done = child.run([str(harness(target)), *(str(a) for a in arguments)], seconds,
+    done = child.run([str(harness(target)), *(str(a) for a in arguments)], limit,
                      {"POCL_AFFINITY": "1", **os.environ})
-    return Answer(_events(done.out), done.status, done.timed_out, done.err.strip())
+    return Answer(_events(done.out), done.status, done.exceeded, done.err.strip())
+
+
+def seconds_of(limit: child.Limit) -> List[int]:
+    """A limit of launches as words of the harness."""
+    return [math.ceil(limit.processor), math.ceil(limit.passing)]
 
 
 def raise_for_start(answer: Answer) -> None:
@@ -360,22 +367,52 @@ def find_device(target: str, options: Options) -> Event:
     """What the harness says of its device: name, runtime, units, cache, memory. RunError with status 3: none."""
     runner = runner_of(target)
     runner.headers(), runner.linker()       # what is missing is said first
-    answer = call_harness(target, ["device", options.device], 60)
+    answer = call_harness(target, ["device", options.device], START)
     raise_for_start(answer)
     devices = answer.of("device")
     if not devices:
-        raise RunError(f"the {target} runtime ended with {ending(answer, 60)}", 3)
+        raise RunError(f"the {target} runtime: {ending(answer, START)}", 3)
     return devices[0]
 
 
-def ending(answer: Answer, seconds: float) -> str:
-    """How a process ended that did not answer."""
+def launch_limit(target: str, options: Options, expected: float = 0) -> child.Limit:
+    """What one launch may take: what the user says, else enough for what takes ten times as long as expected, on all
+    processors at once."""
+    if options.limit:
+        return child.Limit.of(options.limit)
+    seconds = max(LAUNCH_SECONDS * runner_of(target).patience, int(10 * expected))
+    return child.Limit.of(seconds, os.cpu_count() or 1)
+
+
+def process_limit(options: Options, expected: float = 0) -> child.Limit:
+    """What a process may take with all its launches and the reference."""
+    seconds = max(PROCESS_LAUNCHES * max(LAUNCH_SECONDS, options.limit or 0), int(10 * expected))
+    return child.Limit.of(seconds, os.cpu_count() or 1)
+
+
+def longest(options: Options) -> int:
+    """Seconds that a round of a check, or a bench of a kernel, may be expected to take."""
+    return max(costs.MOST_SECONDS, options.limit or 0)
+
+
+HOW = "--limit SECONDS sets what a launch may take"
+
+
+def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] = None, known: str = "") -> str:
+    """How a process ended that did not answer. known: of the cost of what it did."""
+    known = f"; {known}" if known else ""
     for event in answer.of("fault"):
         return f"{event['reason']} (in {event['phase']})"
-    for event in answer.of("hang"):
-        return f"the {event['phase']} did not end in time"
-    if answer.timed_out:
-        return f"no answer within {seconds:g} s"
+    for event in answer.of("limit"):
+        used = f"{event['processor']:g} s of processor time"
+        if event["of"] == "wait" and launch:
+            return (f"the {event['phase']} did not end within {launch.passing:g} s, in which it had {used}: it waits for "
+                    f"ever, or the machine is busy{known}; {HOW}")
+        limit = process if event["of"] == "process" or not launch else launch
+        whose = ", the limit of the whole process" if limit is process else ""
+        return f"the {event['phase']} did not end within {limit.processor:g} s of processor time{whose}{known}; {HOW}"
+    if answer.exceeded:
+        return f"no answer within {answer.exceeded}{known}; {HOW}"
     if answer.status < 0:
         return f"signal {-answer.status}"
     last = answer.errors.splitlines()[-1:] or [""]
@@ -418,13 +455,18 @@ def _result(built: Built, event: Event, device: str, excess_precision: bool) -> 
                        else (), int(event.get("rounds", 0)), device)
 
 
-def kernel_seconds(target: str, options: Options) -> int:
-    """The limit of one launch; on the CPU instead of a GPU it takes longer."""
-    return options.kernel_seconds * runner_of(target).patience
+def _known(built: Built, emulated: bool, on_host: bool) -> str:
+    """What is known of the cost of a launch."""
+    if built.source is None:
+        return ""
+    cost = costs.cost(built.source)
+    return f"the graph has {cost.text()}, about {costs.duration(cost.launch_seconds(emulated, on_host))} for a launch"
 
 
-def check_built(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
-    """Compiles and checks fusions whose files exist. One process for all; after a crash, a new one for the rest."""
+def check_built(fusions: Sequence[Built], target: str, options: Options, round_seconds: float = 0,
+                all_seconds: float = 0) -> List[CheckResult]:
+    """Compiles and checks fusions whose files exist. One process for all; after a crash, a new one for the rest.
+    round_seconds, all_seconds: that the longest round and all rounds are expected to take."""
     results: Dict[int, CheckResult] = {}
     waiting: List[int] = []
     for number, built in enumerate(fusions):
@@ -438,11 +480,11 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
             if error.status == 3:
                 raise
             results[number] = CheckResult(built.name, built.hero, "FAIL", error.message)
+    launch, process = launch_limit(target, options, round_seconds), process_limit(options, all_seconds)
     while waiting:
         options.step(f"run {', '.join(fusions[n].name for n in waiting)} beside the reference")
-        answer = call_harness(target, ["check", options.device, options.seed, options.rounds,
-                                       kernel_seconds(target, options), *(fusions[n].library for n in waiting)],
-                              options.process_seconds)
+        answer = call_harness(target, ["check", options.device, options.seed, options.rounds, *seconds_of(launch),
+                                       *(fusions[n].library for n in waiting)], process)
         raise_for_start(answer)
         device = next((e["name"] for e in answer.of("device")), "")
         done = answer.of("result")
@@ -455,7 +497,8 @@ def check_built(fusions: Sequence[Built], target: str, options: Options) -> List
         rest = waiting[len(done):]
         if rest:
             broken = fusions[rest[0]]
-            results[rest[0]] = CheckResult(broken.name, broken.hero, "FAIL", ending(answer, options.process_seconds))
+            known = _known(broken, not runner_of(target).timed, any(e["on_host"] for e in answer.of("device")))
+            results[rest[0]] = CheckResult(broken.name, broken.hero, "FAIL", ending(answer, process, launch, known))
         waiting = rest[1:]
     return [results[n] for n in range(len(fusions))]
 
@@ -493,11 +536,11 @@ def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
 def compile_only(built: Built, target: str, options: Options, why: str = "too large for memory") -> CheckResult:
     """For what does not fit into memory, or takes too long: compiled for the device, and its maps checked."""
     compile_fusion(built, target)
-    answer = call_harness(target, ["compile", options.device, built.library], options.process_seconds)
+    answer = call_harness(target, ["compile", options.device, built.library], process_limit(options))
     raise_for_start(answer)
     done = answer.of("result")
     if not done or done[0]["status"] != "PASS":
-        reason = done[0]["reason"] if done else ending(answer, options.process_seconds)
+        reason = done[0]["reason"] if done else ending(answer, process_limit(options))
         return CheckResult(built.name, built.hero, "FAIL", reason)
     wrong = options.check_maps(built.source) if options.check_maps else None
     if wrong:
@@ -518,8 +561,9 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
         seconds[number] = cost.check_seconds(not runner_of(target).timed)
         if cost.bytes > limit:
             results[number] = compile_only(built, target, options)
-        elif seconds[number] > costs.MOST_SECONDS:
-            why = f"{cost.text()} are too many to run, about {costs.duration(seconds[number])} beside the reference"
+        elif seconds[number] > longest(options):
+            why = f"{cost.text()} are too many to run, about {costs.duration(seconds[number])} beside the reference " \
+                "(--limit SECONDS allows more)"
             results[number] = compile_only(built, target, options, why)
         else:
             rounds = (
@@ -533,10 +577,9 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
                     f"{built.name}: {cost.text()}, about {costs.duration(seconds[number])} beside the reference"
                 )
     for rounds, numbers in alike.items():
-        longest, all_ = max(seconds[n] for n in numbers), sum(seconds[n] * max(1, abs(rounds)) for n in numbers)
-        some = replace(options, rounds=rounds, kernel_seconds=max(options.kernel_seconds, int(10 * longest)),
-                       process_seconds=max(options.process_seconds, int(10 * all_)))
-        results.update(zip(numbers, check_built([fusions[n] for n in numbers], target, some)))
+        most, all_ = max(seconds[n] for n in numbers), sum(seconds[n] * max(1, abs(rounds)) for n in numbers)
+        some = replace(options, rounds=rounds)
+        results.update(zip(numbers, check_built([fusions[n] for n in numbers], target, some, most, all_)))
     return [results[number] for number in range(len(fusions))]
 
 
@@ -560,13 +603,13 @@ def run_built(built: Built, target: str, params: Sequence[Path], results: Sequen
     """One launch on files. expected: its seconds. RunError: wrong sizes (2), a fault (1), no device (3)."""
     if built.library is None:
         compile_fusion(built, target)
-    launch = max(kernel_seconds(target, options), int(10 * expected))
-    answer = call_harness(target, ["run", options.device, launch, built.library, *params, *results],
-                          max(options.process_seconds, 2 * launch))
+    launch, process = launch_limit(target, options, expected), process_limit(options, expected)
+    answer = call_harness(target, ["run", options.device, *seconds_of(launch), built.library, *params, *results], process)
     raise_for_start(answer)
     done = answer.of("result")
     if not done:
-        raise RunError(f"{built.name}: {ending(answer, options.process_seconds)}", 1)
+        known = _known(built, not runner_of(target).timed, any(e["on_host"] for e in answer.of("device")))
+        raise RunError(f"{built.name}: {ending(answer, process, launch, known)}", 1)
     if done[0]["status"] != "PASS":
         raise RunError(f"{built.name}: {done[0]['reason']}", 3 if done[0]["status"] == "SKIP" else 1)
 

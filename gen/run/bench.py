@@ -159,9 +159,10 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
                 "operations": costs.arithmetic(built.source) if built.source else 0, "status": "FAIL", "libraries": []}
     cost = costs.cost(built.source) if built.source else None
     expected = costs.LAUNCHES * cost.launch_seconds(False, bool(device["on_host"])) if cost else 0.0
-    if cost and expected > costs.MOST_SECONDS:
+    if cost and expected > run.longest(options.run):
         row.update(status="SKIP",
-                   reason=f"{cost.text()}, about {costs.duration(expected)} for {costs.LAUNCHES} launches: not timed")
+                   reason=f"{cost.text()}, about {costs.duration(expected)} for {costs.LAUNCHES} launches: not timed "
+                   "(--limit SECONDS allows more)")
         return row
     if cost and expected > run.LONG_SECONDS:
         options.run.say(f"{built.name}: {cost.text()}, about {costs.duration(expected)} for {costs.LAUNCHES} launches")
@@ -190,12 +191,13 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
             if library.command:
                 arguments += [library.name, operation.result,
                               library.line(operation, int(device["units"]), bytes_rotated, *files)]
-    answer = run.call_harness(target, ["bench", *arguments], options.run.process_seconds)
+    limit = run.process_limit(options.run, expected)
+    answer = run.call_harness(target, ["bench", *arguments], limit)
     run.raise_for_start(answer)
     if not answer.of("rotation") or not any(e["kind"] == "kernel" for e in answer.of("time")):
         ended = answer.of("result")
         row["status"] = ended[0]["status"] if ended else "FAIL"
-        row["reason"] = ended[0]["reason"] if ended else run.ending(answer, options.run.process_seconds)
+        row["reason"] = ended[0]["reason"] if ended else run.ending(answer, limit)
         return row
     _timed_row(row, answer, device, manifest)
     row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer,

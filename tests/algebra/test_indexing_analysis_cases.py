@@ -132,7 +132,7 @@ def test_files(tmp_path: Path) -> None:
         pytest.skip("the peer's files are not here")
     command = ROOT / "build" / "sett"
     for path in files[::8]:
-        done = subprocess.run([str(command), "indexing", str(path)], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([str(command), "indexing", str(path)], capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, (path, done.stderr)
         for line in done.stdout.splitlines():
             assert len(line.split("\t")) == 5, (path, line)

@@ -504,7 +504,7 @@ def test_equal_near_overflow() -> None:
         rows.append((first, other, names, [rng.choice([1, 2, 7, 31, *large]) for _ in names]))
     given = "".join("\t".join(f"({', '.join(names)}) -> ({text}), domain: " + ", ".join(f"{name} in [0, {hi}]" for name, hi in zip(names, his)) for text in (a, b)) + "\n"
                     for a, b, names, his in rows)
-    said = subprocess.run([str(ROOT / "build" / "sett"), "map", "equal", "-"], input=given, capture_output=True, text=True, timeout=600).stdout.splitlines()
+    said = subprocess.run([str(ROOT / "build" / "sett"), "map", "equal", "-"], input=given, capture_output=True, text=True, timeout=900).stdout.splitlines()
     counts = {"equal": 0, "different": 0}
     for (a, b, names, his), line in zip(rows, said, strict=True):
         if line.startswith("different"):

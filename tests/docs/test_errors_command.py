@@ -31,7 +31,7 @@ def test_examples(tmp_path: Path) -> None:
         pytest.skip("build/sett is not built")
     wrong = []
     for command, said in EXAMPLES:
-        done = subprocess.run([str(sett), *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([str(sett), *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True, timeout=900)
         if (done.returncode, done.stdout, done.stderr) != (2, "", said + "\n"):
             wrong.append((command, said, done.returncode, done.stderr))
     assert not wrong

@@ -60,7 +60,7 @@ def copy(folder: str, tmp_path: Path) -> Path:
 
 
 def shell(commands: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["sh", "-e", "-c", commands], cwd=folder, capture_output=True, text=True, timeout=300, env={**os.environ, "MAKEFLAGS": ""})
+    return subprocess.run(["sh", "-e", "-c", commands], cwd=folder, capture_output=True, text=True, timeout=900, env={**os.environ, "MAKEFLAGS": ""})
 
 
 def missing(needs: "List[str]") -> None:

@@ -45,7 +45,7 @@ def newest(family: str) -> str:
 
 
 def compiled(command: "list[str]", source: str) -> "tuple[bool, str]":
-    done = subprocess.run([*command, "-I", str(ROOT / "include"), "-"], input=source, capture_output=True, text=True, cwd=ROOT, timeout=580)
+    done = subprocess.run([*command, "-I", str(ROOT / "include"), "-"], input=source, capture_output=True, text=True, cwd=ROOT, timeout=900)
     return done.returncode == 0, " ".join(command) + "\n" + done.stderr[:4000]
 
 
@@ -141,5 +141,5 @@ def test_runs_on(machine: "tuple[list[str], list[str]]", test: str, tmp_path: Pa
     done = subprocess.run([*compile_with, "-std=c11", *language("c11"), "-O1", *STRICT, str(source), "-o", str(tmp_path / test)],
                           cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]
-    ran = subprocess.run([*emulator, str(tmp_path / test), *TESTS[test].split()], cwd=ROOT, capture_output=True, text=True, timeout=570)
+    ran = subprocess.run([*emulator, str(tmp_path / test), *TESTS[test].split()], cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert ran.returncode == 0, (ran.stdout + ran.stderr)[-4000:]

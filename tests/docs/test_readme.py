@@ -30,7 +30,7 @@ def of(language: str) -> "list[str]":
 
 
 def shell(command: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    return subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=900)
 
 
 def test_two_commands() -> None:
@@ -161,7 +161,7 @@ def test_sessions(name: str, tmp_path: Path) -> None:
             continue
         if command.startswith("cc "):
             command = command.replace("cc ", f"cc {' '.join(WARNINGS)} ", 1)
-        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=900)
         assert as_said(output, done.stdout), f"{command}\n{done.stdout}{done.stderr}"
     assert all(name in " ".join(command for command, _ in sessions(section)) for name in saved(section))
 

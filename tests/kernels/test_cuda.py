@@ -880,7 +880,7 @@ def sanitized(built: "run.Built") -> str:
     sizes = [f"-D{word}={built.manifest[side][0]['bytes']}" for word, side in (("IN", "params"), ("OUT", "results"))]
     call([compilers()[0], "-std=c++17", "-w", "-O1", "-g", "-fsanitize=address", "-I", ".", "-I", str(ROOT / "tests"), *sizes, "main.cc", "-x", "c++",
           "planted.cu", "-o", "program"], built.folder)
-    done = subprocess.run([str(built.folder / "program")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+    done = subprocess.run([str(built.folder / "program")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
     found = re.search(r"AddressSanitizer: (\S+)", done.stderr)
     return found[1] if found else done.stdout.strip()
 
@@ -911,11 +911,11 @@ def test_all_planted_faults() -> None:
 
 
 def test_speed_of_fibres() -> None:
-    """100,000 switches a second at least; it is millions on an idle machine."""
+    """100,000 switches in a second of processor time at least; it is millions."""
     library = machine(compilers()[0])
-    start = time.perf_counter()
+    start = time.process_time()
     assert go(library, "fast", 0, 256) == (0, RIGHT["fast"])
-    assert 20 * 256 * 21 / (time.perf_counter() - start) > 100_000
+    assert 20 * 256 * 21 / (time.process_time() - start) > 100_000
 
 
 # ---- compiled by nvcc ----------------------------------------------------------------------------------------------

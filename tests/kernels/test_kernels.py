@@ -29,7 +29,7 @@ C_WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Ws
 
 def gen(*words: object, cwd: Path = ROOT, **environment: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], cwd=cwd, capture_output=True, text=True,
-                          env={**os.environ, **environment}, timeout=300)
+                          env={**os.environ, **environment}, timeout=900)
 
 
 def files_below(folder: Path) -> "list[str]":

@@ -262,7 +262,7 @@ def without_dots(text: str) -> str:
 def check(text: str, folder: Path, target: str) -> "subprocess.CompletedProcess[str]":
     (folder / "m.hlo").write_text(text)
     done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(folder / "m.hlo"), "--target", target], capture_output=True, text=True,
-                          timeout=600)
+                          timeout=900)
     if done.returncode == 3:
         pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
     return done

@@ -183,7 +183,7 @@ def grind(built: run.Built, *options: str) -> Tuple[str, str]:
     """A check of one fusion in oclgrind: what the harness says, and what oclgrind does."""
     library = run.compile_fusion(built, "opencl", True)
     done = subprocess.run(["oclgrind", "--data-races", "--uniform-writes", *options, str(run.harness("opencl")), "check", "", "1", "1", "300", str(library)],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if line.strip() and not re.match(r"\d+ warnings? generated", line))
 
 

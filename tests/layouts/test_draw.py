@@ -20,7 +20,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def sett(*words: str, **how: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([str(ROOT / "build" / "sett"), *words], capture_output=True, text=True, timeout=60, **how)
+    return subprocess.run([str(ROOT / "build" / "sett"), *words], capture_output=True, text=True, timeout=900, **how)
 
 
 def drawn(*words: str) -> str:
@@ -272,7 +272,7 @@ def terminal(**environment: str) -> str:
     import pty
 
     side, other = pty.openpty()
-    done = subprocess.run([str(ROOT / "build" / "sett"), "draw", "f32[3,5]{1,0:T(2,2)}"], stdout=other, env={"TERM": "xterm-256color", **environment}, timeout=60)
+    done = subprocess.run([str(ROOT / "build" / "sett"), "draw", "f32[3,5]{1,0:T(2,2)}"], stdout=other, env={"TERM": "xterm-256color", **environment}, timeout=900)
     os.close(other)
     text = os.read(side, 1 << 16).decode().replace("\r\n", "\n")
     os.close(side)

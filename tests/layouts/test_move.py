@@ -75,7 +75,7 @@ def case_of(a: Side, b: Side, bits: int) -> Case:
 
 def asked(rows: "List[List[str]]", *options: str) -> "List[str]":
     given = "".join("\t".join(row) + "\n" for row in rows)
-    done = subprocess.run([str(ROOT / "build" / "sett"), "layout", "move", *options, "-"], input=given, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([str(ROOT / "build" / "sett"), "layout", "move", *options, "-"], input=given, capture_output=True, text=True, timeout=900)
     assert done.returncode in (0, 2), done.stderr
     said = [re.sub(r"\\(.)", lambda found: {"n": "\n"}.get(found[1], found[1]), line) for line in done.stdout.splitlines()]
     assert len(said) == len(rows)

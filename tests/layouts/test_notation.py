@@ -31,7 +31,7 @@ def answers(verb: str, rows: "list[list[str]]") -> "list[str]":
 
 
 def one(*words: str) -> "tuple[int, str]":
-    done = subprocess.run([str(ROOT / "build" / "sett"), "layout", *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(ROOT / "build" / "sett"), "layout", *words], capture_output=True, text=True, timeout=900)
     return done.returncode, (done.stdout + done.stderr).rstrip("\n")
 
 

@@ -29,7 +29,7 @@ def named(count: int, what: str) -> str:
 
 
 def banks(*words: str) -> "tuple[int, str]":
-    done = subprocess.run([str(ROOT / "build" / "sett"), "banks", *words], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([str(ROOT / "build" / "sett"), "banks", *words], capture_output=True, text=True, timeout=900)
     return done.returncode, (done.stdout + done.stderr).rstrip("\n")
 
 

@@ -84,15 +84,16 @@ def ran(library: Path, names: Sequence[str], target: str, given: Path, results: 
     """What went wrong, by name, in running each fusion on the file of its parameters. After a crash a new process runs
     the rest."""
     wrong: Dict[str, str] = {}
+    launch, process = run.launch_limit(target, options), run.process_limit(options)
     first = 0
     while first < len(names):
-        answer = run.call_harness(target, ["each", options.device, run.kernel_seconds(target, options), library, first,
-                                           given, results], options.process_seconds)
+        answer = run.call_harness(target, ["each", options.device, *run.seconds_of(launch), library, first, given, results],
+                                  process)
         run.raise_for_start(answer)
         done = answer.of("result")
         wrong.update({event["fusion"]: event["reason"] for event in done if event["status"] != "PASS"})
         first += len(done)
         if first < len(names):
-            wrong[names[first]] = run.ending(answer, options.process_seconds)
+            wrong[names[first]] = run.ending(answer, process, launch)
             first += 1
     return wrong

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from typing import Callable, List
 
 import pytest
 
-from gen import child, run
+from gen import child, hlo, run
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="SKIP: no /proc to find processes in")
@@ -27,9 +28,9 @@ add {
 }
 
 ENTRY e {
-  p0 = f32[300000]{0} parameter(0)
+  p0 = f32[2000000]{0} parameter(0)
   zero = f32[] constant(0)
-  ROOT w = f32[300000]{0} reduce-window(p0, zero), window={size=300000 pad=150000_149999}, to_apply=add
+  ROOT w = f32[2000000]{0} reduce-window(p0, zero), window={size=2000000 pad=1000000_999999}, to_apply=add
 }
 """
 
@@ -72,7 +73,7 @@ def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> Non
     mark = f"SETT_MARK={os.getpid()}_{program}_{number}"
     environment = {**os.environ, **dict([mark.split("=")])}
     (tmp_path / "m.hlo").write_text(LONG)
-    (tmp_path / "p0.bin").write_bytes(bytes(4 * 300000))
+    (tmp_path / "p0.bin").write_bytes(bytes(4 * 2000000))
     run.harness("c")        # it is there before the compiler is replaced
     if program == "slow_cc":
         (tmp_path / "slow_cc").write_text(f"#!/bin/sh\ncase \"$*\" in *fsyntax-only*) exec {run.c_compiler()} \"$@\";; esac\nsleep 1000\n")
@@ -81,10 +82,10 @@ def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> Non
     gen = subprocess.Popen([sys.executable, str(ROOT / "gen"), "run", str(tmp_path / "m.hlo"), "--target", "c", "--in", str(tmp_path), "--out", str(tmp_path / "out")],
                            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        assert until(lambda: starts(mark, program) or gen.poll() is not None, 60) and gen.poll() is None, "it was not started"
+        assert until(lambda: starts(mark, program) or gen.poll() is not None, 300) and gen.poll() is None, "it was not started"
         gen.send_signal(number)
-        gen.wait(20)
-        assert until(lambda: not marked(mark), 20), "left running"
+        gen.wait(300)
+        assert until(lambda: not marked(mark), 300), "left running"
     finally:
         gen.kill()
         gen.wait()
@@ -95,12 +96,46 @@ def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> Non
 def test_run(tmp_path: Path) -> None:
     """The exit status or the signal of the process itself, what it wrote, and what it started ended after its time."""
     done = child.run(["sh", "-c", "echo out; echo err >&2; exit 70"])
-    assert (done.status, done.out, done.err, done.timed_out) == (70, "out\n", "err\n", False)
+    assert (done.status, done.out, done.err, done.exceeded) == (70, "out\n", "err\n", "")
     assert child.run(["sh", "-c", "kill -SEGV $$"]).status == -signal.SIGSEGV
     assert child.run(["cat"]).out == ""     # its input is empty, not the pipe that it is held by
     begun = time.monotonic()
-    done = child.run(["sh", "-c", "sleep 100 & sleep 100"], 0.2)
-    assert done.timed_out and time.monotonic() - begun < 20
+    done = child.run(["sh", "-c", "sleep 100 & sleep 100"], child.Limit(100, 0.2))
+    assert done.exceeded == "0.2 s" and time.monotonic() - begun < 20
     with pytest.raises(FileNotFoundError):
         child.run(["no_such_program_here"])
     assert shutil.which("sh")
+
+
+def test_limit_is_processor_time() -> None:
+    """What computes is ended by its processor time, not by the time that passes; what waits by that which passes."""
+    done = child.run(["sh", "-c", "while :; do :; done"], child.Limit(1, 600))
+    assert (done.status, done.exceeded) == (-signal.SIGXCPU, "1 s of processor time")
+    done = child.run(["sleep", "2"], child.Limit(1, 600))
+    assert (done.status, done.exceeded) == (0, "")
+    assert child.Limit.of(30) == child.Limit(30, 180) and child.Limit.of(30, 4) == child.Limit(120, 180)
+
+
+def test_limits_are_said(tmp_path: Path) -> None:
+    """Which limit ended a kernel that takes minutes: the launch's, with what is known of its cost and the option that sets it; the
+    process'; the time that passed."""
+    (tmp_path / "m.hlo").write_text(LONG)
+    (tmp_path / "p0.bin").write_bytes(bytes(4 * 2000000))
+    words = [sys.executable, str(ROOT / "gen"), "run", "m.hlo", "--target", "c", "--in", ".", "--out", "out", "--limit", "1"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1, "error: m: the kernel did not end within 1 s of processor time; the graph has 4.0e+12 steps of windows and sums, about 67 min for a launch; "
+        "--limit SECONDS sets what a launch may take")
+    (fusion,) = hlo.fusions(run.load(str(tmp_path / "m.hlo")))
+    built = run.build(fusion, tmp_path, "c", run.Options())
+    files = [run.compile_fusion(built, "c"), tmp_path / "p0.bin", tmp_path / "r0.bin"]
+    long, process = child.Limit(900, 900), child.Limit(1, 900)
+    answer = run.call_harness("c", ["run", "", 900, 900, *files], process)
+    assert run.ending(answer, process, long, "cost") == (
+        "the kernel did not end within 1 s of processor time, the limit of the whole process; cost; --limit SECONDS sets what a launch may take")
+    passing = child.Limit(900, 1)
+    answer = run.call_harness("c", ["run", "", 900, 1, *files], long)
+    assert re.fullmatch(r"the kernel did not end within 1 s, in which it had \d s of processor time: it waits for ever, or the machine is busy; "
+                        "--limit SECONDS sets what a launch may take", run.ending(answer, long, passing))
+    answer = run.call_harness("c", ["run", "", 900, 900, *files], passing)
+    assert run.ending(answer, passing, long) == "no answer within 1 s; --limit SECONDS sets what a launch may take"

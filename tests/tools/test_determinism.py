@@ -42,7 +42,7 @@ def made(folder: Path, seed: str) -> "Dict[str, bytes]":
     (folder / "in").mkdir(parents=True)
     copies = [shutil.copy(path, folder / "in") for path in FILES] + [str(folder / "in" / "scattered.hlo")]
     Path(copies[-1]).write_text(SCATTERED)
-    subprocess.run([sys.executable, "-c", SEVERAL, str(folder / "out"), *copies], cwd=folder, check=True, timeout=300,
+    subprocess.run([sys.executable, "-c", SEVERAL, str(folder / "out"), *copies], cwd=folder, check=True, timeout=900,
                    env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)})
     return {path.name: path.read_bytes() for path in (folder / "out").iterdir() if path.suffix != ".d"}
 

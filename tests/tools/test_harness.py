@@ -106,7 +106,7 @@ class Harness(unittest.TestCase):
 
     def one(self, body: str, *arguments: Any, seconds: int = 30, **keywords: Any) -> run.CheckResult:
         built = make(self.work.name, f"t{len(list(Path(self.work.name).iterdir()))}", body, *arguments, **keywords)
-        return self.checks([built], kernel_seconds=seconds)[0]
+        return self.checks([built], limit=seconds)[0]
 
     def passes(self, *arguments: Any, **keywords: Any) -> run.CheckResult:
         result = self.one(*arguments, **keywords)
@@ -233,7 +233,7 @@ class Harness(unittest.TestCase):
         self.fails(r"in reference or bound", "r0[i] = p0[i];", "r0[i] = p0[i]; if (i == 9) *(volatile int *)8 = 1;")
 
     def test_a_hang(self) -> None:
-        self.fails(r"kernel did not end in time", "volatile __global float *q = r0; q[i] = 0; while (i == 9 && q[i] == 0) {} ",
+        self.fails(r"the kernel did not end within 2 s of processor time; --limit SECONDS", "volatile __global float *q = r0; q[i] = 0; while (i == 9 && q[i] == 0) {} ",
                    seconds=2)
 
     def test_a_build_error_shows_the_log(self) -> None:
@@ -394,7 +394,7 @@ class Harness(unittest.TestCase):
         file.write_text(text)
         (fusion,) = hlo.fusions(hlo.parse(text, str(file)))
         self.assertEqual(cost.cost(fusion).steps, 8 * 8 * 1024)
-        reason = "6.6e+04 steps of windows and sums are too many to run, about 0.00066 s beside the reference: checked by its maps and by compiling"
+        reason = "6.6e+04 steps of windows and sums are too many to run, about 0.00066 s beside the reference (--limit SECONDS allows more): checked by its maps and by compiling"
         for most, wanted in ((0.0006, reason), (0.0007, "")):
             with mock.patch.object(cost, "MOST_SECONDS", most):
                 results = run.check(str(file), "c", run.Options(check_maps=proofs.check))

@@ -57,7 +57,7 @@ def test_bad_layouts(words: "list[str]", expected: str) -> None:
 
 
 def gen(*words: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, str(ROOT / "gen"), "bench", *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300)
+    return subprocess.run([sys.executable, str(ROOT / "gen"), "bench", *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=900)
 
 
 @pytest.mark.parametrize("words, expected", [

@@ -38,14 +38,14 @@ def shown(page: Path, folder: Path, a: str, b: str = "") -> str:
     address = f"file://{page}#" + urlencode({"a": a, **({"b": b} if b else {})})
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}", "--dump-dom", address]
     for budget in (5000, 50000, 500000, 5000000): # of virtual time, which may end before the program is unpacked and compiled
-        document = subprocess.run([*command, f"--virtual-time-budget={budget}"], capture_output=True, text=True, timeout=120).stdout
+        document = subprocess.run([*command, f"--virtual-time-budget={budget}"], capture_output=True, text=True, timeout=900).stdout
         if "<h2>" in document or re.search(r'role="alert">[^<]', document):
             break
     return document
 
 
 def sett(*words: str) -> str:
-    done = subprocess.run([str(ROOT / "build" / "sett"), *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(ROOT / "build" / "sett"), *words], capture_output=True, text=True, timeout=900)
     return (done.stdout + done.stderr).rstrip("\n")
 
 

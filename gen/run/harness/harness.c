@@ -1,14 +1,16 @@
 /* harness.c - runs compiled fusions on a device: checks them against their references, feeds them files, times them.
 
-     harness check DEVICE SEED ROUNDS SECONDS FUSION.so ..
-     harness run   DEVICE SECONDS FUSION.so PARAM-FILE .. RESULT-FILE ..
-     harness each  DEVICE SECONDS FUSIONS.so FIRST IN-FOLDER OUT-FOLDER
+     harness check DEVICE SEED ROUNDS PROCESSOR PASSING FUSION.so ..
+     harness run   DEVICE PROCESSOR PASSING FUSION.so PARAM-FILE .. RESULT-FILE ..
+     harness each  DEVICE PROCESSOR PASSING FUSIONS.so FIRST IN-FOLDER OUT-FOLDER
      harness bench DEVICE TURNS SPREAD SECONDS MILLISECONDS FOOTPRINT BYTES FUSION.so [RESULT IN OUT (LIBRARY COMMAND) ..]
      harness compile DEVICE FUSION.so ..
      harness device DEVICE
 
    Answers are JSON objects on standard output, one a line, each with an "event". Exit status: 0 when it got to the end
-   (a mismatch is an answer), 2 bad arguments or files, 3 no device, 70 a fault or 71 no end of a kernel (both after an event). */
+   (a mismatch is an answer), 2 bad arguments or files, 3 no device, 70 a fault or 71 a limit of time (both after an event).
+   A launch may take PROCESSOR seconds of this process' processor time, and PASSING seconds. The limit of processor time that
+   the process has from its caller (RLIMIT_CPU) is of all that it does. */
 #define _GNU_SOURCE
 #include "backend.h"
 #include "bench.h"
@@ -23,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -34,7 +38,12 @@ static struct {
   const struct sett_fusion *fusion;
   const struct buffer *param, *result;
   const char *phase;
+  double processor; /* seconds of processor time that went before the launch */
 } now;
+
+static struct {
+  unsigned processor, passing;
+} limit; /* of a launch, in seconds */
 
 static int near(const struct buffer *buffer, const unsigned char *at)
 {
@@ -71,10 +80,16 @@ static void on_fault(int number, siginfo_t *info, void *context)
   _exit(EXIT_FAULT);
 }
 
-static void on_alarm(int number)
+/* Several threads may be told at once: the first one says so. */
+static void on_limit(int number)
 {
-  (void)number;
-  say("hang", "fusion", now.fusion ? now.fusion->name : "", "phase", now.phase ? now.phase : "", NULL);
+  static atomic_flag said = ATOMIC_FLAG_INIT;
+  struct timespec used = { 0, 0 };
+  if (atomic_flag_test_and_set(&said)) return;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  say("limit", "fusion", now.fusion ? now.fusion->name : "", "phase", now.phase ? now.phase : "", "of",
+      number == SIGXCPU ? "process" : number == SIGPROF ? "launch" : "wait", "#processor",
+      say_number((double)used.tv_sec - now.processor), NULL);
   _exit(EXIT_HANG);
 }
 
@@ -87,8 +102,10 @@ static void catch_signals(void)
   action.sa_flags = SA_SIGINFO;
   for (size_t i = 0; i < sizeof faults / sizeof faults[0]; ++i) sigaction(faults[i], &action, NULL);
   memset(&action, 0, sizeof action);
-  action.sa_handler = on_alarm;
+  action.sa_handler = on_limit;
   sigaction(SIGALRM, &action, NULL);
+  sigaction(SIGPROF, &action, NULL);
+  sigaction(SIGXCPU, &action, NULL);
 }
 
 /* ---- one fusion at work ---- */
@@ -155,14 +172,28 @@ static void job_close(struct job *job)
   now.param = now.result = NULL;
 }
 
-static int job_run(struct job *job, unsigned seconds)
+/* Both timers end after so many seconds; 0: they are off. */
+static void set_timers(unsigned processor, unsigned passing)
+{
+  struct itimerval timer;
+  memset(&timer, 0, sizeof timer);
+  timer.it_value.tv_sec = (time_t)processor;
+  setitimer(ITIMER_PROF, &timer, NULL);
+  alarm(passing);
+}
+
+static int job_run(struct job *job)
 {
   int error;
+  struct timespec used = { 0, 0 };
   now.phase = "kernel";
-  alarm(seconds);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  now.processor = (double)used.tv_sec;
+  set_timers(limit.processor, limit.passing);
   error = backend_run(job->fusion, job->self, job->param, job->result);
   if (!error) error = backend_finish();
-  alarm(0);
+  set_timers(0, 0);
+  now.processor = 0;
   return error;
 }
 
@@ -219,7 +250,7 @@ static int is_result(const struct sett_fusion *fusion, int param)
 }
 
 /* Runs on inputs job->in with poisoned results; NULL, or what was wrong. */
-static const char *run_guarded(struct job *job, int byte, unsigned seconds)
+static const char *run_guarded(struct job *job, int byte)
 {
   const struct sett_fusion *fusion = job->fusion;
   const char *broken;
@@ -228,7 +259,7 @@ static const char *run_guarded(struct job *job, int byte, unsigned seconds)
     error = poison(&job->param[i], byte, 0) || backend_write(&job->param[i], 0, job->param[i].bytes, job->in[i]);
   for (int i = 0; i < fusion->results && !error; ++i)
     if (fusion->alias[i] < 0) error = poison(&job->result[i], byte, 1);
-  if (error || job_run(job, seconds)) return say_text("%s", backend_message);
+  if (error || job_run(job)) return say_text("%s", backend_message);
   now.phase = "comparison";
   if ((broken = guards_broken(job->result, fusion->results, "result", byte)) != NULL) return broken;
   if ((broken = guards_broken(job->param, fusion->params, "parameter", byte)) != NULL) return broken;
@@ -242,14 +273,14 @@ static const char *run_guarded(struct job *job, int byte, unsigned seconds)
 static size_t element_at(const struct sett_buffer *type, long long byte) { return (size_t)byte * 8 / (size_t)type->bits; }
 
 /* Two runs on the same inputs over two different poisons: an element that kept both was never written. */
-static const char *run_twice(struct job *job, unsigned seconds)
+static const char *run_twice(struct job *job)
 {
   static const int bytes[2] = { 0xA5, 0x5A };
-  const char *wrong = run_guarded(job, bytes[0], seconds);
+  const char *wrong = run_guarded(job, bytes[0]);
   if (wrong) return wrong;
   for (int i = 0; i < job->fusion->results; ++i)
     if (backend_read(&job->result[i], 0, job->result[i].bytes, job->out[i])) return say_text("%s", backend_message);
-  wrong = run_guarded(job, bytes[1], seconds);
+  wrong = run_guarded(job, bytes[1]);
   if (wrong) return wrong;
   for (int i = 0; i < job->fusion->results; ++i) {
     long long at = first_difference(&job->result[i], 0, job->result[i].bytes, 0, job->out[i]);
@@ -326,8 +357,7 @@ static const char *reference_and_bound(struct job *job)
   return missing || failed ? "the reference has not enough memory" : NULL;
 }
 
-static const char *check_round(struct job *job, unsigned long long seed, int round, unsigned seconds,
-                               struct data_error *error)
+static const char *check_round(struct job *job, unsigned long long seed, int round, struct data_error *error)
 {
   const struct sett_fusion *fusion = job->fusion;
   const char *wrong;
@@ -337,7 +367,7 @@ static const char *check_round(struct job *job, unsigned long long seed, int rou
   for (int i = 0; i < fusion->params; ++i)
     data_fill(&fusion->param[i], job->in[i], style,
               seed * 0x9e3779b97f4a7c15ull + (unsigned long long)round * 1000003ull + (unsigned long long)i * 7919ull);
-  if ((wrong = run_twice(job, seconds)) != NULL) return wrong;
+  if ((wrong = run_twice(job)) != NULL) return wrong;
   if ((wrong = reference_and_bound(job)) != NULL) return wrong;
   now.phase = "comparison";
   wrong = compare_all(job, error);
@@ -358,7 +388,7 @@ static int rounds_for(const struct sett_fusion *fusion, int wanted)
   return wanted && rounds > -wanted ? -wanted : rounds;
 }
 
-static void check(const struct sett_fusion *fusion, unsigned long long seed, int wanted_rounds, unsigned seconds)
+static void check(const struct sett_fusion *fusion, unsigned long long seed, int wanted_rounds)
 {
   static struct job job;
   struct data_error error;
@@ -376,7 +406,7 @@ static void check(const struct sett_fusion *fusion, unsigned long long seed, int
     job_close(&job);
     return;
   }
-  for (; round < rounds && !wrong; ++round) wrong = check_round(&job, seed, round, seconds, &error);
+  for (; round < rounds && !wrong; ++round) wrong = check_round(&job, seed, round, &error);
   say("result", "fusion", fusion->name, "status", wrong ? "FAIL" : "PASS", "reason",
       wrong ? say_text("%s (%s inputs, round %d)", wrong, data_style_name[(round - 1) % DATA_STYLES], round - 1) : "",
       "#rounds", say_number(round), "#compared", say_number((double)error.compared), "#unbounded",
@@ -426,7 +456,7 @@ static int write_file(const char *path, const void *from, size_t bytes)
   return bad ? say("error", "reason", say_text("%s: cannot be written", path), NULL) : 0;
 }
 
-static int run_files(const struct sett_fusion *fusion, unsigned seconds, char **files)
+static int run_files(const struct sett_fusion *fusion, char **files)
 {
   static struct job job;
   int bad = 0, error;
@@ -436,7 +466,7 @@ static int run_files(const struct sett_fusion *fusion, unsigned seconds, char **
   if (!bad) {
     error = 0;
     for (int i = 0; i < fusion->params && !error; ++i) error = backend_write(&job.param[i], 0, job.param[i].bytes, job.in[i]);
-    if (!error) error = job_run(&job, seconds);
+    if (!error) error = job_run(&job);
     for (int i = 0; i < fusion->results && !error; ++i) error = backend_read(&job.result[i], 0, job.result[i].bytes, job.out[i]);
     if (error) job_failed("FAIL", backend_message);
     bad = error ? 1 : 0;
@@ -462,7 +492,7 @@ static int all_bytes(const char *path, int writes, int count, const struct sett_
   return bad ? say("error", "reason", say_text("%s: cannot be %s", path, writes ? "written" : "read"), NULL) : 0;
 }
 
-static int run_each(const struct sett_fusion *fusion, unsigned seconds, const char *in, const char *out)
+static int run_each(const struct sett_fusion *fusion, const char *in, const char *out)
 {
   static struct job job;
   char path[4096];
@@ -475,7 +505,7 @@ static int run_each(const struct sett_fusion *fusion, unsigned seconds, const ch
   }
   snprintf(path, sizeof path, "%s/%s.in", in, fusion->name);
   bad = all_bytes(path, 0, fusion->params, fusion->param, job.in);
-  if (!bad && (wrong = run_twice(&job, seconds)) != NULL) job_failed("FAIL", wrong);
+  if (!bad && (wrong = run_twice(&job)) != NULL) job_failed("FAIL", wrong);
   else if (!bad) {
     snprintf(path, sizeof path, "%s/%s.out", out, fusion->name);
     bad = all_bytes(path, 1, fusion->results, fusion->result, job.out);
@@ -544,10 +574,11 @@ int main(int argc, char **argv)
       say_number((double)device.cache), "#memory", say_number((double)device.memory), "#on_host",
       say_number(device.on_host), NULL);
   if (strcmp(argv[1], "device") == 0) status = 0;
-  else if (strcmp(argv[1], "check") == 0 && argc >= 6) {
-    for (int i = 6; i < argc && !status; ++i) {
+  else if (strcmp(argv[1], "check") == 0 && argc >= 7) {
+    limit.processor = (unsigned)number(argv[5]), limit.passing = (unsigned)number(argv[6]);
+    for (int i = 7; i < argc && !status; ++i) {
       if ((fusion = load(argv[i])) == NULL) status = 2;
-      else check(fusion, number(argv[3]), (int)number(argv[4]), (unsigned)number(argv[5]));
+      else check(fusion, number(argv[3]), (int)number(argv[4]));
     }
   }
   else if (strcmp(argv[1], "compile") == 0) {
@@ -556,18 +587,20 @@ int main(int argc, char **argv)
       else compile(fusion);
     }
   }
-  else if (strcmp(argv[1], "run") == 0 && argc >= 5) {
-    fusion = load(argv[4]);
+  else if (strcmp(argv[1], "run") == 0 && argc >= 6) {
+    limit.processor = (unsigned)number(argv[3]), limit.passing = (unsigned)number(argv[4]);
+    fusion = load(argv[5]);
     if (!fusion) status = 2;
-    else if (argc != 5 + fusion->params + fusion->results) status = usage();
-    else status = run_files(fusion, (unsigned)number(argv[3]), argv + 5);
+    else if (argc != 6 + fusion->params + fusion->results) status = usage();
+    else status = run_files(fusion, argv + 6);
   }
-  else if (strcmp(argv[1], "each") == 0 && argc == 8) {
-    const struct sett_fusion *const *fusions = symbol(argv[4], "sett_entries");
+  else if (strcmp(argv[1], "each") == 0 && argc == 9) {
+    const struct sett_fusion *const *fusions = symbol(argv[5], "sett_entries");
+    limit.processor = (unsigned)number(argv[3]), limit.passing = (unsigned)number(argv[4]);
     if (!fusions) status = 2;
-    else fusions += number(argv[5]);
+    else fusions += number(argv[6]);
     for (; !status && *fusions; ++fusions)
-      if (!(status = other_abi(argv[4], *fusions))) status = run_each(*fusions, (unsigned)number(argv[3]), argv[6], argv[7]);
+      if (!(status = other_abi(argv[5], *fusions))) status = run_each(*fusions, argv[7], argv[8]);
   }
   else if (strcmp(argv[1], "bench") == 0 && (argc == 10 || (argc >= 12 && argc % 3 == 0))) {
     static struct worker workers[8];
