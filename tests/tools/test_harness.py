@@ -509,6 +509,16 @@ for line in sys.stdin:
         self.assertIn("Python 3", table)
 
 
+    def test_many_small_parameters_are_timed(self) -> None:
+        """Not a mapping for each: a process has some 65,000, and this rotation 87,000 buffers."""
+        lines = [f"p{k} = f32[12] parameter({k})" for k in range(300)] + ["s1 = f32[12] add(p0, p1)"]
+        lines += [f"s{k} = f32[12] add(s{k - 1}, p{k})" for k in range(2, 300)]
+        device, options = run.find_device("c", run.Options()), bench.BenchOptions(rounds=1, slot_ms=1, footprint=4 << 20)
+        fusion = hlo.fusions(hlo.parse("HloModule t\nENTRY e {\n" + "\n".join(lines) + "\n}\n", "t.hlo"))[0]
+        row = bench.bench_built(run.build(fusion, Path(self.work.name) / "many", "c", options.run), "c", device, options)
+        self.assertEqual((row["status"], row.get("reason")), ("PASS", None))
+        self.assertGreater(row["sets"] * 301, 65536)
+
     def test_a_library_that_rounds_at_other_places_is_timed(self) -> None:
         """What keeps f32 between ops on bf16 differs by more than sums may, within the bound of --excess-precision: its time has a mark."""
         text = """HloModule t

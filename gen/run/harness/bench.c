@@ -11,6 +11,8 @@
 #include <time.h>
 
 enum { MOST_SETS = 4096, MOST_RIVALS = 32, MOST_TURNS = 1000, FEW_TURNS = 3, FIRST_TURNS = 9 };
+/* A set's smaller buffers lie in one allocation, each aligned as its size is: a process may have some 65,000 mappings. */
+enum { PACKED = 1 << 16, PAGE = 4096, MOST_ROTATED = 1 << 17 };
 static const double HOPELESS = 4, IN_DOUBT = 1.15; /* within such factors more turns may change who is faster */
 
 static double seconds(void)
@@ -27,6 +29,7 @@ struct rotation {
   void *self;
   int sets, copy_sets;
   struct buffer *param, *result; /* sets * params, sets * results */
+  struct buffer *packed;         /* of each set: what its smaller buffers are parts of */
   struct buffer *from, *to;      /* copy_sets each */
   unsigned char **from_host, **to_host;
   size_t half; /* bytes of a copy's side */
@@ -45,6 +48,38 @@ static int sets_for(size_t footprint, size_t bytes)
   return (int)(sets < MOST_SETS ? sets : MOST_SETS);
 }
 
+/* The place of a buffer of these bytes after `at` bytes of others. */
+static size_t place_after(size_t at, size_t bytes)
+{
+  size_t align = PART_ALIGN;
+  while (align < bytes && align < PAGE) align *= 2;
+  return (at + align - 1) / align * align;
+}
+
+/* Buffers for the parameters and results of set s; results that are updated in place are their parameters' buffers. */
+static int allocate_set(struct rotation *r, int s)
+{
+  const struct sett_fusion *fusion = r->fusion;
+  for (int filling = 0; filling < 2; ++filling) {
+    size_t at = 0;
+    for (int i = 0; i < fusion->params + fusion->results; ++i) {
+      int k = i - fusion->params;
+      struct buffer *buffer = k < 0 ? &r->param[s * fusion->params + i] : &r->result[s * fusion->results + k];
+      size_t bytes = k < 0 ? fusion->param[i].bytes : fusion->result[k].bytes, place = place_after(at, bytes);
+      if (k >= 0 && fusion->alias[k] >= 0) *buffer = r->param[s * fusion->params + fusion->alias[k]];
+      else if (bytes >= PACKED) {
+        if (filling && backend_allocate(buffer, bytes, 0)) return 1;
+      }
+      else {
+        at = place + (bytes ? bytes : 1);
+        if (filling && backend_part(&r->packed[s], place, bytes, buffer)) return 1;
+      }
+    }
+    if (!filling && at && backend_allocate(&r->packed[s], at, 0)) return 1;
+  }
+  return 0;
+}
+
 /* Writes real inputs, and every byte of the rest once, so that all pages are there. */
 static int fill_buffer(struct buffer *buffer, const void *from) { return backend_write(buffer, 0, buffer->bytes, from); }
 
@@ -57,9 +92,12 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
   r->half = (moved / 2 + 63) / 64 * 64;
   if (r->half == 0) r->half = 64;
   r->sets = sets_for(footprint, bytes);
+  if (r->sets > MOST_ROTATED / (fusion->params + fusion->results + 1) + 1)
+    r->sets = MOST_ROTATED / (fusion->params + fusion->results + 1) + 1;
   r->copy_sets = sets_for(footprint, 2 * r->half);
   r->param = calloc((size_t)r->sets * (size_t)(fusion->params + 1), sizeof *r->param);
   r->result = calloc((size_t)r->sets * (size_t)(fusion->results + 1), sizeof *r->result);
+  r->packed = calloc((size_t)r->sets, sizeof *r->packed);
   r->from = calloc((size_t)r->copy_sets, sizeof *r->from);
   r->to = calloc((size_t)r->copy_sets, sizeof *r->to);
   r->from_host = calloc((size_t)r->copy_sets, sizeof *r->from_host);
@@ -68,7 +106,7 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
   for (int i = 0; i < fusion->params; ++i) most = fusion->param[i].bytes > most ? fusion->param[i].bytes : most;
   for (int i = 0; i < fusion->results; ++i) most = fusion->result[i].bytes > most ? fusion->result[i].bytes : most;
   data = calloc(1, most);
-  if (!r->param || !r->result || !r->from || !r->to || !r->from_host || !r->to_host || !data) {
+  if (!r->param || !r->result || !r->packed || !r->from || !r->to || !r->from_host || !r->to_host || !data) {
     free(data);
     snprintf(backend_message, sizeof backend_message, "not enough memory");
     return 1;
@@ -79,21 +117,15 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
           fill_buffer(&r->from[s], data) || fill_buffer(&r->to[s], data);
     r->from_host[s] = r->from[s].host, r->to_host[s] = r->to[s].host;
   }
-  for (int i = 0; i < fusion->results && !bad; ++i)
-    for (int s = 0; s < r->sets && !bad; ++s) {
-      struct buffer *buffer = &r->result[s * fusion->results + i];
-      if (fusion->alias[i] < 0) bad = backend_allocate(buffer, fusion->result[i].bytes, 0) || fill_buffer(buffer, data);
-    }
+  for (int s = 0; s < r->sets && !bad; ++s) {
+    bad = allocate_set(r, s);
+    for (int i = 0; i < fusion->results && !bad; ++i)
+      if (fusion->alias[i] < 0) bad = fill_buffer(&r->result[s * fusion->results + i], data);
+  }
   for (int i = 0; i < fusion->params && !bad; ++i) {
     data_fill(&fusion->param[i], data, DATA_NORMAL, (unsigned long long)i + 1);
-    for (int s = 0; s < r->sets && !bad; ++s) {
-      struct buffer *buffer = &r->param[s * fusion->params + i];
-      bad = backend_allocate(buffer, fusion->param[i].bytes, 0) || fill_buffer(buffer, data);
-    }
+    for (int s = 0; s < r->sets && !bad; ++s) bad = fill_buffer(&r->param[s * fusion->params + i], data);
   }
-  for (int i = 0; i < fusion->results && !bad; ++i)
-    for (int s = 0; s < r->sets && fusion->alias[i] >= 0; ++s)
-      r->result[s * fusion->results + i] = r->param[s * fusion->params + fusion->alias[i]];
   free(data);
   return bad;
 }
@@ -103,9 +135,10 @@ static void rotation_close(struct rotation *r)
   for (int i = 0; r->param && i < r->sets * r->fusion->params; ++i) backend_free(&r->param[i]);
   for (int i = 0; r->result && i < r->sets * r->fusion->results; ++i)
     if (r->fusion->alias[i % r->fusion->results] < 0) backend_free(&r->result[i]);
+  for (int s = 0; r->packed && s < r->sets; ++s) backend_free(&r->packed[s]);
   for (int i = 0; r->from && i < r->copy_sets; ++i) backend_free(&r->from[i]);
   for (int i = 0; r->to && i < r->copy_sets; ++i) backend_free(&r->to[i]);
-  free(r->param), free(r->result), free(r->from), free(r->to), free(r->from_host), free(r->to_host);
+  free(r->param), free(r->result), free(r->packed), free(r->from), free(r->to), free(r->from_host), free(r->to_host);
 }
 
 /* ---- rivals ---- */

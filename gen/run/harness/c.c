@@ -105,6 +105,14 @@ int backend_allocate(struct buffer *buffer, size_t bytes, int guarded)
   return 0;
 }
 
+int backend_part(const struct buffer *whole, size_t at, size_t bytes, struct buffer *part)
+{
+  memset(part, 0, sizeof *part);
+  part->bytes = bytes;
+  part->data = part->host = whole->host + at;
+  return 0;
+}
+
 void backend_free(struct buffer *buffer)
 {
   if (buffer->whole) munmap(buffer->whole, buffer->whole_bytes);

@@ -103,9 +103,17 @@ extern "C" int backend_allocate(struct buffer *buffer, size_t bytes, int guarded
   return 0;
 }
 
+extern "C" int backend_part(const struct buffer *whole, size_t at, size_t bytes, struct buffer *part)
+{
+  memset(part, 0, sizeof *part);
+  part->bytes = bytes;
+  part->data = (unsigned char *)whole->data + at;
+  return 0;
+}
+
 extern "C" void backend_free(struct buffer *buffer)
 {
-  cudaFree(buffer->whole);
+  if (buffer->whole) cudaFree(buffer->whole);
   memset(buffer, 0, sizeof *buffer);
 }
 

@@ -152,6 +152,22 @@ int backend_allocate(struct buffer *buffer, size_t bytes, int guarded)
   return cl.on_host ? allocate_on_host(buffer, guarded) : allocate_on_device(buffer, guarded);
 }
 
+int backend_part(const struct buffer *whole, size_t at, size_t bytes, struct buffer *part)
+{
+  cl_int error = CL_SUCCESS;
+  size_t data = bytes ? bytes : 1;
+  cl_buffer_region region = { at, data };
+  memset(part, 0, sizeof *part);
+  part->bytes = bytes;
+  if (whole->host) {
+    part->host = whole->host + at;
+    part->data = clCreateBuffer(cl.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, data, part->host, &error);
+    return error ? failed("clCreateBuffer", error) : 0;
+  }
+  part->data = clCreateSubBuffer((cl_mem)whole->data, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  return error ? failed("clCreateSubBuffer", error) : 0;
+}
+
 void backend_free(struct buffer *buffer)
 {
   if (buffer->data && buffer->data != buffer->whole) clReleaseMemObject((cl_mem)buffer->data);
@@ -173,6 +189,8 @@ static int transfer(const struct buffer *buffer, long long at, size_t bytes, con
       else memcpy(to, buffer->host + at, bytes);
       return 0;
     }
+  }
+  if (buffer->host || !buffer->whole) {
     memory = (cl_mem)buffer->data;
     offset = (size_t)at;
   }

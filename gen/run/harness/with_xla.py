@@ -22,6 +22,7 @@ except ImportError:
     jax = None
 
 MOST_SETS = 1024
+MOST_ARRAYS = 1 << 16  # of all sets
 AHEAD = 4  # calls that are started before one must have ended: XLA runs no more than 32 at once
 
 
@@ -76,7 +77,7 @@ def main(file: str, threads: int, footprint: int, source: str, result: str) -> N
         for array, shape in zip(first, result_shapes):
             to.write(np.asarray(array).transpose(order(shape)).tobytes())
     moved = sum(x.nbytes for x in [*given, *first])
-    count = min(MOST_SETS, int(footprint // max(1, moved)) + 1)
+    count = min(MOST_SETS, MOST_ARRAYS // len([*given, *first]) + 1, int(footprint // max(1, moved)) + 1)
     sets = [put() for _ in range(count)]
     results: List[Any] = [None] * max(count, AHEAD + 1)
 
