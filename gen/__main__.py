@@ -150,7 +150,8 @@ def arguments() -> argparse.ArgumentParser:
     parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
     parser.add_argument("file", metavar="FILE", help="a file of HLO text, or - for standard input")
     target(parser, CHECK_TARGETS)
-    parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR", help="the folder of p0.bin, p1.bin, ..")
+    parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR", 
+                        help="the folder of p0.bin, p1.bin, ..; of a parameter that is a tuple p0_0.bin, p0_1.bin, ..")
     parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR", help="the folder for r0.bin, r1.bin, ..")
     limit(parser)
     parser.add_argument("--row-major", action="store_true",

@@ -12,6 +12,7 @@ from gen.hlo.copy import read_from
 from gen.hlo.graph import Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, entry_of, \
     is_row_major, root_of
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
+from gen.hlo.leaves import leaf_names
 
 STANDARD_INPUT = "<stdin>"  # as the name of a file
 
@@ -293,6 +294,11 @@ def steps(module: Module) -> List[Step]:
 def module_parameters(module: Module) -> List[Value]:
     """The buffers of the module's flattened parameters."""
     return [Value(p, leaf) for p in _plan(module).entry.parameters for leaf in range(len(p.shape.leaves()))]
+
+
+def parameter_names(module: Module) -> List[str]:
+    """A name for each buffer of module_parameters, by the parameter's number: p0; of a tuple p0_0, p0_1."""
+    return [name for n, p in enumerate(_plan(module).entry.parameters) for name in leaf_names(f"p{n}", p.shape)]
 
 
 def layout_note(module: Module) -> str:

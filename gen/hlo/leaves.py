@@ -56,9 +56,12 @@ def param_leaves(fusion: Fusion) -> List[Shape]:
 
 
 def param_names(fusion: Fusion) -> List[str]:
-    """What the text calls each buffer of param_leaves; of a tuple, its parameter with the number in it."""
-    return [
-        p.name if p.shape.kind == "array" else f"{p.name}.{n}"
-        for p in fusion.computation.parameters
-        for n, _ in enumerate(p.shape.leaves())
-    ]
+    """The name of each buffer of param_leaves: that of its parameter in the text; of a tuple NAME_1 for element 1."""
+    return [name for p in fusion.computation.parameters for name in leaf_names(p.name, p.shape)]
+
+
+def leaf_names(name: str, shape: Shape) -> List[str]:
+    """A name for each array of a shape: the name itself, with the number of each element in a tuple: NAME_1, NAME_1_0."""
+    if shape.kind != "tuple":
+        return [name]
+    return [inner for n, child in enumerate(shape.children) for inner in leaf_names(f"{name}_{n}", child)]

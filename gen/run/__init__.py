@@ -650,6 +650,17 @@ def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
                                                    else len(patterns))])
 
 
+def parameter_files(module: Any, folder: Path) -> List[Path]:
+    """The files of a module's parameters: p0.bin, of a tuple p0_0.bin, p0_1.bin, ..; where there are none of a tuple's,
+    but files that count all arrays, p0.bin, p1.bin, .., those."""
+    from gen import hlo
+
+    named = [folder / f"{name}.bin" for name in hlo.parameter_names(module)]
+    counted = [folder / f"p{number}.bin" for number in range(len(named))]
+    is_counted = all(path.exists() for path in counted) and not any(path.exists() for path in {*named} - {*counted})
+    return counted if is_counted else named
+
+
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:
     """`gen run`: p0.bin, p1.bin, .. of in_dir through all steps of a module to r0.bin, .. of out_dir, in the layouts of
     the module or row-major."""
@@ -659,7 +670,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     module = load(file, options.fill_constants)
     steps = hlo.steps(module)
     values = hlo.module_parameters(module)
-    files = {value: Path(in_dir) / f"p{number}.bin" for number, value in enumerate(values)}
+    files = dict(zip(values, parameter_files(module, Path(in_dir))))
     _check_sizes(list(files.values()), [(hlo.row_major(value.shape) if options.row_major else value.shape).bytes
                                         for value in values])
     device, emulated = find_device(target, options), not runner_of(target).timed
@@ -674,8 +685,8 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
             moved.write_bytes(hlo.relaid(path.read_bytes(), source, target))
             return moved
 
-        for number, value in enumerate(values):
-            files[value] = relaid(files[value], f"p{number}.bin", hlo.row_major(value.shape), value.shape)
+        for value in values:
+            files[value] = relaid(files[value], files[value].name, hlo.row_major(value.shape), value.shape)
 
         def find(value: Any) -> Path:
             if value not in files:  # a constant of the entry

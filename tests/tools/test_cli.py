@@ -230,6 +230,44 @@ def test_run_row_major(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "r0.bin").read_bytes() == struct.pack("<15f", *(first[j * 3 + i] for i in range(3) for j in range(5)))
 
 
+TUPLES = """HloModule m
+ENTRY e {
+  state = (s32[], (s32[2], s32[3])) parameter(0)
+  last = s32[3] parameter(1)
+  n = s32[] get-tuple-element(state), index=0
+  rest = (s32[2], s32[3]) get-tuple-element(state), index=1
+  b = s32[3] get-tuple-element(rest), index=1
+  nb = s32[3] broadcast(n), dimensions={}
+  s = s32[3] subtract(b, last)
+  ROOT r = s32[3] multiply(s, nb)
+}
+"""
+
+
+@pytest.mark.parametrize("names", [["p0_0", "p0_1_0", "p0_1_1", "p1"], ["p0", "p1", "p2", "p3"]])
+def test_run_tuples(names: "list[str]", tmp_path: Path) -> None:
+    """The arrays of a parameter that is a tuple have a file each, p0_1.bin, or are counted with all others; header and manifest
+    name them after the parameter. A file that is not there is named as the first of these."""
+    file = tmp_path / "m.hlo"
+    file.write_text(TUPLES)
+    (tmp_path / "in").mkdir()
+    values = [[5], [0, 0], [7, 8, 9], [1, 2, 4]]
+    for name, numbers in zip(names, values):
+        (tmp_path / "in" / f"{name}.bin").write_bytes(struct.pack(f"<{len(numbers)}i", *numbers))
+    words = ["run", file, "--target", "c", "--in", tmp_path / "in", "--out", tmp_path / "out"]
+    done = gen(*words)
+    skip_without_device(done)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "out" / "r0.bin").read_bytes() == struct.pack("<3i", 30, 30, 25)
+    (tmp_path / "in" / f"{names[2]}.bin").unlink()
+    done = gen(*words)
+    missing = "p0_1_1" if names[2] == "p0_1_1" else "p0_0"
+    assert done.returncode == 2 and done.stderr.startswith(f"error: {tmp_path}/in/{missing}.bin: "), done.stderr
+    assert gen("build", file, "-o", tmp_path, "--target", "c").returncode == 0
+    assert [entry["name"] for entry in json.loads((tmp_path / "m.json").read_text())["params"]] == ["state_0", "state_1_0", "state_1_1", "last"]
+    assert "parameter 2 (state_1_1): s32[3]{0}, 12 bytes" in (tmp_path / "m.h").read_text()
+
+
 def test_layouts_are_said(tmp_path: Path) -> None:
     """`build` notes what is not row-major; the header and the manifest say where an element is; strides are bytes."""
     file = tmp_path / "m.hlo"
