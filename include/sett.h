@@ -210,8 +210,9 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
 /* The cheapest way from distribution a of an array over threads to distribution b, for elements of that many bits: sett_move_plan of their tables. A distribution
  * goes from (register, lane, warp, block) to the index: Triton's, Mosaic's; IREE's, whose slots are registers and whose thread is warp * lanes + lane; CuTe's of
  * coordinates, its modes in that order, and CuTe's of integers with two modes, (thread, value), whose integer is the index with the first dimension fastest. lanes of a
- * warp, 0: those of a layout that says it; else 32, or 64 where an IREE layout has 33 to 64 threads. Ids of IREE wrap. Blocks move alike, and nothing goes between
- * them. */
+ * warp, 0: those of a layout that says it; else 32, or 64 where an IREE layout has 33 to 64 threads. Ids of IREE wrap. A thread that only one of the layouts has
+ * holds nothing in the other: warps may be more in one, and CuTe's threads no whole warps. What cannot be: other numbers of lanes or of blocks, as blocks move
+ * alike, and nothing goes between them; arrays of other sizes. */
 SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
@@ -2639,7 +2640,7 @@ SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *
     if (owner->size[k] == 0) owner->error = SETT_MOVE_ERROR_EMPTY;
 }
 
-/* The index that each register holds, and of dimensions whose size is not known the size that is needed. */
+/* The index that each register holds, -1 in threads that the layout does not have, and of dimensions whose size is not known the size that is needed. */
 SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_owner *owner, int lanes, int warps,
                                          int blocks) {
   int64_t point[SETT_ANY_DIMS], value[SETT_ANY_DIMS], i, registers = owner->size[0];
@@ -2663,6 +2664,10 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
     }
     for (k = 0; k < 4; ++k)
       if (owner->at[k] >= 0) point[owner->at[k]] = id[k];
+    if (owner->pair ? thread >= owner->size[1] : !wraps && (lane >= owner->size[1] || warp >= owner->size[2])) {
+      for (k = 0; k < owner->outs; ++k) owner->value[i * owner->outs + k] = -1;
+      continue;
+    }
     if (!settp_layout_any_value(arena, owner->layout, owner->form, 0, point, value))
       owner->error = SETT_MOVE_ERROR_SIZE;
     for (k = 0; k < owner->outs && !owner->error; ++k) {
@@ -2695,7 +2700,7 @@ SETT_INLINE void settp_layout_owner_fit(sett_map_arena *arena, settp_layout_owne
   for (i = 0; i < count; ++i) {
     int64_t rest = owner->value[i];
     for (k = 0; k < other->outs; ++k) {
-      split[i * other->outs + k] = rest % other->dims[k];
+      split[i * other->outs + k] = rest < 0 ? -1 : rest % other->dims[k];
       rest /= other->dims[k];
     }
   }
@@ -2724,7 +2729,7 @@ SETT_INLINE sett_move_table settp_layout_owner_table(sett_map_arena *arena, cons
   for (i = 0; i < count && !table.error; ++i) {
     int64_t number = 0;
     for (k = 0; k < owner->outs; ++k) number = number * owner->dims[k] + owner->value[i * owner->outs + k];
-    element[i] = (int32_t)number;
+    element[i] = owner->outs > 0 && owner->value[i * owner->outs] < 0 ? -1 : (int32_t)number;
   }
   return table;
 }
@@ -2746,11 +2751,13 @@ SETT_INLINE void settp_layout_owner_blocks(sett_map_arena *arena, const sett_mov
     const int32_t *own = a->element + block * held, *other = b->element + block * wanted;
     for (i = 0; i < 2 * size; ++i) name[i] = -1; /* of the first block's elements; whether the block has it */
     for (i = 0; i < held; ++i) {
+      if (own[i] < 0) continue;
       name[size + own[i]] = 1;
       if (name[a->element[i]] >= 0 && name[a->element[i]] != own[i]) move->error = SETT_MOVE_ERROR_BLOCKS;
       name[a->element[i]] = own[i];
     }
     for (i = 0; i < wanted && !move->no; ++i) {
+      if (other[i] < 0) continue;
       if (name[size + other[i]] < 0) {
         *move = settp_move_differ(move, "no register of the block holds the element", -1, -1);
         move->error = 0;
@@ -2826,14 +2833,11 @@ SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
     fixed[k] = 0;
     for (i = 0; i < 2; ++i) {
       if (owner[i].form->wraps || (owner[i].pair && k < 3)) continue;
-      if (fixed[k] && size[k] != owner[i].size[k])
-        return settp_move_differ(&move,
-                                 k == 1   ? "the numbers of lanes differ"
-                                 : k == 2 ? "the numbers of warps differ"
-                                          : "the numbers of blocks differ",
+      if (fixed[k] && k != 2 && size[k] != owner[i].size[k])
+        return settp_move_differ(&move, k == 1 ? "the numbers of lanes differ" : "the numbers of blocks differ",
                                  size[k], owner[i].size[k]);
       fixed[k] = 1;
-      size[k] = owner[i].size[k];
+      if (size[k] < owner[i].size[k]) size[k] = owner[i].size[k];
     }
   }
   if (lanes > 0 && fixed[1] && size[1] != lanes)
@@ -2852,14 +2856,7 @@ SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
     int64_t warps = owner[i].size[2], of_ids = (owner[i].size[1] + size[1] - 1) / size[1];
     if (!owner[i].form->wraps && !owner[i].pair) continue;
     if (of_ids > warps) warps = of_ids;
-    if (owner[i].pair && owner[i].size[1] % size[1])
-      return settp_move_differ(&move, "the threads are no whole warps", owner[i].size[1], size[1]);
-    if (fixed[2] && (owner[i].pair ? warps != size[2] : warps > size[2]))
-      return settp_move_differ(&move, "the numbers of warps differ", i ? size[2] : warps, i ? warps : size[2]);
-    if (owner[i].pair && !fixed[2] && size[2] > warps)
-      return settp_move_differ(&move, "the numbers of warps differ", i ? size[2] : warps, i ? warps : size[2]);
     if (warps > size[2]) size[2] = warps;
-    if (owner[i].pair) fixed[2] = 1;
   }
   if (size[1] > SETT_MOVE_LANES_MAX || size[2] > SETT_MOVE_THREADS_MAX / size[1] || size[3] > 64)
     return settp_move_none(SETT_MOVE_ERROR_SIZE);

@@ -1,4 +1,4 @@
-/* sett_move.h - v0.1 - the cheapest way to move an array between two distributions over threads, and that way as C or CUDA
+/* sett_move.h - v0.2 - the cheapest way to move an array between two distributions over threads, and that way as C or CUDA
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -33,8 +33,8 @@ A FIRST LOOK
     shuffles: 3, at least 3
 
 THE MODEL
-  table       element[(warp * lanes + lane) * registers + register] is the number of the element that this register holds, row-major in the array. Two
-              registers may hold copies of one element. A thread is warp * lanes + lane
+  table       element[(warp * lanes + lane) * registers + register] is the number of the element that this register holds, row-major in the array; -1: in a
+              it holds none, in b it may have any value after the move. Two registers may hold copies of one element. A thread is warp * lanes + lane
   move        after it, each register of each thread of b holds the element of its table: all copies are written. Of copies in a, any is read
   registers   each thread holds all that it needs. moves: registers of b that get another number; none may be needed
   shuffles    all that a thread needs is in its warp. In a step each lane offers a 32-bit word of its registers, and takes the word of one lane. A word holds
@@ -57,7 +57,7 @@ FUNCTIONS
   text      sett_move_print             the way as code            sett_move_message     what an error means
 
 LAWS (tests/layouts/test_move.py, tests/layouts/move_test.c)
-  1 moves      the code moves every element to every register of b.
+  1 moves      the code moves every element to every register of b that wants one.
   2 counts     shuffles, selects, bytes, barriers and conflicts are those of the code, counted when it runs.
   3 least      no plan has fewer shuffles than least: on 4 lanes all direct plans are tried. Without copies, of 32 bits or more, shuffles = least.
   4 no         a no has two numbers that differ, or an element that is in no register of a, or in another block.
@@ -85,6 +85,7 @@ LIMITS
   would take for all registers. Others may cost less.
 
 HISTORY
+  0.2  registers that hold or want no element.
   0.1  registers, shuffles and shared memory, as C and as CUDA.
 */
 #ifndef SETT_MOVE_H
@@ -94,7 +95,7 @@ HISTORY
 #error "include sett_indexing_map.h before sett_move.h"
 #endif
 
-#define SETT_MOVE_VERSION 100 /* 0.1.0: 10000 * major + 100 * minor + patch */
+#define SETT_MOVE_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -130,7 +131,7 @@ typedef struct sett_move_table {
   int rank;
   int64_t dims[SETT_MOVE_DIMS];
   int registers, lanes, warps;
-  const int32_t *element; /* [(warp * lanes + lane) * registers + register] */
+  const int32_t *element; /* [(warp * lanes + lane) * registers + register]; -1: none */
 } sett_move_table;
 
 /* An access of shared memory: count registers of a thread, at neighbouring places, the first at place[thread]; -1: the thread takes no part. */
@@ -210,6 +211,7 @@ typedef struct settp_move_work {
   const sett_move_table *a, *b;
   sett_move *move;
   int threads, lanes, elements, held, parts; /* held: elements that a has */
+  int none;                                  /* the number of no element, which tables of work have for -1 */
   int32_t *first, *owner;                    /* thread * registers + register */
   uint64_t *lanes_of;                        /* of one warp */
   const int32_t *given;                      /* a place of each element, or NULL */
@@ -250,31 +252,37 @@ SETT_INLINE void settp_move_index(settp_move_work *work) {
   work->first = settp_move_ints(work, work->elements + 2, 0);
   work->owner = settp_move_ints(work, held, 0);
   if (work->move->error) return;
-  for (i = 0; i < held; ++i) ++work->first[work->a->element[i] + 2];
+  for (i = 0; i < held; ++i)
+    if (work->a->element[i] != work->none) ++work->first[work->a->element[i] + 2];
   for (e = 2; e < work->elements + 2; ++e) work->first[e] += work->first[e - 1];
   for (e = 0; e < work->elements; ++e) work->held += work->first[e + 2] > work->first[e + 1];
-  for (i = 0; i < held; ++i) work->owner[work->first[work->a->element[i] + 1]++] = (int32_t)i;
+  for (i = 0; i < held; ++i)
+    if (work->a->element[i] != work->none) work->owner[work->first[work->a->element[i] + 1]++] = (int32_t)i;
 }
 
 /* ---- registers ---- */
 
-/* held, and what comes from another warp or from nowhere; 1: every register is held. */
+/* held, and what comes from another warp or from nowhere; 1: every register is held. A register that wants nothing has what it costs least to give it. */
 SETT_INLINE int settp_move_hold(settp_move_work *work, int32_t *held) {
   const sett_move_table *a = work->a, *b = work->b;
-  int t, r, all = 1;
+  int t, r, all = 1, none = work->none;
   for (r = 0; r < b->registers; ++r) {
-    int k, same = -1;
+    int k, same = -1, last;
     for (k = -1; k < a->registers && same < 0; ++k) { /* one register for all threads, rather that of the same number */
       int reg = k < 0 ? r : k;
-      if (reg >= a->registers || a->element[reg] != b->element[r]) continue;
-      for (t = 0; t < work->threads; ++t)
-        if (a->element[t * a->registers + reg] != b->element[t * b->registers + r]) break;
+      if (reg >= a->registers || (a->element[reg] != b->element[r] && b->element[r] != none)) continue;
+      for (t = 0; t < work->threads; ++t) {
+        int32_t e = b->element[t * b->registers + r];
+        if (a->element[t * a->registers + reg] != e && e != none) break;
+      }
       if (t == work->threads) same = reg;
     }
+    last = r < a->registers ? r : 0;
     for (t = 0; t < work->threads; ++t) {
       int32_t e = b->element[t * b->registers + r], i;
       int inside = 0, warp = t / work->lanes;
-      held[t * b->registers + r] = same >= 0 ? same : settp_move_find(work, t, e, r);
+      held[t * b->registers + r] = same >= 0 ? same : e == none ? last : settp_move_find(work, t, e, r);
+      if (held[t * b->registers + r] >= 0) last = held[t * b->registers + r];
       if (held[t * b->registers + r] >= 0) continue;
       all = 0;
       for (i = work->first[e]; i < work->first[e + 1] && !inside; ++i)
@@ -311,9 +319,15 @@ typedef struct settp_move_words {
 SETT_INLINE void settp_move_lanes_of(settp_move_work *work, int warp) {
   int registers = work->a->registers, i, first = warp * work->lanes;
   int32_t e;
-  for (e = 0; e < work->elements; ++e) work->lanes_of[e] = 0;
+  for (e = 0; e <= work->elements; ++e) work->lanes_of[e] = 0;
   for (i = first * registers; i < (first + work->lanes) * registers; ++i)
-    work->lanes_of[work->a->element[i]] |= (uint64_t)1 << (i / registers - first);
+    if (work->a->element[i] != work->none)
+      work->lanes_of[work->a->element[i]] |= (uint64_t)1 << (i / registers - first);
+}
+
+/* The lanes that a lane may take the element from: any, where it wants none. */
+SETT_INLINE uint64_t settp_move_may(const settp_move_work *work, int32_t e) {
+  return e == work->none ? ~(uint64_t)0 : work->lanes_of[e];
 }
 
 SETT_INLINE int settp_move_owns(const settp_move_work *work, int lane, int32_t e) {
@@ -431,11 +445,11 @@ SETT_INLINE int settp_move_source(const settp_move_work *work, const int32_t *wa
                                   int d) {
   uint64_t may = ~(uint64_t)0;
   int k, delta;
-  for (k = 0; k < parts; ++k) may &= work->lanes_of[want[k]];
+  for (k = 0; k < parts; ++k) may &= settp_move_may(work, want[k]);
   for (delta = 0; delta < SETT_MOVE_LANES_MAX; ++delta) {
     int s = d ^ delta, same = 1;
     if (s >= work->lanes || !(may >> s & 1)) continue;
-    for (k = 0; k < parts; ++k) same &= sends[s * 4 + k] < 0 || sends[s * 4 + k] == want[k];
+    for (k = 0; k < parts; ++k) same &= sends[s * 4 + k] < 0 || sends[s * 4 + k] == want[k] || want[k] == work->none;
     if (same) return s;
   }
   return -1;
@@ -458,7 +472,8 @@ SETT_INLINE int settp_move_turns_fit(const settp_move_work *work, const settp_mo
         want[k] = b->element[(warp * work->lanes + d) * b->registers + items->reg[item * items->parts + k]];
       s = settp_move_source(work, want, items->parts, sends, d);
       if (s < 0) return 0;
-      for (k = 0; k < items->parts; ++k) sends[s * 4 + k] = want[k];
+      for (k = 0; k < items->parts; ++k)
+        if (want[k] != work->none) sends[s * 4 + k] = want[k];
       if (!words) continue;
       words->word[words->count].to = (int16_t)d;
       words->word[words->count].from = (int16_t)s;
@@ -506,7 +521,8 @@ SETT_INLINE int settp_move_together(const settp_move_work *work, int warp, const
   int d, k;
   for (d = 0; d < work->lanes; ++d) {
     uint64_t may = ~(uint64_t)0;
-    for (k = 0; k < parts; ++k) may &= work->lanes_of[b->element[(warp * work->lanes + d) * b->registers + reg[k]]];
+    for (k = 0; k < parts; ++k)
+      may &= settp_move_may(work, b->element[(warp * work->lanes + d) * b->registers + reg[k]]);
     if (!may) return 0;
   }
   return 1;
@@ -668,6 +684,7 @@ SETT_INLINE void settp_move_write(const settp_move_work *work, const settp_move_
     lane[word->step * work->threads + to] = word->from;
     for (k = 0; k < word->count; ++k) {
       int place = word->step * work->parts + k;
+      if (word->element[k] == work->none) continue;
       sent[place * work->threads + from] = settp_move_find(work, from, word->element[k], -1);
       for (r = 0; r < b->registers; ++r)
         if (b->element[to * b->registers + r] == word->element[k]) got[to * b->registers + r] = place;
@@ -774,7 +791,7 @@ SETT_INLINE void settp_move_shuffle(settp_move_work *work, const int32_t *held) 
   int16_t varies[SETT_MOVE_REGISTERS_MAX];
   unsigned char uniform[SETT_MOVE_REGISTERS_MAX];
   settp_move_words *all = (settp_move_words *)settp_map_take(work->arena, (size_t)b->warps * sizeof *all);
-  work->lanes_of = (uint64_t *)settp_map_take(work->arena, (size_t)work->elements * sizeof *work->lanes_of);
+  work->lanes_of = (uint64_t *)settp_map_take(work->arena, (size_t)(work->elements + 1) * sizeof *work->lanes_of);
   if (!all || !work->lanes_of) {
     move->error = SETT_MOVE_ERROR_FULL;
     return;
@@ -923,13 +940,14 @@ SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *
     for (t = 0; t < threads && !side && taken[r]; ++t) taken[r] = !shared->wanted[table->element[t * registers + r]];
   }
   for (r = registers; r-- > 0;)
-    if (!taken[r]) shared->slot[place[table->element[r]]] = r; /* the first of copies */
+    if (!taken[r] && table->element[r] != work->none)
+      shared->slot[place[table->element[r]]] = r; /* the first of copies */
   for (v = widest; v > 0; v /= 2)
     for (r = 0; r < registers; ++r) {
       int *regs = shared->regs[side] + used, good;
-      int32_t at = place[table->element[r]];
+      int32_t at = table->element[r] == work->none ? 0 : place[table->element[r]];
       sett_move_access *access = &shared->access[side][accesses];
-      if (taken[r] || at % v) continue;
+      if (taken[r] || at % v || (v > 1 && table->element[r] == work->none)) continue;
       regs[0] = r;
       for (i = 1; i < v; ++i) {
         regs[i] = shared->slot[at + i];
@@ -937,9 +955,13 @@ SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *
       }
       good = i == v;
       for (t = 1; t < threads && good; ++t) {
-        at = place[table->element[t * registers + r]];
-        good = at % v == 0;
-        for (i = 1; i < v && good; ++i) good = place[table->element[t * registers + regs[i]]] == at + i;
+        const int32_t *element = table->element + t * registers;
+        int nones = 0;
+        for (i = 0; i < v; ++i) nones += element[regs[i]] == work->none;
+        if (nones == v) continue;
+        at = place[element[r]];
+        good = nones == 0 && at % v == 0;
+        for (i = 1; i < v && good; ++i) good = place[element[regs[i]]] == at + i;
       }
       if (!good) continue;
       for (i = 0; i < v; ++i) taken[regs[i]] = 1;
@@ -949,7 +971,8 @@ SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *
       used += v;
       ++accesses;
     }
-  for (r = 0; r < registers; ++r) shared->slot[place[table->element[r]]] = -1;
+  for (r = 0; r < registers; ++r)
+    if (table->element[r] != work->none) shared->slot[place[table->element[r]]] = -1;
   for (i = 0; i < accesses; ++i) {
     const sett_move_access *access = &shared->access[side][i];
     int width = access->count * bits / 8, group = width <= 4 ? 32 : 128 / width, k, lane;
@@ -958,8 +981,8 @@ SETT_INLINE int settp_move_side(const settp_move_work *work, settp_move_shared *
       int active = 0, end = work->lanes - t % work->lanes;
       for (lane = 0; lane < group && lane < end; ++lane) {
         const int32_t *element = table->element + (t + lane) * registers;
-        int takes = side || !shared->copies;
-        for (k = 0; k < access->count && !takes; ++k)
+        int some = element[access->reg[0]] != work->none, takes = some && (side || !shared->copies);
+        for (k = 0; k < access->count && some && !takes; ++k)
           takes = shared->wanted[element[access->reg[k]]] && !shared->written[element[access->reg[k]]];
         if (takes && !side && shared->copies)
           for (k = 0; k < access->count; ++k) shared->written[element[access->reg[k]]] = 1;
@@ -1066,7 +1089,8 @@ SETT_INLINE void settp_move_share(settp_move_work *work, const int32_t *held) {
   for (r = 0; r < b->registers; ++r) { /* what all threads hold in one register is no business of the memory */
     int same = settp_move_uniform(work, held, r);
     loaded[r] = (unsigned char)!same;
-    for (t = 0; t < work->threads && !same; ++t) wanted[b->element[t * b->registers + r]] = 1;
+    for (t = 0; t < work->threads && !same; ++t)
+      if (b->element[t * b->registers + r] != work->none) wanted[b->element[t * b->registers + r]] = 1;
   }
   shared.wanted = wanted;
   shared.loaded = loaded;
@@ -1691,7 +1715,7 @@ SETT_INLINE int settp_move_good_table(const sett_move_table *table, int64_t *ele
   if (table->warps > SETT_MOVE_THREADS_MAX / table->lanes) return 0;
   held = (int64_t)table->warps * table->lanes * table->registers;
   for (i = 0; i < held; ++i)
-    if (table->element[i] < 0 || table->element[i] >= *elements) return 0;
+    if (table->element[i] < -1 || table->element[i] >= *elements) return 0;
   return 1;
 }
 
@@ -1704,10 +1728,21 @@ SETT_INLINE sett_move settp_move_differ(const sett_move *move, const char *reaso
   return no;
 }
 
+/* The table with the number `none` for -1. */
+SETT_INLINE sett_move_table settp_move_numbered(settp_move_work *work, const sett_move_table *given) {
+  sett_move_table table = *given;
+  int64_t i, held = (int64_t)given->warps * given->lanes * given->registers;
+  int32_t *element = settp_move_ints(work, held, 0);
+  for (i = 0; i < held && element; ++i) element[i] = given->element[i] < 0 ? work->none : given->element[i];
+  table.element = element;
+  return table;
+}
+
 /* place: of each element in shared memory, another for each, or NULL. */
 SETT_INLINE sett_move settp_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                       int bits, const int32_t *place) {
   sett_move move = settp_move_none(a->error ? a->error : b->error), shared;
+  sett_move_table from, to;
   settp_move_work work;
   int64_t elements, others;
   int32_t *held;
@@ -1730,16 +1765,19 @@ SETT_INLINE sett_move settp_move_plan(sett_map_arena *arena, const sett_move_tab
     if (a->dims[r] != b->dims[r])
       return settp_move_differ(&move, "the sizes of the arrays differ", a->dims[r], b->dims[r]);
   work.arena = arena;
-  work.a = a;
-  work.b = b;
   work.move = &move;
+  work.none = (int)elements;
+  from = settp_move_numbered(&work, a);
+  to = settp_move_numbered(&work, b);
+  work.a = &from;
+  work.b = &to;
   work.lanes = a->lanes;
   work.threads = a->lanes * a->warps;
-  work.elements = (int)elements;
+  work.elements = work.none;
   work.parts = bits < 32 ? 32 / bits : 1;
   work.crosses = work.held = 0;
   work.given = place;
-  settp_move_index(&work);
+  if (!move.error) settp_move_index(&work);
   held = settp_move_ints(&work, (int64_t)work.threads * b->registers, -1);
   if (move.error) return settp_move_none(move.error);
   all = settp_move_hold(&work, held);

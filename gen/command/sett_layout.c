@@ -875,6 +875,7 @@ static const command_verb layout_verbs[] = {
      "S<2,0,2> o 0 o (4,4):(4,1)\ttriton", layout_convert},
     {"move", "[--element BITS] [--subgroup N] [--emit c|cuda] A B",
      "the cheapest way from one distribution over threads to another: registers, shuffles N, or shared BYTES, barriers N, conflicts N, and the way;"
+     "\nthreads that only one of them has take no part; other lanes, blocks or array sizes: no"
      "\n--emit: the way as a C or CUDA function. An element has 32 bits, unless --element says 8, 16 or 64; --subgroup: lanes of a warp",
      "NV_MMA_SYNC_F32_16x8x16_F16.acc\t16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>",
      layout_move},
