@@ -31,7 +31,7 @@ from gen.emit.text import Text, offset
 from gen.emit.values import Value
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
-from gen.hlo import array_shape, dtypes, sorted_indices
+from gen.hlo import Shape, array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.nest import Nest
 from gen.plan.partition import Function, Root, compose
@@ -44,13 +44,16 @@ from gen.targets import NARROW, TINY, Target, bits
 class InOrder(Schedule):
     """Updates in order: `items` work-items share the result along one dimension, `chunk` of it each.
 
-    moved: whether indices move the windows along that dimension. updates_prefetch: prefetch distance in
-    updates (0: none), for at most `prefetch_bytes` of each and of the result, a line of memory at a time."""
+    moved: whether indices move the windows along that dimension. picked: number of rows whose owner is found together,
+    before the rows of this work-item are combined, where an index alone says whose a row is. updates_prefetch: prefetch
+    distance in updates (0: none), for at most `prefetch_bytes` of each and of the result, a line of memory at a
+    time."""
 
     items: int = 1
     chunk: int = 1
     dimension: int = -1
     moved: bool = False
+    picked: int = 0
     updates_prefetch: int = 0
     prefetch_bytes: int = 0
     line: int = 1
@@ -62,6 +65,7 @@ class InOrder(Schedule):
 
     def text(self) -> str:
         how = "" if self.items == 1 else f", {self.chunk} of dimension {self.dimension} of the result each"
+        how += f", rows picked in blocks of {self.picked}" * (self.picked > 0)
         how += f", prefetch {self.updates_prefetch} updates ahead" * (self.updates_prefetch > 0)
         return f"updates in order, {self.items} item{'s' * (self.items > 1)}{how}"
 
@@ -181,12 +185,30 @@ class DimensionLoop:
 
 
 @dataclass(frozen=True)
+class Picked:
+    """The rows of a block that are a work-item's.
+
+    name: the variable that counts rows. size: rows. block: rows of a block. end: the end of a block, as C text.
+    part: elements of the work-item's part, as C text. test: the condition that a row is in range and in this part. It
+    has no branches, since owners follow no pattern that a processor could predict.
+    """
+
+    name: str
+    size: int
+    block: int
+    end: str
+    part: str
+    test: str
+
+
+@dataclass(frozen=True)
 class InOrderCode(UpdateCode):
     """What templates/kernels/scatter_in_order.j2 prints.
 
     chunk: the size of a work-item's part of the shared dimension; 0 where there is one work-item.
     rows, window: the loops over updates. owned: the condition that a whole row is in the work-item's part ("": no such
-    test). prefetch: the lines that prefetch what a later row needs.
+    test). prefetch: the lines that prefetch what a later row needs. picked: the innermost loop over rows where those of
+    a work-item are picked first.
     """
 
     prefetch: List[str]
@@ -194,6 +216,7 @@ class InOrderCode(UpdateCode):
     rows: List[DimensionLoop]
     window: List[DimensionLoop]
     owned: str
+    picked: Optional[Picked] = None
 
 
 # ---- which kernel ----
@@ -301,20 +324,29 @@ class _Writer:
                             for p in (nest.indices, nest.partition))
         self.excess, self.thread = excess, thread or ""
         self.named: "List[Tuple[str, str]]" = []         # the runtime variables of the position, and their definitions
+        self.found: List[Value] = []                     # the indices that are read
+        self.checks: List[List[str]] = []                # the conditions that each is in range
         self.swaps: Dict[str, Swap] = {}                 # the functions that combine by compare-and-swap, by name
 
     def rows(self) -> "Tuple[List[str], str]":
         """The lines that read the indices of an update, and the condition that all are in range."""
-        body, checks = self.at, []
+        lines = self.read()
+        return lines, " && ".join(check for checks in self.checks for check in checks)
+
+    def read(self) -> List[str]:
+        """The lines that read the indices of an update."""
+        body = self.at
         body.region(self.nest.indices.entry.body)
         for k, (root, last) in enumerate(zip(self.nest.indices.roots, self.nest.lasts)):
             value = body.read(self.nest.indices.root_read(root), self.nest.indices.entry.body)
             kind = dtypes.TABLE[value.dtype]
-            checks += [f"{value.text} >= 0"] * (kind.kind == "sint")
+            checks = [f"{value.text} >= 0"] * (kind.kind == "sint")
             if last < (1 << (kind.bits - (kind.kind == "sint"))) - 1:
                 checks.append(f"{value.text} <= {last if last < 1 << 31 else self.d.literal(last, value.dtype)}")
             self.named.append((f"at{k}", f"const {self.t} at{k} = ({self.t}){value.text};"))
-        return body.text.lines, " && ".join(checks)
+            self.checks.append(checks)
+            self.found.append(value)
+        return body.text.lines
 
     def variables(self, also: str = "") -> List[str]:
         """The lines that define the runtime variables that the position of an update uses, and the variable `also`."""
@@ -519,22 +551,34 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
     if nest.shape.elements < device.shared_updates or any(target.shape.dtype in dtypes.PACKED
                                                           for target in nest.targets):
         return InOrder()
-    still = [d for d in range(len(dims)) if d not in a["scatter_dims_to_operand_dims"]
-             and d not in a["inserted_window_dims"]]
-    for among, items, moved in ((still, device.window_items * device.units, False),
-                                (a["scatter_dims_to_operand_dims"], device.indexed_items * device.units, True)):
-        dimension = max(among, key=lambda d: _extent(nest, d) if not moved else dims[d], default=None)
-        size = 0 if dimension is None else dims[dimension] if moved else _extent(nest, dimension)
-        if size > 1 and dimension is not None:
-            chunk = -(-size // min(max(1, int(items)), size))
+    shape, indexed = nest.targets[0].shape, list(a["scatter_dims_to_operand_dims"])
+    size_of = {d: dims[d] if d in indexed else _extent(nest, d) for d in range(len(dims)) if dims[d] > 1}
+
+    def widest(among: "Sequence[int]", least: int) -> "Optional[int]":
+        """The largest dimension whose halves are at least so many bytes of a row in memory."""
+        wide = [d for d in among if size_of.get(d, 1) > 1 and -(-size_of[d] // 2) * _below(shape, d)
+                * dtypes.storage_bytes(shape.dtype) >= least]
+        return max(wide, key=lambda d: size_of[d], default=None)
+
+    still = [d for d in range(len(dims)) if d not in indexed and d not in a["inserted_window_dims"]]
+    for among, items, least in (
+        (still, device.window_items, 2 * device.line),      # two work-items should not write one line in turn
+        (indexed, device.indexed_items, 0),
+        (still, device.window_items, 0),
+    ):
+        dimension = widest(among, least)
+        if dimension is not None:
+            size, moved = size_of[dimension], among is indexed
+            chunk = -(-size // min(max(1, items * device.units), size))
             chunk = max(chunk, min(device.shared_neighbours, -(-size // 2)))
             chunk = -(-chunk // LANES) * LANES if chunk > LANES else chunk
-            large = device.wide and not moved and nest.targets[0].shape.bytes > device.cache
+            large = device.wide and not moved and shape.bytes > device.cache
             return InOrder(
                 items=-(-size // chunk),
                 chunk=chunk,
                 dimension=dimension,
                 moved=moved,
+                picked=device.picked_rows * moved,
                 updates_prefetch=device.updates_prefetch * large,
                 prefetch_bytes=device.gathered_bytes,
                 line=device.line,
@@ -586,6 +630,7 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     long = [k for k in rows if dims[k] != 1]
     prefetch = _prefetch(d, helpers, nest, form, index_type, excess, long, loop(across)) \
         if form.updates_prefetch and across is not None and long else []
+    picked = _picked(writer, form, long[-1]) if form.picked and owned and across is None and long else None
     record = InOrderCode(
         indices,
         in_range,
@@ -593,11 +638,31 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
         combine,
         prefetch,
         form.chunk if form.items > 1 else 0,
-        [loop(k) for k in long],
+        [loop(k) for k in (long[:-1] if picked else long)],
         [loop(k) for k in order if dims[k] != 1],
         owned if across is None else "",
+        picked,
     )
     return _kernel(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
+
+
+def _picked(writer: _Writer, form: InOrder, row: int) -> Picked:
+    """How the rows of a work-item are picked along the dimension `row` of the updates."""
+    d, nest = writer.d, writer.nest
+    k = list(nest.instruction.attributes["scatter_dims_to_operand_dims"]).index(form.dimension)
+    index, size = writer.found[k], nest.lasts[k] + 1
+    unsigned = d.types["u64" if dtypes.TABLE[index.dtype].bits > 32 else "u32"]
+    rest = size - (form.items - 1) * form.chunk     # of the last part
+    part = str(form.chunk) if rest == form.chunk else \
+        f"first + {form.chunk} <= {size} ? {form.chunk} : {size} - first"
+    checks = [check for j, checks in enumerate(writer.checks) if j != k for check in checks]
+    # one comparison says that the index is not negative, not too large, and in the part
+    checks.append(f"({unsigned}){index.text} - ({unsigned})first < ({unsigned})part")
+    test = checks[0] if len(checks) == 1 else " & ".join(f"({check})" for check in checks)
+    rows = nest.shape.dims[row]
+    block = min(form.picked, rows)
+    end = f"(block + {block} < {rows} ? block + {block} : {rows})" if rows % block else f"block + {block}"
+    return Picked(f"i{row}", rows, block, end, part, test)
 
 
 def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
@@ -638,12 +703,13 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     return out.lines
 
 
+def _below(shape: Shape, d: int) -> int:
+    """The stride of a dimension in memory, in elements."""
+    order = list(shape.minor_to_major)
+    return math.prod(max(1, shape.dims[k]) for k in order[:order.index(d)])
+
+
 def _stride(nest: Scatter, k: int) -> int:
     """The stride of a window's dimension in the result's memory."""
     shape = nest.targets[0].shape
-    below = 1
-    for d in shape.minor_to_major:
-        if _update_dim(nest, d) == k:
-            return below
-        below *= max(1, shape.dims[d])
-    return math.prod(shape.dims)
+    return next((_below(shape, d) for d in shape.minor_to_major if _update_dim(nest, d) == k), math.prod(shape.dims))

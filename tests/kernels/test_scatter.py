@@ -183,6 +183,25 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
     drawn.agree({**mine, **WHOLE}, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_rows_are_picked_by_owner(target: str, device: str, tmp_path: Path) -> None:
+    """Indices in range and out of it, in each of two parts, the last smaller: of all widths, of several dimensions, and
+    rows of a few elements, which would share lines if they were shared instead."""
+    every = {
+        "bytes": text("s32", "200", "5003,1", "5003", inserted="0", kind="s8"),
+        "unsigned": text("bf16", "300", "4999,1", "4999", inserted="0", kind="u8", body="overwrite"),
+        "long": text("f32", "1000", "4100,1", "4100", inserted="0", kind="s64", body="far"),
+        "cells": text("u16", "71,90", "83,61,2", "83,61", inserted="0,1", to="1,0", vector="2", body="overwrite"),
+        "one row": text("f64", "1001,4", "2000,1", "2000,4", inserted="0", window="1", kind="u64"),
+        "batch": text("f32", "3,500", "3,1700,1", "3,1700", inserted="1", to="1", batching="0", rows="0", vector="2"),
+    }
+    for name, source in every.items():
+        (fusion,) = drawn.fusions(source)
+        loop = pipeline.program(fusion, target, device).kernels[-1].loop
+        assert (loop.items, loop.picked) == (2, 0 if name == "batch" else 64), (name, loop)
+    drawn.agree({name.replace(" ", "_"): source for name, source in every.items()}, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("target, device", [("cuda-on-cpu", "sm_80"), ("opencl", "opencl-gpu"), ("c", "cpu")])
 def test_sorted(target: str, device: str, tmp_path: Path) -> None:
     every = ordered()
