@@ -7,7 +7,7 @@
                 why
     printer     a graph as text                    inliner, launches           the fusions of a module, and the order in
                 which they run
-    leaves      the arrays of parameters and results
+    leaves      the arrays of parameters and results            trips   the number of steps of a loop
     fill        values for constants that the text leaves out                  distribution    nested layouts that an
                 instruction names
 

@@ -27,6 +27,7 @@ from gen.hlo.launches import fusions
 from gen.hlo.leaves import result_leaves
 from gen.hlo.opcodes import CONTRACTIONS, ELEMENTWISE, TABLE
 from gen.hlo.scanner import Scanner
+from gen.hlo.trips import trips
 
 _SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-element"}
 
@@ -43,6 +44,7 @@ class Refusal(NamedTuple):
 
 
 CUT = "cut the module before and after it (gen/errors.md shows how in JAX)"
+LOOP = "make its body a module of its own, whose kernel the program calls in a loop (gen/errors.md shows how in JAX)"
 
 
 def unsupported(module: Module) -> Optional[HloError]:
@@ -62,9 +64,10 @@ def _further(module: Module, first: Instruction) -> str:
     places: "Dict[str, List[Instruction]]" = {}
     for instruction in (i for computation in reachable(module) for i in computation.instructions):
         if instruction is not first and instruction.opcode not in TABLE:
-            places.setdefault(instruction.opcode, []).append(instruction)
-    named = [f"'{opcode}' at {instructions[0].line}:{instructions[0].col}" + (f" ({len(instructions)} times)" if len(instructions) > 1 else "")
-             for opcode, instructions in places.items()]
+            target = instruction.attributes.get("raw", {}).get("custom_call_target")
+            places.setdefault(f"'{instruction.opcode}'{f' of {target}' if target else ''}", []).append(instruction)
+    named = [f"{what} at {instructions[0].line}:{instructions[0].col}" + (f" ({len(instructions)} times)" if len(instructions) > 1 else "")
+             for what, instructions in places.items()]
     return f"; further ops that get no kernel: {', '.join(named)}" if named else ""
 
 
@@ -112,15 +115,16 @@ _NOT_OURS = {
         (
             "is between devices, and a kernel runs on one",
             CUT,
-            """all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter partition-id replica-id send recv
-     infeed outfeed""",
+            "all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter "
+            "send recv",
         ),
+        ("is the number of one of several devices", "pass it as a parameter", "partition-id replica-id"),
         (
-            "is control flow",
-            "make its body a module of its own, whose kernel the program calls in a loop (gen/errors.md shows how in JAX); "
-            "jax.random lowers to a while: pass the random numbers as a parameter",
-            "while",
+            "exchanges data with the host while the module runs",
+            "make the data a parameter or a result of the module",
+            "infeed outfeed",
         ),
+        ("is control flow", LOOP, "while scan"),
         (
             "is control flow",
             "make each branch a module of its own, of which the program calls one, or compute both and select",
@@ -130,8 +134,10 @@ _NOT_OURS = {
         (
             "is for a library, no loop over its result's elements",
             CUT,
-            "sort topk triangular-solve cholesky fft scan ragged-dot",
+            "sort topk triangular-solve cholesky fft",
         ),
+        ("is a product of groups whose sizes are known at run time", "fix the sizes, and write a dot for each group",
+         "ragged-dot"),
         (
             "draws from a hidden state",
             "pass the numbers as a parameter, or write a generator in integer ops",
@@ -149,9 +155,10 @@ _NOT_OURS = {
         ),
         (
             "only orders other ops",
-            "write its operand in its place",
-            "after-all add-dependency domain optimization-barrier",
+            "leave it and its token out, and write what it passes on in its place",
+            "after-all add-dependency",
         ),
+        ("computes nothing", "write its operand in its place", "domain optimization-barrier"),
         (
             "is of sizes that are known at run time",
             "fix the sizes",
@@ -159,6 +166,35 @@ _NOT_OURS = {
         ),
     )
 }
+
+
+def _why_no_kernel(instruction: Instruction) -> Refusal:
+    """Of an op that gets no kernel, by what its text says besides the opcode."""
+    raw = instruction.attributes.get("raw", {})
+    if instruction.opcode == "while":
+        return _why_not_loop(instruction)
+    if instruction.opcode.startswith("custom-call") and "custom_call_target" in raw:
+        return Refusal(f" calls {raw['custom_call_target']}, code from elsewhere", f"write ops of HLO, or {CUT}")
+    if instruction.opcode == "rng-bit-generator" and raw.get("algorithm", "rng_default") != "rng_default":
+        return Refusal(f" draws bits by {raw['algorithm']}, for which there is no kernel",
+                       "pass the bits as a parameter, or write that generator in integer ops")
+    return why_not_op(instruction.opcode)
+
+
+UNROLLED = 64       # steps that JAX may well write out
+
+
+def _why_not_loop(loop: Instruction) -> Refusal:
+    count, around = trips(loop), loop.computation.name if loop.computation else ""
+    if count is not None and count < 2:
+        return Refusal(f" runs its body {'once' if count else 'never'}",
+                       f"write {'the body' if count else 'its operand'} in its place; JAX does with unroll=True")
+    if "threefry2x32" in around:
+        return Refusal(f" is control flow, of the generator of jax.random ('{around}')",
+                       "pass the random numbers as a parameter")
+    steps = f", a loop of {count} steps" if count is not None else ""
+    unroll = "; unroll=True lets JAX write the steps out" if count is not None and count <= UNROLLED else ""
+    return Refusal(f" is control flow{steps}", f"{LOOP}{unroll}")
 
 
 def why_not_op(opcode: str) -> Refusal:
@@ -176,7 +212,7 @@ def why_not_op(opcode: str) -> Refusal:
 def _why_not(instruction: Instruction) -> Optional[Refusal]:
     opcode, to = instruction.opcode, instruction.shape
     if opcode not in TABLE:
-        return why_not_op(opcode)
+        return _why_no_kernel(instruction)
     for leaf in to.leaves():
         refusal = _why_not_shape(leaf)
         if refusal:
@@ -274,7 +310,7 @@ def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
         None
         if good
         else Refusal(
-            f": expected numbers of one kind (floats, integers, {complex_ones}pred) that gives such, found "
+            f": expected numbers of one kind (floats, integers, {complex_ones}pred) for operands and result, found "
             f"{', '.join(kinds[:-1])} and {kinds[-1]} that give {to}",
             "convert the operands before it, or the result after it",
         )
@@ -288,7 +324,7 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
     if leaf.dtype not in dtypes.SUPPORTED:
         wider = {"f6e2m3fn": "f8e4m3fn", "f6e3m2fn": "f8e4m3fn", "s1": "s2", "u1": "u2"}[leaf.dtype]
         wanted = (
-            "a type whose elements fill bytes by a power of two"
+            "a type of which a byte holds a whole number of elements"
             if leaf.dtype[0] == "f"
             else "pred or integers of two bits or more"
         )

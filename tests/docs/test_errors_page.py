@@ -63,6 +63,34 @@ def test_cutting_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert main(["explain", "steps.hlo"]) == 2 and "'while' is control flow" in capsys.readouterr().err
 
 
+def test_loops_of_jax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """A loop of jax.random is said to be one; that of interp and of fori_loop is not; one of a single step is no loop."""
+    pytest.importorskip("jax")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loops.py").write_text("""
+import jax
+import jax.numpy as jnp
+x = jnp.zeros(8)
+for name, f, given in (("uniform", lambda k: jax.random.uniform(k, (4,)), [jax.random.key(0)]),
+                       ("interp", lambda x: jnp.interp(x, x, x), [x]),
+                       ("seven", lambda x: jax.lax.fori_loop(0, 7, lambda i, v: jnp.sin(v), x), [x]),
+                       ("once", lambda x: jax.lax.fori_loop(0, 1, lambda i, v: jnp.sin(v), x), [x]),
+                       ("until", lambda x: jax.lax.while_loop(lambda v: v[0] < 1, lambda v: v + 1, x), [x])):
+    open(name + ".hlo", "w").write(jax.jit(f).lower(*given).as_text("hlo"))
+""")
+    subprocess.run([sys.executable, "loops.py"], check=True, capture_output=True)
+    said = {}
+    for name in ("uniform", "interp", "seven", "once", "until"):
+        assert main(["explain", f"{name}.hlo"]) == 2
+        said[name] = capsys.readouterr().err
+    assert re.search(r"'while' is control flow, of the generator of jax\.random \('threefry2x32[\w.]*'\); instead, pass the random numbers", said["uniform"])
+    assert "jax.random" not in said["interp"] + said["seven"] + said["once"] + said["until"]
+    assert "a loop of 7 steps; instead, make its body a module of its own" in said["seven"] and "unroll=True" in said["seven"]
+    assert "a loop of 4 steps" in said["interp"]        # a search by halves of eight places
+    assert "'while' runs its body once; instead, write the body in its place" in said["once"]
+    assert "'while' is control flow; instead, make its body a module of its own" in said["until"]
+
+
 def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """The statements that make a refusal are all reached by the examples; of the ops that no kernel is for, one of each kind."""
     path = refusals.__file__

@@ -358,14 +358,14 @@ class Unsupported(unittest.TestCase):
         p = " p = f32[4] parameter(0)"
         table = [
             ([p, " r = s32[] dot(p, p), lhs_contracting_dims={0}, rhs_contracting_dims={0}"], "3:2: 'dot': expected numbers of one kind (floats, integers, "
-             "complex ones of one type, pred) that gives such, found f32 and f32 that give s32" + CONVERT),
+             "complex ones of one type, pred) for operands and result, found f32 and f32 that give s32" + CONVERT),
             ([p, " c = c64[4] convert(p)", " r = c64[] dot(p, c), lhs_contracting_dims={0}, rhs_contracting_dims={0}"], "4:2: 'dot': expected numbers of "
-             "one kind (floats, integers, complex ones of one type, pred) that gives such, found f32 and c64 that give c64" + CONVERT),
+             "one kind (floats, integers, complex ones of one type, pred) for operands and result, found f32 and c64 that give c64" + CONVERT),
             ([" c = c64[4] parameter(0)", " r = c64[] scaled-dot(c, c, c, c), lhs_contracting_dims={0}, rhs_contracting_dims={0}"], "3:2: 'scaled-dot': expected "
-             "numbers of one kind (floats, integers, pred) that gives such, found c64, c64, c64 and c64 that give c64" + CONVERT),
+             "numbers of one kind (floats, integers, pred) for operands and result, found c64, c64, c64 and c64 that give c64" + CONVERT),
             ([" p = f32[1,4] parameter(0)", " r = pred[1,1] convolution(p, p), dim_labels=bf_oi->bf"], "3:2: 'convolution': expected numbers of one kind "
-             "(floats, integers, complex ones of one type, pred) that gives such, found f32 and f32 that give pred" + CONVERT),
-            ([" p = f6e3m2fn[4] parameter(0)"], "2:2: 'parameter': expected a type whose elements fill bytes by a power of two, found 'f6e3m2fn', in f6e3m2fn[4]{0}; "
+             "(floats, integers, complex ones of one type, pred) for operands and result, found f32 and f32 that give pred" + CONVERT),
+            ([" p = f6e3m2fn[4] parameter(0)"], "2:2: 'parameter': expected a type of which a byte holds a whole number of elements, found 'f6e3m2fn', in f6e3m2fn[4]{0}; "
              "instead, write f8e4m3fn, which holds its values"),
             ([" p = s4[4]{0:T(8)(2)E(4)} parameter(0)"], "2:2: 'parameter': expected a layout without tiles for s4, in s4[4]{0:T(8)(2)E(4)}; "
              "instead, leave 'T(8)(2)E(4)' out, or convert to another type outside"),
@@ -404,15 +404,15 @@ class Unsupported(unittest.TestCase):
             ("f32[4] all-reduce(p), replica_groups={}, to_apply=add", "'all-reduce' is between devices, and a kernel runs on one; instead, cut the module"),
             ("f32[8] all-gather(p), dimensions={0}", "'all-gather' is between devices"),
             ("f32[4] all-reduce-start(p), replica_groups={}, to_apply=add", "'all-reduce-start' is between devices"),
-            ("u32[] partition-id()", "'partition-id' is between devices"),
-            ("f32[4] custom-call(p), custom_call_target=\"cu\"", "'custom-call' calls code from elsewhere; instead, write ops of HLO, or cut the module"),
+            ("u32[] partition-id()", "'partition-id' is the number of one of several devices"),
+            ("f32[4] custom-call(p), custom_call_target=\"cu\"", "'custom-call' calls \"cu\", code from elsewhere; instead, write ops of HLO, or cut the module"),
             ("f32[4] while(p), condition=test, body=same", "'while' is control flow; instead, make its body a module of its own, whose kernel the program calls in a loop"),
             ("f32[4] conditional(q, p, p), true_computation=same, false_computation=same", "'conditional' is control flow"),
             ("f32[4] sort(p), dimensions={0}, to_apply=less", "'sort' is for a library, no loop over its result's elements; instead, cut the module"),
             ("f32[2,2] triangular-solve(a, a), lower=true", "'triangular-solve' is for a library"),
             ("f32[4] rng(z, z), distribution=rng_uniform", "'rng' draws from a hidden state; instead, pass the numbers as a parameter"),
             ("(u64[2], u32[4]) rng-bit-generator(s), algorithm=rng_default", "'rng-bit-generator' leaves its algorithm to the device"),
-            ("token[] after-all()", "'after-all' only orders other ops; instead, write its operand in its place"),
+            ("token[] after-all()", "'after-all' only orders other ops; instead, leave it and its token out"),
             ("s32[] get-dimension-size(p), dimensions={0}", "'get-dimension-size' is of sizes that are known at run time"),
             ("(f32[4], f32[4], u32[]) copy-start(p)", "'copy-start' is half of an op that runs beside others; instead, write 'copy' itself"),
         ]

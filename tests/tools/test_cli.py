@@ -61,7 +61,7 @@ MALFORMED = {
     "unsupported op": ("e {\n  a = f32[4,4] parameter(0)\n  ROOT d = f32[4,4] sort(a), dimensions={0}\n}\n",
                        "3:8: 'sort' is for a library, no loop over its result's elements; instead, cut the module before and after it (gen/errors.md shows how in JAX)"),
     "unsupported type": (ADD.replace("f32", "f6e2m3fn"),
-                         "3:3: 'parameter': expected a type whose elements fill bytes by a power of two, found 'f6e2m3fn', in f6e2m3fn[4,8]{1,0}; "
+                         "3:3: 'parameter': expected a type of which a byte holds a whole number of elements, found 'f6e2m3fn', in f6e2m3fn[4,8]{1,0}; "
                          "instead, write f8e4m3fn, which holds its values"),
 }
 

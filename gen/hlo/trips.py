@@ -1,0 +1,89 @@
+"""The number of steps of a while loop, where its text says it."""
+
+from __future__ import annotations
+
+import json
+from typing import Optional
+
+from gen.hlo import dtypes
+from gen.hlo.graph import Computation, Instruction
+
+_HOLDS = {"LT": lambda a, b: a < b, "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b, "GE": lambda a, b: a >= b,
+          "NE": lambda a, b: a != b}
+
+
+def trips(loop: Instruction) -> Optional[int]:
+    """The number of times that a while runs its body: what XLA has noted, else counted where the condition compares a
+    counter with a constant and the body adds a constant to the counter. None: the text does not say it so."""
+    raw = loop.attributes.get("raw", {})
+    try:
+        return int(json.loads(raw["backend_config"])["known_trip_count"]["n"])
+    except (KeyError, TypeError, ValueError):
+        pass
+    named = {called.name: called for called in loop.called}
+    condition, body = (named.get(raw.get(role, "").lstrip("%")) for role in ("condition", "body"))
+    if condition is None or body is None or condition.root is None or condition.root.opcode != "compare":
+        return None
+    holds, sides = _HOLDS.get(condition.root.attributes.get("direction", "")), condition.root.operands
+    counter = _carried(sides[0], condition)
+    if holds is None or counter is None:
+        return None
+    start, step, end = _start(loop, counter), _step(body, counter), _end(loop, body, sides[1], condition)
+    if start is None or step is None or end is None:
+        return None
+    if not holds(start, end):
+        return 0
+    reach = -(-(end - start) // step) if step else 1       # steps to the first value at or behind the end
+    for count in (reach, reach + 1):
+        if count > 0 and not holds(start + count * step, end):
+            return count if _fits(start + count * step, sides[0].shape.dtype) else None
+    return None
+
+
+def _carried(value: Instruction, computation: Computation) -> Optional[int]:
+    """The number of an element of the loop's tuple; None where the value is something else."""
+    if value.opcode != "get-tuple-element" or value.operands[0] not in computation.parameters:
+        return None
+    number: int = value.attributes["index"]
+    return number
+
+
+def _integer(value: Instruction) -> Optional[int]:
+    """The integer of a scalar constant."""
+    kind = dtypes.TABLE[value.shape.dtype].kind if value.shape.kind == "array" else ""
+    if value.opcode != "constant" or value.shape.dims or not value.literal or kind not in ("sint", "uint"):
+        return None
+    bits = dtypes.TABLE[value.shape.dtype].bits
+    return value.literal[0] - (1 << bits if kind == "sint" and value.literal[0] >> bits - 1 else 0)
+
+
+def _fits(value: int, dtype: str) -> bool:
+    """Whether an integer type holds a value, so that the counter has not wrapped around."""
+    kind, bits = dtypes.TABLE[dtype].kind, dtypes.TABLE[dtype].bits
+    return -(1 << bits - 1) <= value < 1 << bits - 1 if kind == "sint" else 0 <= value < 1 << bits
+
+
+def _start(loop: Instruction, number: int) -> Optional[int]:
+    """The integer that an element of the tuple has before the first step."""
+    first = loop.operands[0]
+    return _integer(first.operands[number]) if first.opcode == "tuple" else None
+
+
+def _step(body: Computation, number: int) -> Optional[int]:
+    """What a step adds to an element of the tuple."""
+    root = body.root
+    after = root.operands[number] if root is not None and root.opcode == "tuple" else None
+    if after is None or after.opcode != "add":
+        return 0 if after is not None and _carried(after, body) == number else None
+    for value, other in (after.operands, after.operands[::-1]):
+        if _carried(value, body) == number:
+            return _integer(other)
+    return None
+
+
+def _end(loop: Instruction, body: Computation, side: Instruction, condition: Computation) -> Optional[int]:
+    """What the counter is compared with: a constant, or an element of the tuple that no step changes."""
+    number = _carried(side, condition)
+    if number is None:
+        return _integer(side)
+    return _start(loop, number) if _step(body, number) == 0 else None

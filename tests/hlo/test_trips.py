@@ -1,0 +1,83 @@
+"""The number of steps that a refused loop is said to have: counted by hand here, by running the counter."""
+
+from __future__ import annotations
+
+import operator
+
+import pytest
+
+from gen import hlo
+from gen.hlo.trips import trips
+
+LOOP = """body {{
+  p = ({type}[], {type}[], f32[4]) parameter(0)
+  i = {type}[] get-tuple-element(p), index=0
+  n = {type}[] get-tuple-element(p), index=1
+  x = f32[4] get-tuple-element(p), index=2
+  step = {type}[] constant({step})
+  j = {type}[] add({added})
+  ROOT r = ({type}[], {type}[], f32[4]) tuple(j, n, x)
+}}
+more {{
+  p = ({type}[], {type}[], f32[4]) parameter(0)
+  i = {type}[] get-tuple-element(p), index=0
+  n = {type}[] get-tuple-element(p), index=1
+  c = {type}[] constant({end})
+  ROOT q = pred[] compare(i, {side}), direction={direction}
+}}
+ENTRY e {{
+  x = f32[4] parameter(0)
+  i = {type}[] constant({start})
+  n = {type}[] constant({end})
+  t = ({type}[], {type}[], f32[4]) tuple(i, n, x)
+  ROOT w = ({type}[], {type}[], f32[4]) while(t), condition=more, body=body
+}}
+"""
+HOLDS = {"LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge, "NE": operator.ne, "EQ": operator.eq}
+
+
+def counted(type: str, start: int, end: int, step: int, direction: str) -> "int | None":
+    """The steps until the condition fails, the counter wrapping around as its type does; None where it wraps, or after 500."""
+    low, high = (0, 256) if type == "u8" else (-128, 128)
+    for count in range(500):
+        if not HOLDS[direction](start, end):
+            return count
+        start += step
+        if not low <= start < high:
+            return None
+    return None
+
+
+def loop(text: str) -> hlo.Instruction:
+    return next(i for i in hlo.parse(text, "m.hlo").entry.instructions if i.opcode == "while")
+
+
+@pytest.mark.parametrize("direction", ["LT", "LE", "GT", "GE", "NE"])
+@pytest.mark.parametrize("type", ["s8", "u8"])
+def test_trips(type: str, direction: str) -> None:
+    """Every start, end and step of a small range, and those at the ends of the type."""
+    known = 0
+    values = [0, 2, 7, 126, 127] + ([255] if type == "u8" else [-128, -1])
+    for start in values:
+        for end in values:
+            for step in (1, 3, 100) if type == "u8" else (1, 3, -1, -2):
+                text = LOOP.format(type=type, start=start, end=end, step=step, direction=direction, side="c", added="i, step")
+                found = trips(loop(text))
+                assert found == counted(type, start, end, step, direction), (start, end, step)
+                known += found is not None
+    assert known > 40
+
+
+@pytest.mark.parametrize("side, added, wanted", [("c", "i, step", 4), ("n", "i, step", 4), ("c", "step, i", 4), ("c", "i, i", None), ("c", "n, step", None)])
+def test_where_it_stands(side: str, added: str, wanted: "int | None") -> None:
+    """The end is a constant or carried unchanged; the constant is added from either side; what is no counter has no count."""
+    assert trips(loop(LOOP.format(type="s32", start=0, end=7, step=2, direction="LT", side=side, added=added))) == wanted
+
+
+def test_noted_and_unknown() -> None:
+    """XLA's own count comes first; a parameter as the start has none; EQ is counted by no rule."""
+    text = LOOP.format(type="s32", start=0, end=7, step=1, direction="LT", side="c", added="i, step")
+    noted = text.replace("body=body", 'body=body, backend_config={"known_trip_count":{"n":"5"},"other":1}')
+    assert (trips(loop(text)), trips(loop(noted))) == (7, 5)
+    assert trips(loop(text.replace("i = s32[] constant(0)", "i = s32[] parameter(1)"))) is None
+    assert trips(loop(text.replace("direction=LT", "direction=EQ"))) is None
