@@ -13,9 +13,51 @@ from gen.targets import Target
 Need = Callable[..., str]
 
 NAMES = frozenset(
-    """exponential exponential_minus_one log log_plus_one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2
-    keep_zero""".split()
+    """divide exponential exponential_minus_one log log_plus_one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign
+    atan2 keep_zero""".split()
 )
+
+
+def _divide(d: Target, part: str, times: Callable[[str, str], str], f: Callable[..., str]) -> str:
+    """The body of a quotient: Smith's way on scaled parts, then the infinities and zeros of C's annex G."""
+    t = d.register(part)
+    high, low, up, half, two, down, one, nought = (d.literal(dtypes.encode(value, part), part) for value in (
+        *((2.0**126, 2.0**-102, 2.0**47) if part == "f32" else (2.0**1022, 2.0**-969, 2.0**105)), 0.5, 2,
+        2.0**(-47 if part == "f32" else -105), 1, 0))
+
+    def parts(side: str, test: str, joined: str) -> str:
+        return f" {joined} ".join(f"{f('fabs', f'{side}.{k}')} {test}" for k in ("re", "im"))
+
+    def conjugate_product(factor: str, a: str, b: str, c: str, e: str) -> str:
+        """A factor times the parts of (a + i b) (c - i e)."""
+        re, im = f"({times(a, c)} + {times(b, e)})", f"({times(b, c)} + {times('-' + a, e)})"
+        return f"re = {times(factor, re)};\n    im = {times(factor, im)};"
+
+    def unit(of: str) -> str:
+        """1 in place of an infinite part, 0 in place of another, with its sign."""
+        return f("copysign", f("fabs", of) + f" == INFINITY ? {one} : {nought}", of)
+    return f"""  const int large = {parts('a', f'>= {high}', '||')}, small = {parts('a', f'<= {low}', '&&')};
+  const int much = {parts('b', f'>= {high}', '||')}, little = {parts('b', f'<= {low}', '&&')};
+  const {t} sa = large ? {half} : small ? {up} : {one}, sb = much ? {half} : little ? {up} : {one};
+  const {t} s = {times('sb', f'(large ? {two} : small ? {down} : {one})')};
+  const {t} ar = {times('a.re', 'sa')}, ai = {times('a.im', 'sa')}, br = {times('b.re', 'sb')}, bi = {times('b.im', 'sb')};
+  const int steep = {f('fabs', 'br')} < {f('fabs', 'bi')};
+  const {t} p = steep ? ai : ar, q = steep ? ar : ai, x = steep ? bi : br, y = steep ? br : bi, r = y / x;
+  const {t} pr = r == 0 ? {times('y', 'p')} / x : {times('p', 'r')}, qr = r == 0 ? {times('y', 'q')} / x : {times('q', 'r')};
+  const {t} below = x + {times('y', 'r')};
+  {t} re = {times('((p + qr) / below)', 's')}, im = {times('((steep ? pr - q : q - pr) / below)', 's')};
+  if (re == re || im == im) {{
+  }} else if (b.re == 0 && b.im == 0 && (a.re == a.re || a.im == a.im)) {{
+    re = {times(f('copysign', f'({t})INFINITY', 'b.re'), 'a.re')};
+    im = {times(f('copysign', f'({t})INFINITY', 'b.re'), 'a.im')};
+  }} else if (({parts('a', '== INFINITY', '||')}) && {parts('b', '< INFINITY', '&&')}) {{
+    const {t} u = {unit('a.re')}, v = {unit('a.im')};
+    {conjugate_product(f'({t})INFINITY', 'u', 'v', 'b.re', 'b.im')}
+  }} else if (({parts('b', '== INFINITY', '||')}) && {parts('a', '< INFINITY', '&&')}) {{
+    const {t} u = {unit('b.re')}, v = {unit('b.im')};
+    {conjugate_product(nought, 'a.re', 'a.im', 'u', 'v')}
+  }}
+"""
 
 
 def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
@@ -42,7 +84,7 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
         return f("copysign", x, of)
     zero, infinity = n(0), f"({t})INFINITY"
 
-    sizes = f"""  const {t} x = {f('fabs', 'a.re')}, y = {f('fabs', 'a.im')}, m = x > y ? x : y;
+    sizes = f"""  const {t} x = {f('fabs', 'a.re')}, y = {f('fabs', 'a.im')}, m = x != x || x > y ? x : y;
 """
     scaled = f"""  const {t} u = x / m, v = y / m, h = {f('hypot', 'u', 'v')}, r = {f('sqrt', times(n(0.5), '(u + h)'))}, k = {f('sqrt', 'm')};
 """
@@ -54,8 +96,12 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
   return x == 0 && y != 0 ? (y < 0 ? -x : x) : {times('x', 'y')};
 }}
 """
-    if name == "exponential":
+    if name == "divide":
+        bodies[name] = _divide(d, part, times, f) + f"  return {z('re', 'im')};\n"
+    elif name == "exponential":
         bodies[name] = f"""  const {t} e = {f('exp', 'a.re')}, c = {f('cos', 'a.im')}, s = {f('sin', 'a.im')};
+  if ({f('fabs', 'a.re')} == INFINITY && c != c) /* no angle */
+    return {z('e', f'e == 0 ? e : ({t})NAN')};
   if (e == INFINITY) {{ /* the parts may be finite */
     const {t} h = {f('exp', times(n(0.5), 'a.re'))};
     return {z(times(times('h', 'c'), 'h'), call('keep_zero', call('keep_zero', 's', 'h'), 'h'))};
@@ -106,7 +152,8 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
     elif name == "power":
         bodies[name] = f"""  const {dtype} l = {call('log', 'a')};
   const {t} size = {call('abs', 'a')};
-  if (b.re == 0 && b.im == 0) return {z(n(1), zero)};
+  if ((b.re == 0 && b.im == 0) || (a.re == 1 && a.im == 0)) return {z(n(1), zero)};
+  if (a.re == INFINITY && a.im == 0 && b.re > 0 && b.im == 0) return {z(infinity, zero)};
   const {t} g = b.im == 0 && size < INFINITY ? {f('pow', 'size', 'b.re')} : {f('exp', f"{times('b.re', 'l.re')} - {times('b.im', 'l.im')}")};
   const {t} q = {times('b.re', 'l.im')} + {call('keep_zero', 'b.im', 'l.re')};
   if (g == 0) return {z(zero, zero)};
@@ -143,7 +190,7 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
         bodies[name] = f"""  const {t} x = {f('fabs', 'a.re')}, s = {f('sin', 'a.im')}, c = {f('cos', 'a.im')};
   if (x > {n(20)}) {{ /* 1 to the last bit */
     const {t} e = {f('exp', '-x')}, im = {times(n(4), '(' + times('(' + times('s', 'e') + ')', '(' + times('c', 'e') + ')') + ')')};
-    return {z(copysign(n(1), 'a.re'), f"a.im == 0 || (x == INFINITY && !({f('fabs', 'a.im')} < INFINITY)) ? {copysign(zero, 'a.im')} : im")};
+    return {z(f"x == INFINITY || s == s ? {copysign(n(1), 'a.re')} : s", f"a.im == 0 || (x == INFINITY && !({f('fabs', 'a.im')} < INFINITY)) ? {copysign(zero, 'a.im')} : im")};
   }}
   const {t} sh = {f('sinh', 'a.re')}, d = {times('sh', 'sh')} + {times('c', 'c')};
   return {z(f"{times('sh', f('cosh', 'a.re'))} / d", f"a.im == 0 ? a.im : {times('s', 'c')} / d")};
@@ -174,5 +221,5 @@ def helper(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
   const int flip = {times('pr', f('cos', 'angle'))} + {times('pi', f('sin', 'angle'))} < 0; /* the other root */
   return {z(f"flip ? angle - {copysign(n(math.pi), 'angle == 0 ? -pi : angle')} : angle", f"n < 0 ? {quarter(n(-4), norm('pr', 'pi'))} : -({quarter(n(4), norm('qr', 'qi'))})")};
 """
-    arguments = f"{dtype} a, {dtype} b" if name in ("power", "atan2") else f"{dtype} a"
+    arguments = f"{dtype} a, {dtype} b" if name in ("divide", "power", "atan2") else f"{dtype} a"
     return f"{d.function} {dtype} {title}({arguments})\n{{\n{bodies[name]}}}\n"

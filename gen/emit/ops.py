@@ -463,15 +463,6 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
     if name == "multiply":
         return binary + result(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}",
                                f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
-    if name == "divide":
-        return (
-            "/* Smith's way: the larger part of b is divided by, so that its square cannot overflow */\n"
-            + binary
-            + f"  const int steep = {f('fabs', 'b.re')} < {f('fabs', 'b.im')};\n"
-            f"  const {t} p = steep ? a.im : a.re, q = steep ? a.re : a.im, x = steep ? b.im : b.re, y = steep ? b.re : b.im;\n"
-            f"  const {t} r = y / x, d = x + {times('y', 'r')}, re = (p + {times('q', 'r')}) / d, im = (q + {times('-p', 'r')}) / d;\n"
-            + result("re", "steep ? -im : im")
-        )
     if name == "negate":
         return unary + result("-a.re", "-a.im")
     if name == "abs":

@@ -22,9 +22,8 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     two, up from the middle; NaN of what is not positive.
   s4 u4 s2 u2       as integers of their width. They and f4e2m1fn lie several to a byte in parameters and results, the
                     first in the low bits, with or without E(..) in the layout; what is left of the last byte is zero.
-  c64, c128         by parts, each step rounded: (ac - bd, ad + bc); / by Smith's way, the larger part of the divisor
-  first;
-                    abs: hypot, infinite where a part is; functions: gen/reference/complex_functions.py. x / 0 is NaN.
+  c64, c128         by parts, each step rounded: (ac - bd, ad + bc); abs: hypot, infinite where a part is; / and functions,
+                    with the special values of all: gen/reference/complex_functions.py.
   f32 functions     in double, rounded once. f64 functions: libm. rsqrt 1/sqrt(x), logistic 1/(1+exp(-x)).
   integers          wrap. x/0 is -1 (all ones), x rem 0 is x, MIN/-1 is MIN, MIN rem -1 is 0; / and rem truncate.
                     abs(MIN) and -MIN are MIN. sign is -1, 0, 1. Shifts by the width or more (the amount read as

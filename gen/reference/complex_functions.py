@@ -1,10 +1,29 @@
 """What functions of complex numbers mean: real ops on the parts, each of which rounds.
 
-Special values are C99's where C has the function, else XLA's: infinities, signed zeros and branch cuts; where C99 asks
-for a NaN's other part, both may be NaN. keep_zero(x, y) is x y, and a zero where x is zero though y be infinite or NaN.
-|z| is hypot. Away from overflow and underflow of the result, and of the steps where that is said, the error of a kernel
+keep_zero(x, y) is x y, and a zero where x is zero though y be infinite or NaN. |z| is hypot. The special values of
+annex G of C11 are these (tests/kernels/test_complex.py holds them):
+
+  exponential, log, sqrt,  as annex G: infinities, NaN, signed zeros, branch cuts. Where it leaves a sign open, it is
+  tanh                     what the steps below give. XLA differs: exp, log and sqrt of (inf, NaN) are NaN in both
+                           parts, exp of (-inf, NaN) too, and sqrt of (-4, -0) is on the other side of the cut
+  sinh, cosh, sine,        as annex G for iz where C has sinh and cosh of z; where annex G wants a zero or an infinity
+  cosine, tan              beside a NaN, both parts may be NaN
+  divide                   as annex G, and as XLA: an infinity by a finite number is an infinity, by an infinity NaN; a
+                           finite number by an infinity is zero; a number that is no zero, by zero, is an infinity
+  multiply                 by parts, as XLA: annex G turns a NaN beside an infinite operand into an infinity, this does
+                           not: (inf + i inf) (1 + i 0) has a real part of NaN
+  power                    C asks for none. x^0 and 1^y are 1 though the other be NaN, inf to a positive real power is
+                           inf, as XLA's; else those of exp(y log x), where XLA may give NaN
+  abs                      infinite where a part is, though the other be NaN (XLA: NaN)
+  sign                     C has none. A zero is itself; (inf, y) has the parts NaN and 0; NaN in one part is NaN in
+                           both: as XLA
+  the others               C has none: what the steps below give
+
+Away from overflow and underflow of the result, and of the steps where that is said, the error of a kernel
 is at most so many ulps of |result| (tests/kernels/test_complex.py measures it):
 
+  divide                  8  Smith's steps, after powers of two have brought parts near overflow and underflow away
+                             from it
   exponential            16  e^a (cos b, sin b); in two steps where e^a is infinite
   exponential-minus-one  16  (expm1(a) cos b - 2 sin(b/2)^2, e^a sin b)
   log                    16  (log|z|, atan2(b, a)); log|z| by log1p where the larger part is in [1/2, 3/2], else by the
@@ -38,16 +57,18 @@ from typing import Any, Callable, Tuple
 
 Parts = Tuple[Any, Any]
 NAMES = frozenset(
-    """exponential exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh tanh sign atan2""".split()
+    """divide exponential exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh
+    tanh sign atan2""".split()
 )
 
 
 class Real:
     """Real ops: `op(opcode, *operands)` gives a float of the part's type, `test(opcode, *operands, **attributes)` a
-    pred, `number(x)` a constant."""
+    pred, `number(x)` a constant of the part's type `dtype`."""
 
-    def __init__(self, op: Callable[..., Any], test: Callable[..., Any], number: Callable[[float], Any]) -> None:
-        self.op, self.test, self.number = op, test, number
+    def __init__(self, op: Callable[..., Any], test: Callable[..., Any], number: Callable[[float], Any],
+                 dtype: str) -> None:
+        self.op, self.test, self.number, self.dtype = op, test, number, dtype
 
     def add(self, x: Any, y: Any) -> Any:
         return self.op("add", x, y)
@@ -67,6 +88,12 @@ class Real:
 
     def infinite(self, x: Any) -> Any:
         return self.is_("EQ", self.op("abs", x), math.inf)
+
+    def finite(self, x: Any) -> Any:
+        return self.is_("LT", self.op("abs", x), math.inf)
+
+    def nan(self, x: Any) -> Any:
+        return self.test("compare", x, x, direction="NE")
 
     def any(self, *tests: Any) -> Any:
         return tests[0] if len(tests) == 1 else self.test("or", tests[0], self.any(*tests[1:]))
@@ -92,11 +119,17 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
     a, b = x
     op, number, times = r.op, r.number, r.times
     larger, smaller = op("maximum", op("abs", a), op("abs", b)), op("minimum", op("abs", a), op("abs", b))
+    if opcode == "divide":
+        assert y is not None
+        return quotient(r, x, y)
     if opcode == "exponential":
         e, h, c, s = op("exponential", a), op("exponential", times(0.5, a)), op("cosine", b), op("sine", b)
         huge = r.is_("EQ", e, math.inf)
-        return (r.choose(huge, times(times(h, c), h), times(e, c)),
-                r.choose(huge, r.keep_zero(r.keep_zero(s, h), h), r.keep_zero(s, e)))
+        parts = (r.choose(huge, times(times(h, c), h), times(e, c)),
+                 r.choose(huge, r.keep_zero(r.keep_zero(s, h), h), r.keep_zero(s, e)))
+        no_angle = r.all(r.infinite(a), r.test("not", r.finite(b)))
+        of_no_angle = (e, r.choose(r.is_("EQ", e, 0), e, math.nan))
+        return tuple(r.choose(no_angle, p, q) for p, q in zip(of_no_angle, parts))  # type: ignore[return-value]
     if opcode == "exponential-minus-one":
         whole, h = function("exponential", r, x), op("sine", times(0.5, b))
         re = r.subtract(times(op("exponential-minus-one", a), op("cosine", b)), times(2, times(h, h)))
@@ -122,7 +155,7 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         o = r.over(op("abs", b), times(2, w))
         re, im = r.choose(negative, o, w), r.copysign(r.choose(negative, w, o), b)
         re, im = (r.choose(r.is_("EQ", larger, 0), p, q) for p, q in ((0, re), (b, im)))
-        small = r.choose(r.test("compare", b, b, direction="NE"), b, 0)
+        small = r.choose(r.nan(b), b, 0)
         of_a = (r.choose(negative, small, math.inf), r.copysign(r.choose(negative, math.inf, small), b))
         re, im = (r.choose(r.infinite(a), p, q) for p, q in zip(of_a, (re, im)))
         return (r.choose(r.infinite(b), math.inf, re), r.choose(r.infinite(b), b, im))
@@ -151,8 +184,10 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         q = r.add(times(c, t), r.keep_zero(d, l))
         re, im = times(g, op("cosine", q)), r.keep_zero(op("sine", q), g)
         re, im = (r.choose(r.is_("EQ", g, 0), 0, part) for part in (re, im))
-        real_only = r.all(r.is_("EQ", c, 0), real)
-        return (r.choose(real_only, 1, re), r.choose(real_only, 0, im))
+        one = r.any(r.all(r.is_("EQ", c, 0), real), r.all(r.is_("EQ", a, 1), r.is_("EQ", b, 0)))
+        infinite = r.all(r.is_("EQ", a, math.inf), r.is_("EQ", b, 0), r.is_("GT", c, 0), real)
+        re, im = r.choose(infinite, math.inf, re), r.choose(infinite, 0, im)
+        return (r.choose(one, 1, re), r.choose(one, 0, im))
     if opcode == "logistic":
         low = op("negate", op("abs", a))
         e, u, h = op("exponential", low), op("negate", op("exponential-minus-one", low)), op("cosine", times(0.5, b))
@@ -174,11 +209,12 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         s, c, sh, e = op("sine", b), op("cosine", b), op("sinh", a), op("exponential", op("negate", op("abs", a)))
         below = r.add(times(sh, sh), times(c, c))
         limit = times(4, times(times(s, e), times(c, e)))
-        none = r.all(r.infinite(a), r.test("not", r.is_("LT", op("abs", b), math.inf)))
+        none = r.all(r.infinite(a), r.test("not", r.finite(b)))
         limit = r.choose(r.any(r.is_("EQ", b, 0), none), r.copysign(0.0, b), limit)
         inner = r.choose(r.is_("EQ", b, 0), b, r.over(times(s, c), below))
         large = r.is_("GT", op("abs", a), 20)
-        return (r.choose(large, r.copysign(1.0, a), r.over(times(sh, op("cosh", a)), below)), r.choose(large, limit, inner))
+        limit_re = r.choose(r.any(r.infinite(a), r.finite(b)), r.copysign(1.0, a), math.nan)
+        return (r.choose(large, limit_re, r.over(times(sh, op("cosh", a)), below)), r.choose(large, limit, inner))
     assert opcode == "atan2" and y is not None
     scale = op("maximum", larger, op("maximum", *(op("abs", part) for part in y)))
     (yr, yi), (xr, xi) = ((r.over(p, scale), r.over(q, scale)) for p, q in (x, y))
@@ -192,3 +228,50 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
     above = times(0.25, op("log-plus-one", r.over(times(4, n), square(qr, qi))))
     below = times(0.25, op("log-plus-one", r.over(times(-4, n), square(pr, pi))))
     return (r.choose(flip, r.subtract(half, turn), half), r.choose(r.is_("LT", n, 0), below, op("negate", above)))
+
+
+def quotient(r: Real, x: Parts, y: Parts) -> Parts:
+    """The parts of x / y: Smith's steps on parts scaled by powers of two, so that none overflows, or loses what the
+    result needs; then annex G's values of infinities and zeros, where both parts are NaN."""
+    (a, b), (c, d) = x, y
+    op, times = r.op, r.times
+    high, low, up = (2.0**126, 2.0**-102, 2.0**47) if r.dtype == "f32" else (2.0**1022, 2.0**-969, 2.0**105)
+
+    def extreme(p: Any, q: Any) -> "Tuple[Any, Any]":
+        """Whether a part is large, and whether both are small."""
+        sizes = op("abs", p), op("abs", q)
+        return (r.any(*(r.is_("GE", size, high) for size in sizes)),
+                r.all(*(r.is_("LE", size, low) for size in sizes)))
+
+    (large, small), (much, little) = extreme(a, b), extreme(c, d)
+    of = r.choose(large, 0.5, r.choose(small, up, 1))
+    by = r.choose(much, 0.5, r.choose(little, up, 1))
+    back = times(by, r.choose(large, 2.0, r.choose(small, 1 / up, 1)))
+    p, q, e, f = times(a, of), times(b, of), times(c, by), times(d, by)
+    steep = r.test("compare", op("abs", e), op("abs", f), direction="LT")
+    p, q = r.choose(steep, q, p), r.choose(steep, p, q)
+    e, f = r.choose(steep, f, e), r.choose(steep, e, f)
+    ratio = r.over(f, e)
+    none = r.is_("EQ", ratio, 0)
+    of_p, of_q = (r.choose(none, r.over(times(f, part), e), times(part, ratio)) for part in (p, q))
+    below, over = r.add(e, times(f, ratio)), r.choose(steep, r.subtract(of_p, q), r.subtract(q, of_p))
+    parts = times(r.over(r.add(p, of_q), below), back), times(r.over(over, below), back)
+
+    def product(factor: float, u: Any, v: Any, w: Any, z: Any) -> Parts:
+        """A factor times (u + iv) (w - iz)."""
+        return (times(factor, r.add(times(u, w), times(v, z))), times(factor, r.subtract(times(v, w), times(u, z))))
+
+    def unit(part: Any) -> Any:
+        return r.choose(r.infinite(part), r.copysign(1.0, part), r.copysign(0.0, part))
+
+    pole = r.copysign(math.inf, c)
+    at_zero = r.all(r.is_("EQ", c, 0), r.is_("EQ", d, 0), r.test("not", r.all(r.nan(a), r.nan(b))))
+    of_infinite = r.all(r.any(r.infinite(a), r.infinite(b)), r.finite(c), r.finite(d))
+    by_infinite = r.all(r.any(r.infinite(c), r.infinite(d)), r.finite(a), r.finite(b))
+    neither = r.all(r.nan(parts[0]), r.nan(parts[1]))
+    for when, values in ((at_zero, (times(pole, a), times(pole, b))),
+                         (of_infinite, product(math.inf, unit(a), unit(b), c, d)),
+                         (by_infinite, product(0.0, a, b, unit(c), unit(d)))):
+        parts = tuple(r.choose(r.all(neither, when), value, part)  # type: ignore[assignment]
+                      for value, part in zip(values, parts))
+    return parts

@@ -62,7 +62,8 @@ def real_computation(computation: Computation) -> Computation:
             inner.parameters.append(step("parameter"))
             inner.parameters[-1].parameter_number = k
         pairs = list(zip(inner.parameters[::2], inner.parameters[1::2]))
-        steps = complex_functions.Real(step, lambda name, *v, **more: step(name, *v, dtype="pred", **more), number)
+        steps = complex_functions.Real(step, lambda name, *v, **more: step(name, *v, dtype="pred", **more), number,
+                                       real.dtype)
         inner.root = step("tuple", *complex_functions.function(opcode, steps, *pairs))
         whole = op("map", replace(real, kind="tuple", dtype="", dims=(), text=like.shape.text, children=(real, real)),
                    *x, to_apply=inner)
@@ -101,16 +102,6 @@ def real_computation(computation: Computation) -> Computation:
             c, d = x[1]  # type: ignore[misc]
             return (do("subtract", do("multiply", a, c), do("multiply", b, d)),
                     do("add", do("multiply", a, d), do("multiply", b, c)))
-        if opcode == "divide":
-            c, d = x[1]  # type: ignore[misc]
-            pred = replace(real, dtype="pred", text="pred")
-            steep = op("compare", pred, do("abs", c), do("abs", d), direction="LT")
-            p, q, large, small = (do("select", steep, u, v) for u, v in ((b, a), (a, b), (d, c), (c, d)))
-            ratio = do("divide", small, large)
-            below = do("add", large, do("multiply", small, ratio))
-            real_part = do("divide", do("add", p, do("multiply", q, ratio)), below)
-            imaginary = do("divide", do("subtract", q, do("multiply", p, ratio)), below)
-            return (real_part, do("select", steep, do("negate", imaginary), imaginary))
         if opcode in complex_functions.NAMES:
             return function(opcode, real, [half for side in x for half in side])  # type: ignore[union-attr]
         raise ValueError(f"'{opcode}' of complex numbers has no reference")

@@ -13,6 +13,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
@@ -198,10 +199,15 @@ def test_functions(dtype: str, target: str, tmp_path: Path) -> None:
     assert not over, f"{dtype} {target}: {over}"
 
 
-# ---- special values: C99's annex G, and what gen/reference/complex_functions.py says beside it ----
+# ---- special values: annex G of C11, and what gen/reference/complex_functions.py says beside it ----
 
 INF, NAN, PI = math.inf, math.nan, math.pi
 SPECIAL: "Dict[str, List[Tuple[Tuple[float, ...], Tuple[float, float]]]]" = {
+    "multiply": [((INF, INF, 1, 0.0), (NAN, NAN)), ((INF, 1, 2, 3), (INF, INF)), ((-0.0, -0.0, 1, 0.0), (0.0, -0.0)), ((NAN, 1, 1, 1), (NAN, NAN))],
+    "divide": [((1, 2, 0.0, 0.0), (INF, INF)), ((1, 2, -0.0, 0.0), (-INF, -INF)), ((0.0, 0.0, 0.0, 0.0), (NAN, NAN)), ((NAN, 1, 0.0, 0.0), (NAN, INF)), ((1, 2, INF, 3), (0.0, 0.0)),
+               ((1, 1, INF, NAN), (0.0, 0.0)), ((INF, 1, 1, 1), (INF, -INF)), ((INF, NAN, 1, 1), (INF, -INF)), ((INF, 1, INF, 1), (NAN, NAN)), ((NAN, 1, 1, 1), (NAN, NAN)),
+               ((1, NAN, INF, 1), (NAN, NAN)), ((3, -0.0, 1, 0.0), (3, -0.0)), ((2.0 ** -149, 0.0, 2.0 ** -149, 0.0), (1, 0.0)), ((1, -2, 0.0, 1), (-2, -1)),
+               ((1.5 * 2.0 ** 127, -1, 2.0 ** 127, 2.0 ** 127), (0.75, -0.75)), ((2.0 ** 126, 2.0 ** -20, 2.0 ** 127, 2.0 ** 127), (0.25, -0.25))],
     "sqrt": [((0.0, 0.0), (0.0, 0.0)), ((-0.0, -0.0), (0.0, -0.0)), ((1, INF), (INF, INF)), ((NAN, -INF), (INF, -INF)), ((-INF, 1), (0.0, INF)),
              ((-INF, -1), (0.0, -INF)), ((INF, 1), (INF, 0.0)), ((INF, -1), (INF, -0.0)), ((INF, NAN), (INF, NAN)), ((NAN, 1), (NAN, NAN)),
              ((-4, 0.0), (0.0, 2)), ((-4, -0.0), (0.0, -2))],
@@ -214,9 +220,9 @@ SPECIAL: "Dict[str, List[Tuple[Tuple[float, ...], Tuple[float, float]]]]" = {
                     ((INF, 2), (-INF, INF)), ((NAN, 0.0), (NAN, 0.0)), ((NAN, 1), (NAN, NAN))],
     "exponential-minus-one": [((0.0, -0.0), (0.0, -0.0)), ((INF, 0.0), (INF, 0.0)), ((-INF, 1), (-1, 0.0)), ((NAN, 0.0), (NAN, 0.0)), ((1, INF), (NAN, NAN))],
     "tanh": [((0.0, -0.0), (0.0, -0.0)), ((-0.0, 0.0), (-0.0, 0.0)), ((1, INF), (NAN, NAN)), ((INF, 1), (1, 0.0)), ((INF, 2), (1, -0.0)), ((-INF, INF), (-1, 0.0)),
-             ((INF, NAN), (1, 0.0)), ((NAN, 0.0), (NAN, 0.0)), ((NAN, 1), (NAN, NAN)), ((-1000, 1), (-1, 0.0)), ((1e30, -1), (1, -0.0))],
+             ((INF, NAN), (1, 0.0)), ((NAN, 0.0), (NAN, 0.0)), ((NAN, 1), (NAN, NAN)), ((200, INF), (NAN, NAN)), ((-200, NAN), (NAN, NAN)), ((-1000, 1), (-1, 0.0)), ((1e30, -1), (1, -0.0))],
     "tan": [((0.0, INF), (0.0, 1)), ((1, INF), (0.0, 1)), ((2, -INF), (-0.0, -1)), ((INF, 1), (NAN, NAN)), ((-0.0, 0.0), (-0.0, 0.0))],
-    "sign": [((0.0, -0.0), (0.0, -0.0)), ((INF, 1), (NAN, 0.0)), ((1, NAN), (NAN, NAN)), ((3, 4), (0.6, 0.8)), ((2.0 ** 127, -2.0 ** 127), (0.5 ** 0.5, -0.5 ** 0.5)),
+    "sign": [((0.0, -0.0), (0.0, -0.0)), ((INF, 1), (NAN, 0.0)), ((1, NAN), (NAN, NAN)), ((NAN, 0.0), (NAN, NAN)), ((-0.0, NAN), (NAN, NAN)), ((3, 4), (0.6, 0.8)), ((2.0 ** 127, -2.0 ** 127), (0.5 ** 0.5, -0.5 ** 0.5)),
              ((2.0 ** -149, 2.0 ** -149), (0.5 ** 0.5, 0.5 ** 0.5))],
     "logistic": [((INF, 1), (1, 0.0)), ((-INF, 1), (0.0, 0.0)), ((0.0, -0.0), (0.5, -0.0)), ((-2000, 1), (0.0, 0.0)), ((2000, -1), (1, -0.0)), ((1, INF), (NAN, NAN))],
     "cbrt": [((0.0, 0.0), (0.0, 0.0)), ((8, 0.0), (2, 0.0)), ((-8, 0.0), (1, 3 ** 0.5)), ((-8, -0.0), (1, -3 ** 0.5)), ((INF, 0.0), (INF, 0.0)),
@@ -227,6 +233,8 @@ SPECIAL: "Dict[str, List[Tuple[Tuple[float, ...], Tuple[float, float]]]]" = {
     "cosh": [((INF, 0.0), (INF, 0.0)), ((-INF, 0.0), (INF, -0.0)), ((0.0, 0.0), (1, 0.0)), ((INF, 2), (-INF, INF)), ((1, INF), (NAN, NAN))],
     "power": [((NAN, NAN, 0.0, 0.0), (1, 0.0)), ((0.0, 0.0, 0.0, -0.0), (1, 0.0)), ((0.0, 0.0, 2, 0.0), (0.0, 0.0)), ((0.0, 0.0, 1, 1), (0.0, 0.0)), ((0.0, 0.0, -1, 0.0), (INF, -0.0)),
               ((INF, 0.0, 2, 0.0), (INF, 0.0)), ((INF, 1, -1, 0.0), (0.0, 0.0)), ((2, 0.0, 3, 0.0), (8, 0.0)), ((2, 0.0, NAN, 0.0), (NAN, NAN)),
+              *(((1, zero, *y), (1, 0.0)) for zero in (0.0, -0.0) for y in ((INF, 0.0), (NAN, 0.0), (-INF, NAN), (NAN, NAN), (0.0, INF), (3, -2))),
+              ((INF, 0.0, INF, 0.0), (INF, 0.0)), ((INF, -0.0, 0.5, 0.0), (INF, 0.0)), ((0.5, 0.0, INF, 0.0), (0.0, 0.0)),
               ((2.0 ** 127, 2.0 ** 127, 0.5, 0.0), (2 ** 63.75 * math.cos(PI / 8), 2 ** 63.75 * math.sin(PI / 8)))],
     "atan2": [((0.0, 0.0, 1, 0.0), (0.0, -0.0)), ((1, 0.0, 0.0, 0.0), (PI / 2, -0.0)), ((-1, 0.0, 0.0, 0.0), (-PI / 2, -0.0)), ((0.0, 0.0, -1, 0.0), (PI, -0.0)),
               ((1, 0.0, -1, 0.0), (3 * PI / 4, -0.0)), ((-1, 0.0, -1, 0.0), (-3 * PI / 4, -0.0)), ((0.0, 0.0, 0.0, 0.0), (NAN, NAN)),
@@ -234,7 +242,10 @@ SPECIAL: "Dict[str, List[Tuple[Tuple[float, ...], Tuple[float, float]]]]" = {
 }
 
 
-@pytest.mark.parametrize("dtype, target", [(d, t) for d in PART for t in ("c", "opencl", "cuda-on-cpu")] if SWEEP else [("c64", "c"), ("c128", "opencl")])
+EVERY = [(dtype, target) for dtype in PART for target in ("c", "opencl", "cuda-on-cpu")]
+
+
+@pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "opencl"), ("c64", "cuda-on-cpu")])
 def test_special_values(dtype: str, target: str, tmp_path: Path) -> None:
     """Infinities, NaN, signs of zeros, both sides of the cuts, and sizes at which steps must not overflow."""
     _, code, unit, _ = PART[dtype]
@@ -256,6 +267,126 @@ def test_special_values(dtype: str, target: str, tmp_path: Path) -> None:
                 good = math.isnan(z) if math.isnan(y) else (z == y and math.copysign(1, z) == math.copysign(1, y)) if y in (0.0, INF, -INF) and op != "atan2" else \
                     abs(y - z) <= 16 * unit * max(abs(v) for v in wanted if math.isfinite(v))
                 wrong += [] if good else [f"{op}{x}: {got}, expected {wanted}"]
+    assert not wrong, "\n".join(wrong)
+
+
+# Parts of operands: all pairs of them, and of these all pairs.
+PARTS = [0.0, -0.0, 1.0, -2.0, INF, -INF, NAN]
+GRID = [complex(a, b) for a in PARTS for b in PARTS]
+PAIRS = [(x, y) for x in GRID for y in GRID]
+ANNEX_G: Dict[str, Callable[[complex], complex]] = {"exponential": cmath.exp, "log": cmath.log, "sqrt": cmath.sqrt, "tanh": cmath.tanh}
+
+
+def module(dtype: str, ops: "Dict[str, int]") -> str:
+    """One op after the other, on a parameter or two of all points of a grid."""
+    sizes = {1: len(GRID), 2: len(PAIRS)}
+    results = [f"{dtype}[{sizes[arity]}]{{0}}" for arity in ops.values()]
+    parameters = [f"  g = {dtype}[{sizes[1]}]{{0}} parameter(0)", *(f"  {name} = {dtype}[{sizes[2]}]{{0}} parameter({k})" for k, name in ((1, "x"), (2, "y")))]
+    lines = [f"  r{k} = {shape} {op}({'g' if arity == 1 else 'x, y'})" for k, (shape, (op, arity)) in enumerate(zip(results, ops.items()))]
+    return "\n".join(["HloModule m", "", "ENTRY e {", *parameters, *lines,
+                      f"  ROOT t = ({', '.join(results)}) tuple({', '.join(f'r{k}' for k in range(len(results)))})", "}", ""])
+
+
+def on_grid(dtype: str, target: str, ops: "Dict[str, int]", folder: Path) -> "Dict[str, List[complex]]":
+    code = PART[dtype][1]
+    buffers = [buffer(GRID, code), *(buffer([pair[k] for pair in PAIRS], code) for k in (0, 1))]
+    return dict(zip(ops, (numbers(answer, code) for answer in run(module(dtype, ops), buffers, target, folder))))
+
+
+def same(x: float, y: float, signs: bool = True) -> bool:
+    if x != x or y != y:
+        return x != x and y != y
+    return x == y and (not signs or math.copysign(1, x) == math.copysign(1, y)) if y in (0, INF, -INF) else abs(x - y) <= 1e-6 * abs(y)
+
+
+@pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c64", "opencl"), ("c128", "cuda-on-cpu")])
+def test_annex_g(dtype: str, target: str, tmp_path: Path) -> None:
+    """exp, log, sqrt and tanh are what Python's are, which has annex G's tables; quotients obey annex G's rules."""
+    answers = on_grid(dtype, target, {**{op: 1 for op in ANNEX_G}, "divide": 2}, tmp_path)
+    wrong = []
+    for op, function in ANNEX_G.items():
+        for z, got in zip(GRID, answers[op]):
+            try:
+                wanted = function(z)
+            except ValueError:      # Python's word for a pole and for NaN of an infinity
+                continue
+            free = not math.isfinite(z.imag) and math.isinf(z.real)     # annex G leaves the signs open
+            if not (same(got.real, wanted.real, not free) and same(got.imag, wanted.imag, not free)):
+                wrong.append(f"{op}({z}): {got}, expected {wanted}")
+    for (x, y), got in zip(PAIRS, answers["divide"]):
+        finite = [cmath.isfinite(v) for v in (x, y)]
+        if cmath.isinf(x) and finite[1] or y == 0 and any(part == part and part != 0 for part in (x.real, x.imag)):
+            good = cmath.isinf(got)
+        elif finite[0] and cmath.isinf(y):
+            good = got == 0
+        elif all(finite) and y != 0:
+            good = abs(got - x / y) <= 1e-6 * abs(x / y)
+        else:
+            good = got.real != got.real and got.imag != got.imag
+        wrong += [] if good else [f"{x} / {y}: {got}"]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "c"), ("c64", "opencl")])
+def test_quotients(dtype: str, target: str, tmp_path: Path) -> None:
+    """Over all exponents of a type, within 8 ulps of the number's size where that neither overflows nor underflows."""
+    part, code, unit, _ = PART[dtype]
+    least, most = (-149, 127) if part == "f32" else (-1074, 1023)
+    rng = random.Random(dtype)
+
+    def single(low: int, high: int) -> float:
+        return struct.unpack("<" + code, struct.pack("<" + code, rng.choice((-1, 1)) * math.ldexp(rng.randint(1 << 22, (1 << 23) - 1), rng.randint(low, high) - 22)))[0]
+
+    def drawn() -> complex:
+        k = rng.choice((0, 1, 2, 3))
+        low, high = ((least, most), (most - 2, most), (least, least + 30), (-4, 4))[k]
+        return complex(single(low, high), rng.choice((0.0, single(low, high), single(least, most))))
+    pairs = [(drawn(), drawn()) for _ in range(4000)]
+    pairs = [(complex(y.imag, y.real) if rng.random() < 0.5 else y, x) for x, y in pairs if x != 0]
+    text = (f"f {{\n  a = {dtype}[{len(pairs)}] parameter(0)\n  b = {dtype}[{len(pairs)}] parameter(1)\n"
+            f"  ROOT r = {dtype}[{len(pairs)}] divide(a, b)\n}}\n")
+    (answer,) = run(text, [buffer([pair[k] for pair in pairs], code) for k in (0, 1)], target, tmp_path)
+    compared = 0
+    for (x, y), got in zip(pairs, numbers(answer, code)):
+        a, b, c, d = map(Fraction, (x.real, x.imag, y.real, y.imag))
+        re, im = (a * c + b * d) / (c * c + d * d), (b * c - a * d) / (c * c + d * d)
+        size = max(abs(re), abs(im))
+        if not Fraction(2) ** (-120 if part == "f32" else -1015) < size < Fraction(2) ** most / 2:
+            continue
+        compared += 1
+        assert cmath.isfinite(got), f"{x} / {y}: {got}, expected {float(re), float(im)}"
+        off = max(abs(Fraction(got.real) - re), abs(Fraction(got.imag) - im)) / size / Fraction(unit)
+        assert off <= 8, f"{x} / {y}: {got}, {float(off)} ulps from {float(re), float(im)}"
+    assert compared > 1000
+
+
+@pytest.mark.parametrize("dtype", PART)
+def test_beside_xla(dtype: str, tmp_path: Path) -> None:
+    """Quotients, signs and powers of infinities, NaN and zeros are XLA:CPU's, but for powers that are NaN there."""
+    pytest.importorskip("jax", reason="SKIP: no jax")
+    ops = {"sign": 1, "multiply": 2, "divide": 2, "power": 2}
+    answers = on_grid(dtype, "c", ops, tmp_path)
+    data = b"".join((tmp_path / "in" / f"p{k}.bin").read_bytes() for k in range(3))
+    script = ("import sys, jax\njax.config.update('jax_enable_x64', True)\nimport numpy as np, with_xla\n"
+              "program, shapes, _ = with_xla.compiled(open(sys.argv[1]).read())\n"
+              "given = [jax.device_put(np.array(x)) for x in with_xla.parameters(shapes, sys.argv[2])]\n"
+              "for array in program.execute_sharded(given).disassemble_into_single_device_arrays():\n"
+              "  sys.stdout.buffer.write(np.asarray(array[0]).tobytes())\n")
+    (tmp_path / "xla.bin").write_bytes(data)
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "m.hlo"), str(tmp_path / "xla.bin")], capture_output=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT / "gen" / "run" / "harness")})
+    if b"cannot import" in done.stderr or b"has no attribute" in done.stderr:
+        pytest.skip("SKIP: another jax")
+    assert done.returncode == 0, done.stderr.decode()
+    theirs = iter(numbers(done.stdout, PART[dtype][1]))
+    wrong = []
+    for op, arity in ops.items():
+        for operands, got in zip(GRID if arity == 1 else PAIRS, answers[op]):
+            wanted = next(theirs)
+            nan = op == "power" and wanted.real != wanted.real and wanted.imag != wanted.imag
+            signs = op != "power"   # (inf - 0i)^2: XLA has no sign there
+            if not nan and not (same(got.real, wanted.real, signs) and same(got.imag, wanted.imag, signs)):
+                wrong.append(f"{op}{operands}: {got}, XLA has {wanted}")
     assert not wrong, "\n".join(wrong)
 
 
