@@ -1,4 +1,4 @@
-/* sett.h - v0.5 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared and converted
+/* sett.h - v0.6 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared and converted
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -60,10 +60,13 @@ THE MODEL
 
   sett_any_move          the cheapest way from one distribution over threads to another: registers, shuffles or shared memory (sett_move.h)
       {register = [[1]], lane = [[2]]} -> {d = 4}   {register = [[2]], lane = [[1]]} -> {d = 4}   1 shuffle
+  sett_any_reorder       the way of an array in memory from one layout to another, by sett_relayout.h; the padding of a tag is not read, and gets zeros
+      2x17x3x3@nChw16c      2x17x3x3@nchw                                          306 elements, 270 places not read
 
 FUNCTIONS
   any notation      sett_any_parse, _print, _map  text                            sett_any_same          the same function?
                     sett_any_convert             in another notation             sett_any_move          from threads to threads
+                    sett_any_in_memory           which of the two ways           sett_any_reorder       from memory to memory
   tiled layouts     sett_layout_map, _unmap      shape -> map, and its inverse    sett_layout_order      in memory order
                     sett_layout_physical         an answer between places
   nested layouts    sett_nested_map, _unmap      layout -> map, and its inverse   sett_nested_from_map   map -> layout
@@ -80,6 +83,7 @@ LAWS (tests/layouts/test_shape.py, tests/layouts/test_nested.py)
   5 physical       (tests/algebra/physical_test.c) sett_layout_physical holds the pairs of positions that loops over the op give, in both directions;
                    padding is in no pair.
   6 move           (tests/layouts/test_move.py) sett_any_move is sett_move_plan of the tables of both layouts, but that it may choose the places of sett_notation_shared.
+  7 reorder        (tests/layouts/test_move.py) sett_relayout of both shapes moves every element from its offset in a to its offset in b, and writes nothing else but zeros.
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -102,6 +106,7 @@ LIMITS
   Those of the headers that it joins.
 
 HISTORY
+  0.6  arrays without elements; reorders in memory.
   0.5  the way from one distribution over threads to another; Tenstorrent's tiles and faces.
   0.4  a layout in any notation: read, printed, compared with another, converted.
   0.3  every sett header has its version as a number and sett_<module>_message; here sett_message was sett_error_message.
@@ -111,7 +116,7 @@ HISTORY
 #ifndef SETT_H
 #define SETT_H
 
-#define SETT_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
+#define SETT_VERSION 600 /* 0.6.0: 10000 * major + 100 * minor + patch */
 
 #include "sett_tile.h"
 #include "sett_relayout.h"
@@ -214,6 +219,20 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  * holds nothing in the other: warps may be more in one, and CuTe's threads no whole warps. What cannot be: other numbers of lanes or of blocks, as blocks move
  * alike, and nothing goes between them; arrays of other sizes. */
 SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
+
+/* A reorder: an array in memory from layout a to layout b, by sett_relayout of the same layouts as arrays of XLA. yes, or what sett_any_convert says of the one that is
+ * no such array. A tag's padding is not read, and gets zeros; gaps between strides keep what they have. */
+typedef struct sett_any_reordered {
+  sett_any_answer answer;
+  int blamed; /* of a no: 0 for a, 1 for b; -1: for both */
+  sett_tile_shape from, to;
+  int64_t elements, from_places, to_places; /* places: up to the end of the layout, of a tag with its padding */
+  int64_t zeros;                            /* places of b that no element has and that get 0 */
+  int64_t runs, longest;                    /* runs of elements that lie together in both; -1: more than 2^22 places */
+} sett_any_reordered;
+/* 1: both are layouts of an array in memory, and one is no layout of CuTe, which may also be one of threads. */
+SETT_INLINE int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b);
+SETT_INLINE sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits);
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
@@ -2882,6 +2901,90 @@ SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
     return move.no ? move : first;
   }
   return settp_move_plan(arena, &table[0], &table[1], bits, place);
+}
+
+/* ---- bodies: from memory to memory -------------------------------------------------------------------------------- */
+
+SETT_INLINE int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b) {
+  const settp_layout_form *x = settp_layout_any_form(arena, a, 0, 0), *y = settp_layout_any_form(arena, b, 0, 0);
+  int i, arrays = 0;
+  if (!x || !y || x->error || y->error || x->owners || y->owners) return 0;
+  for (i = 0; i < 2; ++i) {
+    const sett_any *layout = i ? b : a;
+    arrays += layout->kind == SETT_ANY_XLA ||
+              (layout->kind == SETT_ANY_NOTATION && layout->notation.kind != SETT_NOTATION_CUTE);
+  }
+  return arrays > 0;
+}
+
+/* The places of an array that is a shape of XLA: those of a tag with all padding, of XLA's those of the shape, else up to the last element. */
+SETT_INLINE int64_t settp_layout_any_places(const sett_any *layout, const sett_tile_shape *shape,
+                                            const sett_tile_plan *plan) {
+  int64_t last[SETT_TILE_MAX_RANK], places = 1, block;
+  int i, k;
+  if (layout->kind == SETT_ANY_XLA) return plan->span;
+  for (i = 0; i < shape->rank; ++i) {
+    if (shape->dims[i] == 0) return 0;
+    last[i] = shape->dims[i] - 1;
+  }
+  if (layout->notation.kind != SETT_NOTATION_ONEDNN) return sett_tile_position(plan, last) + 1;
+  for (i = 0; i < shape->rank; ++i) {
+    for (k = 0, block = 1; k < layout->notation.blocks; ++k)
+      if (layout->notation.block_dim[k] == i) block = settp_layout_form_times(block, layout->notation.block_size[k]);
+    places = settp_layout_form_times(places, settp_layout_form_times(block, last[i] / block + 1));
+  }
+  return places;
+}
+
+SETT_INLINE sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits) {
+  enum { SETTP_LAYOUT_ANY_PLACES = 1 << 22 };
+  static const char *const types[] = {"u8", "u16", "u32", "u64"};
+  sett_any_reordered out;
+  const settp_layout_form *form[2];
+  sett_any_made made[2];
+  sett_tile_plan plan[2];
+  int64_t at[SETT_TILE_MAX_RANK], place, next = -1, run = 0;
+  int i, type = bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3;
+  out.elements = out.from_places = out.to_places = out.zeros = 0;
+  out.runs = out.longest = -1;
+  out.blamed = -1;
+  form[0] = settp_layout_any_form(arena, a, 0, 0);
+  form[1] = settp_layout_any_form(arena, b, 0, 0);
+  out.answer = settp_layout_any_say(1, 0, "yes");
+  if (!form[0] || !form[1]) out.answer = settp_layout_any_say(0, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  else if (form[0]->ins != form[1]->ins) out.answer = settp_layout_any_say(0, 1, "different numbers of dimensions");
+  for (i = 0; out.answer.yes && i < form[0]->ins; ++i)
+    if (form[0]->in[i] != form[1]->in[i]) out.answer = settp_layout_any_say(0, 1, "different sizes");
+  for (i = 0; i < 2 && out.answer.yes; ++i) {
+    made[i] = sett_any_convert(arena, i ? b : a, SETT_ANY_TO_XLA);
+    out.answer = made[i].answer;
+    if (!out.answer.yes) out.blamed = i;
+  }
+  if (!out.answer.yes) return out;
+  out.from = made[0].layout.shape;
+  out.to = made[1].layout.shape;
+  if (out.from.packed || out.to.packed || out.from.prefix || out.to.prefix || out.from.splits || out.to.splits)
+    out.answer =
+        settp_layout_any_say(0, 0, "not decided: expected arrays of whole bytes, in one part, without a prefix");
+  if (!out.answer.yes) return out;
+  out.from.type = out.to.type = sett_tile_type_find(types[type], type ? 3 : 2);
+  plan[0] = sett_tile_prepare(&out.from);
+  plan[1] = sett_tile_prepare(&out.to);
+  out.elements = sett_tile_elements(&out.from);
+  out.from_places = settp_layout_any_places(a, &out.from, &plan[0]);
+  out.to_places = settp_layout_any_places(b, &out.to, &plan[1]);
+  if (b->kind == SETT_ANY_NOTATION && b->notation.kind == SETT_NOTATION_ONEDNN)
+    out.zeros = out.to_places - out.elements;
+  if (plan[1].span > SETTP_LAYOUT_ANY_PLACES) return out;
+  out.runs = out.longest = 0;
+  for (place = 0; place < plan[1].span; ++place) {
+    int64_t from = sett_tile_element(&plan[1], place, at) ? sett_tile_position(&plan[0], at) : -2;
+    run = from >= 0 && from == next ? run + 1 : from >= 0;
+    if (run == 1) ++out.runs;
+    if (run > out.longest) out.longest = run;
+    next = from + 1;
+  }
+  return out;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* sett_notation.h - v0.2 - layouts in the notations of CuTe, Triton, Mosaic, oneDNN and strided arrays: read, printed, evaluated, combined
+/* sett_notation.h - v0.3 - layouts in the notations of CuTe, Triton, Mosaic, oneDNN and strided arrays: read, printed, evaluated, combined
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -98,6 +98,7 @@ LIMITS
   64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
 
 HISTORY
+  0.3  left inverses of strides that overlap; sizes of 0 of strides and tags.
   0.2  Triton's padded_shared; shared memory between two distributions (sett_notation_shared).
   0.1  CuTe, strides, oneDNN's tags, linear layouts, Triton's encodings, Mosaic's TiledLayout.
 */
@@ -108,7 +109,7 @@ HISTORY
 #error "include sett_indexing_map.h before sett_notation.h"
 #endif
 
-#define SETT_NOTATION_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
+#define SETT_NOTATION_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 

@@ -283,10 +283,26 @@ static int layout_same(command *self) {
 static const char *const layout_targets[SETT_ANY_TARGETS] = {"cute",    "triton", "mosaic", "onednn",
                                                              "strides", "xla",    "iree"};
 
+/* A no with the values at its points, or why it is not decided. */
+static int layout_say_no(command *self, const sett_any_answer *answer) {
+  int i;
+  if (!answer->no && strncmp(answer->reason, "not decided", 11)) return say_error(self, 0, answer->reason);
+  if (answer->no) say_text(self, "no: ");
+  say_text(self, answer->reason);
+  for (i = 0; i < answer->points; ++i) {
+    say_text(self, i ? ", at " : ": at ");
+    if (answer->ins == 1) say_text(self, "(");
+    layout_put_numbers(self, answer->ins, answer->point[i]);
+    say_text(self, answer->ins == 1 ? ") " : " ");
+    layout_put_numbers(self, answer->outs, answer->a[i]);
+  }
+  return 1;
+}
+
 static int layout_convert(command *self) {
   sett_any layout;
   sett_any_made made;
-  int target = 0, i;
+  int target = 0;
   if (!strcmp(self->argv[3], "map")) return layout_map(self);
   while (target < SETT_ANY_TARGETS && strcmp(self->argv[3], layout_targets[target])) ++target;
   if (target == SETT_ANY_TARGETS) {
@@ -295,21 +311,9 @@ static int layout_convert(command *self) {
   }
   if (!layout_read_any(self, 2, &layout)) return 2;
   made = sett_any_convert(&self->arena, &layout, target);
-  if (made.answer.yes) {
-    layout_put_any(self, &made.layout);
-    return 0;
-  }
-  if (!made.answer.no && strncmp(made.answer.reason, "not decided", 11)) return say_error(self, 0, made.answer.reason);
-  if (made.answer.no) say_text(self, "no: ");
-  say_text(self, made.answer.reason);
-  for (i = 0; i < made.answer.points; ++i) {
-    say_text(self, i ? ", at " : ": at ");
-    if (made.answer.ins == 1) say_text(self, "(");
-    layout_put_numbers(self, made.answer.ins, made.answer.point[i]);
-    say_text(self, made.answer.ins == 1 ? ") " : " ");
-    layout_put_numbers(self, made.answer.outs, made.answer.a[i]);
-  }
-  return 1;
+  if (!made.answer.yes) return layout_say_no(self, &made.answer);
+  layout_put_any(self, &made.layout);
+  return 0;
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------ */
@@ -467,6 +471,99 @@ static void layout_move_say_shared(command *self, const sett_move *move, const s
   say_text(self, " in all");
 }
 
+static void layout_put_shape(command *self, const sett_tile_shape *shape) {
+  char none[1], *end;
+  size_t room;
+  end = answer_end(self, none, &room);
+  self->length += sett_tile_print(shape, end, room);
+}
+
+static void layout_say_places(command *self, const char *name, const sett_tile_shape *shape, int64_t places,
+                              int64_t padding, const char *what) {
+  say_text(self, name);
+  layout_put_shape(self, shape);
+  say_text(self, ": ");
+  layout_count(self, places, "place");
+  if (padding == 0) return;
+  say_text(self, ", ");
+  say_int(self, padding);
+  say_text(self, what);
+}
+
+/* The reorder as a C function that calls sett_relayout.h. */
+static void layout_say_reorder_code(command *self, const sett_any_reordered *reorder, int bits) {
+  const char *type = bits == 8    ? "unsigned char"
+                     : bits == 16 ? "unsigned short"
+                     : bits == 32 ? "unsigned"
+                                  : "unsigned long long";
+  int64_t span = sett_tile_prepare(&reorder->to).span;
+  int i;
+  say_text(
+      self,
+      "/* written by sett layout move: 0, or an error of sett_relayout_message */\n#include \"sett_tile.h\"\n#include \"sett_relayout.h\"\nstatic inline int sett_move(const ");
+  say_text(self, type);
+  say_text(self, " *a, ");
+  say_text(self, type);
+  say_text(self, " *b) {\n");
+  for (i = 0; i < 2; ++i) {
+    say_text(self, i ? "  static const char to[] = \"" : "  static const char from[] = \"");
+    layout_put_shape(self, i ? &reorder->to : &reorder->from);
+    say_text(self, "\";\n");
+  }
+  say_text(
+      self,
+      "  const sett_tile_shape x = sett_tile_parse(from, sizeof from - 1), y = sett_tile_parse(to, sizeof to - 1);\n  sett_relayout_plan plan;\n");
+  if (reorder->zeros) {
+    say_text(self, "  const ");
+    say_text(self, type);
+    say_text(self, " zero = 0; /* of padding */\n");
+  }
+  say_text(self, reorder->zeros ? "  if (sett_relayout_prepare(&plan, &x, &y, &zero)) return plan.error;\n"
+                                : "  if (sett_relayout_prepare(&plan, &x, &y, NULL)) return plan.error;\n");
+  say_text(self, "  sett_relayout_run(&plan, a, b, 0, plan.pieces);\n");
+  if (reorder->zeros && reorder->to_places > span) {
+    say_text(self, "  for (long long i = ");
+    say_int(self, span);
+    say_text(self, "; i < ");
+    say_int(self, reorder->to_places);
+    say_text(self, "; ++i) b[i] = 0;\n");
+  }
+  say_text(self, "  return 0;\n}\n");
+}
+
+static int layout_reorder(command *self, const sett_any *a, const sett_any *b, int bits) {
+  const char *emit = self->option[OPTION_EMIT];
+  sett_any_reordered reorder;
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+    return say_error(self, 0, sett_move_message(SETT_MOVE_ERROR_BITS));
+  if (emit && strcmp(emit, "c")) return say_error(self, 0, "expected --emit c for arrays in memory");
+  reorder = sett_any_reorder(&self->arena, a, b, bits);
+  if (!reorder.answer.yes) {
+    int status = layout_say_no(self, &reorder.answer);
+    if (reorder.blamed >= 0 && reorder.answer.no) say_text(self, reorder.blamed ? ", in B" : ", in A");
+    return status;
+  }
+  if (emit) {
+    layout_say_reorder_code(self, &reorder, bits);
+    return 0;
+  }
+  say_text(self, "reorder ");
+  say_int(self, reorder.elements);
+  say_text(self, ", zeros ");
+  say_int(self, reorder.zeros);
+  layout_say_places(self, "\nfrom ", &reorder.from, reorder.from_places, reorder.from_places - reorder.elements,
+                    " of them not read");
+  layout_say_places(self, "\nto ", &reorder.to, reorder.to_places, reorder.to_places - reorder.elements,
+                    reorder.zeros ? " of them padding, which gets 0" : " of them not written");
+  if (reorder.longest < 1) return 0;
+  say_text(self, "\n");
+  layout_count(self, reorder.runs, "run");
+  say_text(self, " of at most ");
+  layout_count(self, reorder.longest, "element");
+  say_text(self, " that lie together in both");
+  return 0;
+}
+
 static int layout_move(command *self) {
   sett_any a, b;
   sett_move move;
@@ -476,6 +573,7 @@ static int layout_move(command *self) {
   if (bits < 0 || lanes < 0) return 2;
   if (emit && strcmp(emit, "c") && strcmp(emit, "cuda")) return say_error(self, 0, "expected --emit c or --emit cuda");
   if (!layout_read_any(self, 2, &a) || !layout_read_any(self, 3, &b)) return 2;
+  if (sett_any_in_memory(&self->arena, &a, &b)) return layout_reorder(self, &a, &b, bits);
   for (i = 2; i < 4 && !self->option[OPTION_SUBGROUP]; ++i)
     if (layout_fragment_lanes(self, i) > lanes) lanes = layout_fragment_lanes(self, i);
   for (i = 0; i < 2 && !self->option[OPTION_SUBGROUP]; ++i)
@@ -876,6 +974,7 @@ static const command_verb layout_verbs[] = {
     {"move", "[--element BITS] [--subgroup N] [--emit c|cuda] A B",
      "the cheapest way from one distribution over threads to another: registers, shuffles N, or shared BYTES, barriers N, conflicts N, and the way;"
      "\nthreads that only one of them has take no part; other lanes, blocks or array sizes: no"
+     "\nof two layouts in memory (tags, strides, XLA's; one may be CuTe's): reorder ELEMENTS, zeros N; a tag's padding is not read, and gets 0"
      "\n--emit: the way as a C or CUDA function. An element has 32 bits, unless --element says 8, 16 or 64; --subgroup: lanes of a warp",
      "NV_MMA_SYNC_F32_16x8x16_F16.acc\t16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>",
      layout_move},

@@ -15,7 +15,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import pytest
 
-from test_convert import Table, canonical, iree_table, linear_table
+from test_convert import Table, canonical, iree_table, linear_table, table_of
 from test_notation import ROOT, chain_of, model, one, product
 
 COUNT = int(os.environ.get("SETT_COUNT", "60"))
@@ -482,6 +482,131 @@ def test_threads_that_are_no_whole_warps(tmp_path: Path) -> None:
             rows.append([[it.table.value((r, t, 0, 0)) if t < threads else None for r in range(values)] for t in range(32 * warps)])
         cases.append(Case(side[0], side[1], 32, 32, warps, rows))
     assert [said.kind for said in ran(cases, tmp_path)] == ["shared"] * 5
+
+
+# ---- from memory to memory ----------------------------------------------------------------------------------------------------------------------------
+
+def draw_array(rng: random.Random, dims: "List[int]", cute: bool) -> "Tuple[str, int]":
+    """A layout of an array in memory, and the places of a tag with its padding, which it gets zeros in; 0: of another layout."""
+    order, shape = rng.sample(range(len(dims)), len(dims)), "x".join(map(str, dims))
+    kind = rng.randrange(4 if cute else 3)
+    if kind == 0:
+        blocks = [(d, rng.choice([2, 4, 16])) for d in rng.sample(range(len(dims)), rng.randint(0, len(dims)))] + [(d, 2) for d in range(len(dims)) if rng.random() < 0.1]
+        padded = list(dims)
+        for d in range(len(dims)):
+            block = math.prod(size for e, size in blocks if e == d)
+            padded[d] = -(-dims[d] // block) * block
+        blocked = {d for d, _ in blocks}
+        tag = "".join(chr((65 if d in blocked else 97) + d) for d in order) + "".join(f"{size}{chr(97 + d)}" for d, size in blocks)
+        return f"{shape}@{tag}", math.prod(padded)
+    steps, step = [0] * len(dims), 1
+    for d in reversed(order):
+        steps[d], step = step, step * dims[d] + (rng.choice([0, 0, 3]) * step if kind == 1 else 0)
+    if kind == 1:
+        return f"{shape}@strides({','.join(map(str, steps))})+0", 0
+    if kind == 2:
+        tile = rng.choice(["", ":T(8,128)", ":T(2)", ":T(4,4)(2,1)"]) if len(dims) > 1 else ""
+        return f"u32[{','.join(map(str, dims))}]{{{','.join(map(str, reversed(order)))}{tile}}}", 0
+    return f"({','.join(map(str, dims))}):({','.join(map(str, steps))})", 0
+
+
+def test_reorders(tmp_path: Path) -> None:
+    """The C function of a reorder moves every element between drawn tags, strides, arrays of XLA and layouts of CuTe; a tag's padding gets zeros, and nothing else is
+    written."""
+    rng, pairs = random.Random(9), []
+    while len(pairs) < 2 * COUNT:
+        dims = [rng.choice([1, 2, 3, 4, 7, 16, 17, 20]) for _ in range(rng.randint(1, 4))]
+        if math.prod(dims) > 3000:
+            continue
+        cute = rng.random() < 0.5
+        pairs.append((dims, *draw_array(rng, dims, cute), *draw_array(rng, dims, not cute)))
+    said = asked([[a, b] for _, a, _, b, _ in pairs])
+    calls, functions, data, runs = [], [], [], 0
+    for index, ((dims, a, held, b, zeroed), text) in enumerate(zip(pairs, said)):
+        bits = (8, 16, 32, 64)[index % 4]
+        tables = [table_of(a), table_of(b)]
+        places = [[table.value(at) for at in itertools.product(*map(range, dims))] for table in tables]
+        if not text.startswith("reorder "):
+            assert text.startswith("not decided: expected"), (a, b, text)  # tiles that XLA's, which are read as, may not have
+            continue
+        size = [max(places[0]) + 1, zeroed or max(places[1]) + 1]
+        zeros = zeroed - len(places[1]) if zeroed else 0
+        assert text.split("\n")[0] == f"reorder {len(places[0])}, zeros {zeros}", (a, b, text)
+        assert not held or f": {held} place" in text.split("\n")[1], (a, b, text)
+        pieces = sorted(zip(places[1], places[0]))
+        split = [i for i in range(len(pieces)) if i == 0 or pieces[i] != (pieces[i - 1][0] + 1, pieces[i - 1][1] + 1)]
+        longest = max(end - start for start, end in zip(split, [*split[1:], len(pieces)]))
+        assert text.split("\n")[-1] == f"{len(split)} run{'s' * (len(split) > 1)} of at most {longest} element{'s' * (longest > 1)} that lie together in both", (a, b, text)
+        code = asked([[a, b]], "--element", str(bits), "--emit", "c")[0]
+        functions.append(code.replace("sett_move(", f"move_{index}(").replace("static inline int", "static int"))
+        calls.append(f"    case {index}: bad = RUN({TYPES[bits]}, move_{index}); break;")
+        flat = [index, len(places[0]), *size, int(bool(zeroed)), *places[0], *places[1]]
+        data.append(struct.pack(f"{len(flat)}i", *flat))
+        runs += 1
+    source = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+%s
+enum { MOST = 1 << 20 };
+static int head[5], from[MOST], to[MOST];
+static unsigned char a[8 * MOST], b[8 * MOST], want[8 * MOST];
+/* Elements are their numbers; b is full of 0xa5, also behind its end. */
+#define RUN(T, F) (make(sizeof(T)), F((const T *)a, (T *)b) || memcmp(b, want, ((size_t)head[3] + 64) * sizeof(T)))
+static void put(unsigned char *at, int place, unsigned long long value, size_t size) { memcpy(at + (size_t)place * size, &value, size); }
+static void make(size_t size) {
+  memset(a, 0x5a, ((size_t)head[2] + 64) * size);
+  memset(b, 0xa5, ((size_t)head[3] + 64) * size);
+  memset(want, 0xa5, ((size_t)head[3] + 64) * size);
+  if (head[4]) memset(want, 0, (size_t)head[3] * size);
+  for (int i = 0; i < head[1]; ++i) {
+    const unsigned long long value = ((unsigned long long)i + 1) * 0x9e3779b97f4a7c15u >> 7;
+    put(a, from[i], value, size);
+    put(want, to[i], value, size);
+  }
+}
+int main(int argc, char **argv) {
+  FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;
+  int runs = 0, wrong = 0;
+  while (file && fread(head, sizeof head, 1, file) == 1) {
+    int bad = 1;
+    if (fread(from, sizeof(int), (size_t)head[1], file) + fread(to, sizeof(int), (size_t)head[1], file) != 2 * (size_t)head[1]) return 1;
+    switch (head[0]) {
+%s
+    }
+    ++runs;
+    wrong += bad;
+    if (bad) printf("%%d WRONG\n", head[0]);
+  }
+  printf("%%d runs, %%d wrong\n", runs, wrong);
+  return 0;
+}
+""" % ("\n".join(functions), "\n".join(calls))
+    (tmp_path / "reorder.c").write_text(source)
+    (tmp_path / "reorder.bin").write_bytes(b"".join(data))
+    done = subprocess.run(["cc", "-std=c11", "-O0", "-Wall", "-Werror", "-Wno-unused-function", f"-I{ROOT / 'include'}", "reorder.c", "-o", "reorder"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:3000]
+    done = subprocess.run(["./reorder", "reorder.bin"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    wrong = [pairs[int(line.split()[0])] for line in done.stdout.splitlines() if "WRONG" in line]
+    assert done.stdout.splitlines()[-1] == f"{runs} runs, 0 wrong" and runs > COUNT, wrong[:5]
+
+
+def test_reorder() -> None:
+    """A blocked tag back to the plain one and there; what is no array of one order is a no with a witness; a way of threads is asked of threads."""
+    assert one("move", "2x17x3x3@aBcd16b", "2x17x3x3@abcd") == (
+        0, "reorder 306, zeros 0\nfrom u32[2,17,3,3]{3,2,1,0:T(16,1,1)}: 576 places, 270 of them not read\nto u32[2,17,3,3]{3,2,1,0}: 306 places\n"
+        "304 runs of at most 2 elements that lie together in both")
+    assert one("move", "2x17x3x3@nchw", "2x17x3x3@nChw16c")[1].splitlines()[::2] == [
+        "reorder 306, zeros 270", "to u32[2,17,3,3]{3,2,1,0:T(16,1,1)}: 576 places, 270 of them padding, which gets 0"]
+    assert one("move", "2x17@strides(0,1)+0", "2x17@ba") == (1, "no: two indices have one offset: at (0,0) 0, at (1,0) 0, in A")
+    assert one("move", "2x17@ba", "2x17@strides(17,1)+3") == (1, "no: the first offset is not 0: at (0,0) 3, in B")
+    assert one("move", "2x17@ba", "17x2@ba") == (1, "no: different sizes") and one("move", "2x17@ba", "34@a") == (1, "no: different numbers of dimensions")
+    assert one("move", "0x4@ab", "0x4@ba") == (0, "reorder 0, zeros 0\nfrom u32[0,4]{1,0}: 0 places\nto u32[0,4]{0,1}: 0 places")
+    assert one("move", "8x8@ab", "8x8@ba", "--emit", "cuda") == (2, "error: expected --emit c for arrays in memory")
+    assert one("move", "8x8@ab", "8x8@ba", "--element", "12") == (2, "error: expected elements of 8, 16, 32 or 64 bits")
+    assert one("move", "8x8@ab", CUTE) == (1, "no: different sizes")
+    assert one("move", "8x8@ab", "{register = [[1]], lane = [[2]]} -> {d = 4}")[1].startswith("error: expected layouts from (register")
 
 
 def test_no() -> None:
