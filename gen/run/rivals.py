@@ -235,12 +235,12 @@ class Library:
         return f"{PLAIN_PAGES} OMP_NUM_THREADS={threads} OMP_PROC_BIND=true OMP_WAIT_POLICY=passive exec {shlex.join(words)}"
 
 
-def find(folder: Path) -> "List[Library]":
+def find(folder: Path, names: "Sequence[str]" = NAMES) -> "List[Library]":
     """Each library's program, made in a folder."""
     libraries = []
-    for name, start in STARTS.items():
+    for name in names:
         try:
-            libraries.append(Library(name, tuple(start(folder))))
+            libraries.append(Library(name, tuple(STARTS[name](folder))))
         except run.RunError as error:
             libraries.append(Library(name, missing=error.message))
     return libraries

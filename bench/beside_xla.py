@@ -1,0 +1,136 @@
+"""Times modules beside XLA:CPU, in turns, in as few processes as turns allow: a row for each file, then geometric means.
+
+    python3 bench/beside_xla.py [--target T] [--json F] FILE|FOLDER ..
+
+time: of one call of all kernels of a module's fusion. XLA:CPU: of one call from Python, its dispatch included, which takes some
+10 us. times: how many times as fast as XLA:CPU, the median of the turns' own ratios. share: of the fastest copy or read of as many
+bytes. Results are compared before they are timed; where they are further apart than the order of sums explains, the row is
+measured again with the reference (bench/README.md, Libraries). A folder stands for its .hlo files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any, Dict, List, Sequence
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gen import algebra, hlo, run  # noqa: E402
+from gen.run import bench, rivals  # noqa: E402
+
+XLA = "XLA:CPU"
+FAST = bench.BenchOptions(rounds=25, seconds=1.5, with_check=False)
+
+
+def of_xla(row: bench.Row) -> Dict[str, Any]:
+    return next((x for x in row["libraries"] if x["name"] == XLA), {"status": "SKIP", "reason": "it does nothing alike"})
+
+
+def rows_of(file: str, report: bench.Report) -> List[bench.Row]:
+    """A row for each fusion of a file; one that says why where it cannot be read or built."""
+    try:
+        fusions = hlo.fusions(run.load(file))
+    except (hlo.HloError, run.RunError) as error:
+        return [{"file": file, "kernel": Path(file).stem, "status": "SKIP", "reason": str(error), "libraries": []}]
+    rows = []
+    for fusion in fusions:
+        try:
+            row = bench.bench_fusion(fusion, report)
+            if of_xla(row)["status"] == "SKIP" and "its result" in of_xla(row)["reason"]:
+                checked = replace(report, options=replace(report.options, with_check=True))
+                row = bench.bench_fusion(fusion, checked)
+        except Exception as error:  # a fusion that is refused, or whose C does not compile, keeps no other from its turn
+            row = {"kernel": fusion.name, "status": "FAIL", "reason": str(error), "libraries": []}
+        rows.append({**row, "file": file})
+    return rows
+
+
+COLUMNS = (("kernel", 50), ("time", 9), (XLA, 9), ("times", 7), ("share", 5))
+
+
+def cells(*texts: str) -> str:
+    """A line of a Markdown table."""
+    return "| " + " | ".join(f"{text:<{width}}" for text, (_, width) in zip(texts, COLUMNS)) + " |"
+
+
+def line(row: bench.Row) -> str:
+    """A row of the table."""
+    theirs, name = of_xla(row), row["kernel"]
+    if "median_s" not in row:
+        return cells(name, row["status"], "", "", "") + " " + (row.get("reason", "").splitlines() or [""])[0]
+    share = row.get("read_share" if row["yardstick"] == "read" else "share")
+    ours = bench.seconds_text(row["median_s"]), f"{share:.2f}" if share else "-"
+    if theirs["status"] != "PASS":
+        return cells(name, ours[0], theirs["status"], "", ours[1]) + " " + theirs["reason"]
+    return cells(name, ours[0], bench.seconds_text(theirs["median_s"]),
+                 f"{theirs['ahead']:.2f}{'*' if theirs['differs'] else ''}", ours[1])
+
+
+HEADING = [cells(*(name for name, _ in COLUMNS)), "|".join(["", *("-" * (width + 2) for _, width in COLUMNS), ""])]
+
+
+def means(rows: Sequence[bench.Row]) -> List[str]:
+    """Geometric means of the times that rows are as fast, and the names of slower ones."""
+    timed = [row for row in rows if of_xla(row)["status"] == "PASS"]
+    products = [row for row in timed if row["matrix_products"]]
+    rest = [row for row in timed if not row["matrix_products"]]
+    lines = []
+    for what, group in ((f"{len(timed)} kernels", timed), (f"{len(products)} with products", products),
+                        (f"{len(rest)} without", rest),
+                        ("of these above 1 MiB", [row for row in rest if row["bytes"] > bench.SMALL])):
+        if group:
+            lines.append(f"{geometric_mean(of_xla(row)['ahead'] for row in group):9.2f}  times {XLA}, {what}")
+    slower = sorted((of_xla(row)["ahead"], row["kernel"]) for row in timed if of_xla(row)["ahead"] < 1)
+    return lines + [f"{ahead:9.2f}  {name}" for ahead, name in slower]
+
+
+def differing(rows: Sequence[bench.Row]) -> List[str]:
+    return [f"* {row['kernel']}: {of_xla(row)['differs']}" for row in rows if of_xla(row).get("differs")]
+
+
+def files_of(words: Sequence[str]) -> List[str]:
+    return [str(file) for word in words
+            for file in (sorted(Path(word).glob("*.hlo")) if Path(word).is_dir() else [Path(word)])]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--target", default="c")
+    parser.add_argument("--json", metavar="F")
+    given = parser.parse_args()
+    options = replace(FAST, run=run.Options())
+    files = files_of(given.files)
+    algebra.build()
+    begun = time.monotonic()
+    try:
+        report = bench.Report(given.target, run.find_device(given.target, options.run), bench.compiler_version(), options)
+    except run.RunError as error:
+        print(f"SKIP: {error}")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="sett_rivals_") as folder:
+        report.libraries = rivals.find(Path(folder), [XLA]) if report.device["on_host"] else []
+        missing = [x.missing for x in report.libraries if x.missing]
+        if missing or not report.libraries:
+            print(f"SKIP {XLA}: {missing[0] if missing else 'the device is not the host'}")
+            return 0
+        print("\n".join([*bench.head(report)[:1], *HEADING]), flush=True)
+        for file in files:
+            for row in rows_of(file, report):
+                report.rows.append(row)
+                print(line(row), flush=True)
+    print("\n".join([f"{len(files)} files in {time.monotonic() - begun:.0f} s", *means(report.rows), *differing(report.rows)]))
+    if given.json:
+        Path(given.json).write_text(json.dumps({**bench.about(report), "kernels": report.rows}, indent=1) + "\n")
+    return 1 if any(row["status"] == "FAIL" for row in report.rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
