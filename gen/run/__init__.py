@@ -614,14 +614,14 @@ def run_built(built: Built, target: str, params: Sequence[Path], results: Sequen
         raise RunError(f"{built.name}: {done[0]['reason']}", 3 if done[0]["status"] == "SKIP" else 1)
 
 
-def _check_sizes(files: Sequence[Path], sizes: Sequence[int]) -> None:
-    for path, size in zip(files, sizes):
+def _check_sizes(files: Sequence[Path], shapes: Sequence[Any]) -> None:
+    for path, shape in zip(files, shapes):
         try:
             length = path.stat().st_size
         except OSError as error:
-            raise RunError(f"{path}: {error.strerror}") from None
-        if length != size:
-            raise RunError(f"{path}: {length} bytes, not {size}")
+            raise RunError(f"{path}: {error.strerror}: expected the {shape.bytes} bytes of {shape.text}") from None
+        if length != shape.bytes:
+            raise RunError(f"{path}: expected the {shape.bytes} bytes of {shape.text}, found {length}")
 
 
 def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
@@ -671,7 +671,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     steps = hlo.steps(module)
     values = hlo.module_parameters(module)
     files = dict(zip(values, parameter_files(module, Path(in_dir))))
-    _check_sizes(list(files.values()), [(hlo.row_major(value.shape) if options.row_major else value.shape).bytes
+    _check_sizes(list(files.values()), [hlo.row_major(value.shape) if options.row_major else value.shape
                                         for value in values])
     device, emulated = find_device(target, options), not runner_of(target).timed
     if not options.row_major and hlo.layout_note(module):

@@ -219,7 +219,7 @@ def test_run_row_major(tmp_path: Path) -> None:
                        struct.pack("<6h", 1, 2, 3, 4, 5, 6), inputs[0]]
 
     done = gen(*words)      # 45 floats are not the bytes of the tiles
-    assert done.returncode == 2 and "p2.bin: 180 bytes, not 512" in done.stderr, done.stderr
+    assert done.returncode == 2 and "p2.bin: expected the 512 bytes of f32[9,5]{0,1:T(4,8)}, found 180\n" in done.stderr, done.stderr
     (tmp_path / "in" / "p2.bin").write_bytes(bytes(512))
     done = gen(*words)
     assert done.returncode == 0 and done.stderr == (
@@ -262,7 +262,7 @@ def test_run_tuples(names: "list[str]", tmp_path: Path) -> None:
     (tmp_path / "in" / f"{names[2]}.bin").unlink()
     done = gen(*words)
     missing = "p0_1_1" if names[2] == "p0_1_1" else "p0_0"
-    assert done.returncode == 2 and done.stderr.startswith(f"error: {tmp_path}/in/{missing}.bin: "), done.stderr
+    assert done.returncode == 2 and done.stderr.startswith(f"error: {tmp_path}/in/{missing}.bin: No such file or directory: expected the "), done.stderr
     assert gen("build", file, "-o", tmp_path, "--target", "c").returncode == 0
     assert [entry["name"] for entry in json.loads((tmp_path / "m.json").read_text())["params"]] == ["state_0", "state_1_0", "state_1_1", "last"]
     assert "parameter 2 (state_1_1): s32[3]{0}, 12 bytes" in (tmp_path / "m.h").read_text()
