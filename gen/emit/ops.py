@@ -411,7 +411,7 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     if name in ("round", "bits", "value") and dtype in TINY:
         return _tiny(d, need, name, dtype,
                      title) if len(about) == 1 else _by_lanes(d, need, name, dtype, int(about[1]), title)
-    if name in ("load", "store"):
+    if name in ("load", "store", "stage"):
         return _unaligned(d, name, dtype, about[1], title)
     if name in ("round", "round_plain", "bits", "value") and len(about) > 1:
         return _small_wide(d, need, name, dtype, int(about[1]), title)
@@ -477,7 +477,7 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
 
 def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
     """A vector at any element: what vloadn and vstoren are for, in one instruction where the compiler has unaligned
-    types."""
+    types. stage: a store to an array of the work-item's own."""
     t = d.memory(dtype)
     kind = f"  typedef {t} any __attribute__((ext_vector_type({lanes}), aligned({bits(dtype) // 8})));"
     if name == "load":
@@ -485,8 +485,9 @@ def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
             f"{d.function} {t}{lanes} {title}(__global const {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  return *(__global const any *)p;\n"
             f"#else\n  return vload{lanes}(0, p);\n#endif\n}}\n"
         )
+    space = "" if name == "stage" else "__global "
     return (
-        f"{d.function} void {title}({t}{lanes} x, __global {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  *(__global any *)p = x;\n"
+        f"{d.function} void {title}({t}{lanes} x, {space}{t} *p)\n{{\n#ifdef __clang__\n{kind}\n  *({space}any *)p = x;\n"
         f"#else\n  vstore{lanes}(x, 0, p);\n#endif\n}}\n"
     )
 

@@ -23,6 +23,15 @@ class Stores(Loads):
         """A root's value as it is stored."""
         return self.to_memory(self._result(root))
 
+    def register_bits(self, root: Root) -> str:
+        """A root's register as memory has it, an unsigned integer in each lane."""
+        text = self.splat(self.moved(self._result(root)))
+        if self.lanes > 1:
+            return self._to_bits(text, self.stored(root.shape.dtype))
+        text, dtype = self.final(root), self.stored(root.shape.dtype)
+        return text if self.d.memory(dtype) == self.d.types[f"u{bits(dtype)}"] else self.d.reinterpret(
+            text, dtype, f"u{bits(dtype)}")
+
     def _store_interleaved(self, root: Root) -> None:
         """Moves an interleaved step: whole lines of words become whole lines of each row, or the reverse, in
         registers."""

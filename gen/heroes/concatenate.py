@@ -63,7 +63,7 @@ class _Hero(Hero):
     name = "concatenate"
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Concatenate)
+        return isinstance(nest, Concatenate) and nest.together
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         return [None]       # the parts' heroes choose

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.hlo import Instruction, Shape, array_shape, dtypes
@@ -19,23 +19,45 @@ MOST_OPERANDS = 8
 MOST_OPS = 2000      # of all parts: each part computes for itself what it shares with others
 
 
+class SideBySide(NamedTuple):
+    """Rows of the output, `pitch` elements each, one after another. Each row has a run of elements of every part; the
+    run of part k begins at `starts[k]` and has `runs[k]` elements, which are neighbours in the part too."""
+
+    rows: int
+    pitch: int
+    starts: Tuple[int, ...]
+    runs: Tuple[int, ...]
+
+
 @dataclass(eq=False)
 class Concatenate(Nest):
-    """A nest and the same in parts, one an operand."""
+    """A nest and the same in parts, one an operand. together: each part may be written by a walk of its own, as what it
+    writes is contiguous or in pieces of whole lines. rows: the parts' places, where rows end within a line."""
 
     parts: List[Nest] = field(default_factory=list)
+    together: bool = True
+    rows: Optional[SideBySide] = None
 
     def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
         return [(part.shape, root) for part in self.parts
                 for root in part.partition.roots] if apart else super().written(apart)
 
 
-def parted(nest: Nest) -> Nest:
-    """The nest with its parts, where there is one result that is made of operands side by side."""
-    parts = _parts(nest) if len(nest.partition.roots) == 1 and not nest.layout else None
-    if not parts:
+def parted(nest: Nest, rows: bool) -> Nest:
+    """The nest with its parts, where it has one result, which is made of operands side by side, and a walk over each
+    part writes it well. rows: or where the parts fill rows together."""
+    body = nest.partition.entry.body
+    if len(nest.partition.roots) != 1 or nest.layout or not any(entry.instruction.opcode == "concatenate"
+                                                                for entry in body.entries):
         return nest
-    return Concatenate(nest.name, nest.shape, nest.partition, parts)
+    parts = _parts(nest) or []
+    pieces = [piece for piece in map(_piece, parts) if piece]
+    if not parts or len(pieces) < len(parts):
+        return nest
+    together = all(piece.together for piece in pieces)
+    filled = None if all(piece.lines for piece in pieces) else _side_by_side(pieces)
+    return Concatenate(nest.name, nest.shape, nest.partition, parts, together,
+                       filled) if together or (rows and filled) else nest
 
 
 def _parts(nest: Nest) -> "Optional[List[Nest]]":
@@ -62,7 +84,7 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
                 inner.append((of, Root(root.result, root.shape, root.value, root.output, index, root.scratch)))
         waiting = inner + waiting
     ops = sum(function.ops for part in parts for function in part.partition.functions)
-    return parts if len(parts) > 1 and ops <= MOST_OPS and all(_together(part) for part in parts) else None
+    return parts if len(parts) > 1 and ops <= MOST_OPS else None
 
 
 def _hero(nest: Nest) -> Optional[Entry]:
@@ -81,23 +103,52 @@ def _placed(concatenate: Instruction, operand: int) -> str:
                         f"dimension={concatenate.attributes['dimensions'][0]}", "from=operand")
 
 
-def _together(nest: Nest) -> bool:
-    """Whether what a part writes lies together in the output, or in pieces of whole lines (of bytes: of a line or more;
-    other pieces that begin anywhere the loop hero writes as fast); packed elements by whole bytes."""
+class _Piece(NamedTuple):
+    """The elements of the output that a part writes: runs of `run` elements, the first from `start` on.
+
+    even: there are `rows` runs at a distance of `pitch`. lines: there is one run, or runs are whole lines. together: a
+    walk over the part writes it well: `lines` holds, or elements are bytes and a run has at least a line."""
+
+    start: int
+    rows: int
+    run: int
+    pitch: int
+    even: bool
+    lines: bool
+    together: bool
+
+
+def _piece(nest: Nest) -> Optional[_Piece]:
+    """What the nest of a part writes; None where the algebra finds no strides, or packed elements share a byte."""
     (root,) = nest.partition.roots
     flat = compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))
     digits, width = strides(flat), dtypes.storage_bytes(root.shape.dtype)
     if digits is None:
-        return False
-    run = 1
+        return None
+    run, rows, even = 1, 1, True
     apart: List[int] = []
     for size, step in reversed(list(zip(*digits))):
         if step == run and not apart:
             run *= size
         elif size > 1:
+            even = even and (not apart or step == apart[0] * rows)
+            rows *= size
             apart.append(step)
     per = dtypes.per_byte(root.shape.dtype) if root.shape.dtype in dtypes.PACKED else 1
     start = algebra.evaluate(flat, 0)
     assert start is not None
-    lines = run * width % LINE == 0 or (width == 1 and run >= LINE)
-    return (not apart or lines) and not any(n % per for n in (run, start[0], *apart))
+    if any(n % per for n in (run, start[0], *apart)):
+        return None
+    lines = not apart or run * width % LINE == 0
+    return _Piece(start[0], rows, run, apart[0] if apart else 0, even, lines, lines or (width == 1 and run >= LINE))
+
+
+def _side_by_side(pieces: List[_Piece]) -> Optional[SideBySide]:
+    """The rows that the pieces of all parts fill; None where they fill no rows."""
+    first, end = pieces[0], 0
+    for piece in pieces:
+        if (piece.rows, piece.pitch, piece.start, piece.even) != (first.rows, first.pitch, end, True):
+            return None
+        end += piece.run
+    return SideBySide(first.rows, end, tuple(p.start for p in pieces),
+                      tuple(p.run for p in pieces)) if first.rows > 1 and end == first.pitch else None

@@ -93,8 +93,9 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", update: "
         if alike.key is not None:
             nest = _led(nest, list(dict.fromkeys(i for leaf in group for i in divided.fused[leaf.number])))
         nest.layout = alike.layout
-        result.append(concatenation.parted(nest) if alike.key is None and not alike.layout else nest)
-    result = rows.joined(_with_sides(result), divided.cuts, title)
+        result.append(concatenation.parted(nest, False) if alike.key is None and not alike.layout else nest)
+    result = [concatenation.parted(nest, True) if type(nest) is Nest else nest
+              for nest in rows.joined(_with_sides(result), divided.cuts, title)]
     for instruction, numbers in divided.scatters.items():
         result += scatter.nests(computation, instruction,
                                 [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], divided.cuts,

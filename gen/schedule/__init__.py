@@ -179,7 +179,7 @@ class Loop(Schedule):
         return algebra.simplify(f"(th_x, bl_x)[{names}] -> ({position}), domain: {', '.join(domain)}")
 
 
-def _chunks(device: Device, steps: int, most: int) -> int:
+def chunks_of(device: Device, steps: int, most: int) -> int:
     """The steps of a work-item: a power of two times less than `most`, as long as every core has its work-items."""
     chunks = most
     while chunks > 1 and steps < chunks * device.unit_items * device.units:
@@ -204,7 +204,7 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
             loops += (_interleaved if apart.words else _spread)(device, elements, widths, traffic > device.cache, apart)
         loops += _wide(device, elements, widths, traffic > device.cache, row)
     if device.group == 1:
-        return loops + [Loop(chunks=_chunks(device, elements, device.scalar_chunks), blocked=True)]
+        return loops + [Loop(chunks=chunks_of(device, elements, device.scalar_chunks), blocked=True)]
     return loops + [Loop(device.scalar_group if elements >= device.scalar_elements else 1)]
 
 
@@ -229,7 +229,7 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
     rows, into_words, block = apart.registers, apart.registers_down > 1, apart.block
     for down, moved in [(rows, True)] * apart.moves + [(apart.registers_down, False)]:
         step = device.lanes * rows * down
-        chunks = _chunks(device, -(-elements // step), max(1, device.interleaved_elements // step))
+        chunks = chunks_of(device, -(-elements // step), max(1, device.interleaved_elements // step))
         threads = _group(device, elements, step * chunks)
         burst = min(device.walk_burst, chunks) if into_words and stream else 0      # reads are in order there
         whole = elements % (device.walk_streams * step * chunks * threads) == 0
@@ -261,7 +261,7 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
         cut = apart.row % step
         if apart.row < (device.cut_row_steps if cut else 1) * step:
             continue
-        chunks = _chunks(device, -(-elements // step), device.walk_chunks)
+        chunks = chunks_of(device, -(-elements // step), device.walk_chunks)
         threads = _group(device, elements, step * chunks)
         burst = device.walk_burst if stream and chunks >= 2 * device.walk_burst else 0
         loops.append(
@@ -290,7 +290,7 @@ def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, ro
     registers = max(1, device.line // (device.lanes * min(widths)))
     for vec, pairs in [(2, True)] * (set(widths) == {2}) + [(registers, False)]:
         step = device.lanes * vec
-        chunks = _chunks(device, -(-elements // step), device.walk_chunks)
+        chunks = chunks_of(device, -(-elements // step), device.walk_chunks)
         threads = _group(device, elements, step * chunks)
         if row >= device.cut_row_steps * step and row % step:
             loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, row=row))

@@ -86,6 +86,7 @@ class Device:
     # prefetch distance in bytes, in the order in which interleaved rows lie; rows in blocks of more than twice that are
     # left to the prefetchers of the processor
     order_prefetch: int = 0
+    staged_bytes: int = 0               # bytes of rows that are put together in the first level before they are stored
     gathered_bytes: int = 0             # bytes of a step, at most, whose address one index gives
     gathered_prefetch: int = 0          # prefetch distance in bytes of rows that indices select
 
@@ -241,6 +242,7 @@ _CPU = Device(
     # "of 512 bytes of a zip all that belongs to one row is read or written, then the next row": 0.03 to 0.05
     row_bytes=512,
     order_prefetch=32 << 10,
+    staged_bytes=2048,  # 1 KiB and 4 KiB are within the noise
     gathered_bytes=1024,
     gathered_prefetch=8 << 10,
     table_cost=32,  # a logarithm (30) takes 0.86 of the time in C and 1.03 on PoCL, six products and sums (36) 0.43

@@ -24,7 +24,7 @@ DEVICES_OF_GOLDENS = ("pocl-cpu", "opencl-gpu", "cpu", "sm_80", "gfx90a")
 # Modules that between them go through every template.
 MODULES = ("tests/kernels/add_f32", "tests/kernels/gelu_bf16", "tests/kernels/concatenate_bf16", "tests/kernels/row_sum_f32", "tests/kernels/column_max_bf16",
            "tests/kernels/transpose_f32", "tests/kernels/update_bf16", "bench/row_sum_32_f32", "bench/full_sum_f32", "bench/scatter_f32", "bench/transpose_10_odd_f32",
-           "bench/concatenate_f32", "bench/tiles_bf16", "bench/column_sum_100_f32", "tests/goldens/row_sum_8_f32", "tests/goldens/sorted_f32",
+           "bench/concatenate_f32", "bench/concatenate_200_f32", "bench/tiles_bf16", "bench/column_sum_100_f32", "tests/goldens/row_sum_8_f32", "tests/goldens/sorted_f32",
            "bench/cumsum_f32", "tests/goldens/column_cummax_f32", "tests/goldens/softmax_f32",
            "tests/goldens/box_f32")
 

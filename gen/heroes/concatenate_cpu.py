@@ -1,0 +1,184 @@
+"""The concatenate hero on a CPU where rows end within a line.
+
+A work-item puts a block of the output together in L1, one run of each operand after the other. Then it stores the block
+in whole lines, past the caches where the arrays are large: a store of part of a line makes the processor read that line
+first. The last vector of a run ends where the run ends. It overlaps the vector before it, and writes the elements that
+both have twice, with equal values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+from gen import algebra
+from gen.emit.body import Body
+from gen.emit.values import Touched
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import CFunction, Kernel, Step, arguments, function_text
+from gen.hlo import Shape, dtypes
+from gen.plan.buffers import buffers_of, memory_map, touches
+from gen.plan.concatenation import Concatenate, SideBySide
+from gen.plan.digits import iteration_space, moves
+from gen.plan.nest import Nest
+from gen.plan.partition import compose
+from gen.schedule import LINE, Device, Loop, Schedule, chunks_of
+from gen.targets import COMPLEX, TINY
+
+
+@dataclass(frozen=True)
+class Staged(Schedule):
+    """chunks: blocks of a work-item, each of `block` elements, which are put together at once. lanes: of a line."""
+
+    block: int = 0
+
+    def text(self) -> str:
+        words = [super().text(), f"chunks {self.chunks}", f"rows put together {self.block} elements at a time"]
+        return ", ".join(words + ["streamed"] * self.stream)
+
+
+class _Hero(Hero):
+    """Rows of several operands, put together before they are stored."""
+
+    name = "concatenate"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return (isinstance(nest, Concatenate) and nest.rows is not None and context.device.wide
+                and not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX}))
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Concatenate)
+        (root,), device = nest.partition.roots, context.device
+        shapes = [shape for part in nest.parts for shape in buffers_of(part.partition, part.partition.entry).values()]
+        width = dtypes.storage_bytes(root.shape.dtype)
+        block, elements = device.staged_bytes // width, nest.shape.elements
+        stream = root.shape.bytes + sum(shape.bytes for shape in shapes) > device.cache
+        chunks = chunks_of(device, -(-elements // block), device.walk_chunks)
+        return [Staged(chunks=chunks, lanes=LINE // width, stream=stream, block=block)]
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        assert isinstance(nest, Concatenate) and nest.rows
+        return [_kernel(nest, nest.rows, schedule, index_type, context)]
+
+
+HERO = _Hero()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A part's run in each row, as C text that computes `lanes` elements from element `at` of row `row` on.
+
+    begin: the first element's column in the output; length: of the run. last: the first element of the last vector.
+    prefetch: lines that prefetch later elements. lines: the computation. store: that of the vector to `target`."""
+
+    begin: int
+    length: int
+    lanes: int
+    last: int
+    prefetch: List[str]
+    lines: List[str]
+    store: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """What templates/kernels/concatenate_cpu.j2 prints. first, row, column: C texts of the block's first element: its
+    position, from the numbers of the work-item and the block, then its row and column, from that. register: a line as
+    memory has it; element: of it. lanes: of a line. margin: lines before and after the staged ones that a vector may
+    overlap."""
+
+    first: str
+    row: str
+    column: str
+    chunks: int
+    block: int
+    elements: int
+    pitch: int
+    runs: List[Run]
+    register: str
+    element: str
+    pointer: str
+    lanes: int
+    margin: int
+    store: str
+
+
+def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str, context: Context) -> Kernel:
+    d, (root,) = context.target, nest.partition.roots
+    width, elements = 8 * dtypes.storage_bytes(root.shape.dtype), nest.shape.elements
+    item = staged.block * staged.chunks
+    blocks = -(-elements // item)
+    firsts = algebra.simplify(f"(bl_x)[chunk] -> (bl_x * {item} + chunk * {staged.block}), "
+                              f"domain: bl_x in [0, {blocks - 1}], chunk in [0, {staged.chunks - 1}]")
+    places = algebra.simplify(f"(first) -> (first floordiv {rows.pitch}, first mod {rows.pitch}), "
+                              f"domain: first in [0, {elements - 1}]")
+    runs: List[Run] = []
+    accesses: List[Touched] = []
+    reads: Dict[str, Shape] = {}
+    functions: List[CFunction] = []
+    for k, part in enumerate(nest.parts):
+        run, body = _run(part, rows, k, staged, index_type, context)
+        runs.append(run)
+        accesses += body.accesses
+        reads.update(buffers_of(part.partition, part.partition.entry))
+        functions += [function_text(d, context.helpers, part.partition, f, context.excess)
+                      for f in reversed(part.partition.functions[1:])]
+    row, column = algebra.c_text(places, index_type).results
+    context.helpers.vector(f"u{width}", staged.lanes)
+    record = Record(algebra.c_text(firsts, index_type).results[0], row, column, staged.chunks, staged.block, elements,
+                    rows.pitch, runs, d.register(f"u{width}", staged.lanes), d.types[f"u{width}"], root.pointer,
+                    staged.lanes, -(-max(run.lanes for run in runs) // staged.lanes), d.store_word(staged.stream))
+    place = f"bl_x * {item} + chunk * {staged.block} + lane"
+    position = algebra.simplify(f"(bl_x)[chunk, lane] -> ({place}), domain: bl_x in [0, {blocks - 1}], "
+                                f"chunk in [0, {staged.chunks - 1}], lane in [0, {staged.block - 1}], "
+                                f"{place} in [0, {elements - 1}]")
+    thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
+    written = Touched("write", root.pointer, compose(thread, compose(root.map, memory_map(root.shape))))
+    return Kernel(nest.name, nest, staged, index_type, blocks,
+                  ", ".join(arguments(d, reads, {root.pointer: root.shape})), functions,
+                  attribute=d.launch_bounds(staged.threads), thread=thread, pointers=[*reads, root.pointer],
+                  accesses=[*accesses, written], template="kernels/concatenate_cpu", record=record,
+                  code=Step([], [line for run in runs for line in (*run.lines, run.store)], [], each="for each vector"),
+                  position=position)
+
+
+def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, context: Context) -> "Tuple[Run, Body]":
+    """The run of part k."""
+    d, length = context.target, rows.runs[k]
+    (root,), space = part.partition.roots, iteration_space(part.partition, part.shape)
+    moved = (space is not None and moves(part.partition, space) and space.sizes[-1] == length
+             and all(a.strides and a.strides[-1] == 1 for a in space.accesses))
+    lanes = _lanes(context.device, staged, length, moved)
+    # where an operand's rows follow one another, so do the elements that are prefetched
+    follows = space is not None and any(not a.write and a.strides and a.strides[-2:] == (length, 1)
+                                        for a in space.accesses)
+    loop = Loop(lanes=lanes, moves=moved and lanes > 1, l2_prefetch=context.device.walk_prefetch
+                if staged.stream and follows and lanes * dtypes.storage_bytes(root.shape.dtype) >= LINE // 2 else 0)
+    last = length - lanes
+    box = {"row": (0, rows.rows - 1), "at": (0, last), "vec": (0, 0), "lane": (0, lanes - 1)}
+    thread = algebra.simplify(f"(row, at)[vec, lane] -> (row * {length} + at + lane), domain: "
+                              + ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items()))
+    thread = compose(thread, algebra.call("shape", "unmap", part.shape.text))
+    body = Body(d, context.helpers, part.partition, part.partition.entry, index_type, thread, loop, context.excess, box,
+                steady=False)
+    body.region(part.partition.entry.body)
+    value, width = body.register_bits(root), 8 * dtypes.storage_bytes(root.shape.dtype)
+    context.helpers.vector(f"u{width}", lanes)
+    if lanes == 1:
+        store = f"*target = {value};"
+    elif d.loads_anywhere:
+        store = d.scatter(f"u{width}", lanes, value, "target")
+    else:
+        store = f"{context.helpers.need('stage', f'u{width}', str(lanes))}({value}, target);"
+    prefetch = [line for key in sorted(body.prefetches) for line in body.prefetches[key]]
+    return Run(rows.starts[k], length, lanes, last, prefetch, [*body.before.lines, *body.text.lines, *body.after.lines],
+               store), body
+
+
+def _lanes(device: Device, staged: Staged, length: int, moved: bool) -> int:
+    """The elements of a vector: a line where they are only moved, else a register of 32-bit elements; fewer where the
+    run is shorter."""
+    lanes, least = (staged.lanes, 2) if moved else (device.lanes, device.lanes // 2)
+    while lanes > length and lanes > least:
+        lanes //= 2
+    return lanes if lanes <= length else 1

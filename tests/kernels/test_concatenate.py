@@ -1,0 +1,81 @@
+"""Concatenations whose rows end within a line: rows that are put together in the cache and stored in whole lines."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import List
+
+import pytest
+
+import drawn
+from gen import pipeline
+from gen.plan import concatenation, nests
+
+SEED, COUNT = int(os.environ.get("SETT_SEED", "1")), int(os.environ.get("SETT_COUNT", "24"))
+TYPES = ["s8", "pred", "bf16", "f16", "u16", "f32", "s32", "f64"]
+
+
+def side_by_side(r: random.Random) -> str:
+    """Two to four operands, each a parameter or computed in one of several ways, and perhaps an op after them."""
+    dtype, rows, inner = r.choice(TYPES), r.choice([2, 7, 33, 150]), r.choice([(), (), (3,)])
+    widths = [r.choice([1, 2, 3, 5, 13, 31, 64, 65, 77, 130]) for _ in range(r.choice([2, 2, 3, 4]))]
+    turned = not inner and r.random() < 0.2     # column-major: along the first dimension
+    lines: List[str] = []
+    names: List[str] = []
+
+    def shape(width: int, dtype: str = dtype) -> str:
+        return drawn.shape(dtype, (width, rows), (0, 1)) if turned else drawn.plain(dtype, (rows, width, *inner))
+
+    for k, width in enumerate(widths):
+        way, of = r.choice(["plain", "plain", "part", "computed", "column", "reversed"]), shape(width)
+        along = 0 if turned else 1
+        if way == "part":
+            bounds = ["[0:%d]" % n for n in ((width, rows) if turned else (rows, width, *inner))]
+            bounds[along] = f"[2:{width + 2}]"
+            lines += [f"p{k} = {shape(width + 5)} parameter({k})", f"a{k} = {of} slice(p{k}), slice={{{', '.join(bounds)}}}"]
+        elif way == "computed" and dtype != "pred":
+            lines += [f"p{k} = {shape(width, 's32')} parameter({k})", f"a{k} = {of} convert(p{k})"]
+        elif way == "column":
+            lines += [f"p{k} = {drawn.plain(dtype, (width,))} parameter({k})", f"a{k} = {of} broadcast(p{k}), dimensions={{{along}}}"]
+        elif way == "reversed":
+            lines += [f"p{k} = {of} parameter({k})", f"a{k} = {of} reverse(p{k}), dimensions={{{along}}}"]
+        else:
+            lines += [f"p{k} = {of} parameter({k})", f"a{k} = {of} copy(p{k})"]
+        names.append(f"a{k}")
+    whole = shape(sum(widths))
+    lines.append(f"c = {whole} concatenate({', '.join(names)}), dimensions={{{0 if turned else 1}}}")
+    if dtype not in ("pred", "f16") and r.random() < 0.5:
+        lines.append(f"d = {whole} negate(c)")
+    lines[-1] = f"ROOT {lines[-1]}"
+    return "e {\n  " + "\n  ".join(lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_drawn_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn.uncached(monkeypatch)
+    texts = {f"e{k}": side_by_side(random.Random(SEED * 7919 + k)) for k in range(COUNT)}
+    templates = [kernel.template for text in texts.values() for kernel in
+                 pipeline.program(drawn.fusions(text)[0], target, device).kernels]
+    assert templates.count("kernels/concatenate_cpu") > COUNT / 2
+    drawn.agree(texts, target, device, tmp_path)
+
+
+def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concatenate:
+    """The nest of parameters side by side."""
+    lines = [f"p{k} = {text} parameter({k})" for k, text in enumerate(shapes.split())]
+    (fusion,) = drawn.fusions("e {\n  " + "\n  ".join(lines) + f"\n  ROOT c = {whole} concatenate("
+                              + ", ".join(f"p{k}" for k in range(len(lines))) + f"), dimensions={{{dimension}}}\n}}\n")
+    (nest,) = nests.planned(fusion).nests
+    assert isinstance(nest, concatenation.Concatenate)
+    return nest
+
+
+def test_rows() -> None:
+    """Whole lines and what lies in one piece are walked part by part; else rows are known."""
+    assert joined("f32[9,16] f32[9,32]", "f32[9,48]").rows is None
+    assert joined("f32[9,3] f32[4,3]", "f32[13,3]", 0).rows is None
+    nest = joined("f32[9,2,5] f32[9,1,5] f32[9,4,5]", "f32[9,7,5]")
+    assert not nest.together and nest.rows == concatenation.SideBySide(9, 35, (0, 10, 15), (10, 5, 20))
+    assert joined("s8[9,70] s8[9,65]", "s8[9,135]").together
