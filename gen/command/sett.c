@@ -29,8 +29,17 @@
 #define SETT_WITH_SHAPE 1
 #endif
 
-/* Options stand anywhere, each with a word behind it. */
-enum { OPTION_LANE, OPTION_VECTOR, OPTION_SVG, OPTION_ELEMENT, OPTION_SUBGROUP, OPTION_EMIT, COMMAND_OPTIONS };
+/* Options stand anywhere, each with a word behind it unless its value is "". */
+enum {
+  OPTION_LANE,
+  OPTION_VECTOR,
+  OPTION_SVG,
+  OPTION_ELEMENT,
+  OPTION_SUBGROUP,
+  OPTION_EMIT,
+  OPTION_ORDERS,
+  COMMAND_OPTIONS
+};
 static const struct {
   const char *name, *value, *of, *what; /* of: the groups that take it, what: its word is */
 } command_option[COMMAND_OPTIONS] = {
@@ -40,6 +49,7 @@ static const struct {
     {"--element", "BITS", "layout move", "the bits of an element"},
     {"--subgroup", "N", "layout move", "the lanes of a warp"},
     {"--emit", "c|cuda", "layout move", "c or cuda"},
+    {"--orders", "", "shape formats", "nothing"},
 };
 
 /* What every verb gets: its words, memory for its maps, and where the answer goes. */
@@ -389,7 +399,7 @@ static int say_unknown_option(command *self, const char *word) {
   say_text(self, mistyped.nearest ? "? expected " : ": expected ");
   for (k = 0; k < COMMAND_OPTIONS; ++k) {
     say_text(self, command_option[k].name);
-    say_text(self, " ");
+    if (*command_option[k].value) say_text(self, " ");
     say_text(self, command_option[k].value);
     say_text(self, " (of ");
     say_text(self, command_option[k].of);
@@ -489,21 +499,23 @@ static int command_options(command *self) {
   for (i = 0; i < self->argc; ++i) {
     const char *word = self->argv[i];
     const char *value = strchr(word, '=');
+    int flag;
     if (i == 3 && !strcmp(word, "--to") && !strcmp(self->argv[0], "layout") && !strcmp(self->argv[1], "convert"))
       continue; /* it may stand there */
     for (k = 0; k < COMMAND_OPTIONS && !command_is_option(word, command_option[k].name); ++k) {}
+    flag = k < COMMAND_OPTIONS && !*command_option[k].value;
     if (k == COMMAND_OPTIONS) {
       if (!strncmp(word, "--", 2) && !command_is_help(word) && !command_is_version(word))
         return say_unknown_option(self, word), 0;
       words[count++] = word;
-    } else if (self->option[k] || (!value && i + 1 == self->argc)) {
+    } else if (self->option[k] || (flag ? value != NULL : !value && i + 1 == self->argc)) {
       say_error(self, 0, "expected one ");
       say_text(self, command_option[k].name);
       say_text(self, ", and after it ");
       say_text(self, command_option[k].what);
       return 0;
     } else {
-      self->option[k] = value ? value + 1 : self->argv[++i];
+      self->option[k] = flag ? "" : value ? value + 1 : self->argv[++i];
     }
   }
   self->argv = words;

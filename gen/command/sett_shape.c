@@ -530,6 +530,119 @@ static void shape_say_share(command *self, double share) {
   say_text(self, text);
 }
 
+/* An order of the dimensions in the format that the document takes for it, and the way there from the shape as it is given. */
+enum { SHAPE_STAYS, SHAPE_COPIED, SHAPE_TRANSPOSED };
+typedef struct {
+  sett_tile_format format;
+  int64_t bytes;
+  int way, count; /* dimensions of the transposition, those that move together as one */
+  int64_t to[SETT_TILE_MAX_RANK];
+  int32_t order[SETT_TILE_MAX_RANK];
+} shape_ordered;
+
+/* The array with dimensions minor and next as the most minor ones, the others as they are; 0: no format with tiles. */
+static int shape_order(const sett_tile_shape *shape, int32_t minor, int32_t next, shape_ordered *out) {
+  sett_tile_format format[SETT_TILE_FORMAT_COUNT];
+  sett_tile_shape one = *shape;
+  int64_t dims[SETT_TILE_MAX_RANK];
+  int32_t moved[SETT_TILE_MAX_RANK];
+  int i, k, count, at = 0;
+  if (minor >= 0) one.minor_to_major[at++] = minor;
+  if (next >= 0) one.minor_to_major[at++] = next;
+  for (i = 0; i < shape->rank; ++i)
+    if (shape->minor_to_major[i] != minor && shape->minor_to_major[i] != next)
+      one.minor_to_major[at++] = shape->minor_to_major[i];
+  count = sett_tile_formats(&one, format);
+  for (i = 0; i < count && !format[i].chosen; ++i) {}
+  if (i == count) return 0;
+  out->format = format[i];
+  out->bytes = sett_tile_bytes(&format[i].shape);
+  for (i = 0; i < shape->rank; ++i) {
+    dims[i] = shape->dims[shape->minor_to_major[shape->rank - 1 - i]];
+    for (k = 0; shape->minor_to_major[shape->rank - 1 - k] != one.minor_to_major[shape->rank - 1 - i]; ++k) {}
+    moved[i] = k;
+  }
+  out->count = sett_tile_normal_transpose(shape->rank, dims, moved, out->to, out->order);
+  out->way = SHAPE_COPIED;
+  for (i = 0; i < out->count; ++i)
+    if (out->order[i] != i) out->way = SHAPE_TRANSPOSED;
+  if (sett_tile_same_bytes(shape, &out->format.shape).yes) out->way = SHAPE_STAYS;
+  return 1;
+}
+
+static void shape_say_way(command *self, const shape_ordered *ordered, int64_t bytes) {
+  if (ordered->way == SHAPE_STAYS) {
+    say_text(self, "nothing moves");
+    return;
+  }
+  say_text(self, ordered->way == SHAPE_COPIED ? "a copy in order" : "a transpose to ");
+  if (ordered->way == SHAPE_TRANSPOSED) {
+    shape_say_list(self, ordered->to, ordered->count);
+    say_text(self, " by ");
+    shape_say_order(self, ordered->order, ordered->count);
+  }
+  say_text(self, ": reads ");
+  shape_say_size(self, bytes);
+  say_text(self, ", writes ");
+  shape_say_size(self, ordered->bytes);
+}
+
+/* Every choice of the two most minor dimensions, on which alone the tiles of TPUs depend, the fewest bytes first: * for the least, by the cheapest way. */
+static int shape_orders(command *self, const sett_tile_shape *shape) {
+  int rank = shape->rank, most = rank > 1 ? rank * (rank - 1) : 1, count = 0, i, k;
+  int64_t bytes = sett_tile_bytes(shape), saved;
+  shape_ordered **row = (shape_ordered **)settp_map_take(&self->arena, (size_t)most * sizeof *row), *given;
+  shape_ordered *rows = (shape_ordered *)settp_map_take(&self->arena, (size_t)most * sizeof *rows);
+  if (!row || !rows) return say_error(self, 0, sett_map_message(SETT_MAP_ERROR_FULL));
+  if (shape->splits > 0) return say_error(self, 1, "expected an array in one part to try the orders of");
+  given = rows;
+  for (i = 0; i < most; ++i) { /* the given order first */
+    int minor = rank > 1 ? i / (rank - 1) : 0, next = rank > 1 ? i % (rank - 1) : 0;
+    next += next >= minor;
+    if (!shape_order(shape, rank > 0 ? shape->minor_to_major[minor] : -1, rank > 1 ? shape->minor_to_major[next] : -1,
+                     &rows[i]))
+      return say_error(self, 1, "expected elements of 8, 16 or 32 bits, which formats have tiles for");
+    if (rows[i].format.shape.error || rows[i].bytes < 0)
+      return say_error(self, 1, sett_tile_message(rows[i].format.shape.error));
+    for (k = count++; k > 0 && (row[k - 1]->bytes > rows[i].bytes ||
+                                (row[k - 1]->bytes == rows[i].bytes && row[k - 1]->way > rows[i].way));
+         --k)
+      row[k] = row[k - 1];
+    row[k] = &rows[i];
+  }
+  for (i = 0; i < count; ++i) {
+    say_text(self, i ? "\t" : "*\t");
+    say_text(self, row[i]->format.name);
+    say_text(self, "\t");
+    shape_say_leaf(self, &row[i]->format.shape);
+    say_text(self, "\t");
+    shape_say_size(self, row[i]->bytes);
+    say_text(self, "\t");
+    shape_say_share(self, row[i]->format.padding);
+    say_text(self, "\t");
+    shape_say_way(self, row[i], bytes);
+    say_text(self, "\n");
+  }
+  say_text(self, "least padding ");
+  shape_say_share(self, row[0]->format.padding);
+  saved = given->bytes - row[0]->bytes;
+  if (saved == 0) {
+    say_text(self, ", in the given order too");
+    return 0;
+  }
+  say_text(self, ", in the given order ");
+  shape_say_share(self, given->format.padding);
+  say_text(self, ": each pass over the array moves ");
+  shape_say_size(self, saved);
+  say_text(self, " bytes less, the way there ");
+  shape_say_size(self, row[0]->way == SHAPE_STAYS ? 0 : bytes + row[0]->bytes);
+  say_text(self, row[0]->way == SHAPE_STAYS ? "" : ", which ");
+  if (row[0]->way == SHAPE_STAYS) return 0;
+  say_int(self, (bytes + row[0]->bytes - 1) / saved + 1);
+  say_text(self, (bytes + row[0]->bytes - 1) / saved ? " passes save" : " pass saves");
+  return 0;
+}
+
 /* The formats of TPUs for the shape, one a line: *, where the document takes it, name, shape, bytes, padding. */
 static int shape_formats(command *self) {
   const char *text = self->argv[2];
@@ -537,6 +650,7 @@ static int shape_formats(command *self) {
   sett_tile_format format[SETT_TILE_FORMAT_COUNT];
   int i, count;
   if (!shape_sized(self, text, &shape)) return 2;
+  if (self->option[OPTION_ORDERS]) return shape_orders(self, &shape);
   count = sett_tile_formats(&shape, format);
   for (i = 0; i < count; ++i) {
     if (i) say_text(self, "\n");
@@ -729,8 +843,10 @@ static const command_verb shape_verbs[] = {
     {"data", "SHAPE", "bytes up to the end of the last element", "f32[3,5]{1,0:T(2,2)}", shape_data},
     {"steps", "SHAPE", "the steps by which tiles are applied, with the dimensions after each", "f32[3,5]{1,0:T(2,2)}",
      shape_steps},
-    {"formats", "SHAPE", "TPU formats of the shape: * if chosen, name, shape, bytes, padding", "bf16[64,300]",
-     shape_formats},
+    {"formats", "[--orders] SHAPE",
+     "TPU formats of the shape: * if chosen, name, shape, bytes, padding"
+     "\n--orders: of every order of the dimensions the chosen format (which two are the most minor ones decides), the fewest bytes first (*), and the way there",
+     "bf16[64,300]", shape_formats},
     {"parts", "SHAPE [I,J,..]",
      "number and shape of the parts of a split array; the part of an index and the index there",
      "f32[6,8]{1,0:SC(0:3)}", shape_parts},

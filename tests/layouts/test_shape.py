@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import random
 import re
@@ -544,6 +546,62 @@ def test_bits_strides_parts_formats() -> None:
         assert len(row) == 1 and f"T({chosen})" in row[0], (dims, row)
     assert answer("steps", "f32[3,5]{1,0:T(2,2)}").split("\n") == [
         "physical 3,5", "combine 3,5", "pad 4,6", "reshape 2,2,3,2", "transpose 2,3,2,2"]
+
+
+def transposed(sizes: "list[int]", order: "list[int]") -> "tuple[list[int], list[int]]":
+    """A transposition of sizes, the outermost first (place i has order[i]): without sizes of 1, and those that stay neighbours as one."""
+    order = [d for d in order if sizes[d] != 1]
+    kept = sorted(order)
+    runs: "list[list[int]]" = []
+    for d in order:
+        if runs and kept.index(runs[-1][-1]) + 1 == kept.index(d):
+            runs[-1].append(d)
+        else:
+            runs.append([d])
+    ranks = sorted(range(len(runs)), key=lambda i: runs[i][0])
+    return [math.prod(sizes[d] for d in run) for run in runs], [ranks.index(i) for i in range(len(runs))]
+
+
+def test_orders_of_formats() -> None:
+    """`formats --orders`: the least bytes are those of the best of all orders, each of which `formats` is asked for; the way there is the transposition of the
+    dimensions in memory, and bytes read and written are those of both."""
+    rng, moves = random.Random(5), 0
+    for _ in range(40):
+        kind, rank = rng.choice(["f32", "bf16", "s8"]), rng.randint(1, 4)
+        dims = [rng.choice([1, 2, 3, 4, 5, 9, 33, 128, 200]) for _ in range(rank)]
+        given = rng.sample(range(rank), rank)  # the most minor first
+        text = f"{kind}[{','.join(map(str, dims))}]"
+        rows = [line.split("\t") for line in answer("formats", f"{text}{{{','.join(map(str, given))}}}", "--orders").split("\n")]
+        summary = rows.pop()[0]
+        chosen = {}
+        for order in itertools.permutations(range(rank)):
+            for line in answer("formats", f"{text}{{{','.join(map(str, order))}}}").split("\n"):
+                if line.startswith("*"):
+                    chosen[order] = line.split("\t")[1:]
+        assert len(rows) == max(rank * (rank - 1), 1) and [row[0] for row in rows] == ["*", *[""] * (len(rows) - 1)]
+        sizes = [int(row[3]) for row in rows]
+        assert sizes == sorted(sizes) and sizes[0] == min(int(size) for _, _, size, _ in chosen.values())
+        assert len({re.search(r"\{([\d,]+)", row[2])[1][:3] for row in rows}) == len(rows)
+        least = math.prod(dims) * {"f32": 4, "bf16": 2, "s8": 1}[kind]
+        for row in rows:
+            order = tuple(map(int, re.search(r"\{([\d,]+)", row[2])[1].split(",")))
+            assert row[1:5] == chosen[order]
+            assert [d for d in given if d not in order[:2]] == list(order[2:])
+            outer = given[::-1]
+            to, by = transposed([dims[d] for d in outer], [outer.index(d) for d in reversed(order)])
+            way = f"a transpose to {','.join(map(str, to))} by {','.join(map(str, by))}" if by != sorted(by) else "a copy in order"
+            assert row[5] == f"{way}: reads {least}, writes {row[3]}", (text, given, row)
+        mine = chosen[tuple(given)]
+        saved = int(mine[2]) - sizes[0]
+        moves += saved > 0
+        assert summary == (f"least padding {rows[0][4]}, in the given order too" if not saved else
+                           f"least padding {rows[0][4]}, in the given order {mine[3]}: each pass over the array moves {saved} bytes less, the way there "
+                           f"{least + sizes[0]}, which {(n := -(-(least + sizes[0]) // saved))} pass{'es save' if n > 1 else ' saves'}"), (text, given, summary)
+    assert moves > 10
+    assert answer("formats", "f32[9,4]{1,0:T(8,128)}", "--orders").split("\n")[1].endswith("\tnothing moves")
+    for shape, said in (("s4[9,200]{1,0:E(4)}", "expected elements of 8, 16 or 32 bits"), ("f32[9,4]{1,0:SC(0:6)}", "expected an array in one part")):
+        status, text = algebra.run("shape", "formats", "--orders", shape)
+        assert status == 2 and said in text
 
 
 def test_split_transposes() -> None:

@@ -628,10 +628,10 @@ MISTYPED = {
                   "sett map eval '(d0)[s0] -> (d0 floordiv 4, s0), domain: d0 in [0, 7], s0 in [0, 2]' 5,1",
     "shape f32[3] --svg x": "--svg is an option of draw alone: expected none here",
     "shape f32[3] --png x": "unknown option '--png', did you mean '--svg'? expected --lane NAME (of coalescing, banks and draw), --vector NAME (of coalescing, banks and draw), --svg FILE (of draw), "
-                            "--element BITS (of layout move), --subgroup N (of layout move), --emit c|cuda (of layout move), "
+                            "--element BITS (of layout move), --subgroup N (of layout move), --emit c|cuda (of layout move), --orders (of shape formats), "
                             "--help or --version",
     "draw --svgs x 4:2": "unknown option '--svgs', did you mean '--svg'? expected --lane NAME (of coalescing, banks and draw), --vector NAME (of coalescing, banks and draw), "
-                         "--svg FILE (of draw), --element BITS (of layout move), --subgroup N (of layout move), --emit c|cuda (of layout move), --help or --version",
+                         "--svg FILE (of draw), --element BITS (of layout move), --subgroup N (of layout move), --emit c|cuda (of layout move), --orders (of shape formats), --help or --version",
     "draw --svg=x --svg y 4:2": "expected one --svg, and after it the name of a file",
     "help shape index more": "expected: help [GROUP [VERB]]",
     f"{'x' * 100} y": f"unknown group '{'x' * 40}..': sett help lists them",
