@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
@@ -11,7 +12,7 @@ from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
 from gen.emit.maps import conditions, guarded, narrowed, tested
 from gen.emit.values import NotWide, Value
-from gen.hlo import CONTRACTIONS, Instruction, accumulator, dtypes
+from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import buffer_of, buffers_of, memory_map
 from gen.plan.digits import strides
@@ -54,8 +55,10 @@ class Regions(Loads, Elementwise):
             return self._reduce(entry)
         if opcode in CONTRACTIONS:
             return [self._product(entry)]
-        if opcode == "select-and-scatter":
-            return [self._select_and_scatter(entry)]
+        if opcode == "window-choice":
+            return [self._window_choice(entry)]
+        if opcode == "window-scatter":
+            return [self._window_scatter(entry)]
         if opcode in PADS:
             return [self._pad(entry)]
         if opcode == "concatenate":
@@ -442,57 +445,65 @@ class Regions(Loads, Elementwise):
                 )
         return convert(total, kind, instruction.shape.dtype)
 
-    def _select_and_scatter(self, entry: Entry) -> Value:
+    def _number(self, sizes: "Sequence[int]", names: "Sequence[str]") -> str:
+        """The row-major number of an element of a window, as C text."""
+        shape = array_shape("s32", tuple(sizes))
+        flat = algebra.rename(memory_map(shape), *names) if names else memory_map(shape)
+        return algebra.c_text(flat, self.index_type).results[0]
+
+    def _window_choice(self, entry: Entry) -> Value:
+        """The number of the element that a window selects; of elements, where it sees none."""
+        instruction, (loop, inside) = entry.instruction, entry.regions
+        dtype, sizes = instruction.operands[0].shape.dtype, loop_sizes(instruction)
+        number = f"u{self.d.register_bits(dtype)}"     # as wide as what is compared: one mask chooses both
+        here = self._variable(instruction.name, Value(self.d.literal(math.prod(sizes), number), number))
+        if self.partition.operand(entry, 0, inside).map == EMPTY:
+            return self.apply("convert", {}, "s32", [number], [here], instruction.name)
+        best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
+        seen = self.name(f"{instruction.name}_seen")   # whether a first element was met
+        self.text.add(f"int {seen} = 0;")
+        with self._loops(entry, loop, inside) as some:
+            if some:
+                self.region(inside)
+                new = self.real(self.read(self.partition.operand(entry, 0, inside), inside))
+                this = Value(f"({self.d.register(number)})({self._number(sizes, loop.ranges)})", number)
+                keep = self.scalar(instruction.attributes["select"], [best, new])[0]
+                with self.text.block(f"if (!{seen})"):
+                    self.text.add(f"{best.text} = {self.splat(new)};", f"{here.text} = {self.splat(this)};")
+                with self.text.block("else"):
+                    for kept, other in ((best, new), (here, this)):
+                        of = ["pred", kept.dtype, kept.dtype]
+                        chosen = self.apply("select", {}, kept.dtype, of, [keep, kept, other], "chosen")
+                        self.text.add(f"{kept.text} = {self.splat(chosen)};")
+                self.text.add(f"{seen} = 1;")
+        return self.apply("convert", {}, "s32", [number], [here], instruction.name)
+
+    def _window_scatter(self, entry: Entry) -> Value:
         """Of the windows that see an element, in the order of their places, those that select it scatter their value
         there."""
-        instruction, (places, at_place, window, at_element) = entry.instruction, entry.regions
-        rank, dtype = len(instruction.shape.dims), instruction.shape.dtype
+        instruction, (places, at_place) = entry.instruction, entry.regions
+        dtype = instruction.shape.dtype
         total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
+        if self.partition.operand(entry, 0, at_place).map == EMPTY:
+            return total
+        number = f"u{self.d.register_bits(dtype)}"     # as wide as what is chosen: one mask
+        # the places of windows go down as the number of the element in them goes up
         with self._loops(entry, places, at_place, True) as some:
             if some:
-                best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
-                number = f"u{self.d.register_bits(dtype)}"     # as wide as what is compared: one mask chooses both
-                # whether the best one is this one
-                here = self._variable(f"{instruction.name}_here", Value(self.d.literal(0, number), number))
-                # whether a first element was met
-                seen = self.name(f"{instruction.name}_seen")
-                self.text.add(f"int {seen} = 0;")
-                with self._loops(entry, window, at_element) as any_element:
-                    if any_element:
-                        self.region(at_element)
-                        new = self.real(self.read(self.partition.operand(entry, 0, at_element), at_element))
-                        same = (
-                            " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:]))
-                            or "1"
-                        )
-                        this = Value(f"({self.d.register(number)})({same})", number)
-                        keep = self.scalar(instruction.attributes["select"], [best, new])[0]
-                        with self.text.block(f"if (!{seen})"):
-                            self.text.add(f"{best.text} = {self.splat(new)};", f"{here.text} = {self.splat(this)};")
-                        with self.text.block("else"):
-                            for kept, other in ((best, new), (here, this)):
-                                chosen = self.apply(
-                                    "select",
-                                    {},
-                                    kept.dtype,
-                                    ["pred", kept.dtype, kept.dtype],
-                                    [keep, kept, other],
-                                    "chosen",
-                                )
-                                self.text.add(f"{kept.text} = {self.splat(chosen)};")
-                        self.text.add(f"{seen} = 1;")
-                with self.text.block(f"if ({seen})" if self.lanes > 1 else f"if ({here.text})"):
-                    self.region(at_place)
+                self.region(at_place)
+                choice = self.real(self.read(self.partition.operand(entry, 0, at_place), at_place))
+                this = self._number(loop_sizes(instruction), places.ranges)
+                with self.text.block(f"if ({choice.text} == ({self.d.register('s32')})({this}))" if self.lanes == 1
+                                     else ""):
                     source = self.read(self.partition.operand(entry, 1, at_place), at_place)
                     scattered = self.real(self.scalar(instruction.attributes["scatter"], [source, total])[0])
                     if self.lanes > 1:
-                        zero = Value(self.d.literal(0, number), number)
-                        chosen = self.apply(
-                            "compare", {"direction": "NE"}, "pred", [number, number], [here, zero], "chosen"
-                        )
-                        scattered = self.apply(
-                            "select", {}, dtype, ["pred", dtype, dtype], [chosen, scattered, total], "scattered"
-                        )
+                        here = self.apply("convert", {}, number, ["s32"], [choice], "choice")
+                        element = Value(f"({self.d.register(number)})({this})", number)
+                        chosen = self.apply("compare", {"direction": "EQ"}, "pred", [number, number], [here, element],
+                                            "chosen")
+                        scattered = self.apply("select", {}, dtype, ["pred", dtype, dtype],
+                                               [chosen, scattered, total], "scattered")
                     self.text.add(f"{total.text} = {self.splat(scattered)};")
         return replace(total, rounded=not (self.excess and total.dtype in SMALL))
 

@@ -191,3 +191,39 @@ def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "S
     (kernel,) = program(fusion, "c", "cpu").kernels
     assert kernel.hero == "window" and kernel.loop.inside == inside
     assert not any("step" in line for line in kernel.record.step.text if line.strip().startswith("if "))
+
+
+def _gradient(t: str, base: str, places: str, window: str, direction: str = "GE", combine: str = "add",
+              order: str = "", init: str = "") -> str:
+    """A select-and-scatter whose source is computed; init: an op that gives its first value, of a parameter."""
+    given = f"  y = s32[] parameter(2)\n  z = {t}[] convert(y)\n" if init else f"  z = {t}[] parameter(2)\n"
+    return PLAIN.format(name="f", t=t, op=combine) + SELECT.format(name="s", t=t, direction=direction) + f"""ENTRY e {{
+  x = {t}[{base}]{order} parameter(0)
+  g = {t}[{places}] parameter(1)
+  d = {t}[{places}] add(g, g)
+{given}  ROOT r = {t}[{base}]{order} select-and-scatter(x, d, z), window={{{window}}}, select=s, scatter=f
+}}
+"""
+
+
+GRADIENTS = {
+    "overlap": _gradient("f32", "70,129", "35,64", "size=3x3 stride=2x2 pad=1_0x0_0"),
+    "apart": _gradient("bf16", "5,67,66", "5,33,33", "size=1x2x2 stride=1x2x2"),
+    "bytes": _gradient("s8", "131,50", "44,17", "size=3x3 stride=3x3 pad=1_0x0_1", "LE", "maximum"),
+    "cut": _gradient("f64", "65,40", "31,19", "size=3x3 stride=2x2 pad=-2_0x0_-1", "GT"),
+    "columns": _gradient("f32", "60,90", "30,45", "size=2x2 stride=2x2", order="{0,1}"),
+    "line": _gradient("f16", "5000", "2499", "size=3 stride=2", init="convert"),
+    "last": _gradient("s32", "9,200", "5,100", "size=3x2 stride=2x2 pad=1_1x0_0", "NE", "subtract"),
+    "border": _gradient("f32", "40,40", "22,22", "size=2x2 stride=2x2 pad=2_2x2_2"),     # windows that see nothing
+}
+
+
+@pytest.mark.parametrize("target, device", ON)
+def test_windows_select_along_rows(target: str, device: str, tmp_path: Path) -> None:
+    """On CPUs what windows along the contiguous dimension have selected is combined window by window; parts that
+    windows reach into from both sides, ties, NaNs, windows that see no element."""
+    for name, source in GRADIENTS.items():
+        (fusion,) = fusions(source)
+        heroes = [kernel.hero for kernel in program(fusion, target.replace("-on-cpu", ""), device).kernels]
+        assert (heroes[-1] == "window scatter") == ("cpu" in device), (name, heroes)
+    agree(GRADIENTS, target, device, tmp_path)
