@@ -12,7 +12,7 @@ from typing import List, Sequence
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape, uncached
 from gen.pipeline import program
 from test_reduction import PLAIN
 
@@ -102,8 +102,8 @@ class Draw:
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["cached", "streamed"])
-@pytest.mark.parametrize("batch", range(-(-COUNT // BATCH)))
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.drawn
+@pytest.mark.parametrize("batch, target, device", in_turn(range(-(-COUNT // BATCH))))
 def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if streamed:
         uncached(monkeypatch)
@@ -111,7 +111,7 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
     agree({f"n{seed}": Draw(seed).fusion() for seed in seeds}, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
     """Neighbours of a register that lie 2 to 4 elements apart are picked from whole vectors: up to the last element of an array, of every width."""
     texts = {}
@@ -129,7 +129,7 @@ def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
     agree(texts, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_elements_in_reverse(target: str, device: str, tmp_path: Path) -> None:
     """A register whose elements go backwards is one vector, turned around: from the first element of an array on, of every width."""
     texts = {}
@@ -144,7 +144,7 @@ def test_elements_in_reverse(target: str, device: str, tmp_path: Path) -> None:
     agree(texts, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rows of a result begin anywhere on a line, vectors lie where lines do, in batches too; not where rows are short, a
     vector is less than a line, or windows reach beyond a border."""
@@ -167,7 +167,7 @@ def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monke
     agree(texts, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None:
     """A pad along other dimensions than the minor one asks for its border once a row, and divides nothing in it."""
     texts = {f"pad_{t}": f"e {{\n  x = {t}[2,5,6,{n}] parameter(0)\n  z = {t}[] constant(1)\n"

@@ -389,6 +389,7 @@ def assert_same(pairs: "list[list[str]]") -> "dict[str, int]":
     return counts
 
 
+@pytest.mark.drawn
 def test_same() -> None:
     """Drawn pairs, and pairs that are the same function in two notations."""
     rng = random.Random(31 + SEED)
@@ -450,6 +451,7 @@ def test_mosaic_cases() -> None:
     assert answers("", [[line.split("\t")[1]] for line in again]) == again
 
 
+@pytest.mark.drawn
 def test_tables() -> None:
     """`layout table` of every notation is the model's, and `map` has the values of `at`."""
     rng = random.Random(7 + SEED)
@@ -560,6 +562,7 @@ def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, i
     return counts
 
 
+@pytest.mark.drawn
 def test_convert_places() -> None:
     rng = random.Random(41 + SEED)
     texts = []
@@ -570,6 +573,7 @@ def test_convert_places() -> None:
     assert counts["yes"] > 900 and counts["no"] > 300 and counts["open"] < 200 * TIMES and counts["back"] > 0.95 * counts["yes"], counts
 
 
+@pytest.mark.drawn
 def test_convert_owners() -> None:
     rng = random.Random(43 + SEED)
     counts = assert_converted(canonical([draw_owner(rng) for _ in range(200 * TIMES)]), OWNERS)

@@ -328,6 +328,7 @@ def test_fragments_quick(tmp_path: Path) -> None:
     assert {"registers", "shuffles"} <= kinds
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_fragments_all(bits: int, tmp_path: Path) -> None:
     """All pairs of operands of one shape."""
@@ -429,6 +430,7 @@ def test_drawn(tmp_path: Path) -> None:
     assert len(said) > COUNT // 2 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("seed", range(4))
 def test_many_drawn(seed: int, tmp_path: Path) -> None:
     """1,000 pairs in all."""
