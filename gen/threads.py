@@ -25,7 +25,8 @@ def threads(kernels: "Sequence[Kernel]", params: "Sequence[Shape]", results: "Se
         first = all(other.nest is not kernel.nest for other in kernels[:number])
         moved = sum(min(buffers[p[0]][int(p[1:])].bytes, _read(kernel.nest, p) if p[0] == "p" else 1 << 62)
                     for p in kernel.pointers)
-        steps = operations(kernel.nest) / kernel.loop.lanes if first else 0     # later kernels fold what the first one computed
+        # later kernels fold what the first one computed
+        steps = operations(kernel.nest) / kernel.loop.lanes if first else 0
         nanoseconds = max(moved / device.core_bytes, steps * device.vector_time)
         counts.append(max(1, min(kernel.blocks, int(nanoseconds / device.hand_over))))
     return counts
