@@ -12,7 +12,7 @@ from typing import List, Sequence
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape, uncached
+from drawn import BATCH, COUNT, ON, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape, uncached
 from gen.pipeline import program
 from test_reduction import PLAIN
 
@@ -218,7 +218,7 @@ GRADIENTS = {
 }
 
 
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.parametrize("target, device", marked(ON))
 def test_windows_select_along_rows(target: str, device: str, tmp_path: Path) -> None:
     """On CPUs what windows along the contiguous dimension have selected is combined window by window; parts that
     windows reach into from both sides, ties, NaNs, windows that see no element."""
