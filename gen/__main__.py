@@ -317,6 +317,9 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     for number, fusion in enumerate(fusions, 1):
         settings.step(f"{file}: generate {fusion.name}, {number} of {len(fusions)}")
         texts.update(pipeline.files(fusion, given.target, settings.schedule, settings.excess_precision)[0])
+        again = pipeline.recomputed(fusion, given.target, settings.schedule)
+        if again:
+            PROGRESS.note(f"{file}: {again}")
     read = [] if file == "-" else [Path(file)]
     texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
     stages = explain.stages(module, given.target, settings) if given.dump else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra, hlo, pipeline
 from gen.heroes.kernel import Kernel
@@ -10,6 +10,8 @@ from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, Function, compose, regions
+from gen.plan.storing import Storage
+from gen.schedule import device_for
 
 STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
 
@@ -19,8 +21,11 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
     of_stage: Dict[str, List[str]] = {stage: [] for stage in STAGES}
     of_stage["parse"].append(hlo.print_module(module).rstrip())
     for fusion in hlo.fusions(module):
-        of_stage["partition"].append(_partition(fusion))
-        of_stage["maps"].append(_maps(fusion))
+        classes = _classes(fusion, targets, options.schedule)
+        for cpu in classes:
+            title = f"on {'CPUs' if cpu else 'GPUs'}:\n" if len(classes) > 1 else ""
+            of_stage["partition"].append(title + _partition(fusion, cpu))
+            of_stage["maps"].append(title + _maps(fusion, cpu))
         for target in targets:
             program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
@@ -37,6 +42,13 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
     return {stage: "\n\n".join(texts) + "\n" for stage, texts in of_stage.items()}
 
 
+def _classes(fusion: hlo.Fusion, targets: Sequence[str], device: Optional[str]) -> "List[bool]":
+    """The plans that targets have: that of CPUs (True), that of GPUs, or both where they store other values."""
+    classes = sorted({device_for(target, device).cpu for target in targets}, reverse=True)
+    stored = [plan.storage.stored if plan.storage else [] for plan in (planned(fusion, cpu) for cpu in classes)]
+    return classes[:1] if all(values == stored[0] for values in stored) else classes
+
+
 def _input_slices(fusion: hlo.Fusion) -> bool:
     """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's
     walks of the slices read nothing but what they write, so one walk over the whole input has nothing to add."""
@@ -49,15 +61,16 @@ def _title(function: Function) -> str:
     return f"{function.name}({', '.join(f'i{k}' for k in range(len(function.dims)))})"
 
 
-def _partition(fusion: hlo.Fusion) -> str:
+def _partition(fusion: hlo.Fusion, cpu: bool) -> str:
     """The functions of each nest, with what each computes, and the nest's class where it is a subclass; functions that
-    are called once would be inlined again by the C compiler."""
-    lines = [f"{fusion.name}: {how}" for how in [planned(fusion).updated] if how]
+    are called once would be inlined again by the C compiler. Then which values are stored and which computed again."""
+    plan = planned(fusion, cpu)
+    lines = [f"{fusion.name}: {how}" for how in [plan.updated] if how]
     lines += [
         f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read"
         for number, first in fusion.same.items()
     ]
-    for nest in planned(fusion).nests:
+    for nest in plan.nests:
         functions = [function for partition in nest.partitions for function in partition.functions]
         kind = f" ({type(nest).__name__})" if type(nest) is not Nest else ""
         lines.append(f"{fusion.name}: {len(functions)} function{'s' if len(functions) > 1 else ''}{kind}")
@@ -77,13 +90,25 @@ def _partition(fusion: hlo.Fusion) -> str:
             for side in nest.sides
             for root in side.partition.roots
         ]
-    return "\n".join(lines)
+    return "\n".join(lines + (_storage(fusion.name, plan.storage) if plan.storage else []))
 
 
-def _maps(fusion: hlo.Fusion) -> str:
+def _storage(name: str, storage: Storage) -> "List[str]":
+    """The operations of the graph and of the plan, and why each value with several reads is stored or computed
+    again."""
+    lines = [f"{name}: {storage.operations:.3g} operations, {storage.factor:.3g} times the graph's"]
+    for value, reads, evaluations, stored, saved in storage.values:
+        elements = max(1, value.shape.leaves()[0].elements)
+        how = "stored" if stored else f"computed {evaluations / elements:.3g} times an element"
+        why = f"storing it {'saves' if saved > 0 else 'would cost'} {abs(saved) / 1000:.3g} us, by estimate"
+        lines.append(f"  {value.name}: read {reads / elements:.3g} times an element, {how}: {why}")
+    return lines
+
+
+def _maps(fusion: hlo.Fusion, cpu: bool) -> str:
     """For each function the map of every operand, moves composed away."""
     lines = []
-    for nest, partition in ((nest, partition) for nest in planned(fusion).nests for partition in nest.partitions):
+    for nest, partition in ((nest, partition) for nest in planned(fusion, cpu).nests for partition in nest.partitions):
         for function in partition.functions:
             lines.append(f"{_title(function)}:")
             for region in regions(function.body):

@@ -118,7 +118,7 @@ def _layout(shape: Shape) -> Dict[str, Any]:
 
 
 def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str, Any]:
-    kernels = planned(fusion).nests
+    kernels = planned(fusion, all(p.device.cpu for p in programs[:1])).nests
     leaves = result_leaves(fusion.computation)
     indices, apart, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(
         fusion.computation)

@@ -31,10 +31,13 @@ from gen.schedule import Device, device_for
 from gen.targets import TARGETS, Target
 
 
+RECOMPUTED = 10     # times the operations of the graph above which `gen build` says so
+
+
 def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
     """A fusion for one target."""
     language, device = TARGETS[target].of_file(), device_for(target, device_name)
-    nests = planned(fusion).nests                                           # lower, plan
+    nests = planned(fusion, device.cpu).nests                                           # lower, plan
     emitted = emit(nests, language, device, excess)                         # choose, schedule, emit
     halves = [render.rendered(emitted)]
     # the same for compilers without vectors
@@ -66,6 +69,16 @@ def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None,
             f"{name}.h": render.header(fusion, about, programs),
             f"{name}_ref.c": reference.reference(fusion.computation, name),
             f"{name}.json": json.dumps(about, indent=2) + "\n"}, about
+
+
+def recomputed(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None) -> str:
+    """A warning where a plan computes values again much more often than the graph has them, else ""."""
+    storage = [planned(fusion, device_for(target, device).cpu).storage for target in targets]
+    factor = max((plan.factor for plan in storage if plan), default=1.0)
+    if factor <= RECOMPUTED:
+        return ""
+    return (f"{fusion.name}: {factor:.3g} times the operations of the graph are computed: "
+            "gen explain --stage partition says why")
 
 
 def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None,

@@ -6,7 +6,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit.registers import Registers
-from gen.emit.text import joined, offset
+from gen.emit.text import joined, offset, term
 from gen.emit.values import NotWide
 from gen.plan.partition import Region, compose
 from gen.targets import bits
@@ -144,7 +144,7 @@ class Accesses(Registers):
         }
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         at = self.c(flat, **known)[0]
-        return [offset(pointer, f"{at} + {k * self.lanes}" if k else at) for k in range(n)], align % self.lanes == 0
+        return [offset(pointer, f"{term(at)} + {k * self.lanes}" if k else at) for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
         """The first bit of a register's elements in the 32-bit words of an interleaved step."""

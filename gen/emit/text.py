@@ -35,7 +35,17 @@ class Text:
 
 def offset(pointer: str, at: str) -> str:
     """pointer + at, where `at` wraps around in its own unsigned type if it subtracts."""
-    return f"{pointer} + ({at})" if "-" in at else f"{pointer} + {at}"
+    return f"{pointer} + ({at})" if "-" in at else f"{pointer} + {term(at)}"
+
+
+def term(text: str) -> str:
+    """An expression as a term of a sum: in parentheses where one of its operators binds less than a sum does."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if not depth and character in "&|^?<>=!":
+            return f"({text})"
+    return text
 
 
 def joined(d: Target, pointer: str, at: str) -> str:

@@ -24,13 +24,14 @@ class Nest:
     nested layout that distributes it on a GPU. aliases: results that are parameters' buffers, updated in place, with
     the parameters' numbers. reads_first: all of a step is read before anything of it is written. targets: what updates
     are combined with, at `place`, the map from an update's index. members: nests that are kernels of their own where no
-    hero takes this one; inner: the scratch buffers between them, which this one does not write. """
+    hero takes this one; stored: its results are values that storing.py chose to store; inner: the scratch buffers between them, which this one does not write. """
 
     name: str
     shape: Shape
     partition: Partition
     sides = ()
     members = ()
+    stored = False
     inner = frozenset()     # type: FrozenSet[str]
     further = ()
     layout = ""

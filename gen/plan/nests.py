@@ -4,39 +4,47 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
-from gen.plan import concatenation, grouping, plan, rows, scan, scatter, update as update_nests
+from gen.plan import concatenation, grouping, plan, rows, scan, scatter, storing, update as update_nests
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
+from gen.plan.storing import CPU, GPU, Costs, Storage
 from gen.plan.update import Update
+
+
+MOST_STORED = 4     # values of one nest
 
 
 @dataclass(frozen=True)
 class Planned:
     """A fusion's nests in the order in which they run: what goes through scratch, then the results. updated: which way
-    the results go that are dynamic-update-slices, and why; "" where there are none."""
+    the results go that are dynamic-update-slices, and why; "" where there are none. storage: which values are stored
+    and which are computed again; None where an update in place is all."""
 
     nests: List[Nest]
     updated: str
+    storage: Optional[Storage] = None
 
 
 @lru_cache(maxsize=4)
-def planned(fusion: Fusion) -> Planned:
-    """The plan, which is the same for all targets; the plans of the last fusions are kept."""
+def planned(fusion: Fusion, cpu: bool = True) -> Planned:
+    """The plan for CPUs or for GPUs; the plans of the last fusions are kept."""
     computation, leaves = lower.lowered(fusion)
     name = f"sett_{fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)
+    costs = CPU if cpu else GPU
     if update is None:
-        return Planned(_nests(name, computation, leaves), why and f"no kernel for the update alone: {why}")
+        nests, storage = _nests(name, computation, leaves, costs)
+        return Planned(nests, why and f"no kernel for the update alone: {why}", storage)
     if update.aliases:
         return Planned([update], ", ".join(f"result {k} is parameter {n}, updated in place"
                                            for k, n in update.aliases.items()))
-    return Planned(_nests(name, computation, update.kept, update),
-                   f"the operand is written, then the update over it; not in place: {update.why}")
+    nests, storage = _nests(name, computation, update.kept, costs, update)
+    return Planned(nests, f"the operand is written, then the update over it; not in place: {update.why}", storage)
 
 
 class Alike(NamedTuple):
@@ -52,9 +60,13 @@ class Alike(NamedTuple):
     order: Tuple[Any, ...]
 
 
-def _nests(title: str, computation: Computation, leaves: "List[Leaf]", update: "Optional[Update]" = None) -> List[Nest]:
+def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Costs,
+           update: "Optional[Update]" = None) -> "Tuple[List[Nest], Storage]":
     """The nests that write the leaves, then the update over what is written. title: their names begin with it."""
-    divided = plan.plan(computation, leaves)
+    storage = storing.storage(computation, leaves, costs)
+    divided = plan.plan(computation, leaves, storage.stored)
+    if storage.stored:
+        divided = storing.shared(computation, leaves, divided, storage.stored)
     groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
     for leaf in leaves:
@@ -71,12 +83,17 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", update: "
              for part in (grouping.arranged(computation, group, divided.cuts) if alike.key is None and not alike.layout
                           else [grouping.linear(group)])]
     scattered = [i for i in [*divided.cuts, *divided.scatters] if i.opcode == "scatter"]
-    count = (len(divided.cuts) + len(parts) + len(divided.scatters) + sum(len(i.shape.leaves()) for i in scattered)
+    passes = _passes(computation, divided, storage.stored)
+    count = (len(passes) + len(parts) + len(divided.scatters) + sum(len(i.shape.leaves()) for i in scattered)
              + (update is not None))
     names = iter(title + (f"_part{n}" if count > 1 else "") for n in range(count))
     result: List[Nest] = []
-    for reduce, number in divided.cuts.items():
-        others = {i: n for i, n in divided.cuts.items() if i is not reduce}
+    for cut in passes:
+        reduce, number = cut[0], divided.cuts[cut[0]]
+        others = {i: n for i, n in divided.cuts.items() if i not in cut}
+        if reduce in storage.stored:
+            result.append(_stored(computation, cut, divided.cuts, next(names)))
+            continue
         if reduce.opcode == "scatter":
             result += scatter.nests(computation, reduce,
                                     [plan.whole(reduce, k, number + k, True)
@@ -102,7 +119,43 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", update: "
                                 [next(names) for _ in range(len(numbers) + 1)])
     if update:
         result.append(update_nests.renamed(update, next(names)))
-    return result
+    return result, storage
+
+
+def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
+            name: str) -> Nest:
+    """A nest that stores values of one shape, which do not depend on each other."""
+    roots = [plan.whole(value, 0, cuts[value], True) for value in values]
+    others = {i: n for i, n in cuts.items() if i not in values}
+    nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
+    nest.stored = True
+    return concatenation.parted(nest, False)
+
+
+def _passes(computation: Computation, divided: plan.Plan,
+            stored: "Sequence[Instruction]") -> "List[List[Instruction]]":
+    """The cuts in an order in which they may be computed; stored values that are computed together stand together."""
+    if not stored:
+        return [[cut] for cut in divided.cuts]
+    levels = storing.levels(computation, divided.cuts)
+    passes: "List[List[Instruction]]" = []
+    open_: "Dict[Tuple[int, Tuple[int, ...], Tuple[int, ...]], List[List[Instruction]]]" = {}
+    reads = {}
+    for value in stored:
+        partition = _stored(computation, [value], divided.cuts, "").partition
+        reads[value] = set(buffers_of(partition, partition.entry))
+    for cut in sorted(divided.cuts, key=lambda i: levels[i]):
+        beside = open_.setdefault((levels[cut], cut.shape.dims, tuple(cut.shape.minor_to_major)), []) \
+            if cut in reads else []
+        found = next((others for others in beside if len(others) < MOST_STORED
+                      and any(reads[other] & reads[cut] for other in others)), None)
+        if found:
+            found.append(cut)
+        else:
+            passes.append([cut])
+            if cut in reads:
+                beside.append(passes[-1])
+    return passes
 
 
 def _led(nest: Nest, heroes: List[Instruction]) -> Nest:

@@ -23,6 +23,7 @@ LEAVES = frozenset("parameter constant iota".split())
 # their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
 PADS = ("pad", "tile")
 INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
+MOST_DIVISIONS = 4   # quotients and remainders of an index up to which a value is computed at each of several
 MOST_REGIONS = 24    # inside each other
 
 EMPTY = "KNOWN EMPTY"
@@ -47,11 +48,12 @@ class Region:
     function: "Function"
     parent: "Optional[Region]" = None
     map: str = ""                                      # guard: to the operand, its domain is the condition
-    # loop, and a guard in it: names of its loop variables, outermost first
+    # loop, and a guard in it: names of its loop variables, outermost first, then of those around
     ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
     runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: what the step's runtime variables are bound to
     step: str = ""    # the map from the entry's own index to the operand's, in these names
+    owner: "Optional[Entry]" = None     # the entry whose operand is read in it
 
     @property
     def depth(self) -> int:
@@ -126,8 +128,7 @@ class Root:
         return f"{'q' if self.scratch else 'r'}{self.result}"
 
 
-def window_words(window: Window) -> "List[str]":
-    """A window, in the words of the algebra."""
+def _window_words(window: Window) -> "List[str]":
     lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high,
              "base_dilation": window.base_dilation, "window_dilation": window.dilation, "reversal": window.reversal}
     return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
@@ -144,6 +145,13 @@ def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
     if instruction.opcode == "convolution":
         return (*attributes["window"].size, instruction.operands[1].shape.dims[attributes["dim_labels"].rhs[0]])
     return tuple(attributes["window"].size) if instruction.opcode in LOOPS else ()
+
+
+def seen_map(instruction: Instruction) -> str:
+    """Of select-and-scatter: the map from a place of the window (a source's index) to the elements that it sees."""
+    base, places = instruction.shape.dims, instruction.operands[1].shape.dims
+    return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}", f"in={algebra.numbers(base)}",
+                        "joint=1", *_window_words(instruction.attributes["window"]))
 
 
 @lru_cache(maxsize=65536)
@@ -170,7 +178,7 @@ def operand_map(instruction: Instruction, operand: int) -> str:
                       for what in ("batch", "contracting")]
         else:
             labels = attributes["dim_labels"]
-            words += [*window_words(attributes["window"]), f"lhs_labels={algebra.numbers(labels.lhs)}",
+            words += [*_window_words(attributes["window"]), f"lhs_labels={algebra.numbers(labels.lhs)}",
                       f"rhs_labels={algebra.numbers(labels.rhs)}", f"out_labels={algebra.numbers(labels.out)}",
                       f"feature_groups={attributes['feature_group_count']}",
                       f"batch_groups={attributes['batch_group_count']}"]
@@ -180,12 +188,17 @@ def operand_map(instruction: Instruction, operand: int) -> str:
         return runtime_map(instruction)[0]
     if opcode in RUNTIME and (operand or opcode != "dynamic-update-slice"):
         return algebra.call("op", "scalar", str(operand), f"out={algebra.numbers(out.dims)}", "in=")
-    if opcode == "window-choice" or (opcode == "reduce-window" and operand < len(instruction.operands) // 2):
-        return algebra.call("op", "reduce-window", "0", *words, "joint=1", *window_words(attributes["window"]))
-    if opcode == "window-scatter" and operand < 2:
-        return algebra.call("op", "select-and-scatter", "1", f"out={algebra.numbers(out.dims)}",
-                            f"in0={algebra.numbers(out.dims)}", f"in1={algebra.numbers(source.dims)}", "joint=1",
-                            *window_words(attributes["window"]))
+    if opcode == "reduce-window" and operand < len(instruction.operands) // 2:
+        return algebra.call("op", opcode, "0", *words, "joint=1", *_window_words(attributes["window"]))
+    if opcode == "select-and-scatter" and operand < 2:
+        place = algebra.call("op", opcode, "1", f"out={algebra.numbers(out.dims)}", f"in0={algebra.numbers(out.dims)}",
+                             f"in1={algebra.numbers(instruction.operands[1].shape.dims)}", "joint=1",
+                             *_window_words(attributes["window"]))
+        if operand == 1:
+            return place
+        return compose(algebra.rename(place, *(v.name for v in algebra.info(place).of("dim")),
+                                      *(f"w{k}" for k in range(len(out.dims)))) if place != EMPTY else EMPTY,
+                       seen_map(instruction))
     if opcode == "reduce":
         if operand >= len(instruction.operands) // 2:
             return algebra.call("op", "scalar", str(operand), *words)
@@ -321,8 +334,8 @@ class Partition:
     """The functions of one kernel: `entry`, the kernel's body, then those it calls, callers before callees."""
 
     def __init__(self, computation: Computation, roots: "List[Root]", name: str, dims: "Tuple[int, ...]",
-                 inline: int = 0, cuts: "Optional[Dict[Instruction, int]]" = None, given: "Sequence[Instruction]" = (),
-                 scalars: "Sequence[Instruction]" = ()) -> None:
+                 inline: int = INLINE, cuts: "Optional[Dict[Instruction, int]]" = None,
+                 given: "Sequence[Instruction]" = (), scalars: "Sequence[Instruction]" = ()) -> None:
         """inline: entries of a function up to which a value wanted at several indices is computed at each, not called.
         cuts: values that another kernel has left in scratch buffers, with the number of their first leaf's.
         given: values that are at hand. scalars: further values wanted, of rank 0."""
@@ -336,15 +349,22 @@ class Partition:
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
         # loop variables of reduces: how often each runs; runtime variables: how many values
         self.ranges: Dict[str, int] = {}
-        order = {instruction: n for n, instruction in enumerate(computation.instructions)}
-        for root in roots:
+        self._use_roots()
+        self._place_values()
+
+    def _use_roots(self) -> None:
+        for root in self.roots:
             self._use(self.root_read(root), self.entry.body)
             for name, scalar, last in root.starts:
                 self.ranges[name] = last + 1
                 self._use(self.scalar_read(scalar), self.entry.body)
-        for scalar in scalars:
+        for scalar in self.scalars:
             self._use(self.scalar_read(scalar), self.entry.body)
-        for instruction in reversed(computation.instructions):
+
+    def _place_values(self) -> None:
+        """Place every value that is used, users before what they use; then sort each region's entries."""
+        order = {instruction: n for n, instruction in enumerate(self.computation.instructions)}
+        for instruction in reversed(self.computation.instructions):
             if instruction in self._uses:
                 self._place(instruction, list(self._uses[instruction]))
         for function in self.functions:
@@ -432,10 +452,11 @@ class Partition:
 
     def _place(self, instruction: Instruction, uses: "List[Tuple[Region, str]]") -> None:
         region, index = uses[0]
-        if len(uses) == 1 and region.depth < MOST_REGIONS:
+        if len(uses) == 1 and self._inlined(instruction, region):
             self._compute(instruction, region, index)
             return
-        if all(region.function.ops + len(uses) <= self.inline and region.depth < MOST_REGIONS for region, _ in uses):
+        if all(region.function.ops + len(uses) <= self.inline and region.depth < MOST_REGIONS
+               and divisions(index) <= MOST_DIVISIONS for region, index in uses):
             for region, index in uses:
                 self._compute(instruction, region, index)
             return
@@ -451,6 +472,10 @@ class Partition:
             region.function.ops += 1
         self._compute(instruction, function.body, function.index)
 
+    def _inlined(self, instruction: Instruction, region: Region) -> bool:
+        """Whether a value with one reader is computed where it is read."""
+        return region.depth < MOST_REGIONS
+
     def _compute(self, instruction: Instruction, region: Region, index: str) -> None:
         function = region.function
         function.ops += 1
@@ -460,6 +485,9 @@ class Partition:
             self._loop(entry, region)
             if instruction.opcode not in ("reduce", "dot", "scaled-dot"):
                 entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
+            if instruction.opcode == "select-and-scatter":
+                self._loop(entry, entry.regions[-1], entry.regions[-1].ranges)
+                entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
         elif instruction.opcode in PADS:
             entry.regions.append(Region("guard", function, region))
         elif instruction.opcode == "concatenate":
@@ -468,29 +496,38 @@ class Partition:
             entry.regions.append(self._bind(entry, "guard" if instruction.opcode == "dynamic-update-slice" else "read"))
             for runtime in entry.regions[0].runtimes:
                 self._use(runtime.read, region)
+        for inner in entry.regions:
+            inner.owner = entry
         for operand, inner in self.operands(entry):
             if inner is not None and not inner.map:
                 inner.map = self._into(entry, operand, inner)
             self._use(self.operand(entry, operand, inner), inner or region)
 
-    def _loop(self, entry: Entry, parent: Region) -> None:
-        """A loop region of an entry."""
+    def _loop(self, entry: Entry, parent: Region, around: Tuple[str, ...] = ()) -> None:
+        """A loop region of an entry. around: the variables of its loop that this one is in."""
         sizes = loop_sizes(entry.instruction)
         names = tuple(f"s{len(self.ranges) + k}" for k in range(len(sizes)))
         self.ranges.update(zip(names, sizes))
-        entry.regions.append(Region("loop", parent.function, parent, ranges=names))
+        entry.regions.append(Region("loop", parent.function, parent, ranges=(*names, *around)))
 
     def operands(self, entry: Entry) -> "Iterator[Tuple[int, Optional[Region]]]":
-        """Each operand of an entry with the region of its own that it is read in (None: where the entry stands)."""
+        """Each operand of an entry with the region of its own that it is read in (None: where the entry stands). A call
+        reads none itself."""
+        if entry.callee is not None:
+            return
         instruction = entry.instruction
         count = len(instruction.operands)
         if instruction.opcode == "reduce":
             for operand in range(count):
                 yield operand, entry.regions[0] if operand < count // 2 else None
         elif instruction.opcode in LOOPS:
-            windows = {"reduce-window": count // 2, "window-scatter": 2}.get(instruction.opcode, count)
-            for operand in range(count):
-                yield operand, entry.regions[-1] if operand < windows else None
+            windows = {"reduce-window": count // 2, "select-and-scatter": 1}.get(instruction.opcode, count)
+            for operand in range(windows):
+                yield operand, entry.regions[-1]
+            if instruction.opcode == "select-and-scatter":
+                yield 1, entry.regions[1]
+            for operand in range(windows + (instruction.opcode == "select-and-scatter"), count):
+                yield operand, None
         elif instruction.opcode in PADS:
             yield 0, entry.regions[0]
             yield 1, None
@@ -514,6 +551,11 @@ def regions(region: Region) -> "Iterator[Region]":
         for entry in here.entries:
             if entry.callee is None:
                 waiting.extend(entry.regions)
+
+
+def divisions(index: str) -> int:
+    """The number of quotients and remainders in a map."""
+    return 0 if index == EMPTY else len(algebra.divisions(index))
 
 
 def compose(first: str, second: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Dict, List, NamedTuple, Sequence, Set, Tuple, Union
+from typing import Collection, Dict, List, NamedTuple, Sequence, Set, Tuple, Union
 
 from gen import algebra
 from gen.plan import combiner
@@ -73,7 +73,8 @@ def stops(instruction: Instruction) -> bool:
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
     if instruction.opcode in LOOPS:
-        return math.prod(loop_sizes(instruction)) > 1 and instruction.shape.leaves()[0].elements > 0
+        return instruction.opcode == "select-and-scatter" or (math.prod(loop_sizes(instruction)) > 1
+                                                              and instruction.shape.leaves()[0].elements > 0)
     if instruction.opcode != "reduce":
         return False
     dims = instruction.operands[0].shape.dims
@@ -120,18 +121,19 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
 
 @dataclass
 class Plan:
-    """cuts: reduces, loops and scatters that go through scratch, with their first buffer's number; fused: the free
-    reduces, or the scans, in the nest of each result; scatters: those whose leaves are results as they lie in memory
-    and nothing else, with the results' numbers."""
+    """cuts: reduces, loops, scatters and stored values that go through scratch, with their first buffer's number;
+    fused: the free reduces, or the scans, in the nest of each result; scatters: those whose leaves are results as they
+    lie in memory and nothing else, with the results' numbers."""
 
     cuts: Dict[Instruction, int]
     fused: Dict[int, List[Instruction]]
     scatters: Dict[Instruction, List[int]] = field(default_factory=dict)
 
 
-def plan(computation: Computation, leaves: "Sequence[Leaf]") -> Plan:
-    ends = {i: 0 for i in computation.instructions if stops(i)}
-    cut: Set[Instruction] = set()
+def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection[Instruction]" = ()) -> Plan:
+    """The plan of a computation. stored: further values that go through scratch."""
+    ends = {i: 0 for i in computation.instructions if stops(i) or i in stored}
+    cut: Set[Instruction] = set(stored)
     wanted: Dict[int, List[Instruction]] = {}
     waiting: List[Instruction] = []
     whole_: Dict[Instruction, Dict[int, int]] = {}
@@ -150,11 +152,13 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]") -> Plan:
         keys = {key_of(i) for i in here if leads(i)}
         for read, open_ in reads:
             loops = read.source.opcode in LOOPS and not leads(read.source)
-            if read.source.opcode == "scatter" or not (open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
+            if read.source in stored or read.source.opcode == "scatter" or not (
+                    open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
                     not loops and len(key_of(read.source).orders) > 1):
                 cut.add(read.source)
         wanted[number] = here
         waiting += here
+    waiting += stored
     done: Set[Instruction] = set()
     while waiting:
         reduce = waiting.pop()

@@ -214,19 +214,25 @@ def _reads(nest: Nest) -> "Set[str]":
 
 
 def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
-    """The nests that each runs after: those that write what it reads. Nests of other kinds keep their place among
-    all."""
-    writers = {root.pointer: nest for nest in nests for root in nest.partition.roots if root.scratch}
+    """The nests that each runs after: those that write what it reads, and those that read or write what it overwrites.
+    Nests of other kinds keep their place among all."""
+    writers: "Dict[str, Nest]" = {}
+    readers: "Dict[str, Set[Nest]]" = {}
     needs: "Dict[Nest, Set[Nest]]" = {}
     others: "Set[Nest]" = set()
     for number, nest in enumerate(nests):
         plain = type(nest) in (Nest, Reduction)
+        reads, writes = _reads(nest), {root.pointer for root in nest.partition.roots if root.scratch}
         needs[nest] = (
-            ({writers[pointer] for pointer in _reads(nest) if pointer in writers} | others) - {nest}
+            ({writers[pointer] for pointer in reads | writes if pointer in writers}
+             | {reader for pointer in writes for reader in readers.get(pointer, ())} | others) - {nest}
             if plain
             else set(nests[:number])
         )
         others |= set() if plain else {nest}
+        for pointer in reads:
+            readers.setdefault(pointer, set()).add(nest)
+        writers.update({pointer: nest for pointer in writes})
     return needs
 
 
@@ -261,7 +267,7 @@ def _candidate(nest: Nest, group: "List[Nest]") -> bool:
 
 def _plain(nest: Nest) -> bool:
     """Whether a nest is of a kind, and of types, that stages may have."""
-    if type(nest) not in (Nest, Reduction) or nest.layout:
+    if type(nest) not in (Nest, Reduction) or nest.layout or nest.stored:
         return False
     if any(
         root.at or root.shape.place or root.shape.dtype in dtypes.PACKED

@@ -18,9 +18,13 @@ from gen.plan.partition import EMPTY, compose
 
 
 def check(fusion: Fusion) -> Optional[str]:
-    """What is wrong with a fusion's maps, or None."""
-    kernels = planned(fusion).nests
-    return all_inside(kernels) or written_once(kernels, places(fusion, kernels))
+    """What is wrong with a fusion's maps, in the plans for CPUs and for GPUs, or None."""
+    for cpu in (True, False):
+        kernels = planned(fusion, cpu).nests
+        wrong = all_inside(kernels) or written_once(kernels, places(fusion, kernels))
+        if wrong:
+            return wrong
+    return None
 
 
 def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:

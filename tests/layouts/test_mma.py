@@ -16,6 +16,7 @@ Not verified:
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from typing import Callable, Dict, NamedTuple
 

@@ -15,6 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,0 +1,442 @@
+"""Which values are stored in scratch buffers because it costs less than to compute them again.
+
+A value may be read at several indices (a stencil step by the next one), by several nests, or oftener than it has
+elements (a chain of few elements that is broadcast, an operand of a product). It is then computed once and stored, or
+computed again at each read. `Evaluations` counts, from the maps, how often each such value would be computed;
+`Evaluations.nanoseconds` estimates the time of a choice with the costs of a class of devices; `chosen` goes through the
+values, operands first, and stores one where that costs less than to compute it at each of its reads, with all that it
+computes again itself. The choice is never estimated above that of storing every such value, nor above that of storing
+none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Collection, Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
+
+from gen.hlo import CONTRACTIONS, Computation, Instruction, Leaf, dtypes
+from gen.hlo.opcodes import ELEMENTWISE
+from gen.plan.partition import (EMPTY, INLINE, PADS, RUNTIME, Entry, Function, Partition, Read, Region,
+                                divisions)
+from gen.plan.plan import Plan, stops
+from gen.plan.scan import prefix
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a class of devices takes, in nanoseconds.
+
+    instruction: one op of `Elementwise.cost` 1 for one element of 4 bytes, in vectors. sides: factor where the sides of
+    a pad or a concatenate are computed, for neighbours do not all do the same. called: factor in functions that are
+    called, not inlined. byte: moving a byte to or from memory. cached_byte: the same where the
+    buffer stays in a cache of `cache` bytes. kernel: one more kernel."""
+
+    instruction: float
+    sides: float
+    called: float
+    byte: float
+    cached_byte: float
+    cache: int
+    kernel: float
+
+
+# Instructions of an element that is not read with its neighbours: the address, the load, the insertion into a vector.
+SCATTERED = 8
+SIDES = 2       # instructions that choose between two sides of a pad or a concatenate
+STEP = 2        # instructions of a step of a product
+DIVISION = 2    # instructions of a quotient or remainder of an index
+MOST_TRIED = 1 << 16    # stored values times all values up to which each of the stored is tried without
+
+
+# Two cores with 512-bit vectors: three instructions a nanosecond for 16 elements; 20 GB/s to and from memory.
+CPU = Costs(instruction=0.02, sides=4, called=16, byte=0.05, cached_byte=0.01, cache=8 << 20, kernel=1000)
+# A GPU of some 10 TFLOP/s and 1.5 TB/s.
+GPU = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
+
+
+class Evaluation(NamedTuple):
+    """How a value is computed that may be stored: the times that it is read in all, the times that it is computed,
+    whether it is stored, and the nanoseconds that storing it alone saves."""
+
+    value: Instruction
+    reads: float
+    evaluations: float
+    stored: bool
+    saved: float
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Which values are stored and which are computed again. operations: ops on elements of the plan; graph_operations:
+    the same if each value were computed once."""
+
+    values: "List[Evaluation]"
+    operations: float
+    graph_operations: float
+
+    @property
+    def factor(self) -> float:
+        """How often an operation of the graph is computed, in the mean."""
+        return self.operations / self.graph_operations if self.graph_operations else 1.0
+
+    @property
+    def stored(self) -> "List[Instruction]":
+        return [each.value for each in self.values if each.stored]
+
+
+@dataclass(eq=False)
+class _Work:
+    """One execution of a function: instructions of its own code, ops among them, entries of its text, whether these
+    have sides, how often it reads each value of another function, and at how many places of its text."""
+
+    instructions: float = 0.0
+    ops: float = 0.0
+    entries: int = 0
+    sides: bool = False
+    reads: "Dict[Function, float]" = field(default_factory=dict)
+    sites: "Dict[Function, int]" = field(default_factory=dict)
+
+
+class Evaluations(Partition):
+    """All that a computation computes, as one partition: a function for each value that is written in any case (a
+    result, a value of `ends`), and for each value that may be stored."""
+
+    def __init__(self, computation: Computation, leaves: "Sequence[Leaf]", ends: "Collection[Instruction]") -> None:
+        self.leaves, self.written, self._reached = leaves, {}, set()    # type: ignore[var-annotated]
+        self._weights: "Dict[Region, float]" = {}
+        self._totals, self._known = _totals(computation, ends), _known(computation)
+        super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
+        self.work = {function: self._work(function) for function in self.functions}
+        self.candidates = [function for function in self.functions
+                           if function.root is not None and storable(function.root)
+                           and function.root not in self._known]
+
+    # ---- the partition ----
+
+    def _use_roots(self) -> None:
+        self.functions.clear()
+        for leaf in self.leaves:
+            if leaf.shape.elements:
+                function = self._function(leaf.value.shape.leaves()[leaf.output].dims)
+                self._use(self._resolve(leaf.value, function.index, leaf.output, function), function.body)
+
+    def _function(self, dims: "Tuple[int, ...]") -> Function:
+        """A function of a value that is written in any case."""
+        function = Function("", dims)
+        self.functions.append(function)
+        self.written[function] = math.prod(dims)
+        return function
+
+    def _use(self, read: Read, region: Region) -> None:
+        if read.source in self.cuts and read.map != EMPTY:
+            self._reached.add(read.source)
+        super()._use(read, region)
+
+    def _place_values(self) -> None:
+        for instruction in reversed(self.computation.instructions):
+            if instruction in self._reached and instruction.opcode == "scatter":
+                for operand in instruction.operands:
+                    if operand.shape.elements:
+                        function = self._function(operand.shape.dims)
+                        self._use(self._resolve(operand, function.index, 0, function), function.body)
+            elif instruction in self._reached:
+                function = self._function(instruction.shape.leaves()[0].dims)
+                self._compute(instruction, function.body, function.index)
+            elif instruction in self._uses:
+                self._place(instruction, list(self._uses[instruction]))
+
+    def _inlined(self, instruction: Instruction, region: Region) -> bool:
+        """A value is computed where it is read if it is read about once an element. So is one that follows from the
+        totals of a reduction, element by element: the kernels of rows compute it once for each row."""
+        reads, elements = self._weight(region) * math.prod(region.function.dims), instruction.shape.leaves()[0].elements
+        return super()._inlined(instruction, region) and (reads < 2 * elements
+                                                          or elements <= self._totals.get(instruction, 0))
+
+    # ---- counting ----
+
+    def _weight(self, region: Region) -> float:
+        """How often a region runs in one execution of its function."""
+        if region not in self._weights:
+            weight = 1.0 if region.parent is None else self._weight(region.parent)
+            self._weights[region] = weight * self._share(region)
+        return self._weights[region]
+
+    def _share(self, region: Region) -> float:
+        """How often a region runs in one execution of the region around it."""
+        entry = region.owner
+        if entry is None:
+            return 1.0
+        instruction = entry.instruction
+        if region.kind == "loop":
+            own = [name for name in region.ranges if region.parent is None or name not in region.parent.ranges]
+            return 1.0 if prefix(instruction) else math.prod(float(self.ranges[name]) for name in own)
+        if region.kind != "guard" or instruction.opcode not in (*PADS, "concatenate", "dynamic-update-slice"):
+            return 1.0
+        number = {"dynamic-update-slice": 1, "concatenate": entry.regions.index(region)}.get(instruction.opcode, 0)
+        return min(1.0, instruction.operands[number].shape.elements / max(1, instruction.shape.elements))
+
+    def _work(self, function: Function) -> _Work:
+        work = _Work()
+        waiting = [function.body]
+        while waiting:
+            region = waiting.pop()
+            weight = self._weight(region)
+            for entry in region.entries:
+                if entry.callee is not None:
+                    work.reads[entry.callee] = work.reads.get(entry.callee, 0.0) + weight
+                    work.sites[entry.callee] = work.sites.get(entry.callee, 0) + 1
+                    work.instructions += weight * DIVISION * divisions(entry.map)
+                    continue
+                inner = self._weight(entry.regions[-1]) if _loops(entry) else weight
+                if entry.instruction not in self._known:
+                    work.instructions += inner * instructions(entry.instruction)
+                    work.ops += inner * operations(entry.instruction)
+                work.entries += 1
+                work.sides = work.sides or entry.instruction.opcode in (*PADS, "concatenate")
+                waiting += entry.regions
+        return work
+
+    def counted(self, stored: "FrozenSet[Function]") -> "Dict[Function, Tuple[float, float]]":
+        """How often each function's value is read, and how often it is computed."""
+        counts: "Dict[Function, Tuple[float, float]]" = {}
+        reads: "Dict[Function, float]" = {}
+        once: "Set[Function]" = set()
+        passes = set(self.written)      # what is computed in a pass over its elements, each once
+        for function in self.functions:     # callers come before callees
+            elements = float(math.prod(function.dims))
+            if function not in reads:
+                passes.add(function)
+            total = elements if function in self.written else reads.get(function, 0.0) + elements * (function in once)
+            times = elements if function in self.written or function in stored else total
+            counts[function] = total, times
+            for callee, weight in self.work[function].reads.items():
+                if self._shared(function in passes, function, callee):
+                    once.add(callee)
+                else:
+                    reads[callee] = reads.get(callee, 0.0) + weight * times
+        return counts
+
+    def _shared(self, passes: bool, function: Function, callee: Function) -> bool:
+        """Whether a value is computed once for this reader and all others of the kind. Nests that go over its elements,
+        each once, share a pass. What follows from the totals of a reduction, element by element, and is broadcast
+        again, is computed once for each row."""
+        work, elements = self.work[function], math.prod(callee.dims)
+        reads = work.reads[callee] * math.prod(function.dims)
+        if callee.root and elements <= self._totals.get(callee.root, 0):
+            return reads / work.sites[callee] >= 2 * elements
+        return passes and abs(reads - elements) < 0.5
+
+    def nanoseconds(self, stored: "FrozenSet[Function]", costs: Costs) -> float:
+        """The estimated time of all that is computed where these values are stored."""
+        counts, entries = self.counted(stored), self._entries(stored)
+        factors: "Dict[Function, float]" = {}       # of the nests that a value is computed in
+        time = 0.0
+        for function in self.functions:
+            factor = factors.get(function, 1.0)
+            if (function in self.written or function in stored) and entries[function] > INLINE:
+                factor = costs.called
+            elif self.work[function].sides:
+                factor = max(factor, costs.sides)
+            reads, times = counts[function]
+            time += times * self.work[function].instructions * costs.instruction * factor
+            for callee in self.work[function].reads:
+                if callee not in stored:
+                    factors[callee] = max(factor, factors.get(callee, 1.0))
+            if function in stored:
+                time += costs.kernel + _bytes(function) * _per_byte(function, costs)
+                time += reads * _loaded(function, costs)
+        return time
+
+    def _entries(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
+        """The entries of each function's text once all that is not stored is inlined."""
+        entries: "Dict[Function, int]" = {}
+        for function in reversed(self.functions):
+            work = self.work[function]
+            entries[function] = work.entries + sum(1 if callee in stored else min(entries[callee], INLINE + 1) * sites
+                                                   for callee, sites in work.sites.items())
+        return entries
+
+    def chosen(self, costs: Costs) -> "FrozenSet[Function]":
+        """The values to store."""
+        stored: "Set[Function]" = set()
+        readers: "Dict[Function, Dict[Function, float]]" = {}
+        for function in self.functions:
+            for callee, weight in self.work[function].reads.items():
+                readers.setdefault(callee, {})[function] = weight
+        time: "Dict[Function, float]" = {}          # of one evaluation, with all that it computes again
+        entries: "Dict[Function, int]" = {}
+        sides: "Dict[Function, bool]" = {}
+        possible = set(self.candidates)
+        passes = {function for function, (reads, _) in self.counted(frozenset()).items()
+                  if function in self.written or reads <= math.prod(function.dims)}
+        for function in reversed(self.functions):   # operands come first
+            work, elements = self.work[function], float(math.prod(function.dims))
+            factor = costs.sides if work.sides else 1.0
+            time[function] = factor * work.instructions * costs.instruction + sum(
+                weight * (_loaded(callee, costs) if callee in stored
+                          else time[callee] * (1 if sides[callee] else factor))
+                for callee, weight in work.reads.items())
+            sides[function] = work.sides or any(sides[callee] for callee in work.reads if callee not in stored)
+            entries[function] = work.entries + sum(1 if callee in stored else entries[callee] * sites
+                                                   for callee, sites in work.sites.items())
+            if function not in possible:
+                continue
+            # each reader is taken to be computed once an element
+            of = readers.get(function, {})
+            alone = [weight * math.prod(reader.dims) for reader, weight in of.items()
+                     if not self._shared(reader in passes or reader in stored, reader, function)]
+            reads = elements * (len(alone) < len(of)) + sum(alone)
+            sites = sum(self.work[reader].sites[function] for reader in of)
+            again = reads * time[function]
+            if entries[function] * sites > INLINE:
+                again *= costs.called
+            once_ = (elements * time[function] + costs.kernel + _bytes(function) * _per_byte(function, costs)
+                     + reads * _loaded(function, costs))
+            if once_ < again:
+                stored.add(function)
+        return self._improved(frozenset(stored), costs)
+
+    def _improved(self, stored: "FrozenSet[Function]", costs: Costs) -> "FrozenSet[Function]":
+        """The best of these values, of all and of none, each without those that cost more than they save."""
+        best, least = frozenset(), math.inf     # type: FrozenSet[Function], float
+        for some in dict.fromkeys((stored, frozenset(self.candidates), frozenset())):
+            time = self.nanoseconds(some, costs)
+            if len(some) * len(self.functions) <= MOST_TRIED:
+                for function in (function for function in self.functions if function in some):
+                    without = self.nanoseconds(some - {function}, costs)
+                    if without < time:
+                        some, time = some - {function}, without
+            if time < least:
+                best, least = some, time
+        return best
+
+    def operations(self, stored: "FrozenSet[Function]") -> float:
+        """Ops on elements, moves not counted, that are computed where these values are stored."""
+        return sum(times * self.work[function].ops for function, (_, times) in self.counted(stored).items())
+
+    def graph_operations(self) -> float:
+        """Ops on elements where each value is computed once."""
+        return sum(float(math.prod(function.dims)) * self.work[function].ops for function in self.functions)
+
+
+def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[Instruction, int]":
+    """For each value, the most elements of a reduce that it is computed from."""
+    most: "Dict[Instruction, int]" = {}
+    for instruction in computation.instructions:
+        counts = [max(most.get(o, 0), o.shape.leaves()[0].elements if o.opcode == "reduce" and o in ends else 0)
+                  for o in instruction.operands]
+        if any(counts):
+            most[instruction] = max(counts)
+    return most
+
+
+def storage(computation: Computation, leaves: "Sequence[Leaf]", costs: Costs) -> Storage:
+    """The choice for a computation whose leaves are written."""
+    evaluations = Evaluations(computation, leaves, {i for i in computation.instructions if stops(i)})
+    stored = evaluations.chosen(costs)
+    counts = evaluations.counted(stored)
+    values = [Evaluation(function.root, *counts[function], function in stored,
+                         evaluations.nanoseconds(stored - {function}, costs)
+                         - evaluations.nanoseconds(stored | {function}, costs))
+              for function in reversed(evaluations.candidates) if function.root is not None
+              and (function in stored or counts[function][0] > math.prod(function.dims))]
+    return Storage(values, evaluations.operations(stored), evaluations.graph_operations())
+
+
+def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[Instruction, int]":
+    """For each value, the length of the longest chain of cuts that it is computed from."""
+    level: "Dict[Instruction, int]" = {}
+    for instruction in computation.instructions:
+        level[instruction] = max((level[o] + (o in cuts) for o in instruction.operands), default=0)
+    return level
+
+
+def shared(computation: Computation, leaves: "Sequence[Leaf]", plan: Plan, stored: "Collection[Instruction]") -> Plan:
+    """The plan with scratch buffers that stored values share: one takes the buffer of another of its type and size that
+    is read only by what is computed at lower levels."""
+    level, cuts = levels(computation, plan.cuts), plan.cuts
+    reads: "Dict[Instruction, FrozenSet[Instruction]]" = {}     # stored values that each value is computed from
+    last: "Dict[Instruction, float]" = {}
+    for instruction in computation.instructions:
+        reads[instruction] = frozenset().union(*({o} & set(stored) if o in cuts else reads[o]
+                                                 for o in instruction.operands))
+        if instruction in cuts:
+            last.update({value: max(last.get(value, 0), level[instruction]) for value in reads[instruction]})
+    for leaf in leaves:
+        last.update({value: math.inf for value in ({leaf.value} & set(stored) or reads[leaf.value])})
+    numbers: "Dict[Instruction, int]" = {}
+    free: "Dict[Tuple[str, int], List[Tuple[float, int]]]" = {}     # buffers, with the levels of their last reads
+    count = 0
+    for cut in sorted(cuts, key=lambda i: level[i]):
+        shape = cut.shape.leaves()[0]
+        buffers = free.setdefault((shape.dtype, shape.elements), []) if cut in stored else []
+        buffer = next((each for each in buffers if each[0] < level[cut]), None)
+        if buffer:
+            buffers.remove(buffer)
+            numbers[cut] = buffer[1]
+        else:
+            numbers[cut], count = count, count + len(cut.shape.leaves())
+        buffers.append((last.get(cut, math.inf), numbers[cut]))
+    return replace(plan, cuts={cut: numbers[cut] for cut in cuts})
+
+
+def _known(computation: Computation) -> "Set[Instruction]":
+    """The scalars that are computed from constants: compilers fold them."""
+    known: "Set[Instruction]" = set()
+    for instruction in computation.instructions:
+        if not instruction.shape.dims and instruction.shape.kind == "array" and (
+                instruction.opcode == "constant"
+                or instruction.operands and all(o in known for o in instruction.operands)):
+            known.add(instruction)
+    return known
+
+
+def storable(instruction: Instruction) -> bool:
+    """Whether a value may lie in a scratch buffer: one array of whole bytes."""
+    return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED
+
+
+def instructions(instruction: Instruction) -> float:
+    """Vector instructions for one element of 4 bytes, of a loop for one step."""
+    dtype = instruction.shape.leaves()[0].dtype
+    factor = max(1.0, dtypes.storage_bytes(dtype) / 4) * (3 if dtypes.TABLE[dtype].kind == "complex" else 1)
+    row = ELEMENTWISE.get(instruction.opcode)
+    if row is not None:
+        return row.cost * factor
+    if instruction.opcode in RUNTIME:
+        return SCATTERED * factor
+    if instruction.opcode in (*PADS, "concatenate"):
+        return SIDES * factor
+    if instruction.opcode in CONTRACTIONS:
+        return STEP * factor
+    return factor * max(1.0, operations(instruction))
+
+
+def operations(instruction: Instruction) -> float:
+    """Ops for one element, of a loop for one step; a move is none."""
+    if instruction.opcode in ELEMENTWISE:
+        return 1.0
+    if instruction.opcode in CONTRACTIONS:
+        return 2.0
+    return sum(operations(inner) for called in instruction.called for inner in called.instructions
+               if inner.opcode in ELEMENTWISE)
+
+
+def _loops(entry: Entry) -> bool:
+    return bool(entry.regions) and entry.regions[0].kind == "loop"
+
+
+def _bytes(function: Function) -> float:
+    assert function.root is not None
+    return float(function.root.shape.bytes)
+
+
+def _per_byte(function: Function, costs: Costs) -> float:
+    return costs.byte if _bytes(function) > costs.cache else costs.cached_byte
+
+
+def _loaded(function: Function, costs: Costs) -> float:
+    """The time to read an element of a stored value: one instruction, and its bytes."""
+    elements = math.prod(function.dims)
+    return costs.instruction + _bytes(function) / max(1, elements) * _per_byte(function, costs)

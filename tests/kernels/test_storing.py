@@ -1,0 +1,259 @@
+"""Values that are read at several places: what is stored, what is computed again, and that results are right either way.
+
+Drawn graphs have rolls, shifts, reversals, transposes, gathers, broadcasts and reductions of values that several others
+read. NumPy computes their results, bit for bit: integers wrap, and floats are rounded after each op.
+`ninja test-storing` runs 2,000 of them on each target. SETT_TARGET names targets, SETT_SEED and SETT_COUNT draw others and more.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+import pytest
+
+import stated
+from drawn import device_or_skip, fusions
+from gen import hlo, lower, run
+from gen.plan import nests, plan, storing
+
+np = pytest.importorskip("numpy", reason="SKIP: no numpy")
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PEER = ROOT.parent / "shared" / "peer"
+SEED = int(os.environ.get("SETT_SEED", "1"))
+COUNT = int(os.environ.get("SETT_COUNT", "24"))
+TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
+LIBRARY = 200       # graphs of one library
+SIZES = (1, 2, 3, 4, 5, 8, 12, 16, 17, 33, 64)
+
+
+@dataclass
+class Graph:
+    """A drawn computation: its text, and what NumPy makes of the parameters."""
+
+    random: random.Random
+    dtype: str
+    lines: List[str] = field(default_factory=list)
+    values: "List[Tuple[str, Any]]" = field(default_factory=list)
+    params: "List[Any]" = field(default_factory=list)
+    called: str = ""
+
+    def shape(self, dims: Sequence[int], dtype: str = "") -> str:
+        return f"{dtype or self.dtype}[{','.join(map(str, dims))}]{{{','.join(map(str, reversed(range(len(dims)))))}}}"
+
+    def add(self, text: str, array: Any, dtype: str = "", value: bool = True) -> str:
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"{name} = {self.shape(array.shape, dtype)} {text}")
+        if value:
+            self.values.append((name, array))
+        return name
+
+    def parameter(self, array: Any, dtype: str = "", value: bool = True) -> str:
+        self.params.append(array)
+        return self.add(f"parameter({len(self.params) - 1})", array, dtype, value)
+
+    def pick(self, recent: int = 4) -> "Tuple[str, Any]":
+        """A value, most often one of the last."""
+        return self.random.choice(self.values[-recent:] if self.random.random() < 0.8 else self.values)
+
+    # ---- moves ----
+
+    def rolled(self, name: str, x: Any) -> "Tuple[str, Any]":
+        axis = self.random.randrange(x.ndim)
+        k = self.random.randrange(x.shape[axis])
+        if not k:
+            return name, x
+        cut = [[(0, n) for n in x.shape] for _ in range(2)]
+        cut[0][axis], cut[1][axis] = (k, x.shape[axis]), (0, k)
+        parts = [self.add(f"slice({name}), slice={{{', '.join(f'[{a}:{b}]' for a, b in part)}}}",
+                          x[tuple(slice(*s) for s in part)], value=False) for part in cut]
+        y = np.roll(x, -k, axis)
+        return self.add(f"concatenate({', '.join(parts)}), dimensions={{{axis}}}", y, value=False), y
+
+    def shifted(self, name: str, x: Any) -> "Tuple[str, Any]":
+        axis = self.random.randrange(x.ndim)
+        k = self.random.randint(-x.shape[axis], x.shape[axis])
+        zero = self.add("constant(0)", np.zeros((), x.dtype), value=False)
+        low = [0] * x.ndim
+        low[axis] = k
+        y = np.zeros_like(x)
+        n = x.shape[axis]
+        into, out = [slice(None)] * x.ndim, [slice(None)] * x.ndim
+        into[axis], out[axis] = slice(max(k, 0), n + min(k, 0)), slice(max(-k, 0), n - max(k, 0))
+        y[tuple(into)] = x[tuple(out)]
+        return self.add(f"pad({name}, {zero}), padding={'x'.join(f'{n}_{-n}' for n in low)}", y, value=False), y
+
+    def reversed(self, name: str, x: Any) -> "Tuple[str, Any]":
+        axis = self.random.randrange(x.ndim)
+        y = np.flip(x, axis)
+        return self.add(f"reverse({name}), dimensions={{{axis}}}", y, value=False), y
+
+    def transposed(self, name: str, x: Any) -> "Tuple[str, Any]":
+        y = x.T.reshape(x.shape)
+        turned = self.add(f"transpose({name}), dimensions={{{','.join(map(str, reversed(range(x.ndim))))}}}", x.T, value=False)
+        return self.add(f"reshape({turned})", y, value=False), y
+
+    def gathered(self, name: str, x: Any) -> "Tuple[str, Any]":
+        n = x.shape[0]
+        index = np.array([self.random.randrange(n) for _ in range(n)], np.int32)
+        indices = self.parameter(index, "s32", False)
+        rest = ",".join(map(str, range(1, x.ndim)))
+        sizes = ",".join(map(str, (1, *x.shape[1:])))
+        y = x[index]
+        return self.add(f"gather({name}, {indices}), offset_dims={{{rest}}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
+                        f"index_vector_dim=1, slice_sizes={{{sizes}}}", y, value=False), y
+
+    def halves(self, name: str, x: Any) -> "Tuple[str, Any]":
+        """Even elements before odd ones, by strided slices."""
+        n = x.shape[0]
+        if n < 2:
+            return name, x
+        rest = "".join(f", [0:{m}]" for m in x.shape[1:])
+        parts = [self.add(f"slice({name}), slice={{[{k}:{n}:2]{rest}}}", x[k::2], value=False) for k in (0, 1)]
+        y = np.concatenate([x[0::2], x[1::2]])
+        return self.add(f"concatenate({', '.join(parts)}), dimensions={{0}}", y, value=False), y
+
+    def broadcast(self, name: str, x: Any) -> "Tuple[str, Any]":
+        """A row of it, for all rows: a chain of few elements is read often."""
+        if x.ndim < 2:
+            return name, x
+        row = self.add(f"slice({name}), slice={{[0:1]{''.join(f', [0:{m}]' for m in x.shape[1:])}}}", x[:1], value=False)
+        row = self.add(f"reshape({row})", x[0], value=False)
+        for _ in range(self.random.randint(0, 3)):
+            row, few = self.apply("add", (row, x[0]), (row, x[0]), False) if self.random.random() < 0.3 else (row, x[0])
+            x = np.broadcast_to(few, x.shape)
+        y = np.broadcast_to(x[0], x.shape)
+        return self.add(f"broadcast({row}), dimensions={{{','.join(map(str, range(1, x.ndim)))}}}", y, value=False), y
+
+    def summed(self, name: str, x: Any) -> "Tuple[str, Any]":
+        """Sums along a dimension, for all elements of it; of integers, whose order is free."""
+        if self.dtype != "u32":
+            return name, x
+        axis = self.random.randrange(x.ndim)
+        self.called = "sum {\n  a = u32[] parameter(0)\n  b = u32[] parameter(1)\n  ROOT c = u32[] add(a, b)\n}\n\n"
+        zero = self.add("constant(0)", np.zeros((), x.dtype), value=False)
+        total = x.sum(axis, dtype=x.dtype)
+        name = self.add(f"reduce({name}, {zero}), dimensions={{{axis}}}, to_apply=sum", total, value=False)
+        y = np.ascontiguousarray(np.broadcast_to(np.expand_dims(total, axis), x.shape))
+        rest = ",".join(str(k) for k in range(x.ndim) if k != axis)
+        return self.add(f"broadcast({name}), dimensions={{{rest}}}", y, value=False), y
+
+    # ---- ops ----
+
+    def apply(self, opcode: str, a: "Tuple[str, Any]", b: "Tuple[str, Any]", value: bool = True) -> "Tuple[str, Any]":
+        of: "Dict[str, Callable[[Any, Any], Any]]" = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply,
+                                                      "maximum": np.maximum, "minimum": np.minimum}
+        with np.errstate(all="ignore"):
+            y = of[opcode](a[1], b[1])
+        return self.add(f"{opcode}({a[0]}, {b[0]})", y, value=value), y
+
+    def step(self) -> None:
+        moves = [self.rolled, self.rolled, self.shifted, self.reversed, self.transposed, self.gathered, self.halves, self.broadcast,
+                 self.summed]
+        name, x = self.pick()
+        parts = [(name, x)] + [self.random.choice(moves)(name, x) for _ in range(self.random.randint(1, 3))]
+        while len(parts) > 1:
+            opcode = self.random.choice(("add", "add", "subtract", "maximum", "minimum", "multiply"))
+            if opcode == "multiply" and self.dtype != "u32":
+                opcode = "add"
+            parts = [self.apply(opcode, parts[0], parts[1], len(parts) == 2), *parts[2:]]
+        if self.dtype == "f32":     # keeps numbers from growing
+            quarter = self.add("constant(0.25)", np.float32(0.25), value=False)
+            spread = np.full(x.shape, 0.25, np.float32)
+            of = self.add(f"broadcast({quarter}), dimensions={{}}", spread, value=False)
+            self.values.pop()
+            self.apply("multiply", parts[0], (of, spread))
+
+    def text(self) -> "Tuple[str, List[Any]]":
+        """The module, with the last value as its result and some others, and the results."""
+        chosen = [self.values[-1]]
+        if self.random.random() < 0.4:
+            chosen += self.random.sample(self.values, min(len(self.values), 2))
+        lines = [*self.lines, f"ROOT out = ({', '.join(self.shape(a.shape) for _, a in chosen)}) "
+                              f"tuple({', '.join(name for name, _ in chosen)})"]
+        return "HloModule drawn\n\n" + self.called + "ENTRY e {\n" + "".join(f"  {line}\n" for line in lines) + "}\n", [a for _, a in chosen]
+
+
+def drawn(number: int) -> "Tuple[str, List[Any], List[Any]]":
+    """A graph's text, its parameters and its results."""
+    r = random.Random(SEED * 1000003 + number)
+    graph = Graph(r, r.choice(("u32", "u32", "f32")))
+    dims = tuple(r.choice(SIZES) for _ in range(r.choice((1, 1, 2, 2, 3))))
+    values = np.random.default_rng(number)
+    for _ in range(r.randint(1, 2)):
+        if graph.dtype == "u32":
+            graph.parameter(values.integers(0, 2**32, dims, np.uint32))
+        else:
+            graph.parameter(values.standard_normal(dims).astype(np.float32))
+    for _ in range(r.randint(2, 24)):
+        graph.step()
+    text, results = graph.text()
+    return text, graph.params, results
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_drawn_graphs(target: str, tmp_path: Path) -> None:
+    options = run.Options()
+    device_or_skip(target, options)
+    for first in range(0, COUNT, LIBRARY):
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        built, wanted, texts = [], {}, {}
+        for number in range(first, min(COUNT, first + LIBRARY)):
+            text, params, results = drawn(number)
+            (fusion,) = fusions(text, f"graph{number}")
+            built.append(stated.built(fusion, folder, target))
+            (folder / f"{fusion.name}.in").write_bytes(b"".join(np.ascontiguousarray(p).tobytes() for p in params))
+            wanted[fusion.name] = b"".join(np.ascontiguousarray(r).tobytes() for r in results)
+            texts[fusion.name] = text
+        outcomes = folder / "results"
+        outcomes.mkdir()
+        wrong = stated.ran(stated.compiled(built, folder, target), list(wanted), target, folder, outcomes, options)
+        for name, data in wanted.items():
+            if name not in wrong and (outcomes / f"{name}.out").read_bytes() != data:
+                wrong[name] = "other results than NumPy's"
+        assert not wrong, "\n\n".join(f"{name}: {reason}\n{texts[name]}" for name, reason in wrong.items())
+
+
+# ---- the choice ----
+
+
+def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
+    """The fusions of all files of others that the generator takes."""
+    for path in sorted(PEER.glob("**/*.hlo")) if PEER.exists() else []:
+        try:
+            module = run.load(str(path), 1)
+        except (hlo.HloError, run.RunError):
+            continue
+        for fusion in hlo.fusions(module):
+            yield str(path.relative_to(PEER)), fusion
+
+
+def within(name: str, fusion: hlo.Fusion) -> int:
+    """Asserts the bounds of a fusion's plans; how many values may be stored."""
+    computation, leaves = lower.lowered(fusion)
+    evaluations = storing.Evaluations(computation, leaves, {i for i in computation.instructions if plan.stops(i)})
+    for cpu, costs in ((True, storing.CPU), (False, storing.GPU)):
+        chosen = evaluations.chosen(costs)
+        time = evaluations.nanoseconds(chosen, costs)
+        assert time <= evaluations.nanoseconds(frozenset(), costs), f"{name}: storing nothing takes less"
+        assert time <= evaluations.nanoseconds(frozenset(evaluations.candidates), costs), f"{name}: storing all takes less"
+        storage = nests.planned(fusion, cpu).storage
+        if storage:
+            assert {value.name for value in storage.stored} == {f.root.name for f in chosen if f.root}, name
+    return len(evaluations.candidates)
+
+
+def test_bounds_of_drawn_graphs() -> None:
+    """The estimated time of a plan is neither above that of storing every value with several reads nor above that of storing none."""
+    counts = [within(f"graph{n}", *fusions(drawn(n)[0], f"graph{n}")) for n in range(COUNT)]
+    assert sum(counts) > 2 * COUNT, "the graphs have too few values to choose from"
+
+
+@pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
+def test_bounds_of_files() -> None:
+    assert sum(within(name, fusion) for name, fusion in files()) > 100
