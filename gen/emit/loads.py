@@ -11,7 +11,7 @@ from gen.emit import ops
 from gen.emit.accesses import Accesses
 from gen.emit.helpers import table_type
 from gen.emit.text import Text, joined, offset
-from gen.emit.values import NotWide, Value
+from gen.emit.values import IndexRow, NotWide, Value
 from gen.hlo import Shape, dtypes
 from gen.plan.buffers import Buffer, buffer_of, memory_map
 from gen.plan.digits import strides
@@ -227,8 +227,7 @@ class Loads(Accesses):
                                                                      "vec")[0] == self.lanes else self.lanes
                 for k in range(step // together):
                     first = offset(pointer, self.c(flat, **{**self._start, "vec": k})[0])
-                    self.index_prefetches += [self.d.prefetch("L2", first, line, size)
-                                              for line in range(0, together * size, LINE)]
+                    self.index_rows.append(IndexRow(pointer, dtype, first, together * size))
             return self.declare(parameter.name, dtype, self.lanes,
                                 self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0),
                                 dtype == "f16")

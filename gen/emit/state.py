@@ -8,7 +8,7 @@ from gen import algebra
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.text import Text
-from gen.emit.values import Touched, Value
+from gen.emit.values import IndexRow, Touched, Value
 from gen.hlo import Instruction, Shape, c_identifier
 from gen.plan.partition import Function, Partition, Region, compose
 from gen.schedule import Schedule
@@ -50,7 +50,7 @@ class State:
         self.before, self.text, self.after = Text(), Text(), Text()
         # of a step, by number of the level, pointer and position
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
-        self.index_prefetches: List[str] = []            # of the rows that indices select
+        self.index_rows: List[IndexRow] = []             # that a step reads
         self.accesses: List[Touched] = []
         self.box = {**(box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}),
                     **{name: (0, size - 1) for name, size in partition.ranges.items()}}

@@ -23,6 +23,16 @@ class Touched(NamedTuple):
         return f"{self.verb} {self.pointer}"
 
 
+class IndexRow(NamedTuple):
+    """Neighbours that an index selects: the buffer's pointer, their type, C text of the first one's address, the bytes
+    that a step reads there."""
+
+    pointer: str
+    dtype: str
+    first: str
+    bytes: int
+
+
 @dataclass(frozen=True)
 class Value:
     """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a

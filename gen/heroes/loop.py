@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from gen import algebra, hlo
 from gen.emit.body import Body
@@ -17,7 +17,7 @@ from gen.plan.digits import Interleaving, falling, interleaving, row
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
-from gen.schedule import Device, Loop, candidates, reversed_walk
+from gen.schedule import LINE, Device, Loop, candidates, reversed_walk
 from gen.targets import COMPLEX, TINY
 
 
@@ -199,18 +199,40 @@ def _packed(nest: Nest) -> "List[int]":
     return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
 
 
-def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: str) -> List[str]:
-    """The lines of code that prefetch the rows that the indices of a later step select, where there is such a step."""
-    elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
+class Gathered(NamedTuple):
+    """The lines of code that prefetch the rows that the indices of a later step select: before a step's registers, and
+    for each register."""
+
+    before: List[str]
+    register: List[str]
+
+
+def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: str) -> Gathered:
+    """The prefetches of the rows that the indices of a later step select, where there is such a step.
+
+    A register of at least a line prefetches its own part of that step's row: as many prefetches at once would wait for
+    one another."""
+    elements, distance, d = nest.shape.elements, loop.gathered_prefetch_steps * loop.step, context.target
     if not distance or distance >= elements:
-        return []
+        return Gathered([], [])
     shift = f"(position) -> (position + {distance}), domain: position in [0, {elements - 1 - distance}]"
     thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
-    body, out = step_body(context, nest, loop, index_type, thread), Text()
-    if body.index_prefetches:
+    body, out, register = step_body(context, nest, loop, index_type, thread), Text(), []
+    sizes = [dtypes.storage_bytes(row.dtype) for row in body.index_rows]
+    by_register = loop.vec > 1 and all(row.bytes == loop.step * size and loop.lanes * size >= LINE
+                                       for row, size in zip(body.index_rows, sizes))
+    if by_register:
+        for k, row in enumerate(body.index_rows):
+            out.add(f"const {d.pointer}{d.memory(row.dtype)} *later{k} = {row.pointer};")
+            register += [d.prefetch("L2", f"later{k} + vec * {loop.lanes}", line, sizes[k])
+                         for line in range(0, loop.lanes * sizes[k], LINE)]
+    if body.index_rows:
         with out.block(f"if ({guard(thread, loop.box(elements), index_type, loop, True)})"):
-            out.add(*body.before.lines, *body.index_prefetches)
-    return out.lines
+            out.add(*body.before.lines)
+            for k, (row, size) in enumerate(zip(body.index_rows, sizes)):
+                out.add(*([f"later{k} = {row.first};"] if by_register else
+                          [d.prefetch("L2", row.first, line, size) for line in range(0, row.bytes, LINE)]))
+    return Gathered(out.lines, register)
 
 
 def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Kernel:
@@ -237,7 +259,7 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
     walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, inside if whole else "", loop.lanes,
                 loop.vec, loop.registers_down, loop.streams, loop.burst,
                 [body.prefetches[key] for key in sorted(body.prefetches)],
-                [*gathered, *body.before.lines], body.text.lines, body.after.lines, tail)
+                [*gathered.before, *body.before.lines], [*gathered.register, *body.text.lines], body.after.lines, tail)
     functions = [function_text(d, helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements),
