@@ -154,7 +154,7 @@ def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, so
         return f"{x[0]}.{'re' if opcode == 'real' else 'im'}"
     if opcode == "select":
         return f"{x[0]} ? {x[1]} : {x[2]}"
-    if opcode == "copy" or (opcode == "convert" and dtype == to):
+    if opcode == "copy" or (opcode in ("convert", "bitcast", "bitcast-convert") and dtype == to):
         return x[0]
     if opcode == "convert":
         return f"{need('convert', dtype, to)}({x[0]})"
@@ -463,6 +463,12 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
     if name == "multiply":
         return binary + result(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}",
                                f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
+    if name in ("maximum", "minimum"):
+        sign, nan = ">" if name == "maximum" else "<", d.literal(dtypes.quiet_nan(part), part)
+        return (f"/* by the real part, then by the imaginary one; of a NaN, NaN in both */\n{binary}"
+                f"  const int first = a.re {sign} b.re || (a.re == b.re && a.im {sign}= b.im);\n"
+                f"  const int ordered = a.re == a.re && a.im == a.im && b.re == b.re && b.im == b.im;\n"
+                + result(f"ordered ? first ? a.re : b.re : {nan}", f"ordered ? first ? a.im : b.im : {nan}"))
     if name == "negate":
         return unary + result("-a.re", "-a.im")
     if name == "abs":

@@ -235,7 +235,7 @@ class Check:
         of, to = self.array(0), self.written_array()
         if (dtypes.TABLE[of.dtype].kind == "complex") != (dtypes.TABLE[to.dtype].kind == "complex"):
             self.fail(f"expected both or none to be complex, found {of.dtype} and {to.dtype}")
-        have, want = (1 if d == "pred" else dtypes.TABLE[d].bits for d in (of.dtype, to.dtype))
+        have, want = (8 if d == "pred" else dtypes.TABLE[d].bits for d in (of.dtype, to.dtype))
         if have == want:
             return self.typed_like(of, to.dtype)
         if have > want and have % want == 0:

@@ -93,8 +93,8 @@ _ELEMENTWISE = (
     Elementwise("multiply", 2, ANY, operator="*", pred_operator="&", keeps_nan=True),
     Elementwise("divide", 2, ANY, kernels="sufc", operator="/", cost=8, keeps_nan=True, ulps=0.5),
     Elementwise("remainder", 2, "psuf", kernels="suf", function="fmod", scalar=("f64",), cost=60),
-    Elementwise("maximum", 2, "psuf", pred_operator="|", rounds=0, wraps=False),
-    Elementwise("minimum", 2, "psuf", pred_operator="&", rounds=0, wraps=False),
+    Elementwise("maximum", 2, ANY, pred_operator="|", rounds=0, wraps=False),
+    Elementwise("minimum", 2, ANY, pred_operator="&", rounds=0, wraps=False),
     Elementwise("power", 2, ANY, kernels="sufc", function="pow", scalar=("f64",), cost=90, ulps=16),
     Elementwise("negate", 1, "sufc", rounds=8),
     Elementwise("abs", 1, "sfc", result="part", function="fabs", rounds=8),
@@ -152,9 +152,9 @@ _ELEMENTWISE = (
     Elementwise("clamp", 3, "psuf", result="rule", rounds=0, wraps=False),
     Elementwise("copy", 1, ANY, result="rule", rounds=0, wraps=False),
     Elementwise("convert", 1, ANY, result="rule"),
-    Elementwise("bitcast-convert", 1, ANY, result="rule", kernels="psuf", rounds=0),
-    Elementwise("real", 1, "fc", result="part", kernels="c"),
-    Elementwise("imag", 1, "fc", result="part", kernels="c"),
+    Elementwise("bitcast-convert", 1, ANY, result="rule", rounds=0),
+    Elementwise("real", 1, "fc", result="part"),
+    Elementwise("imag", 1, "fc", result="part"),
     Elementwise("complex", 2, "f", result="rule", kernels="fc"),
 )
 

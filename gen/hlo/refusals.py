@@ -220,15 +220,12 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
     shapes = [operand.shape for operand in instruction.operands]
     if opcode == "constant":
         return _why_not_constant(instruction)
-    wrong_bitcast = _why_not_bitcast(opcode, shapes[0], to) if opcode in ("bitcast", "bitcast-convert") else None
+    wrong_bitcast = _why_not_bitcast(shapes[0], to) if opcode == "bitcast" else None
     if wrong_bitcast:
         return wrong_bitcast
     if opcode == "reduce-precision" and dtypes.TABLE[to.dtype].bits <= 8:
         return Refusal(f": expected a float of 16 bits or more, found {to.dtype}",
                        "convert to bf16 before it and back after it")
-    if opcode in ("real", "imag") and dtypes.TABLE[shapes[0].dtype].kind != "complex":
-        return Refusal(f": expected a complex number, found {shapes[0].dtype}",
-                       f"write {'the operand itself' if opcode == 'real' else 'a constant of zero'}")
     complex_ones = [shape for shape in [to, *shapes] if dtypes.is_complex(shape.dtype)]
     row = ELEMENTWISE.get(opcode)
     if complex_ones and row and "c" not in row.kernels:
@@ -265,31 +262,25 @@ def _why_not_constant(instruction: Instruction) -> Optional[Refusal]:
         )
     if to.kind != "array":
         return Refusal(": expected an array, found a tuple", "write a constant for each element, and the op 'tuple'")
-    if dtypes.is_complex(to.dtype) and any(dtypes.is_nan(part, kind) or dtypes.is_infinite(part, kind)
-                                           for kind in [dtypes.TABLE[to.dtype].part] for bits in instruction.literal
-                                           for part in dtypes.parts(bits, to.dtype)):
-        return Refusal(f": expected finite numbers of {to.dtype}",
-                       "write a constant for each part, and the op 'complex'")
     return None
 
 
-def _why_not_bitcast(opcode: str, of: Shape, to: Shape) -> Optional[Refusal]:
+def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
     """Of a bitcast, whether it is between types of different widths, or between layouts, in a way that there is no code
     for."""
     same = memory_bits(of) == memory_bits(to)
-    if "pred" in (of.dtype, to.dtype) and of.dtype != to.dtype and not (same and opcode == "bitcast"):
-        return Refusal(": expected pred and a type of as many bits: pred has one as a type and eight in memory",
-                       "say which is meant by convert")
-    if not same and (dtypes.is_complex(of.dtype) or dtypes.is_complex(to.dtype)):
-        return Refusal(f": expected {of.dtype} and a type of as many bits, found {to.text}",
-                       "take its parts by real and imag")
-    if not same and opcode == "bitcast" and (of.tiled or to.tiled
-                                             or of.elements * memory_bits(of) != to.elements * memory_bits(to)):
+    if not same and "pred" in (of.dtype, to.dtype):
+        return Refusal(f": expected pred and a type of eight bits, found {of.text} and {to.text}",
+                       "write bitcast-convert")
+    if of.dtype != to.dtype and (dtypes.is_complex(of.dtype) or dtypes.is_complex(to.dtype)):
+        return Refusal(f": expected {of.dtype} as its result's type, found {to.text}",
+                       "take its parts by real and imag, or write bitcast-convert to another complex type")
+    if not same and (of.tiled or to.tiled or of.elements * memory_bits(of) != to.elements * memory_bits(to)):
         return Refusal(
             f": expected types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}",
             "copy to a layout without tiles before it, or write bitcast-convert",
         )
-    if opcode == "bitcast" and (of.tiled or to.tiled) and not same_positions(to, of):
+    if (of.tiled or to.tiled) and not same_positions(to, of):
         return Refusal(f": expected elements at the positions of its operand's: {to.text} and {of.text} differ",
                        "write reshape or transpose, and copy for the layout")
     return None

@@ -31,6 +31,7 @@ another.
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -237,6 +238,10 @@ def _step(i: Instruction) -> "Callable[..., int]":
 
 def _extreme(opcode: str, a: int, b: int, dtype: str) -> int:
     x, y = _decode(a, dtype), _decode(b, dtype)
+    if dtypes.is_complex(dtype):    # by real, then by imaginary part
+        if x != x or y != y:
+            return dtypes.encode(complex(math.nan, math.nan), dtype)
+        x, y = (x.real, x.imag), (y.real, y.imag)
     if x != x or y != y:
         return a if x != x else b
     return a if (x >= y if opcode == "maximum" else x <= y) else b

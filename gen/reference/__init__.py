@@ -62,7 +62,7 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     a start index, in its own type, is brought into 0 .. size of the dimension - size of the slice.
   bitcast           the same bytes: element k of memory stays element k (tiles: at its position). bitcast-convert: the
                     bits of each element. Between types of different widths: bit k of all elements in a row, the low
-                    bits first, stays bit k.
+                    bits first, stays bit k. pred has the bits of a byte, 0 or 1; a byte that is not zero is true.
   reduce-precision  nearest even to the mantissa bits; too large: infinity; below the least normal: zero.
 
 THE BOUND: what a kernel may differ by

@@ -14,6 +14,8 @@ annex G of C11 are these (tests/kernels/test_complex.py holds them):
                            not: (inf + i inf) (1 + i 0) has a real part of NaN
   power                    C asks for none. x^0 and 1^y are 1 though the other be NaN, inf to a positive real power is
                            inf, as XLA's; else those of exp(y log x), where XLA may give NaN
+  maximum, minimum         C has none. By the real, then by the imaginary part; NaN in both parts where a part of
+                           either operand is NaN. (XLA:CPU compares real parts alone)
   abs                      infinite where a part is, though the other be NaN (XLA: NaN)
   sign                     C has none. A zero is itself; (inf, y) has the parts NaN and 0; NaN in one part is NaN in
                            both: as XLA

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, List, Sequence, Tuple, Union
 
-from gen.hlo import Computation, dtypes as table, Instruction, Shape
+from gen.hlo import array_shape, Computation, dtypes as table, Instruction, Shape
 from gen.reference import complex_functions
 
 PartsOf = Union[Instruction, Tuple[Instruction, Instruction], List["PartsOf"]]
@@ -69,6 +69,39 @@ def real_computation(computation: Computation) -> Computation:
                    *x, to_apply=inner)
         return tuple(op("get-tuple-element", real, whole, index=k) for k in (0, 1))  # type: ignore[return-value]
 
+    def extreme(shape: Shape, x: Sequence[PartsOf]) -> PartsOf:
+        """The larger one, or the smaller one, by the real and then by the imaginary part; NaN in both parts of any."""
+        (a, b), (c, d) = x  # type: ignore[misc]
+        pred = replace(part(shape), dtype="pred", text="pred")
+        way, real = "GT" if like.opcode == "maximum" else "LT", part(shape)
+
+        def test(direction: str, p: Instruction, q: Instruction) -> Instruction:
+            return op("compare", pred, p, q, direction=direction)
+        nan = op("constant", replace(real, dims=(), minor_to_major=(), elements=1))
+        nan.literal = [table.quiet_nan(real.dtype)]
+        of_nan = op("broadcast", real, nan, dimensions=())
+        tie = op("and", pred, test("EQ", a, c), test(way.replace("T", "E"), b, d))
+        first = op("or", pred, test(way, a, c), tie)
+        ordered = op("and", pred, op("and", pred, test("EQ", a, a), test("EQ", b, b)),
+                     op("and", pred, test("EQ", c, c), test("EQ", d, d)))
+        return tuple(op("select", real, ordered, op("select", real, first, p, q), of_nan)  # type: ignore[return-value]
+                     for p, q in ((a, c), (b, d)))
+
+    def bits_of_parts(shape: Shape, x: PartsOf) -> PartsOf:
+        """Between c128 and pairs of c64: the parts of each number, one after the other, keep their bits."""
+        halves = x  # type: ignore[assignment]
+        of = halves[0].shape  # type: ignore[index]
+        real, dims = part(shape), of.dims
+
+        def plain(dtype: str, sizes: Tuple[int, ...]) -> Shape:
+            return array_shape(dtype, sizes)
+        columns = [op("reshape", plain(of.dtype, (*dims, 1)), half) for half in halves]  # type: ignore[union-attr]
+        both = op("concatenate", plain(of.dtype, (*dims, 2)), *columns, dimensions=(len(dims),))
+        bits = op("bitcast-convert", plain(real.dtype, (*shape.dims, 2)), both)
+        boxes = [tuple((0, size, 1) for size in shape.dims) + ((k, k + 1, 1),) for k in (0, 1)]
+        return tuple(op("reshape", real, op("slice", plain(real.dtype, (*shape.dims, 1)), bits, slice=box))
+                     for box in boxes)  # type: ignore[return-value]
+
     def elementwise(opcode: str, shape: Shape, x: Sequence[PartsOf]) -> PartsOf:
         """The parts of an op on complex numbers, by real ops that each round."""
         real = part(shape) if table.is_complex(shape.dtype) else shape
@@ -76,7 +109,7 @@ def real_computation(computation: Computation) -> Computation:
         do = lambda name, *operands, **more: op(name, more.pop("shape", real), *operands, **more)  # noqa: E731
         if opcode == "complex":
             return (x[0], x[1])  # type: ignore[return-value]
-        if opcode in ("real", "imag"):
+        if opcode in ("real", "imag") and is_pair:
             return x[0][opcode == "imag"]  # type: ignore[index]
         if opcode == "select":
             # type: ignore[index,return-value]
@@ -92,6 +125,8 @@ def real_computation(computation: Computation) -> Computation:
             c, d = x[1]  # type: ignore[misc]
             same = [op("compare", shape, p, q, direction=like.attributes["direction"]) for p, q in ((a, c), (b, d))]
             return op("and" if like.attributes["direction"] == "EQ" else "or", shape, *same)
+        if opcode in ("maximum", "minimum"):
+            return extreme(shape, x)
         if opcode in ("add", "subtract"):
             return tuple(do(opcode, p, q) for p, q in zip(x[0], x[1]))  # type: ignore[arg-type,return-value]
         if opcode == "negate":
@@ -153,6 +188,8 @@ def real_computation(computation: Computation) -> Computation:
             zero = op("constant", replace(part(shape), dims=(), minor_to_major=(), elements=1))
             zero.literal = [0]
             return (index, op("broadcast", part(shape), zero, dimensions=()))
+        if opcode == "bitcast-convert" and shape.dtype != like.operands[0].shape.dtype:
+            return bits_of_parts(shape, x[0])
         if opcode in ("broadcast", "transpose", "reshape", "bitcast", "bitcast-convert", "slice", "reverse", "pad",
                       "concatenate", "copy"):
             # type: ignore[index,return-value]

@@ -42,8 +42,10 @@ def value_of(opcode: str, attributes: Mapping[str, object], to: str, x: Sequence
             f"({kind})({v[0]} ? {v[1]} : {v[2]})"
     if opcode == "convert":
         return convert_value(dtype, to, v[0])
-    if opcode in ("copy", "bitcast"):
+    if opcode in ("copy", "bitcast", "real"):
         return v[0]
+    if opcode == "imag":
+        return f"({kind})0"
     if opcode == "is-finite":
         return f"(uint8_t)(isfinite({load(dtype, v[0])}) != 0)"
     if opcode == "reduce-precision":

@@ -78,8 +78,10 @@ def interval_of_op(opcode: str, attributes: Mapping[str, object], to: str, x: Se
         return _compare_range(attributes, dtype, r, x, v, same)
     if opcode == "convert":
         return _convert_range(dtype, to, r[0], v, options)
-    if opcode in ("copy", "bitcast"):
+    if opcode in ("copy", "bitcast", "real"):
         return r[0]
+    if opcode == "imag":
+        return "range_of(0, 0)"
     if opcode == "is-finite":
         return f"range_is_finite({r[0]})"
     if opcode == "clamp":

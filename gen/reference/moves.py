@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import List
 
 from gen.hlo import Instruction
 from gen.reference.elements import convert_value
+from gen.reference.elementwise import elementwise
 from gen.reference.emitter import Emitter
 from gen.reference.intervals import interval_of, kept_as
 from gen.reference.loops import (
@@ -71,6 +73,10 @@ def reshape(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
+    if i.shape.dtype == "pred" and x[0].dtype != "pred":    # a byte that is not zero is true
+        shape = replace(i.shape, dtype="u8", text=i.shape.text.replace("pred", "u8", 1))
+        byte = replace(i, name=f"{i.name}_bytes", shape=shape, users=[])
+        return elementwise(e, replace(i, opcode="convert", operands=[byte], users=[]), [bitcast(e, byte, x)])
     out, of, shape = e.moved(i, x), x[0], i.operands[0].shape
     if not of.bits and out.dtype != of.dtype:
         out.exact, out.bits = not e.options.intervals, True

@@ -181,7 +181,7 @@ class Checks(unittest.TestCase):
     WRONG = """
         f32[4,8] add(a, i) | f32[4,8] add(a, z) | f32[8,4] add(a, b) | s32[4,8] add(a, b) | f32[4,8] add(a, b, b) | f32[4,8] add(t, t) | f32[4,8] and(a, b) | s32[4,8] atan2(i, i)
         f32[4,8] shift-left(a, b) | pred[4,8] shift-left(p, p) | s32[4,8] sqrt(i) | s32[4,8] floor(i) | c64[4,8] floor(x) | f32[4,8] not(a) | pred[4,8] negate(p) | u32[4,8] abs(u)
-        u32[4,8] sign(u) | f32[4,8] is-finite(a) | pred[4,8] is-finite(i) | f32[4,8] popcnt(a) | c64[4,8] abs(x) | c64[4,8] maximum(x, x) | f32[4,8] compare(a, b), direction=LT
+        u32[4,8] sign(u) | f32[4,8] is-finite(a) | pred[4,8] is-finite(i) | f32[4,8] popcnt(a) | c64[4,8] abs(x) | f32[4,8] compare(a, b), direction=LT
         pred[4,8] compare(a, b) | pred[4,8] compare(a, i), direction=LT | pred[4,8] compare(i, i), direction=LT, type=UNSIGNED | pred[4,8] compare(x, x), direction=LT
         f32[4,8] select(a, a, b) | f32[4,8] select(p, a, i) | f32[4,8] select(p, a) | f32[4,8] clamp(i, a, i) | f32[4,8] clamp(h, a, h) | f32[4] convert(a) | f32[4,8] convert(x)
         f32[8,4] copy(a) | s32[4,8] copy(a) | f32[4,8] reduce-precision(a), exponent_bits=0, mantissa_bits=7 | f32[4,8] reduce-precision(a), exponent_bits=8 | s64[4,4] bitcast-convert(a)
@@ -381,7 +381,8 @@ class Unsupported(unittest.TestCase):
             ([p, " t = (f32[4], u32[]) constant(({1, 2, 3, 4}, 5))"], "3:2: 'constant': expected an array, found a tuple; instead, write a constant for each element, and the op 'tuple'"),
             ([" p = f8e5m2[4] parameter(0)", " r = f8e5m2[4] reduce-precision(p), exponent_bits=4, mantissa_bits=1"],
              "3:2: 'reduce-precision': expected a float of 16 bits or more, found f8e5m2; instead, convert to bf16 before it and back after it"),
-            ([p, " r = f32[4] imag(p)"], "3:2: 'imag': expected a complex number, found f32; instead, write a constant of zero"),
+            ([p, " ROOT r = f32[4] imag(p)"], ""),
+            ([" p = pred[4] parameter(0)", " ROOT r = s32[] bitcast-convert(p)"], ""),
             ([" p = (c64[2]) parameter(0)"], "2:2: 'parameter': expected complex numbers as parameters of their own, found them in a tuple; "
              "instead, make each array of the tuple a parameter"),
             ([" p = f32[<=4] parameter(0)"], "2:2: 'parameter': expected fixed sizes, found a dynamic dimension, in f32[<=4]{0}" + LARGEST),

@@ -439,9 +439,85 @@ def test_scatter(dtype: str, target: str, tmp_path: Path) -> None:
         assert numbers(answer, code) == wanted
 
 
+MOVES = """larger {{
+  a = {d}[] parameter(0)
+  b = {d}[] parameter(1)
+  k = {d}[] constant((-inf, -inf))
+  m = {d}[] maximum(a, k)
+  ROOT r = {d}[] maximum(m, b)
+}}
+
+e {{
+  x = {d}[{n}] parameter(0)
+  y = {d}[{n}] parameter(1)
+  p = pred[8,4] parameter(2)
+  b = u8[32] parameter(3)
+  w = {f}[{n}] parameter(4)
+  o = {d}[40] parameter(5)
+  k = {d}[3] constant({{(-inf, nan), (1, 2), (nan, inf)}})
+  z = {d}[] constant((-inf, -inf))
+  low = {d}[{n}] minimum(x, y)
+  high = {d}[{n}] maximum(x, y)
+  any = {d}[] reduce(y, z), dimensions={{0}}, to_apply=larger
+  top = {d}[] reduce(o, z), dimensions={{0}}, to_apply=larger
+  same = {d}[{n}] bitcast-convert(x)
+  s = s32[8] bitcast-convert(p)
+  t = s8[8,4] bitcast-convert(p)
+  q = pred[8,4] bitcast-convert(s)
+  u = pred[32] bitcast-convert(b)
+  re = {f}[{n}] real(w)
+  im = {f}[{n}] imag(w)
+  h = f16[{n}] convert(w)
+  hi = f16[{n}] imag(h)
+  ROOT r = ({d}[3], {d}[{n}], {d}[{n}], {d}[], {d}[], {d}[{n}], s32[8], s8[8,4], pred[8,4], pred[32], {f}[{n}], {f}[{n}], f16[{n}]) tuple(
+    k, low, high, any, top, same, s, t, q, u, re, im, hi)
+}}
+"""
+
+
+@pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c64", "opencl"), ("c128", "cuda-on-cpu")])
+def test_parts_and_bits(dtype: str, target: str, tmp_path: Path) -> None:
+    """Constants of infinities and NaN; extremes by the real, then by the imaginary part, NaN of any NaN; parts of real numbers; bits of pred."""
+    part, code, _, _ = PART[dtype]
+    pairs = PAIRS[::3]
+    x, y = ([pair[k] for pair in pairs] for k in (0, 1))
+    preds, octets = [int(k % 3 == 0) for k in range(32)], [k * 37 % 256 for k in range(32)]
+    reals = [z.real for z in x]
+    text = MOVES.format(d=dtype, f=part, n=len(pairs))
+    given = [buffer(x, code), buffer(y, code), bytes(preds), bytes(octets), struct.pack(f"<{len(reals)}{code}", *reals),
+             buffer([complex(j % 4, j * 7 % 10 * 0.5) for j in range(40)], code)]
+    k, low, high, any_, top, bits, s, t, q, u, re, im, hi = run(text, given, target, tmp_path)
+
+    def extreme(a: complex, b: complex, sign: int) -> complex:
+        if a != a or b != b:
+            return complex(NAN, NAN)
+        return a if (sign * a.real, sign * a.imag) >= (sign * b.real, sign * b.imag) else b
+
+    def alike(got: "List[complex]", wanted: "List[complex]") -> bool:
+        return all(same(a.real, b.real) and same(a.imag, b.imag) for a, b in zip(got, wanted)) and len(got) == len(wanted)
+    assert alike(numbers(k, code), [complex(-INF, NAN), 1 + 2j, complex(NAN, INF)])
+    assert alike(numbers(low, code), [extreme(a, b, -1) for a, b in zip(x, y)])
+    assert alike(numbers(high, code), [extreme(a, b, 1) for a, b in zip(x, y)])
+    assert alike(numbers(any_, code), [complex(NAN, NAN)]) and alike(numbers(top, code), [complex(3, 4.5)])
+    assert bits == given[0] and s == t == q == bytes(preds) and u == bytes(int(octet != 0) for octet in octets)
+    assert re == given[4] and im == bytes(len(im)) and hi == bytes(len(hi))
+
+
+@pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
+def test_parts_of_parts(target: str, tmp_path: Path) -> None:
+    """Between c128 and pairs of c64: bit by bit, NaN with their payloads too."""
+    rng = random.Random(1)
+    data = bytes(rng.randrange(256) for _ in range(16 * 12))
+    text = ("e {\n  x = c128[4,3] parameter(0)\n  y = c64[12,2] parameter(1)\n  z = c128[] parameter(2)\n  a = c64[4,3,2] bitcast-convert(x)\n"
+            "  b = c128[12] bitcast-convert(y)\n  c = c64[2] bitcast-convert(z)\n"
+            "  ROOT r = (c64[4,3,2], c128[12], c64[2]) tuple(a, b, c)\n}\n")
+    assert run(text, [data, data, data[:16]], target, tmp_path) == [data, data, data[:16]]
+
+
 @pytest.mark.parametrize("line, reason", [
     ("ROOT r = c64[2] asinh(p)", "3:8: 'asinh': expected real numbers, found c64"),
-    ("ROOT r = c64[2] constant({(inf, 0), (0, 0)})", "3:8: 'constant': expected finite numbers of c64"),
+    ("ROOT r = c128[1] bitcast(p)", "3:8: 'bitcast': expected c64 as its result's type, found c128[1]{0}"),
+    ("ROOT r = f64[2] bitcast-convert(p)", "expected both or none to be complex, found c64 and f64"),
     ("ROOT r = f32[2] add(p, p)", None)])
 def test_refused(line: str, reason: "str | None", tmp_path: Path) -> None:
     (tmp_path / "m.hlo").write_text("f {\n  p = c64[2] parameter(0)\n  " + line + "\n}\n")
