@@ -386,6 +386,15 @@ static inline floats sin_floats(floats x) {
 
 static inline floats cos_floats(floats x) { return sin_turned_floats(x, 1u); }
 
+/* sin x, and cos x in *y */
+static inline floats sincos_floats(floats x, floats *y) {
+  uints n;
+  const floats r = modulo_turn_floats(x, &n), s = sin_near_floats(r), c = cos_near_floats(r);
+  const ints odd = (as_ints(n) & 1) == 1;
+  *y = as_floats(as_uints(choose_floats(odd, s, c)) ^ ((n + 1u) & 2u) << 30);
+  return as_floats(as_uints(choose_floats(odd, c, s)) ^ (n & 2u) << 30 ^ (as_uints(x) & 0x80000000u));
+}
+
 /* tan r, or a turn on -1 / tan r */
 static inline floats tan_floats(floats x) {
   uints n;

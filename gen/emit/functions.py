@@ -22,6 +22,7 @@ FUNCTIONS: Mapping[str, Mapping[str, str]] = {
             "more": "more", "less": "less"},
     "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt"}}
 VECTORS = {"f32": "floats", "f64": "doubles"}
+PAIRS = {("sine", "cosine"): "sincos"}     # two functions of one argument by one; the second result through a pointer
 BINARY = ("pow", "atan2", "maximum", "minimum", "more", "less")
 # Processors have instructions for these, which are used where a language has functions of vectors. Of PoCL's, rint and
 # round are 13 instructions and more.
@@ -46,7 +47,11 @@ def pieces(suffix: str) -> Dict[str, Tuple[str, str]]:
 
 def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:
     """The function that computes an op on registers of f32 or f64; "" where there is none."""
-    function = FUNCTIONS.get(dtype, {}).get(opcode, "")
+    return named(d, need, FUNCTIONS.get(dtype, {}).get(opcode, ""), dtype, lanes)
+
+
+def named(d: Target, need: "Callable[..., str]", function: str, dtype: str, lanes: int) -> str:
+    """A function's name on registers; "" where there is none."""
     if lanes == 1 or not function or (function in EXACT and d.vector_functions):
         return ""
     size = lanes * int(dtype[1:])
@@ -57,7 +62,8 @@ def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: 
 
 def has(name: str, *about: str) -> bool:
     """Whether a small function is one of these."""
-    return not about or (len(about) == 2 and name in FUNCTIONS.get(about[0], {}).values())
+    known = (*FUNCTIONS.get(about[0], {}).values(), *(PAIRS.values() if about[0] == "f32" else ())) if about else ()
+    return not about or (len(about) == 2 and name in known)
 
 
 def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str:
@@ -73,15 +79,21 @@ def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str
         return text
     vector, register = VECTORS[about[0]], d.register(about[0], int(about[1]))
     function, sides = need(f"{name}_{vector}"), ("x", "y") if name in BINARY else ("x",)
-    head = (
-        f"{d.function} {register} {name}_{'_'.join(about)}({', '.join(f'{register} {side}' for side in sides)})\n{{\n"
-    )
+    pair = name in PAIRS.values()
+    head = f"{d.function} {register} {name}_{'_'.join(about)}({', '.join(f'{register} {side}' for side in sides)}"
+    head += f", {register} *y)\n{{\n" if pair else ")\n{\n"
+    if pair and not d.declares_vectors:
+        return (f"{head}  {vector} low, high;\n"
+                f"  const {register} all = ({register})({function}(x.lo, &low), {function}(x.hi, &high));\n"
+                f"  *y = ({register})(low, high);\n  return all;\n}}\n")
     if not d.declares_vectors:
         low, high = (", ".join(f"{side}.{half}" for side in sides) for half in ("lo", "hi"))
         return f"{head}  return ({register})({function}({low}), {function}({high}));\n}}\n"
-    parts = ", ".join(f"{side}_in.part[i]" for side in sides)
+    parts = ", ".join(f"{side}_in.part[i]" for side in sides) + (", &y_out.part[i]" if pair else "")
+    unions = ", ".join(f"{side}_in = {{{side}}}" for side in sides) + (", y_out" if pair else "")
+    written = "  *y = y_out.all;\n" if pair else ""
     return (
         f"{head}  enum {{ PARTS = (sizeof({register}) + sizeof({vector}) - 1) / sizeof({vector}) }};\n"
-        f"  union {{ {register} all; {vector} part[PARTS]; }} {', '.join(f'{side}_in = {{{side}}}' for side in sides)};\n"
-        f"  {d.unroll}\n  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = {function}({parts});\n  return x_in.all;\n}}\n"
+        f"  union {{ {register} all; {vector} part[PARTS]; }} {unions};\n"
+        f"  {d.unroll}\n  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = {function}({parts});\n{written}  return x_in.all;\n}}\n"
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Iterator, List, Optional, Sequence
 
 from gen import algebra
+from gen.emit import functions, ops
 from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
 from gen.emit.maps import conditions, tested
@@ -55,6 +56,9 @@ class Regions(Loads, Elementwise):
         x = [self.read(self.partition.operand(entry, k), entry.region) for k in range(len(instruction.operands))]
         if opcode == "map":
             return self.scalar(instruction.called[0], x)
+        paired = self._paired(entry, x)
+        if paired:
+            return [paired]
         return [
             self.apply(
                 opcode,
@@ -65,6 +69,28 @@ class Regions(Loads, Elementwise):
                 instruction.name,
             )
         ]
+
+    def _paired(self, entry: Entry, x: "Sequence[Value]") -> Optional[Value]:
+        """The value of an entry that one function computes together with another entry's, of the same argument."""
+        instruction, region = entry.instruction, entry.region
+        value = self._together.pop((instruction, region, entry.map), None)
+        pair = next((pair for pair in functions.PAIRS if instruction.opcode in pair), None)
+        if value or not pair or instruction.shape.dtype != "f32" or x[0].lanes == 1:
+            return value
+        other = next((e for e in region.entries if e.callee is None and e.map == entry.map
+                      and {instruction.opcode, e.instruction.opcode} == set(pair)
+                      and e.instruction.operands == instruction.operands), None)
+        function = functions.named(self.d, self.helpers.need, functions.PAIRS[pair], "f32", self.lanes) if other else ""
+        if not other or not function:
+            return None
+        entries = (entry, other) if instruction.opcode == pair[0] else (other, entry)
+        names = [self.name(e.instruction.name) for e in entries]
+        self.text.add(f"{self.type('f32', self.lanes)} {names[1]};",
+                      f"const {self.type('f32', self.lanes)} {names[0]} = {function}({x[0].text}, &{names[1]});")
+        for e, name in zip(entries, names):
+            within, nan = ops.bounds(e.instruction.opcode, "f32", ["f32"], x)
+            self._together[e.instruction, region, e.map] = Value(name, "f32", self.lanes, within=within, nan=nan)
+        return self._together.pop((instruction, region, entry.map))
 
     # ---- calls ----
 

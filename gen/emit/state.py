@@ -59,6 +59,8 @@ class State:
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}
         self._given: Dict[Instruction, Given] = dict(given or {})
+        # of entries still to come, computed together with another entry
+        self._together: Dict[Tuple[Instruction, Region, str], Value] = {}
         self._printed: List[str] = []                    # maps that are C text here
         self._tested: Set[str] = set()                   # variables of the conditions here
         self._names: Dict[str, int] = {}

@@ -114,6 +114,26 @@ def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
         assert ("round_plain_bf16_16(" in text) == (dtype == "bf16"), (target, text)
 
 
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_sine_and_cosine_of_one_argument(target: str, tmp_path: Path) -> None:
+    """They share the range reduction, in a function that gives the same bits as each alone."""
+    from gen import pipeline
+    words = [(k * 2654435761) & 0xFFFFFFFF for k in range(4096)]        # signs, exponents and mantissas of all kinds
+    data, shape = struct.pack(f"<{len(words)}I", *words), f"f32[{len(words)}]"
+    names, values = {"sine": "s", "cosine": "c"}, {}
+    lines = {opcode: f"  {name} = {shape} {opcode}(x)\n" for opcode, name in names.items()}
+    for opcode, name in names.items():
+        (tmp_path / opcode).mkdir()
+        text = f"f {{\n  x = {shape} parameter(0)\n  ROOT{lines[opcode][1:]}}}\n"
+        values[opcode] = run(text, [data], target, tmp_path / opcode)[0]
+    together = f"f {{\n  x = {shape} parameter(0)\n{''.join(lines.values())}  ROOT t = ({shape}, {shape}) tuple(s, c)\n}}\n"
+    assert run(together, [data], target, tmp_path) == [values["sine"], values["cosine"]]
+    (fusion,) = hlo.fusions(hlo.parse(together, "f.hlo"))
+    text = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+    found = re.findall(r" = (\w*(?:sin|cos)\w*)\(v_x", text)
+    assert found == ["sincos_f32_16" if target == "c" else "sincos_floats"], text
+
+
 FLAGS_OF_EXP = r"""
 #include <stdint.h>
 #include <stdio.h>
