@@ -376,8 +376,8 @@ def find_device(target: str, options: Options) -> Event:
 
 
 def launch_limit(target: str, options: Options, expected: float = 0) -> child.Limit:
-    """What one launch may take: what the user says, else enough for what takes ten times as long as expected, on all
-    processors at once."""
+    """The limit of one launch: what the user says, else LAUNCH_SECONDS on each processor, or ten times what is expected
+    where that is more."""
     if options.limit:
         return child.Limit.of(options.limit)
     seconds = max(LAUNCH_SECONDS * runner_of(target).patience, int(10 * expected))
@@ -385,7 +385,7 @@ def launch_limit(target: str, options: Options, expected: float = 0) -> child.Li
 
 
 def process_limit(options: Options, expected: float = 0) -> child.Limit:
-    """What a process may take with all its launches and the reference."""
+    """The limit of a process with all its launches and the reference."""
     seconds = max(PROCESS_LAUNCHES * max(LAUNCH_SECONDS, options.limit or 0), int(10 * expected))
     return child.Limit.of(seconds, os.cpu_count() or 1)
 
@@ -399,20 +399,21 @@ HOW = "--limit SECONDS sets what a launch may take"
 
 
 def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] = None, known: str = "") -> str:
-    """How a process ended that did not answer. known: of the cost of what it did."""
-    known = f"; {known}" if known else ""
+    """The end of a process that did not answer, in words. launch: the limit of its launches, which the user may set;
+    known: the cost of a launch."""
+    known = (f"; {known}" if known else "") + (f"; {HOW}" if launch else "")
     for event in answer.of("fault"):
         return f"{event['reason']} (in {event['phase']})"
     for event in answer.of("limit"):
         used = f"{event['processor']:g} s of processor time"
         if event["of"] == "wait" and launch:
             return (f"the {event['phase']} did not end within {launch.passing:g} s, in which it had {used}: it waits for "
-                    f"ever, or the machine is busy{known}; {HOW}")
+                    f"ever, or the machine is busy{known}")
         limit = process if event["of"] == "process" or not launch else launch
         whose = ", the limit of the whole process" if limit is process else ""
-        return f"the {event['phase']} did not end within {limit.processor:g} s of processor time{whose}{known}; {HOW}"
+        return f"the {event['phase']} did not end within {limit.processor:g} s of processor time{whose}{known}"
     if answer.exceeded:
-        return f"no answer within {answer.exceeded}{known}; {HOW}"
+        return f"no answer within {answer.exceeded}{known}"
     if answer.status < 0:
         return f"signal {-answer.status}"
     last = answer.errors.splitlines()[-1:] or [""]
@@ -456,11 +457,12 @@ def _result(built: Built, event: Event, device: str, excess_precision: bool) -> 
 
 
 def _known(built: Built, emulated: bool, on_host: bool) -> str:
-    """What is known of the cost of a launch."""
+    """The cost of a launch of a fusion, in words; "" where there is no graph."""
     if built.source is None:
         return ""
     cost = costs.cost(built.source)
-    return f"the graph has {cost.text()}, about {costs.duration(cost.launch_seconds(emulated, on_host))} for a launch"
+    seconds = costs.duration(cost.launch_seconds(emulated, on_host))
+    return f"the graph has {cost.text()}, about {seconds} for a launch that does each once"
 
 
 def check_built(fusions: Sequence[Built], target: str, options: Options, round_seconds: float = 0,
@@ -540,7 +542,7 @@ def compile_only(built: Built, target: str, options: Options, why: str = "too la
     raise_for_start(answer)
     done = answer.of("result")
     if not done or done[0]["status"] != "PASS":
-        reason = done[0]["reason"] if done else ending(answer, process_limit(options))
+        reason = done[0]["reason"] if done else ending(answer, process_limit(options), launch_limit(target, options))
         return CheckResult(built.name, built.hero, "FAIL", reason)
     wrong = options.check_maps(built.source) if options.check_maps else None
     if wrong:

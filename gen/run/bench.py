@@ -197,7 +197,8 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     if not answer.of("rotation") or not any(e["kind"] == "kernel" for e in answer.of("time")):
         ended = answer.of("result")
         row["status"] = ended[0]["status"] if ended else "FAIL"
-        row["reason"] = ended[0]["reason"] if ended else run.ending(answer, limit)
+        launch = run.launch_limit(target, options.run)
+        row["reason"] = ended[0]["reason"] if ended else run.ending(answer, limit, launch)
         return row
     _timed_row(row, answer, device, manifest)
     row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer,

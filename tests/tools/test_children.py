@@ -124,7 +124,7 @@ def test_limits_are_said(tmp_path: Path) -> None:
     words = [sys.executable, str(ROOT / "gen"), "run", "m.hlo", "--target", "c", "--in", ".", "--out", "out", "--limit", "1"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
-        1, "error: m: the kernel did not end within 1 s of processor time; the graph has 4.0e+12 steps of windows and sums, about 67 min for a launch; "
+        1, "error: m: the kernel did not end within 1 s of processor time; the graph has 4.0e+12 steps of windows and sums, about 67 min for a launch that does each once; "
         "--limit SECONDS sets what a launch may take")
     (fusion,) = hlo.fusions(run.load(str(tmp_path / "m.hlo")))
     built = run.build(fusion, tmp_path, "c", run.Options())
