@@ -43,7 +43,7 @@ def rows_of(file: str, report: bench.Report) -> List[bench.Row]:
     for fusion in fusions:
         try:
             row = bench.bench_fusion(fusion, report)
-            if of_xla(row)["status"] == "SKIP" and "its result" in of_xla(row)["reason"]:
+            if of_xla(row)["status"] == "SKIP" and bench.DIFFERS.search(of_xla(row)["reason"]):
                 checked = replace(report, options=replace(report.options, with_check=True))
                 row = bench.bench_fusion(fusion, checked)
         except Exception as error:  # a fusion that is refused, or whose C does not compile, keeps no other from its turn

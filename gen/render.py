@@ -19,6 +19,7 @@ from gen.hlo import Fusion, Shape, param_leaves, result_leaves
 from gen.lower import tiled_layouts
 from gen.schedule import Device
 from gen.targets import TARGETS, Target
+from gen.threads import threads
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -188,6 +189,8 @@ def program(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess
             params=len(params),
             results=len(results),
             halves=halves,
+            threads=[threads(half.kernels, params, results, half.scratch, device) if device.cpu else []
+                     for half in halves],
             aligned=[min(64, 1 << shape.bytes.bit_length() - 1) if shape.bytes else 1 for shape in [*params, *results]],
             words=first.target.vectors(first.body),
         )

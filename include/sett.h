@@ -216,7 +216,8 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  * goes from (register, lane, warp, block) to the index: Triton's, Mosaic's; IREE's, whose slots are registers and whose thread is warp * lanes + lane; CuTe's of
  * coordinates, its modes in that order, and CuTe's of integers with two modes, (thread, value), whose integer is the index with the first dimension fastest. lanes of a
  * warp, 0: those of a layout that says it; else 32, or 64 where an IREE layout has 33 to 64 threads. Ids of IREE wrap. A thread that only one of the layouts has
- * holds nothing in the other: warps may be more in one, and CuTe's threads no whole warps. What cannot be: other numbers of lanes or of blocks, as blocks move
+ * holds nothing in the other: warps may be more in one, and CuTe's threads no whole warps. Registers of Triton's outside of an array whose sizes are no powers of
+ * two hold nothing. What cannot be: other numbers of lanes or of blocks, as blocks move
  * alike, and nothing goes between them; arrays of other sizes. */
 SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
@@ -1118,7 +1119,9 @@ SETT_INLINE settp_layout_form *settp_layout_any_form(sett_map_arena *arena, cons
     }
     form->owners = form->first = 0;
   } else {
-    form->error = (int)SETT_NOTATION_ERROR_FIRST + (int)SETT_NOTATION_ERROR_KIND;
+    form->error = (int)SETT_NOTATION_ERROR_FIRST + (layout->notation.kind == SETT_NOTATION_MASKED
+                                                        ? (int)SETT_NOTATION_ERROR_POWER
+                                                        : (int)SETT_NOTATION_ERROR_KIND);
   }
   return form;
 }
@@ -2615,13 +2618,18 @@ typedef struct settp_layout_owner {
   int64_t *value; /* [(thread * registers + register) * outs + out] */
   int outs;
   int64_t dims[SETT_ANY_DIMS];
+  int masked; /* 1: an index outside of dims is no element */
 } settp_layout_owner;
 
 SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *layout, settp_layout_owner *owner) {
   static const char *const names[] = {"register", "lane", "warp", "block"};
   const sett_notation *notation = &layout->notation;
-  settp_layout_form *form = settp_layout_any_form(arena, layout, 0, 0);
+  sett_any whole = *layout; /* a masked layout with all its registers */
+  settp_layout_form *form;
   int i, k;
+  owner->masked = layout->kind == SETT_ANY_NOTATION && notation->kind == SETT_NOTATION_MASKED;
+  if (owner->masked) whole.notation.kind = SETT_NOTATION_TRITON;
+  form = settp_layout_any_form(arena, &whole, 0, 0);
   owner->layout = layout;
   owner->form = form;
   owner->value = NULL;
@@ -2652,7 +2660,7 @@ SETT_INLINE void settp_layout_owner_read(sett_map_arena *arena, const sett_any *
   }
   owner->outs = form->outs;
   if (form->outs > SETT_MOVE_DIMS) owner->error = SETT_MOVE_ERROR_SIZE;
-  for (k = 0; k < form->outs; ++k) owner->dims[k] = form->out[k];
+  for (k = 0; k < form->outs; ++k) owner->dims[k] = owner->masked ? notation->dims[k] : form->out[k];
   for (k = 0; k < 4; ++k)
     if (owner->size[k] < 0 || owner->size[k] > SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
   for (k = 0; k < 4 && !owner->error; ++k)
@@ -2689,6 +2697,12 @@ SETT_INLINE void settp_layout_owner_fill(sett_map_arena *arena, settp_layout_own
     }
     if (!settp_layout_any_value(arena, owner->layout, owner->form, 0, point, value))
       owner->error = SETT_MOVE_ERROR_SIZE;
+    for (k = 0; k < owner->outs && owner->masked; ++k)
+      if (value[k] >= owner->dims[k]) value[0] = -1;
+    if (owner->masked && value[0] < 0) {
+      for (k = 0; k < owner->outs; ++k) owner->value[i * owner->outs + k] = -1;
+      continue;
+    }
     for (k = 0; k < owner->outs && !owner->error; ++k) {
       if (value[k] >= SETT_MOVE_ELEMENTS_MAX) owner->error = SETT_MOVE_ERROR_SIZE;
       if (value[k] < 0) owner->error = SETT_MOVE_ERROR_NEGATIVE;

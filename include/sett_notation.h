@@ -50,6 +50,8 @@ THE MODEL
                 GPU's: from the index to (register, element, lane, warp), the warp of 4 and the lane of 32. Copies, Replicated(times=4), have several owners
   linear        {register = [[0, 1], [8, 0]], lane = [[0, 2]]} -> {dim0 = 16, dim1 = 4}, Triton's: the XOR of the bases of the bits that are set, the lowest bit first
   encoding      16x32@#ttg.blocked<{..}>: Triton's attributes on a shape; they become linear layouts. In shared memory from the offset to the index
+  no 2^n        24x32@#ttg.blocked<{..}> of threads is the layout of the next powers of two, 32x32, of which registers outside of the array hold no element:
+                24x32@#ttg.linear<{..}>. Triton itself masks such arrays. In shared memory they are refused, and by operations on linear layouts
   padded        16x32@#ttg.padded_shared<[8:+2] {offset = [[0, 1], ..], block = []}>: number i of a linear layout lies at i + 2 * (i / 8). A sum is no XOR,
                 so it goes from the index to the offset, as arrays do. {order = [1, 0], shape = [16, 32]} is row-major
   f o c o g     x -> f(c + g(x)), any number of times: S<2,0,3> o 0 o (8,8):(8,1). Operations change the innermost layout
@@ -98,7 +100,7 @@ LIMITS
   64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
 
 HISTORY
-  0.3  left inverses of strides that overlap; sizes of 0 of strides and tags.
+  0.3  left inverses of strides that overlap; sizes of 0 of strides and tags; encodings of sizes that are no powers of two.
   0.2  Triton's padded_shared; shared memory between two distributions (sett_notation_shared).
   0.1  CuTe, strides, oneDNN's tags, linear layouts, Triton's encodings, Mosaic's TiledLayout.
 */
@@ -143,6 +145,7 @@ HISTORY
   X(ERROR_KIND, "expected a layout of the kind that this operation takes: shape:stride, linear or an encoding")       \
   X(ERROR_COORDINATE, "expected a coordinate of integers, 0 or more, no deeper than the shape")                       \
   X(ERROR_OUTSIDE, "expected a coordinate below the sizes of the layout")                                             \
+  X(ERROR_HELD, "expected a register that holds an element of the array")                                             \
   X(ERROR_RANK, "expected a coordinate with a number for each mode")                                                  \
   X(ERROR_MIX, "expected integers, or coordinates of one form, not both in one sum")                                  \
   X(ERROR_NEGATIVE, "expected no negative stride or offset in this operation")                                        \
@@ -226,7 +229,8 @@ enum {
   SETT_NOTATION_ONEDNN,
   SETT_NOTATION_TRITON,
   SETT_NOTATION_MOSAIC,
-  SETT_NOTATION_PADDED
+  SETT_NOTATION_PADDED,
+  SETT_NOTATION_MASKED /* a linear layout of more than the array: what gives an index outside of dims holds no element */
 };
 
 enum { SETT_NOTATION_DIMS = 12, SETT_NOTATION_BITS = 62 };
@@ -879,14 +883,19 @@ SETT_INLINE sett_notation_mode settp_notation_chain(settp_notation_calc *calc, c
 
 /* ---- bodies: arrays and linear layouts -------------------------------------------------------------------------- */
 
+/* Is it a linear layout, from its inputs to the index? */
+SETT_INLINE int settp_notation_is_linear(const sett_notation *layout) {
+  return layout->kind == SETT_NOTATION_TRITON || layout->kind == SETT_NOTATION_MASKED;
+}
+
 /* The inputs of an array's layout or of a linear layout: how many, and each one's size. */
 SETT_INLINE int settp_notation_inputs(const sett_notation *layout) {
-  return layout->kind == SETT_NOTATION_TRITON    ? layout->linear->ins
+  return settp_notation_is_linear(layout)        ? layout->linear->ins
          : layout->kind >= SETT_NOTATION_STRIDES ? layout->rank
                                                  : 0;
 }
 SETT_INLINE int64_t settp_notation_input(const sett_notation *layout, int i) {
-  return layout->kind == SETT_NOTATION_TRITON ? (int64_t)1 << layout->linear->in_bits[i] : layout->dims[i];
+  return settp_notation_is_linear(layout) ? (int64_t)1 << layout->linear->in_bits[i] : layout->dims[i];
 }
 
 SETT_INLINE int settp_notation_total(int count, const int *bits) {
@@ -1015,13 +1024,13 @@ SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const s
                                      ? SETT_NOTATION_ERROR_OUTSIDE
                                      : SETT_NOTATION_ERROR_COORDINATE);
     index[i] = one.size;
-    if (layout->kind == SETT_NOTATION_TRITON) {
+    if (settp_notation_is_linear(layout)) {
       packed |= (uint64_t)one.size << at;
       at += layout->linear->in_bits[i];
     }
   }
   if (layout->kind == SETT_NOTATION_MOSAIC) return settp_notation_owners_at(&calc, layout, index);
-  if (layout->kind != SETT_NOTATION_TRITON)
+  if (!settp_notation_is_linear(layout))
     return settp_notation_end(
         &calc.work, settp_notation_tuple_of(settp_notation_leaf(settp_notation_place(&calc, layout, index), 0),
                                             SETT_NOTATION_TUPLE));
@@ -1029,6 +1038,8 @@ SETT_INLINE sett_notation settp_notation_array_at(sett_map_arena *arena, const s
   for (i = 0; i < layout->linear->outs; ++i) {
     values[i] = settp_notation_leaf((int64_t)(packed & (((uint64_t)1 << layout->linear->out_bits[i]) - 1)), 0);
     packed >>= layout->linear->out_bits[i];
+    if (layout->kind == SETT_NOTATION_MASKED && values[i].size >= layout->dims[i])
+      return settp_notation_fail(SETT_NOTATION_ERROR_HELD);
   }
   if (layout->linear->outs == 1) return settp_notation_tuple_of(values[0], SETT_NOTATION_TUPLE);
   return settp_notation_end(
@@ -1079,16 +1090,17 @@ SETT_INLINE sett_map settp_notation_array_map(sett_map_arena *arena, const sett_
   sett_map_variable variables[2 * SETT_NOTATION_DIMS + SETT_NOTATION_DIGITS];
   sett_expr results[SETT_NOTATION_DIMS];
   int64_t index[SETT_NOTATION_DIMS], owner[SETT_NOTATION_ROLES];
-  int i, shift = 0, inputs = settp_notation_inputs(layout), outs = 1, copies = 0;
+  int i, shift = 0, inputs = settp_notation_inputs(layout), outs = 1, copies = 0, count = 0;
+  sett_map_constraint held[SETT_NOTATION_DIMS];
   calc.work = settp_notation_begin(arena);
   calc.symbolic = 1;
   for (i = 0; i < inputs; ++i) {
-    variables[i].name = layout->kind == SETT_NOTATION_TRITON ? layout->linear->in[i] : NULL;
+    variables[i].name = settp_notation_is_linear(layout) ? layout->linear->in[i] : NULL;
     variables[i].lo = 0;
     variables[i].hi = settp_notation_input(layout, i) - 1;
     index[i] = (int64_t)sett_map_var(arena, i);
   }
-  if (layout->kind == SETT_NOTATION_TRITON) {
+  if (settp_notation_is_linear(layout)) {
     outs = layout->linear->outs;
     for (i = 0; i < outs; shift += layout->linear->out_bits[i++])
       results[i] = settp_notation_linear_result(arena, layout->linear, shift, layout->linear->out_bits[i]);
@@ -1105,7 +1117,13 @@ SETT_INLINE sett_map settp_notation_array_map(sett_map_arena *arena, const sett_
     results[0] = (sett_expr)settp_notation_place(&calc, layout, index);
   }
   if (calc.work.error) return sett_map_fail(SETT_NOTATION_ERROR_FIRST + calc.work.error, 0);
-  return sett_map_make(arena, inputs, copies, 0, variables, outs, results, 0, NULL);
+  for (i = 0; layout->kind == SETT_NOTATION_MASKED && i < outs; ++i)
+    if (layout->dims[i] < (int64_t)1 << layout->linear->out_bits[i]) {
+      held[count].expr = results[i];
+      held[count].lo = 0;
+      held[count++].hi = layout->dims[i] - 1;
+    }
+  return sett_map_make(arena, inputs, copies, 0, variables, outs, results, count, held);
 }
 
 SETT_INLINE sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
@@ -2964,7 +2982,16 @@ SETT_INLINE void settp_notation_read_sizes(settp_notation_reader *reader, int *c
   }
 }
 
-/* {name = [[..], ..], ..} and, where arrow is 1, -> {name = size, ..}; else dims are the sizes of dim0, dim1, .., or the next powers of two. */
+/* The bits of a size that is no power of two, rounded up; the layout is one of more than the array. */
+SETT_INLINE int settp_notation_mask(sett_notation *layout, int d) {
+  int bits = 0;
+  while (bits < SETT_NOTATION_BITS && (int64_t)1 << bits < layout->dims[d]) ++bits;
+  layout->kind = SETT_NOTATION_MASKED;
+  return (int64_t)1 << bits < layout->dims[d] ? -1 : bits;
+}
+
+/* {name = [[..], ..], ..} and, where arrow is 1, -> {name = size, ..}; else dims are the sizes of dim0, dim1, .., or the next powers of two; arrow -1: sizes may be
+ * no powers of two. */
 SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_notation *layout, int arrow) {
   sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
   settp_notation_bases *bases = NULL;
@@ -3014,7 +3041,7 @@ SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_
       if (reader->work.error || settp_notation_accept(reader, '}')) break;
       settp_notation_want(reader, ',', SETT_NOTATION_ERROR_BRACE_END);
     }
-  if (arrow && settp_notation_word(reader, "->")) {
+  if (arrow > 0 && settp_notation_word(reader, "->")) {
     settp_notation_read_sizes(reader, &linear->outs, linear->out, linear->out_bits, 1);
     if (!reader->work.error && bases->dims >= 0 && bases->dims != linear->outs)
       settp_notation_bad(reader, SETT_NOTATION_ERROR_BASIS_SIZE);
@@ -3023,11 +3050,11 @@ SETT_INLINE void settp_notation_read_linear(settp_notation_reader *reader, sett_
     if (bases->dims >= 0 && bases->dims != linear->outs) settp_notation_bad(reader, SETT_NOTATION_ERROR_BASIS_SIZE);
     for (d = 0; d < linear->outs && !reader->work.error; ++d) {
       settp_notation_name(linear->out[d], "dim", d);
+      for (i = 0; i < bases->total && layout->rank == 0; ++i)
+        while (linear->out_bits[d] < SETT_NOTATION_BITS && bases->basis[i][d] >> linear->out_bits[d] > 0)
+          ++linear->out_bits[d];
       if (layout->rank > 0) linear->out_bits[d] = settp_notation_log(layout->dims[d]);
-      else
-        for (i = 0; i < bases->total; ++i)
-          while (linear->out_bits[d] < SETT_NOTATION_BITS && bases->basis[i][d] >> linear->out_bits[d] > 0)
-            ++linear->out_bits[d];
+      if (arrow < 0 && linear->out_bits[d] < 0) linear->out_bits[d] = settp_notation_mask(layout, d);
       if (linear->out_bits[d] < 0) settp_notation_bad(reader, SETT_NOTATION_ERROR_POWER);
     }
   }
@@ -3524,18 +3551,25 @@ SETT_INLINE void settp_notation_linearise(settp_notation_reader *reader, sett_no
   settp_notation_tiling *tiling = NULL;
   settp_notation_bases *bases = NULL;
   sett_notation_linear *linear = settp_notation_new_linear(&reader->work);
+  int64_t dims[SETT_NOTATION_DIMS];
   int in, i, d, shared = encoding && encoding->kind >= SETTP_NOTATION_SWIZZLED;
   if (!reader->work.error) tiling = (settp_notation_tiling *)settp_map_take(reader->work.arena, sizeof *tiling);
   if (tiling) bases = (settp_notation_bases *)settp_map_take(reader->work.arena, sizeof *bases);
   if (!bases) settp_notation_stop(&reader->work, SETT_NOTATION_ERROR_FULL);
-  for (d = 0; d < layout->rank; ++d)
-    if (settp_notation_log(layout->dims[d]) < 0) settp_notation_stop(&reader->work, SETT_NOTATION_ERROR_POWER);
+  layout->kind = SETT_NOTATION_TRITON;
+  for (d = 0; d < layout->rank; ++d) {
+    int bits = settp_notation_log(layout->dims[d]);
+    if (bits < 0 && !shared) bits = settp_notation_mask(layout, d);
+    if (bits < 0) settp_notation_stop(&reader->work, SETT_NOTATION_ERROR_POWER);
+    linear->out_bits[d] = bits;
+    dims[d] = bits < 0 ? 0 : (int64_t)1 << bits;
+  }
   if (layout->rank == 0) settp_notation_stop(&reader->work, SETT_NOTATION_ERROR_DIMS);
   if (reader->work.error) return;
   tiling->work = &reader->work;
   tiling->rank = layout->rank;
-  if (shared) settp_notation_shared(tiling, encoding, layout->dims);
-  else settp_notation_distribute(tiling, encoding, layout->dims, 0);
+  if (shared) settp_notation_shared(tiling, encoding, dims);
+  else settp_notation_distribute(tiling, encoding, dims, 0);
   if (reader->work.error) return;
   bases->total = 0;
   for (in = 0; in < SETTP_NOTATION_IN_DIMS; ++in) {
@@ -3551,12 +3585,8 @@ SETT_INLINE void settp_notation_linearise(settp_notation_reader *reader, sett_no
     }
   }
   linear->outs = layout->rank;
-  for (d = 0; d < layout->rank; ++d) {
-    settp_notation_name(linear->out[d], "dim", d);
-    linear->out_bits[d] = settp_notation_log(layout->dims[d]);
-  }
+  for (d = 0; d < layout->rank; ++d) settp_notation_name(linear->out[d], "dim", d);
   settp_notation_pack(&reader->work, linear, bases);
-  layout->kind = SETT_NOTATION_TRITON;
   layout->linear = linear;
 }
 
@@ -3842,7 +3872,7 @@ SETT_INLINE void settp_notation_read_padded(settp_notation_reader *reader, sett_
 SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_notation *layout) {
   char first = settp_notation_peek(reader);
   size_t start = reader->at;
-  int i, empty = 0;
+  int i, held, empty = 0;
   if (reader->work.error) return;
   for (i = 0; i < layout->rank; ++i) empty |= layout->dims[i] == 0;
   if (empty && (first == '{' || first == '#' || settp_notation_word(reader, "TiledLayout"))) {
@@ -3854,8 +3884,9 @@ SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_n
     settp_notation_read_strides(reader, layout);
   } else if (settp_notation_attribute(reader, "padded_shared<")) {
     settp_notation_read_padded(reader, layout);
-  } else if (settp_notation_attribute(reader, "linear<") || settp_notation_attribute(reader, "shared_linear<")) {
-    settp_notation_read_linear(reader, layout, 0);
+  } else if ((held = settp_notation_attribute(reader, "linear<")) ||
+             settp_notation_attribute(reader, "shared_linear<")) {
+    settp_notation_read_linear(reader, layout, held ? -1 : 0);
     if (settp_notation_accept(reader, ',')) { /* alignment = 16: of no meaning for the function */
       int64_t alignment;
       if (!settp_notation_word(reader, "alignment")) settp_notation_bad(reader, SETT_NOTATION_ERROR_KEY);
@@ -4719,6 +4750,12 @@ SETT_INLINE void settp_notation_write_array(settp_notation_writer *writer, const
   settp_notation_write(writer, "@");
   if (layout->kind == SETT_NOTATION_MOSAIC) {
     settp_notation_write_tiled(writer, layout->tiled);
+    return;
+  }
+  if (layout->kind == SETT_NOTATION_MASKED) {
+    settp_notation_write(writer, "#ttg.linear<");
+    settp_notation_write_bases(writer, layout->linear);
+    settp_notation_write(writer, ">");
     return;
   }
   if (layout->kind == SETT_NOTATION_PADDED) {

@@ -1,6 +1,28 @@
-"""Puts the root on sys.path for every test; pytest itself adds this folder, which has what tests of several rooms share, and the room of the test."""
+"""Puts the root on sys.path for every test; pytest itself adds this folder, which has what tests of several rooms share,
+and the room of the test."""
 
+import os
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+MARKERS = {
+    "peer": "is run by `ninja test-peer`, not by `ninja test`",
+    "drawn": "draws by SETT_SEED and SETT_COUNT: test-peer runs it again with other numbers",
+    "whole": "every case of a set that others wrote, of which `ninja test` runs a sample",
+    "i686": "runs programs for this machine", "armhf": "runs programs for this machine", "s390x": "runs programs for this machine",
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, what in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {what}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def objects(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """References are compiled once for all targets that they are compared with."""
+    os.environ["SETT_OBJECTS"] = str(tmp_path_factory.mktemp("objects"))

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
 import pytest
 
@@ -26,6 +26,21 @@ OF_TARGET = {"opencl": ("pocl-cpu", "opencl-gpu"), "c": ("cpu", "cpu-scalar"), "
              "hip-on-cpu": ("gfx90a", "gfx1100")}
 ON: "List[Tuple[str, str]]" = [(target, device) for target in os.environ.get("SETT_TARGET", "opencl,c,cuda-on-cpu").split(",")
                                for device in OF_TARGET[target]]
+
+# Classes of device of CPUs with vectors: all that `ninja test` schedules for. Their kernels differ in few words, so
+# that it runs a named case for C, and of what is drawn every second batch for OpenCL.
+ON_CPUS = [pair for pair in ON if pair[1] in ("pocl-cpu", "cpu")]
+
+
+def marked(pairs: "Iterable[Tuple[str, str]]") -> "List[Any]":
+    """Parameters `target, device`, of which all but those of C and CPUs with vectors are marked peer."""
+    return [pytest.param(*pair, marks=[] if pair[1] == "cpu" else pytest.mark.peer) for pair in pairs]
+
+
+def in_turn(first: "Iterable[int]") -> "List[Any]":
+    """Parameters `first, target, device`, all of each; those that `ninja test` leaves out are marked peer."""
+    return [pytest.param(number, *pair, marks=[] if pair in ON_CPUS[turn % 2:][:1] else pytest.mark.peer)
+            for turn, number in enumerate(first) for pair in ON]
 
 
 def shape(dtype: str, dims: "Sequence[int]", order: "Sequence[int]") -> str:

@@ -1,15 +1,77 @@
-"""What tests of values share: a module run on given buffers."""
+"""What tests share that run the generator: its command without the start of an interpreter, and a module run on buffers."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
-from typing import List, Sequence
+from typing import List, NoReturn, Sequence
 
 import pytest
 
+import gen.__main__ as command
+from gen.targets import tools
+
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def gen(*words: object, cwd: Path = ROOT, text: str = "", seconds: float = 600,
+        **environment: str) -> "subprocess.CompletedProcess[str]":
+    """What `gen` with these words gives, where `text` is its standard input. It runs in a fork of this process, which
+    has imported the generator already; `python3 gen` itself is run by tests/tools."""
+    streams = [tempfile.TemporaryFile("w+b") for _ in range(3)]
+    streams[0].write(text.encode())
+    streams[0].seek(0)
+    arguments = ["gen", *map(str, words)]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    process = os.fork()
+    if not process:
+        _become(arguments, [stream.fileno() for stream in streams], cwd, environment)
+    stop = threading.Timer(seconds, os.kill, (process, signal.SIGKILL))
+    stop.start()
+    try:
+        status = os.waitpid(process, 0)[1]
+    finally:
+        stop.cancel()
+    written = []
+    for stream in streams[1:]:
+        stream.seek(0)
+        written.append(stream.read().decode())
+        stream.close()
+    return subprocess.CompletedProcess(arguments, os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status), *written)
+
+
+def _become(words: List[str], streams: List[int], cwd: Path, environment: "dict[str, str]") -> NoReturn:
+    """The program, in the process that was forked for it."""
+    status: object = 70
+    try:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
+        os.environ.update(environment)
+        tempfile.tempdir = None     # what depends on the environment, and was asked before
+        tools.native.cache_clear()
+        os.chdir(cwd)
+        sys.argv = words
+        command.PROGRESS.process = os.getpid()
+        try:
+            status = command.stoppable()
+        except SystemExit as ended:
+            status = ended.code or 0
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(status if isinstance(status, int) else 1)
 
 
 def run(text: str, params: Sequence[bytes], target: str, folder: Path) -> List[bytes]:
@@ -18,8 +80,7 @@ def run(text: str, params: Sequence[bytes], target: str, folder: Path) -> List[b
     (folder / "m.hlo").write_text(text)
     for k, data in enumerate(params):
         (folder / "in" / f"p{k}.bin").write_bytes(data)
-    words = ["run", folder / "m.hlo", "--target", target, "--in", folder / "in", "--out", folder / "out"]
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], capture_output=True, text=True, timeout=900)
+    done = gen("run", folder / "m.hlo", "--target", target, "--in", folder / "in", "--out", folder / "out")
     if done.returncode == 3:
         pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -110,7 +110,8 @@ static int64_t layout_any_size(const sett_any *layout) {
 }
 
 static int layout_canonical(command *self) {
-  static const char *const names[] = {"tuple", "cute", "tile", "strides", "onednn", "triton", "mosaic", "triton"};
+  static const char *const names[] = {"tuple",  "cute",   "tile",   "strides", "onednn",
+                                      "triton", "mosaic", "triton", "triton"};
   sett_any any;
   const sett_notation *layout = &any.notation;
   int64_t size;
@@ -210,7 +211,7 @@ static sett_notation layout_index(command *self, const sett_notation *layout, in
   if (layout->kind < SETT_NOTATION_STRIDES)
     return settp_notation_tuple_of(settp_notation_leaf(i, 0), SETT_NOTATION_TUPLE);
   for (k = 0; k < inputs; ++k, i /= settp_notation_input(layout, d)) {
-    d = layout->kind == SETT_NOTATION_TRITON ? k : inputs - 1 - k;
+    d = settp_notation_is_linear(layout) ? k : inputs - 1 - k;
     index[d] = settp_notation_leaf(i % settp_notation_input(layout, d), 0);
   }
   return settp_notation_end(&work,
@@ -252,9 +253,10 @@ static int layout_table(command *self) {
     sett_map_mark mark = sett_map_arena_mark(&self->arena);
     index = layout_index(self, &layout, i);
     value = sett_notation_at(&self->arena, &layout, &index);
-    if (value.error) return layout_error(self, &value);
+    if (value.error && value.error != SETT_NOTATION_ERROR_HELD) return layout_error(self, &value);
     if (i) say_text(self, ",");
-    layout_put(self, &value);
+    if (value.error) say_text(self, "none");
+    else layout_put(self, &value);
     sett_map_arena_rewind(&self->arena, mark);
   }
   return 0;
@@ -973,7 +975,7 @@ static const command_verb layout_verbs[] = {
      "S<2,0,2> o 0 o (4,4):(4,1)\ttriton", layout_convert},
     {"move", "[--element BITS] [--subgroup N] [--emit c|cuda] A B",
      "the cheapest way from one distribution over threads to another: registers, shuffles N, or shared BYTES, barriers N, conflicts N, and the way;"
-     "\nthreads that only one of them has take no part; other lanes, blocks or array sizes: no"
+     "\nthreads that only one of them has take no part, nor do registers outside of an array whose sizes are no powers of two; other lanes, blocks or array sizes: no"
      "\nof two layouts in memory (tags, strides, XLA's; one may be CuTe's): reorder ELEMENTS, zeros N; a tag's padding is not read, and gets 0"
      "\n--emit: the way as a C or CUDA function. An element has 32 bits, unless --element says 8, 16 or 64; --subgroup: lanes of a warp",
      "NV_MMA_SYNC_F32_16x8x16_F16.acc\t16x8@#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [16, 2], warpsPerCTA = [1, 1], order = [1, 0]}>",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Set, Tuple
+from typing import Dict, List, Sequence, Set, Tuple
 
 from gen import algebra
 
@@ -26,3 +26,33 @@ def tested(index: str, box: "Dict[str, Tuple[int, int]]") -> "Set[str]":
     """The variables that those conditions name."""
     return {v.name for v in algebra.info(index).variables
             if (v.lo, v.hi) != box[v.name]} | {name for c in algebra.guards(index) for name in c.variables}
+
+
+def _boxed(index: str, box: "Dict[str, Tuple[int, int]]", result: str = "", guards: "Sequence[algebra.Guard]" = ()) -> str:
+    """A map of the same variables, each in its whole box: to a result, under guards."""
+    names = [v.name for v in algebra.info(index).variables]
+    domain = [f"{name} in [{box[name][0]}, {box[name][1]}]" for name in names]
+    domain += [f"{guard.text} in [{guard.lo}, {guard.hi}]" for guard in guards]
+    return algebra.simplify(f"({', '.join(names)}) -> ({result}), domain: {', '.join(domain)}")
+
+
+def narrowed(index: str, box: "Dict[str, Tuple[int, int]]") -> bool:
+    """Whether the bounds of a map's variables are narrower than a box where its guards do not already say so."""
+    variables = algebra.info(index).variables
+    if all((v.lo, v.hi) == box[v.name] for v in variables):
+        return False
+    return algebra.info(_boxed(index, box, guards=algebra.guards(index))).variables != variables
+
+
+def guarded(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> List[str]:
+    """The conditions of a map's guards alone, as C texts that need no bounds of variables."""
+    tests = []
+    for guard in algebra.guards(index):
+        value = _boxed(index, box, guard.text)
+        (text,), (result,) = algebra.c_text(value, index_type).results, algebra.info(value).results
+        text = f"({text})" if "&" in text or "?" in text else text       # they bind less than comparisons
+        if guard.lo == guard.hi:
+            tests.append(f"{text} == {guard.lo}")
+            continue
+        tests += [f"{guard.lo} <= {text}"] * (guard.lo > result.lo) + [f"{text} <= {guard.hi}"] * (guard.hi < result.hi)
+    return tests

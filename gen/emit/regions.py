@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Iterator, List, Optional, Sequence
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit import functions, ops
 from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
-from gen.emit.maps import conditions, tested
+from gen.emit.maps import conditions, guarded, narrowed, tested
 from gen.emit.values import NotWide, Value
-from gen.hlo import CONTRACTIONS, Instruction, accumulator, dtypes
+from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import buffer_of, buffers_of, memory_map
+from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Region, Runtime, compose, loop_sizes
 from gen.targets import SMALL
+
+LEAST_RUN = 2      # registers between two changes of a guard along the lanes, at least, in a body of whole vectors
+
+
+class When(NamedTuple):
+    """When a guarded region runs, as C text ("": always, None: never).
+
+    every: all lanes of a register are in the region. lane: the lane `lane` is. some: a condition that holds wherever
+    any lane is in the region. differs: whether one lane may be in the region and another lane outside."""
+
+    every: Optional[str]
+    lane: Optional[str]
+    some: Optional[str]
+    differs: bool = False
 
 
 class Regions(Loads, Elementwise):
@@ -40,8 +56,10 @@ class Regions(Loads, Elementwise):
             return self._reduce(entry)
         if opcode in CONTRACTIONS:
             return [self._product(entry)]
-        if opcode == "select-and-scatter":
-            return [self._select_and_scatter(entry)]
+        if opcode == "window-choice":
+            return [self._window_choice(entry)]
+        if opcode == "window-scatter":
+            return [self._window_scatter(entry)]
         if opcode in PADS:
             return [self._pad(entry)]
         if opcode == "concatenate":
@@ -169,6 +187,69 @@ class Regions(Loads, Elementwise):
             if c not in self._thread_guards and c not in self._held
         ]
 
+    def _when(self, region: Region) -> When:
+        """When a guarded region runs. NotWide: a guard changes along the lanes too often, or unevenly."""
+        index = self.mapped(region.map) if region.map != EMPTY else EMPTY
+        try:
+            every = self.condition(region)
+            return When(every, every, every)
+        except NotWide:
+            if self._by_lane(index) or self._before_loops or self.walked is None \
+                    or len(algebra.info(region.map).variables) != len(self.function.dims):
+                raise
+        position = self.mapped(algebra.call("shape", "map", self.walked.text))
+        step = self.stride(position, "lane")[0]
+        if not step:
+            raise NotWide
+        first, reach = algebra.substitute(position, lane=0), step * (self.lanes - 1)
+        of_position = compose(algebra.call("shape", "unmap", self.walked.text), region.map)
+        if of_position == EMPTY:
+            return When(None, None, None)
+        (variable,), guards = algebra.info(of_position).variables, algebra.guards(of_position)
+        size = self.walked.elements
+        if narrowed(of_position, {variable.name: (0, size - 1)}):
+            guards = (algebra.Guard((variable.name,), variable.lo, variable.hi, variable.name), *guards)
+        every, some = [], []
+        for guard in guards:
+            value = f"({variable.name}) -> ({guard.text}), domain: {variable.name} in [0, {size - 1}]"
+            digits = strides(algebra.simplify(value))
+            if not digits or (digits[1][-1] and digits[0][-1] < LEAST_RUN * self.lanes * step):
+                raise NotWide
+            (*_, row), (*_, stride) = digits
+            start, change = compose(first, value), stride * reach
+            up, down = max(change, 0), min(change, 0)
+            run = (compose(first, f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]"),
+                   0, row - 1 - reach)
+            every += [run, (start, guard.lo - down, guard.hi - up)]
+            unbroken, near = self._inside(run), self._inside((start, guard.lo - up, guard.hi - down))
+            some.append("" if unbroken is None else f"(!({unbroken}) || ({near}))" if near and unbroken else near)
+        self._tested |= tested(index, self.box) - {"lane"}
+        return When(
+            self._inside(*every),
+            " && ".join(conditions(index, self.box, self.index_type)),
+            None if None in some else " && ".join(filter(None, some)),
+            True,
+        )
+
+    def _inside(self, *bounds: "Tuple[str, int, int]") -> Optional[str]:
+        """The condition that each map's one result is at least the first and at most the second number, as C text; "":
+        always, None: never."""
+        if any(low > high for _, low, high in bounds):
+            return None
+        index = bounds[0][0]
+        domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in algebra.info(index).variables]
+        for index, low, high in bounds:
+            domain += [f"{guard.text} in [{guard.lo}, {guard.hi}]" for guard in algebra.guards(index)]
+            domain.append(f"{algebra.info(index).results[0].text} in [{low}, {high}]")
+        names = ", ".join(v.name for v in algebra.info(index).variables)
+        where = algebra.simplify(f"({names}) -> (), domain: {', '.join(domain)}")
+        if where == EMPTY:
+            return None
+        self._tested |= tested(where, self.box)
+        tests = conditions(where, self.box, self.index_type) if narrowed(where, self.box) else guarded(
+            where, self.box, self.index_type)
+        return " && ".join(c for c in tests if c not in self._thread_guards)
+
     def _of_thread(self, guard: algebra.Guard) -> bool:
         return self.thread is not None and guard in algebra.guards(self.thread)
 
@@ -178,58 +259,79 @@ class Regions(Loads, Elementwise):
         self.text.add(f"{name} = {value.text if self.lanes == 1 else self.splat(value)};")
 
     def _pad(self, entry: Entry) -> Value:
-        instruction, region = entry.instruction, entry.regions[0]
-        dtype = instruction.shape.dtype
         padding = self.moved(self.read(self.partition.operand(entry, 1), entry.region))
-        condition = self.condition(region)
-        if condition is None:
-            return padding
-        name = self.name(instruction.name)
-        half = dtype == "f16"
+        return self._or_else(entry, 0, padding)
+
+    def _or_else(self, entry: Entry, operand: int, other: Value) -> Value:
+        """An operand's value in the entry's one region, and another one outside."""
+        instruction, region = entry.instruction, entry.regions[0]
+        when = self._when(region)
+        if when.some is None:
+            return other
+        dtype = instruction.shape.dtype
+        name, half = self.name(instruction.name), dtype == "f16"
         self.text.add(
-            f"{self.type(dtype, self.lanes, half)} {name} = {padding.text if self.lanes == 1 else self.splat(padding)};"
+            f"{self.type(dtype, self.lanes, half)} {name} = {other.text if self.lanes == 1 else self.splat(other)};"
         )
-        with self.text.block(f"if ({condition})" if condition else ""):
-            self._guarded(entry, 0, region, name, dtype)
+        if when.every is not None:
+            with self.text.block(f"if ({when.every})" if when.every else ""):
+                self._guarded(entry, operand, region, name, dtype)
+        if when.differs:
+            head = f"if ({when.some})" if when.some else ""
+            with self.text.block(f"else {head}".strip() if when.every is not None else head):
+                self._lane_by_lane(entry, [(operand, region, when)], name, dtype)
         return Value(name, dtype, self.lanes, half)
+
+    def _lane_by_lane(self, entry: Entry, sides: "Sequence[Tuple[int, Region, When]]", name: str, dtype: str) -> None:
+        """The lanes of a register that are in different regions, one after another. A lane in no region keeps its
+        value."""
+        half, array, lanes, t = dtype == "f16", self.name(f"{name}_l", ""), self.lanes, self.d.index[self.index_type]
+        stored = "u16" if half else dtype
+        self.text.add(f"{self.type(dtype, 1, half)} {array}[{lanes}];")
+        complete = entry.instruction.opcode == "concatenate"
+        if not complete:
+            self.text.add(self.d.scatter(stored, lanes, name, array))
+        kept, self._loads, self.lanes = self._loads, {}, 1
+        with self.text.block(f"for ({t} lane = 0; lane < {lanes}; ++lane)"):
+            for number, (operand, region, when) in enumerate(sides):
+                head = "else " if number else ""
+                head += "" if complete and number == len(sides) - 1 else f"if ({when.lane})"
+                with self.text.block(head.strip()):
+                    self._guarded(entry, operand, region, f"{array}[lane]", dtype)
+        self._loads, self.lanes = kept, lanes
+        self.text.add(f"{name} = {self.d.gather(stored, lanes, array)};")
 
     def _concatenate(self, entry: Entry) -> Value:
         instruction = entry.instruction
         dtype = instruction.shape.dtype
         name = self.name(instruction.name)
-        sides = [(k, region, self.condition(region)) for k, region in enumerate(entry.regions)]
-        sides = [side for side in sides if side[2] is not None]
-        always = [side for side in sides if not side[2]]
+        sides = [(k, region, self._when(region)) for k, region in enumerate(entry.regions)]
+        sides = [side for side in sides if side[2].some is not None]
+        always = [side for side in sides if not side[2].every and side[2].every is not None]
         sides = always[:1] or sides     # a side that always holds leaves the others nothing
-        half = dtype == "f16"
+        half, differ = dtype == "f16", any(when.differs for _, _, when in sides) and not always
         self.text.add(
             f"{self.type(dtype, self.lanes, half)} {name}{' = ' + self.d.zero(self.lanes) if not sides else ''};"
         )
-        for number, (operand, region, condition) in enumerate(sides):
+        wide = [side for side in sides if side[2].every is not None]
+        for number, (operand, region, when) in enumerate(wide):
             head = "else " if number else ""
-            head += "" if number == len(sides) - 1 else f"if ({condition})"
+            head += "" if number == len(wide) - 1 and not differ else f"if ({when.every})"
             with self.text.block(head.strip()):
                 self._guarded(entry, operand, region, name, dtype)
+        if differ:
+            with self.text.block("else" if wide else ""):
+                self._lane_by_lane(entry, sides, name, dtype)
         return Value(name, dtype, self.lanes, half)
 
     def _update(self, entry: Entry) -> Value:
         """dynamic-update-slice: the operand, or the update where it lies."""
-        instruction, region = entry.instruction, entry.regions[0]
-        dtype = instruction.shape.dtype
+        region = entry.regions[0]
         kept = self.moved(self.read(self.partition.operand(entry, 0), entry.region))
         if region.map == EMPTY:
             return kept
         self.bind(region.runtimes, entry.region)
-        condition = self.condition(region)
-        if condition is None:
-            return kept
-        name, half = self.name(instruction.name), dtype == "f16"
-        self.text.add(
-            f"{self.type(dtype, self.lanes, half)} {name} = {kept.text if self.lanes == 1 else self.splat(kept)};"
-        )
-        with self.text.block(f"if ({condition})" if condition else ""):
-            self._guarded(entry, 1, region, name, dtype)
-        return Value(name, dtype, self.lanes, half)
+        return self._or_else(entry, 1, kept)
 
     # ---- runtime variables ----
 
@@ -369,57 +471,65 @@ class Regions(Loads, Elementwise):
                 )
         return convert(total, kind, instruction.shape.dtype)
 
-    def _select_and_scatter(self, entry: Entry) -> Value:
+    def _number(self, sizes: "Sequence[int]", names: "Sequence[str]") -> str:
+        """The row-major number of an element of a window, as C text."""
+        shape = array_shape("s32", tuple(sizes))
+        flat = algebra.rename(memory_map(shape), *names) if names else memory_map(shape)
+        return algebra.c_text(flat, self.index_type).results[0]
+
+    def _window_choice(self, entry: Entry) -> Value:
+        """The number of the element that a window selects; of elements, where it sees none."""
+        instruction, (loop, inside) = entry.instruction, entry.regions
+        dtype, sizes = instruction.operands[0].shape.dtype, loop_sizes(instruction)
+        number = f"u{self.d.register_bits(dtype)}"     # as wide as what is compared: one mask chooses both
+        here = self._variable(instruction.name, Value(self.d.literal(math.prod(sizes), number), number))
+        if self.partition.operand(entry, 0, inside).map == EMPTY:
+            return self.apply("convert", {}, "s32", [number], [here], instruction.name)
+        best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
+        seen = self.name(f"{instruction.name}_seen")   # whether a first element was met
+        self.text.add(f"int {seen} = 0;")
+        with self._loops(entry, loop, inside) as some:
+            if some:
+                self.region(inside)
+                new = self.real(self.read(self.partition.operand(entry, 0, inside), inside))
+                this = Value(f"({self.d.register(number)})({self._number(sizes, loop.ranges)})", number)
+                keep = self.scalar(instruction.attributes["select"], [best, new])[0]
+                with self.text.block(f"if (!{seen})"):
+                    self.text.add(f"{best.text} = {self.splat(new)};", f"{here.text} = {self.splat(this)};")
+                with self.text.block("else"):
+                    for kept, other in ((best, new), (here, this)):
+                        of = ["pred", kept.dtype, kept.dtype]
+                        chosen = self.apply("select", {}, kept.dtype, of, [keep, kept, other], "chosen")
+                        self.text.add(f"{kept.text} = {self.splat(chosen)};")
+                self.text.add(f"{seen} = 1;")
+        return self.apply("convert", {}, "s32", [number], [here], instruction.name)
+
+    def _window_scatter(self, entry: Entry) -> Value:
         """Of the windows that see an element, in the order of their places, those that select it scatter their value
         there."""
-        instruction, (places, at_place, window, at_element) = entry.instruction, entry.regions
-        rank, dtype = len(instruction.shape.dims), instruction.shape.dtype
+        instruction, (places, at_place) = entry.instruction, entry.regions
+        dtype = instruction.shape.dtype
         total = self._variable(instruction.name, self.read(self.partition.operand(entry, 2), entry.region))
+        if self.partition.operand(entry, 0, at_place).map == EMPTY:
+            return total
+        number = f"u{self.d.register_bits(dtype)}"     # as wide as what is chosen: one mask
+        # the places of windows go down as the number of the element in them goes up
         with self._loops(entry, places, at_place, True) as some:
             if some:
-                best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
-                number = f"u{self.d.register_bits(dtype)}"     # as wide as what is compared: one mask chooses both
-                # whether the best one is this one
-                here = self._variable(f"{instruction.name}_here", Value(self.d.literal(0, number), number))
-                # whether a first element was met
-                seen = self.name(f"{instruction.name}_seen")
-                self.text.add(f"int {seen} = 0;")
-                with self._loops(entry, window, at_element) as any_element:
-                    if any_element:
-                        self.region(at_element)
-                        new = self.real(self.read(self.partition.operand(entry, 0, at_element), at_element))
-                        same = (
-                            " && ".join(f"{a} == {b}" for a, b in zip(window.ranges[:rank], window.ranges[rank:]))
-                            or "1"
-                        )
-                        this = Value(f"({self.d.register(number)})({same})", number)
-                        keep = self.scalar(instruction.attributes["select"], [best, new])[0]
-                        with self.text.block(f"if (!{seen})"):
-                            self.text.add(f"{best.text} = {self.splat(new)};", f"{here.text} = {self.splat(this)};")
-                        with self.text.block("else"):
-                            for kept, other in ((best, new), (here, this)):
-                                chosen = self.apply(
-                                    "select",
-                                    {},
-                                    kept.dtype,
-                                    ["pred", kept.dtype, kept.dtype],
-                                    [keep, kept, other],
-                                    "chosen",
-                                )
-                                self.text.add(f"{kept.text} = {self.splat(chosen)};")
-                        self.text.add(f"{seen} = 1;")
-                with self.text.block(f"if ({seen})" if self.lanes > 1 else f"if ({here.text})"):
-                    self.region(at_place)
+                self.region(at_place)
+                choice = self.real(self.read(self.partition.operand(entry, 0, at_place), at_place))
+                this = self._number(loop_sizes(instruction), places.ranges)
+                with self.text.block(f"if ({choice.text} == ({self.d.register('s32')})({this}))" if self.lanes == 1
+                                     else ""):
                     source = self.read(self.partition.operand(entry, 1, at_place), at_place)
                     scattered = self.real(self.scalar(instruction.attributes["scatter"], [source, total])[0])
                     if self.lanes > 1:
-                        zero = Value(self.d.literal(0, number), number)
-                        chosen = self.apply(
-                            "compare", {"direction": "NE"}, "pred", [number, number], [here, zero], "chosen"
-                        )
-                        scattered = self.apply(
-                            "select", {}, dtype, ["pred", dtype, dtype], [chosen, scattered, total], "scattered"
-                        )
+                        here = self.apply("convert", {}, number, ["s32"], [choice], "choice")
+                        element = Value(f"({self.d.register(number)})({this})", number)
+                        chosen = self.apply("compare", {"direction": "EQ"}, "pred", [number, number], [here, element],
+                                            "chosen")
+                        scattered = self.apply("select", {}, dtype, ["pred", dtype, dtype],
+                                               [chosen, scattered, total], "scattered")
                     self.text.add(f"{total.text} = {self.splat(scattered)};")
         return replace(total, rounded=not (self.excess and total.dtype in SMALL))
 

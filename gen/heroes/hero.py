@@ -64,8 +64,9 @@ of a step, in the words of each target.
 A test: `program` (`gen/pipeline.py`) gives a fusion's kernels for the names of a target and of a device, and
 `Kernel.hero` (`gen/heroes/kernel.py`) says who wrote each: yours for the fusions that it must take, another for some
 just outside. `agree` (`tests/drawn.py`) checks them against the reference, on the devices of `ON`, with NaNs and
-infinities in some inputs; `ptx` compiles them for CUDA. A test that goes through `ON` has two lines in `build.ninja`:
-that of `ninja test` is for the devices of `fast` only, the other, for all, is in `ninja test-peer`.
+infinities in some inputs; `ptx` compiles them for CUDA. `marked` marks the devices that `ninja test` leaves to
+`ninja test-peer`, and `in_turn` shares drawn fusions among the rest; a second line in `build.ninja`, with another
+`part`, runs what is marked.
 `tests/kernels/test_kernels.py` says in `HEROES` and `GPU_HEROES` who writes the catalogue's kernels where it is not the loop
 hero. If `gen explain` names another hero than yours, the lines below it say why yours refused; without such a line it
 did not take the nest, or gave no schedule.

@@ -72,20 +72,22 @@ class Bursts:
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:
     """The widths in bytes of the elements that are contiguous along the results, and the bytes that the nest moves."""
-    widths, traffic = [], 0
+    widths: List[int] = []
+    buffers: Dict[str, int] = {}      # bytes, by pointer
     unmap = algebra.call("shape", "unmap", nest.shape.text)
     for root in nest.partition.roots:
         widths.append(dtypes.storage_bytes(root.shape.dtype))
-        traffic += root.shape.bytes
+        buffers[root.pointer] = root.shape.bytes
     for read, region in reads_of(nest.partition, nest.partition.entry):
-        if read.source.opcode != "parameter" or read.map == EMPTY:
+        buffer = buffer_of(nest.partition, read)
+        if buffer is None or read.source.opcode != "parameter":
             continue
-        shape = read.source.shape.leaves()[read.output]
-        traffic += shape.bytes
+        shape = buffer.shape
+        buffers[buffer.pointer] = shape.bytes
         flat = compose(unmap, compose(read.map, memory_map(shape)))
         if region is nest.partition.entry.body and flat != EMPTY and _mostly_contiguous(flat, nest.shape.elements):
             widths.append(dtypes.storage_bytes(shape.dtype))
-    return widths, traffic
+    return widths, sum(buffers.values())
 
 
 def _along(flat: str, elements: int, run: int) -> "Optional[int]":

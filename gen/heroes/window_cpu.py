@@ -25,7 +25,7 @@ from gen.plan.partition import EMPTY, INLINE, Partition, compose, regions
 from gen.schedule import Schedule
 from gen.targets import COMPLEX, TINY
 
-WINDOWS = ("reduce-window", "select-and-scatter")
+WINDOWS = ("reduce-window", "window-choice", "window-scatter")
 Box = Dict[str, Tuple[int, int]]
 
 

@@ -39,6 +39,7 @@ from gen.hlo.opcodes import CONTRACTIONS, LOOPS
 from gen.hlo.parser import parse, read
 from gen.hlo.printer import difference, instruction_key, print_computation, print_instruction, print_module
 from gen.hlo.refusals import misplaced, unsupported
+from gen.hlo.trips import without_single_steps
 
 __all__ = [
     "CONTRACTIONS",
@@ -92,5 +93,6 @@ __all__ = [
     "tuple_shape",
     "unique_indices",
     "unsupported",
+    "without_single_steps",
     "zero_sign_matters",
 ]

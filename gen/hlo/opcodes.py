@@ -266,8 +266,9 @@ STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in _STRUCTURAL}
 TABLE: "Dict[str, Union[Elementwise, Structural]]" = {**ELEMENTWISE, **STRUCTURAL}
 # Sums of products.
 CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
-# An element comes from many of the operands', by a loop nest.
-LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter"])
+# An element comes from many of the operands', by a loop nest. The last two are what gen/lower/select_and_scatter.py
+# makes of select-and-scatter.
+LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter", "window-choice", "window-scatter"])
 
 # Read and kept as they are written.
 _UNCHECKED = frozenset(

@@ -186,9 +186,6 @@ UNROLLED = 64       # steps that JAX may well write out
 
 def _why_not_loop(loop: Instruction) -> Refusal:
     count, around = trips(loop), loop.computation.name if loop.computation else ""
-    if count is not None and count < 2:
-        return Refusal(f" runs its body {'once' if count else 'never'}",
-                       f"write {'the body' if count else 'its operand'} in its place; JAX does with unroll=True")
     if "threefry2x32" in around:
         return Refusal(f" is control flow, of the generator of jax.random ('{around}')",
                        "pass the random numbers as a parameter")

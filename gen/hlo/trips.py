@@ -1,4 +1,4 @@
-"""The number of steps of a while loop, where its text says it."""
+"""The number of steps of a while loop, where its text says it; a loop of one step is its body."""
 
 from __future__ import annotations
 
@@ -6,23 +6,41 @@ import json
 from typing import Optional
 
 from gen.hlo import dtypes
-from gen.hlo.graph import Computation, Instruction
+from gen.hlo.graph import Computation, Instruction, Module
 
 _HOLDS = {"LT": lambda a, b: a < b, "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b, "GE": lambda a, b: a >= b,
           "NE": lambda a, b: a != b}
+
+
+def without_single_steps(module: Module) -> None:
+    """Makes each while of one step a call of its body, and each of no step what hands on its operand."""
+    for loop in (i for computation in module.computations for i in computation.instructions if i.opcode == "while"):
+        count = trips(loop)
+        if count == 1:
+            body = _named(loop, "body")
+            loop.opcode, loop.called, loop.attributes = "call", [body], {"to_apply": body}
+        elif count == 0:
+            loop.opcode, loop.called, loop.attributes = "opt-barrier", [], {}
+
+
+def _named(loop: Instruction, role: str) -> Computation:
+    """The condition or the body."""
+    name = loop.attributes["raw"][role].lstrip("%")
+    return next(called for called in loop.called if called.name == name)
 
 
 def trips(loop: Instruction) -> Optional[int]:
     """The number of times that a while runs its body: what XLA has noted, else counted where the condition compares a
     counter with a constant and the body adds a constant to the counter. None: the text does not say it so."""
     raw = loop.attributes.get("raw", {})
+    if not {"condition", "body"} <= raw.keys():
+        return None
     try:
         return int(json.loads(raw["backend_config"])["known_trip_count"]["n"])
     except (KeyError, TypeError, ValueError):
         pass
-    named = {called.name: called for called in loop.called}
-    condition, body = (named.get(raw.get(role, "").lstrip("%")) for role in ("condition", "body"))
-    if condition is None or body is None or condition.root is None or condition.root.opcode != "compare":
+    condition, body = _named(loop, "condition"), _named(loop, "body")
+    if condition.root is None or condition.root.opcode != "compare":
         return None
     holds, sides = _HOLDS.get(condition.root.attributes.get("direction", "")), condition.root.operands
     counter = _carried(sides[0], condition)

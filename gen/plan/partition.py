@@ -48,7 +48,7 @@ class Region:
     function: "Function"
     parent: "Optional[Region]" = None
     map: str = ""                                      # guard: to the operand, its domain is the condition
-    # loop, and a guard in it: names of its loop variables, outermost first, then of those around
+    # loop, and a guard in it: names of its loop variables, outermost first
     ranges: Tuple[str, ...] = ()
     entries: "List[Entry]" = field(default_factory=list)
     runtimes: "Tuple[Runtime, ...]" = ()               # read, guard: what the step's runtime variables are bound to
@@ -128,7 +128,8 @@ class Root:
         return f"{'q' if self.scratch else 'r'}{self.result}"
 
 
-def _window_words(window: Window) -> "List[str]":
+def window_words(window: Window) -> "List[str]":
+    """A window, in the words of the algebra."""
     lists = {"window": window.size, "stride": window.stride, "low": window.low, "high": window.high,
              "base_dilation": window.base_dilation, "window_dilation": window.dilation, "reversal": window.reversal}
     return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
@@ -145,13 +146,6 @@ def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
     if instruction.opcode == "convolution":
         return (*attributes["window"].size, instruction.operands[1].shape.dims[attributes["dim_labels"].rhs[0]])
     return tuple(attributes["window"].size) if instruction.opcode in LOOPS else ()
-
-
-def seen_map(instruction: Instruction) -> str:
-    """Of select-and-scatter: the map from a place of the window (a source's index) to the elements that it sees."""
-    base, places = instruction.shape.dims, instruction.operands[1].shape.dims
-    return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}", f"in={algebra.numbers(base)}",
-                        "joint=1", *_window_words(instruction.attributes["window"]))
 
 
 @lru_cache(maxsize=65536)
@@ -178,7 +172,7 @@ def operand_map(instruction: Instruction, operand: int) -> str:
                       for what in ("batch", "contracting")]
         else:
             labels = attributes["dim_labels"]
-            words += [*_window_words(attributes["window"]), f"lhs_labels={algebra.numbers(labels.lhs)}",
+            words += [*window_words(attributes["window"]), f"lhs_labels={algebra.numbers(labels.lhs)}",
                       f"rhs_labels={algebra.numbers(labels.rhs)}", f"out_labels={algebra.numbers(labels.out)}",
                       f"feature_groups={attributes['feature_group_count']}",
                       f"batch_groups={attributes['batch_group_count']}"]
@@ -188,17 +182,12 @@ def operand_map(instruction: Instruction, operand: int) -> str:
         return runtime_map(instruction)[0]
     if opcode in RUNTIME and (operand or opcode != "dynamic-update-slice"):
         return algebra.call("op", "scalar", str(operand), f"out={algebra.numbers(out.dims)}", "in=")
-    if opcode == "reduce-window" and operand < len(instruction.operands) // 2:
-        return algebra.call("op", opcode, "0", *words, "joint=1", *_window_words(attributes["window"]))
-    if opcode == "select-and-scatter" and operand < 2:
-        place = algebra.call("op", opcode, "1", f"out={algebra.numbers(out.dims)}", f"in0={algebra.numbers(out.dims)}",
-                             f"in1={algebra.numbers(instruction.operands[1].shape.dims)}", "joint=1",
-                             *_window_words(attributes["window"]))
-        if operand == 1:
-            return place
-        return compose(algebra.rename(place, *(v.name for v in algebra.info(place).of("dim")),
-                                      *(f"w{k}" for k in range(len(out.dims)))) if place != EMPTY else EMPTY,
-                       seen_map(instruction))
+    if opcode == "window-choice" or (opcode == "reduce-window" and operand < len(instruction.operands) // 2):
+        return algebra.call("op", "reduce-window", "0", *words, "joint=1", *window_words(attributes["window"]))
+    if opcode == "window-scatter" and operand < 2:
+        return algebra.call("op", "select-and-scatter", "1", f"out={algebra.numbers(out.dims)}",
+                            f"in0={algebra.numbers(out.dims)}", f"in1={algebra.numbers(source.dims)}", "joint=1",
+                            *window_words(attributes["window"]))
     if opcode == "reduce":
         if operand >= len(instruction.operands) // 2:
             return algebra.call("op", "scalar", str(operand), *words)
@@ -485,9 +474,6 @@ class Partition:
             self._loop(entry, region)
             if instruction.opcode not in ("reduce", "dot", "scaled-dot"):
                 entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
-            if instruction.opcode == "select-and-scatter":
-                self._loop(entry, entry.regions[-1], entry.regions[-1].ranges)
-                entry.regions.append(Region("guard", function, entry.regions[-1], ranges=entry.regions[-1].ranges))
         elif instruction.opcode in PADS:
             entry.regions.append(Region("guard", function, region))
         elif instruction.opcode == "concatenate":
@@ -503,12 +489,12 @@ class Partition:
                 inner.map = self._into(entry, operand, inner)
             self._use(self.operand(entry, operand, inner), inner or region)
 
-    def _loop(self, entry: Entry, parent: Region, around: Tuple[str, ...] = ()) -> None:
-        """A loop region of an entry. around: the variables of its loop that this one is in."""
+    def _loop(self, entry: Entry, parent: Region) -> None:
+        """A loop region of an entry."""
         sizes = loop_sizes(entry.instruction)
         names = tuple(f"s{len(self.ranges) + k}" for k in range(len(sizes)))
         self.ranges.update(zip(names, sizes))
-        entry.regions.append(Region("loop", parent.function, parent, ranges=(*names, *around)))
+        entry.regions.append(Region("loop", parent.function, parent, ranges=names))
 
     def operands(self, entry: Entry) -> "Iterator[Tuple[int, Optional[Region]]]":
         """Each operand of an entry with the region of its own that it is read in (None: where the entry stands). A call
@@ -521,13 +507,9 @@ class Partition:
             for operand in range(count):
                 yield operand, entry.regions[0] if operand < count // 2 else None
         elif instruction.opcode in LOOPS:
-            windows = {"reduce-window": count // 2, "select-and-scatter": 1}.get(instruction.opcode, count)
-            for operand in range(windows):
-                yield operand, entry.regions[-1]
-            if instruction.opcode == "select-and-scatter":
-                yield 1, entry.regions[1]
-            for operand in range(windows + (instruction.opcode == "select-and-scatter"), count):
-                yield operand, None
+            windows = {"reduce-window": count // 2, "window-scatter": 2}.get(instruction.opcode, count)
+            for operand in range(count):
+                yield operand, entry.regions[-1] if operand < windows else None
         elif instruction.opcode in PADS:
             yield 0, entry.regions[0]
             yield 1, None

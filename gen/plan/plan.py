@@ -73,8 +73,7 @@ def stops(instruction: Instruction) -> bool:
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
     if instruction.opcode in LOOPS:
-        return instruction.opcode == "select-and-scatter" or (math.prod(loop_sizes(instruction)) > 1
-                                                              and instruction.shape.leaves()[0].elements > 0)
+        return math.prod(loop_sizes(instruction)) > 1 and instruction.shape.leaves()[0].elements > 0
     if instruction.opcode != "reduce":
         return False
     dims = instruction.operands[0].shape.dims

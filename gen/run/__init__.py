@@ -285,18 +285,29 @@ def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
     return str(output)
 
 
-def compile_fusion(built: Built, target: str, with_reference: bool = False) -> Path:
-    """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with
-    them."""
+SHORT_SECONDS = 0.03    # of all rounds of a reference and its bound; gcc -O2 takes longer than it would save
+
+
+def _reference_level(built: Built, rounds: int) -> str:
+    """The optimisation level of a reference and its bound; their values do not depend on it."""
+    seconds = costs.cost(built.source).check_seconds(False) * (abs(rounds) or MOST_ROUNDS) if built.source else math.inf
+    return "-O0" if seconds < SHORT_SECONDS else "-O2"
+
+
+def compile_fusion(built: Built, target: str, with_reference: bool = False, rounds: int = 0) -> Path:
+    """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with them
+    in `rounds` rounds (0: as many as its size asks for)."""
     name, folder, runner = built.name, built.folder, runner_of(target)
     sources = [file for file in (f"{name}_ref.c", f"{name}_bound.c") if with_reference and (folder / file).exists()]
     glue_file = f"{name}_glue_{target}.c"
     (folder / glue_file).write_text(glue(built.manifest, runner, f"{name}_ref.c" in sources,
                                          f"{name}_bound.c" in sources))
     output = folder / f"{name}_{target}.so"
-    command = [c_compiler(), "-O2", "-std=c11", "-ffp-contract=off", "-fPIC", "-w"]
-    steps: List[Callable[[], str]] = [partial(_compiled, [*command, "-c"], folder / source, True) for source in sources]
-    steps.append(lambda: _compiled([*command, "-I", str(HARNESS), "-I", str(folder), "-c"], folder / glue_file))
+    command = [c_compiler(), "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-c"]
+    level = _reference_level(built, rounds) if sources else ""
+    steps: List[Callable[[], str]] = [partial(_compiled, [*command, level], folder / source, True)
+                                      for source in sources]
+    steps.append(lambda: _compiled([*command, "-O2", "-I", str(HARNESS), "-I", str(folder)], folder / glue_file))
     for header, text in runner.headers().items():
         (folder / header).parent.mkdir(parents=True, exist_ok=True)
         (folder / header).write_text(text)
@@ -476,7 +487,7 @@ def check_built(fusions: Sequence[Built], target: str, options: Options, round_s
             if built.problem:
                 raise RunError(built.problem, 1)
             options.step(f"compile {built.name}, {number + 1} of {len(fusions)}")
-            compile_fusion(built, target, True)
+            compile_fusion(built, target, True, options.rounds)
             waiting.append(number)
         except RunError as error:
             if error.status == 3:
@@ -517,6 +528,7 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     module = hlo.parse(text, hlo.STANDARD_INPUT if file == "-" else file)
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
+    hlo.without_single_steps(module)
     unsupported = hlo.unsupported(module) or hlo.misplaced(module)
     if unsupported:
         raise unsupported

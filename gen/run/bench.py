@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,11 +17,12 @@ from statistics import geometric_mean, median
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from gen import child, jobs, pipeline, reference, run
-from gen.run import cost as costs, rivals
+from gen.run import cost as costs, nearest, rivals
 
 # the simplest rivals that are fast: one place in memory a thread
 ONE_STREAM = {"copy": "streaming stores", "read": "vector sum"}
 START_SECONDS, TURNS_A_SECOND = 4, 6  # to generate, compile and begin, of one kernel; of it and a dozen rivals
+DIFFERS = re.compile(r"its result is|values are not the kernel's")
 SMALL = 1 << 20  # bytes below which a launch costs more time than the moves: a row of latency
 MIB = float(1 << 20)
 
@@ -203,6 +205,10 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     _timed_row(row, answer, device, manifest)
     row["libraries"] = _libraries(next(e for e in answer.of("time") if e["kind"] == "kernel"), answer,
                                   [x for x, _ in operations])
+    for library in row["libraries"]:
+        if library["name"] in rivals.WHOLE and library["status"] == "SKIP" and DIFFERS.search(library["reason"]):
+            said = nearest.words(built, target, options.run, *files)
+            library["reason"] += f"; {said}" if said else ""
     row["matrix_products"] = bool(built.source) and rivals.matrix_products(built.source)
     return row
 

@@ -107,10 +107,10 @@ def _arithmetic(i: Instruction) -> int:
 
 
 def steps_of(i: Instruction) -> int:
-    """How often the innermost loop of an op runs: a kernel of select-and-scatter looks at a window for each place of a
-    window."""
-    return math.prod(partition.loop_sizes(i)) ** (2 if i.opcode == "select-and-scatter"
-                                                  else 1) * i.shape.leaves()[0].elements
+    """How often the innermost loop of an op runs. Kernels of select-and-scatter have two: over the elements of a
+    window, and over the windows that see an element."""
+    loops = 2 if i.opcode == "select-and-scatter" else 1
+    return loops * math.prod(partition.loop_sizes(i)) * i.shape.leaves()[0].elements
 
 
 def memory(computation: Computation) -> int:

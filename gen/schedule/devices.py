@@ -59,6 +59,11 @@ class Device:
     group: int = 1              # work-items of a work-group on a CPU
     page: int = 4096            # bytes; rows that are a page apart are prefetched each for itself
 
+    # What decides how many threads of a CPU a stage is worth
+    hand_over: int = 0                  # nanoseconds until another thread has begun its part, and its end is known
+    core_bytes: float = 0               # bytes that a core moves in a nanosecond
+    vector_time: float = 0              # nanoseconds of a vector instruction
+
     # How much each work-item of a CPU has
     unit_items: int = 0                 # work-items for each core, at least, before a work-item gets several steps
     # the same for transposes that carry lines, whose work-items begin with a line cut in two
@@ -223,6 +228,9 @@ _CPU = Device(
     warp=1,
     line=LINE,
     cache=8 << 20,
+    hand_over=15000,
+    core_bytes=10,
+    vector_time=0.5,
     unit_items=16,
     carried_items=8,
     least_groups=4,

@@ -122,7 +122,7 @@ def _mask(base: str) -> str:
 
 
 class _OnCpu(Runner):
-    """The harness' threads share out the items of each stage."""
+    """The harness' threads share out the items of each stage, as many of them as it is worth."""
 
     name, target = "c", TARGET
     glue = """
@@ -147,7 +147,8 @@ static int run(void *self, void *queue, const void *params, const void *results)
   int error = 0;
   for (int stage = 0; stage < {name}_c_stages() && !error; ++stage)
     error = ((const struct sett_threads *)queue)->share({name}_c, (const void *const *)params, (void *const *)results,
-                                                       ((struct object *)self)->scratch, stage, {name}_c_items(stage));
+                                                       ((struct object *)self)->scratch, stage, {name}_c_items(stage),
+                                                       {name}_c_threads(stage));
   return error;
 }}
 static void release(void *self)

@@ -7,7 +7,6 @@ each once, as blocks of threads that move whole vectors, and read for each the e
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from math import ceil
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Iterable, List, Tuple
 
 from gen import algebra, hlo, pipeline
+from gen_run import gen
 from gen.schedule import Loop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,8 +55,7 @@ GELU_FLAT = "(th_x, bl_x)[vector_index] -> (th_x * 4 + bl_x * 512 + vector_index
 
 
 def explain(file: Path, stage: str) -> str:
-    done = subprocess.run([sys.executable, "-m", "gen", "explain", str(file), "--stage", stage, "--target", "cuda", "--device", "sm_90"], cwd=ROOT,
-                          capture_output=True, text=True)
+    done = gen("explain", file, "--stage", stage, "--target", "cuda", "--device", "sm_90")
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -69,7 +69,7 @@ def missing(needs: "List[str]") -> None:
         pytest.skip("no " + ", ".join(absent))
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.folder}-{run.commands.split()[0]}-{run.commands.split()[-1].split('/')[-1]}")
+@pytest.mark.parametrize("run", [pytest.param(run, marks=pytest.mark.peer if run.folder == "build_systems" else []) for run in RUNS], ids=lambda run: f"{run.folder}-{run.commands.split()[0]}-{run.commands.split()[-1].split('/')[-1]}")
 def test_prints(run: Run, tmp_path: Path) -> None:
     """The commands succeed and the last one prints what the README says."""
     missing(run.needs)
@@ -164,6 +164,7 @@ SYSTEMS = {"make": ("make", "build", "build/program", ["make"]),
            "meson": ("test -d build/meson || meson setup build/meson; meson compile -C build/meson", "build/meson", "build/meson/softmax", ["meson", "ninja"])}
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_is_made_anew(system: str, tmp_path: Path) -> None:
     """A second build has nothing to do; when the HLO text changes, or a file of the generator is changed, the kernel is made anew, and also when one is gone."""

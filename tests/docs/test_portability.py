@@ -134,7 +134,7 @@ int main(void) { union { short all; char low; } x = {1}; return printf("%d bytes
 
 
 @pytest.mark.parametrize("test", TESTS)
-@pytest.mark.parametrize("machine", RUN_ON, indirect=True)
+@pytest.mark.parametrize("machine", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in RUN_ON], indirect=True)
 def test_runs_on(machine: "tuple[list[str], list[str]]", test: str, tmp_path: Path) -> None:
     compile_with, emulator = machine
     (source,) = ROOT.glob(f"tests/*/{test}.c")

@@ -30,6 +30,7 @@ static void sett_scalar_s64(const int64_t *restrict p0, const int64_t *restrict 
 }
 enum { STAGES = 1, SCRATCH = 0 };
 static const size_t items[] = {1};
+static const int threads[] = {1}; /* that each stage is worth */
 
 static void work(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end)
 {
@@ -58,6 +59,11 @@ int scalar_s64_c_stages(void)
 size_t scalar_s64_c_items(int stage)
 {
   return stage >= 0 && stage < STAGES ? items[stage] : 0;
+}
+
+int scalar_s64_c_threads(int stage)
+{
+  return stage >= 0 && stage < STAGES ? threads[stage] : 0;
 }
 
 int scalar_s64_c(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end)

@@ -111,6 +111,8 @@ static inline cl_int scalar_s64_opencl_run(scalar_s64_opencl *self, cl_command_q
 int scalar_s64_c(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
 int scalar_s64_c_stages(void);
 size_t scalar_s64_c_items(int stage);
+/* How many threads a stage is worth, at most; 1: the calling thread alone. Handing a part of so little work to one more takes longer than doing it. */
+int scalar_s64_c_threads(int stage);
 
 /* The bytes of memory that the stages share, 64-byte aligned (NULL where they are 0), for one run at a time; prepared once. */
 size_t scalar_s64_c_scratch_bytes(void);

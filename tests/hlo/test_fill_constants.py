@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gen_run import gen
 from gen import hlo
 from gen.hlo import dtypes, fill
 
@@ -32,10 +32,6 @@ ENTRY e {
   ROOT g = f32[4,8] gather(y, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}
 }
 """
-
-
-def gen(*words: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], capture_output=True, text=True)
 
 
 def test_refused(tmp_path: Path) -> None:

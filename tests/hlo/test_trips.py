@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import operator
+import struct
+from pathlib import Path
 
 import pytest
 
 from gen import hlo
+from gen_run import run
 from gen.hlo.trips import trips
 
 LOOP = """body {{
@@ -81,3 +84,49 @@ def test_noted_and_unknown() -> None:
     assert (trips(loop(text)), trips(loop(noted))) == (7, 5)
     assert trips(loop(text.replace("i = s32[] constant(0)", "i = s32[] parameter(1)"))) is None
     assert trips(loop(text.replace("direction=LT", "direction=EQ"))) is None
+
+
+ONCE = """outer {{
+  p = (s32[], s32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = s32[3] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  zero = s32[] constant(0)
+  t = (s32[], s32[3]) tuple(zero, x)
+  w = (s32[], s32[3]) while(t), condition=below, body=inner
+  y = s32[3] get-tuple-element(w), index=1
+  n = s32[3] negate(y)
+  ROOT r = (s32[], s32[3]) tuple(j, n)
+}}
+ENTRY e {{
+  x = s32[3] parameter(0)
+  i = s32[] constant({start})
+  t = (s32[], s32[3]) tuple(i, x)
+  w = (s32[], s32[3]) while(t), condition=below, body=outer
+  ROOT y = s32[3] get-tuple-element(w), index=1
+}}
+"""
+INNER = """inner {
+  p = (s32[], s32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = s32[3] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = s32[3] add(x, x)
+  ROOT r = (s32[], s32[3]) tuple(j, y)
+}
+below {
+  p = (s32[], s32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  end = s32[] constant(1)
+  ROOT q = pred[] compare(i, end), direction=LT
+}
+"""
+
+
+@pytest.mark.parametrize("start, wanted", [(0, [-2, -4, -14]), (1, [1, 2, 7])])
+def test_one_step_is_the_body(start: int, wanted: "list[int]", tmp_path: Path) -> None:
+    """A loop of one step, with another in its body, has a kernel that gives what one step gives; a loop of none gives what it was given."""
+    text = INNER + ONCE.format(start=start)
+    assert run(text, [struct.pack("<3i", 1, 2, 7)], "c", tmp_path) == [struct.pack("<3i", *wanted)]

@@ -12,14 +12,13 @@ import random
 import shutil
 import struct
 import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
 
-from gen_run import run
+from gen_run import gen, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
@@ -398,7 +397,7 @@ def test_nvcc(dtype: str, tmp_path: Path) -> None:
     lines = [f"  r{k} = {dtype}[64] {op}({'a, b' if op in ('power', 'atan2') else 'a'})" for k, op in enumerate(ULPS)]
     (tmp_path / "m.hlo").write_text("\n".join(["f {", f"  a = {dtype}[64] parameter(0)", f"  b = {dtype}[64] parameter(1)", *lines, "  ROOT t = (" + ", ".join(
         [f"{dtype}[64]"] * len(ULPS)) + ") tuple(" + ", ".join(f"r{k}" for k in range(len(ULPS))) + ")", "}", ""]))
-    subprocess.run([sys.executable, str(ROOT / "gen"), "build", str(tmp_path / "m.hlo"), "-o", str(tmp_path), "--target", "cuda"], check=True)
+    assert gen("build", tmp_path / "m.hlo", "-o", tmp_path, "--target", "cuda").returncode == 0
     done = subprocess.run(["nvcc", "-arch=sm_80", "-Werror", "all-warnings", "--ptx", "m.cu", "-o", "m.ptx"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
 
@@ -521,5 +520,5 @@ def test_parts_of_parts(target: str, tmp_path: Path) -> None:
     ("ROOT r = f32[2] add(p, p)", None)])
 def test_refused(line: str, reason: "str | None", tmp_path: Path) -> None:
     (tmp_path / "m.hlo").write_text("f {\n  p = c64[2] parameter(0)\n  " + line + "\n}\n")
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(tmp_path / "m.hlo"), "--target", "c"], capture_output=True, text=True)
+    done = gen("check", tmp_path / "m.hlo", "--target", "c")
     assert done.returncode == 2 and done.stderr.startswith("error: ") and (reason is None or reason in done.stderr), done.stderr

@@ -11,15 +11,14 @@ import random
 import re
 import struct
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
 import pytest
 
-from drawn import agree, fusions, ptx
-from gen_run import ROOT, run
+from drawn import ON_CPUS, agree, fusions, marked, ptx
+from gen_run import gen, run
 
 from gen import pipeline, run as runner, schedule
 from gen.run import proofs
@@ -56,7 +55,7 @@ def flat(dims: Sequence[int], index: Sequence[int]) -> int:
     return at
 
 
-@pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
+@pytest.mark.parametrize("target", ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu"))])
 def test_clamped_starts(target: str, tmp_path: Path) -> None:
     rng = random.Random(target)
     dims, part = (6, 13), (2, 4)
@@ -117,7 +116,7 @@ READS = {      # large enough for vectors and tiles
            "  w = f16[40,40] dynamic-update-slice(p, u, i, i)\n  ROOT t = f16[40,40] transpose(w), dimensions={1,0}"}
 
 
-@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu"), ("opencl", "opencl-gpu"), ("cuda-on-cpu", "sm_80")])
+@pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu"), ("opencl", "opencl-gpu"), ("cuda-on-cpu", "sm_80")]))
 def test_reads_agree(target: str, device: str, tmp_path: Path) -> None:
     add = "s {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n"
     agree({f"e{k}": module(READS[name], "\n" + add)
@@ -136,7 +135,7 @@ FOUND = {      # what is read where indices say: words of the kernel's text
     "start_index_map={0}, index_vector_dim=1, slice_sizes={1,10}": ("vec 1", "streamed")}
 
 
-@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_found_by_indices(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that indices find are whole steps, later ones are asked for; an index that differs within a line is not."""
     monkeypatch.setitem(schedule.DEVICES, device, replace(schedule.DEVICES[device], cache=1 << 12))
@@ -216,7 +215,7 @@ def test_ways_of_updates(name: str) -> None:
         assert not [a for a in arguments if re.search(rf"\b(p{alias['parameter']}|r{alias['result']})$", a) and "restrict" in a]
 
 
-@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu"), ("opencl", "opencl-gpu"), ("cuda-on-cpu", "sm_80")])
+@pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu"), ("opencl", "opencl-gpu"), ("cuda-on-cpu", "sm_80")]))
 def test_updates_agree(target: str, device: str, tmp_path: Path) -> None:
     agree({f"e{k}": module(ARGUMENTS + BODIES[name][0], BODIES[name][1]) for k, name in enumerate(sorted(BODIES))}, target, device, tmp_path)
 
@@ -260,7 +259,7 @@ def test_buffers_that_an_entry_gives(tmp_path: Path) -> None:
 def test_bad_aliases(text: str, message: str, tmp_path: Path) -> None:
     """Each at the attribute's value."""
     (tmp_path / "m.hlo").write_text(text)
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(tmp_path / "m.hlo"), "--target", "c"], capture_output=True, text=True)
+    done = gen("check", tmp_path / "m.hlo", "--target", "c")
     at = re.search(r"(?:alias|aliasing)=", text).end()     # type: ignore[union-attr]
     place = f"{text[:at].count(chr(10)) + 1}:{at - text.rfind(chr(10), 0, at)}"
     assert done.returncode == 2 and re.match(rf"error: \S+m\.hlo:{place}: ", done.stderr) and message in done.stderr, done.stderr

@@ -715,6 +715,7 @@ def device() -> None:
     device_or_skip(TARGET)
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_fusions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third dozen with a GPU's schedules, as if it were so small that these fusions fill it; every fourth with excess precision."""

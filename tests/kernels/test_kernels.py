@@ -9,10 +9,11 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "tests" / "kernels"
@@ -27,11 +28,6 @@ NAMES = sorted(path.stem for path in CATALOGUE.glob("*.hlo"))
 C_WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror"]
 
 
-def gen(*words: object, cwd: Path = ROOT, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], cwd=cwd, capture_output=True, text=True,
-                          env={**os.environ, **environment}, timeout=900)
-
-
 def files_below(folder: Path) -> "list[str]":
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
@@ -42,7 +38,7 @@ def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
 
 
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=x86-64-v3"])
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.peer)])
 def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> None:
     """No warning and no note where registers are narrower than the vectors: of functions that are not inlined, as those of a row's sum."""
     if not shutil.which(compiler):
@@ -87,6 +83,7 @@ ENTRY moved { x = TYPE[256,384]{ROWS} parameter(0)
 """
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("machine", ["x86-64", "x86-64-v3"])
 def test_narrow_registers(machine: str, tmp_path: Path) -> None:
     """Where registers are narrower than vectors, comparisons, shuffles and tiles are right, and gcc takes none of them lane by lane."""
@@ -175,9 +172,8 @@ def test_excess_precision(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built")
-    for name in NAMES:
-        done = gen("build", CATALOGUE / f"{name}.hlo", "-o", folder)
-        assert done.returncode == 0, done.stderr
+    done = gen("build", CATALOGUE, "-o", folder)
+    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -209,7 +205,7 @@ def test_same_bytes(built: Path, tmp_path: Path) -> None:
     assert before == {name: ((tmp_path / name).read_bytes(), (tmp_path / name).stat().st_mtime_ns) for name in files_below(tmp_path)}
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++"])
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.peer), "g++"])
 def test_written_c_compiles(built: Path, compiler: str) -> None:
     """The C API, the kernels in C and the reference under the project's warnings; any number of them in one program."""
     found = [name for name in (compiler, *(f"{compiler}-{version}" for version in range(19, 13, -1))) if shutil.which(name)]
@@ -244,6 +240,7 @@ def old_compiler(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(compiler)
 
 
+@pytest.mark.peer
 def test_without_shuffles_compiles(old_compiler: str, tmp_path: Path) -> None:
     """The catalogue, and modules that go through every template of C."""
     from test_goldens import MODULES
@@ -258,6 +255,7 @@ def test_without_shuffles_compiles(old_compiler: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[:4000]
 
 
+@pytest.mark.peer
 def test_without_shuffles(old_compiler: str) -> None:
     """What takes the place of shuffles gives the same values: of rows, a scan, a transpose, register tiles."""
     files = ("tests/goldens/row_sum_8_f32", "tests/goldens/column_cummax_f32", "tests/kernels/softmax_f32", "tests/kernels/layouts_f32",
@@ -266,7 +264,7 @@ def test_without_shuffles(old_compiler: str) -> None:
     assert done.returncode == 0 and f"{len(files)} files: {len(files)} PASS" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("device", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("device", ["sm_80", pytest.param("sm_90", marks=pytest.mark.peer)])
 def test_cuda_compiles(device: str, tmp_path: Path) -> None:
     """nvcc takes the kernels without a warning; 16-byte accesses where they are due, no local memory."""
     if not shutil.which("nvcc"):

@@ -7,7 +7,6 @@ import os
 import random
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Dict, List
@@ -15,6 +14,7 @@ from typing import Dict, List
 import pytest
 
 from drawn import device_or_skip, fusions
+from gen_run import gen
 from gen import reference, run
 from gen.run import cost
 from gen.targets.tools import native
@@ -97,7 +97,7 @@ def test_seventeen_thousand(tmp_path: Path) -> None:
     assert time.process_time() - begun < 10
     (tmp_path / "m.hlo").write_text(text)
     before = os.times()
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(tmp_path / "m.hlo")], capture_output=True, text=True)
+    done = gen("check", tmp_path / "m.hlo")
     after = os.times()
     assert done.returncode == 0 and "all equal" in done.stdout, done.stdout + done.stderr
     assert after.children_user - before.children_user < 240
@@ -179,10 +179,6 @@ ENTRY e {{
   ROOT w = f32[{n}]{{0}} reduce-window(p0, zero), window={{size={n} pad={low}_{high}}}, to_apply=add
 }}
 """
-
-
-def gen(*words: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, str(ROOT / "gen"), *map(str, words)], capture_output=True, text=True, timeout=900)
 
 
 def test_a_window_of_a_whole_row_says_its_cost(tmp_path: Path) -> None:

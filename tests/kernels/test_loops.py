@@ -33,6 +33,7 @@ class Loops(Draw):
         return super().leaf(tuple(self.r.choice([1, 2, 3, 4, 17]) for _ in range(self.r.choice([1, 2, 3]))) if dims is None else dims, dtype)
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("target", os.environ.get("SETT_TARGET", "c,opencl").split(","))
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_drawn_loops(target: str, first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import random
 import re
 import struct
 import subprocess
-import sys
 from pathlib import Path
 from typing import Dict, List, Sequence
 
@@ -18,7 +17,7 @@ import pytest
 
 from gen import explain, hlo, pipeline
 from gen.run import Options
-from gen_run import run
+from gen_run import gen, run
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = ("opencl", "c", "cuda-on-cpu")
@@ -261,8 +260,7 @@ def without_dots(text: str) -> str:
 
 def check(text: str, folder: Path, target: str) -> "subprocess.CompletedProcess[str]":
     (folder / "m.hlo").write_text(text)
-    done = subprocess.run([sys.executable, str(ROOT / "gen"), "check", str(folder / "m.hlo"), "--target", target], capture_output=True, text=True,
-                          timeout=900)
+    done = gen("check", folder / "m.hlo", "--target", target)
     if done.returncode == 3:
         pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
     return done

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import random
-import subprocess
 import sys
 from array import array
 from dataclasses import replace
@@ -15,11 +14,11 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, in_turn, marked, plain, ptx, shape, uncached
+from gen_run import gen
 from gen.schedule import DEVICES
 from gen.pipeline import program
 
-GEN = Path(__file__).resolve().parents[2] / "gen"
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
 WHOLE = ["s8", "u8", "s16", "s32", "u64"]
 DIMS = [1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64, 100, 128, 1023, 4097]
@@ -158,8 +157,8 @@ class Draw:
         return next(line.split()[2] for line in self.lines if line.startswith(f"  {name} ="))
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.drawn
+@pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Agreement with the reference; every second batch is streamed, and cut into parts."""
     if first // BATCH % 2:
@@ -206,7 +205,7 @@ FOUND = {  # inputs of faults that were found once
 }
 
 
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.parametrize("target, device", marked(ON))
 def test_found(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], part_bytes=16384))
     agree({f"f{k}": text for k, text in enumerate(FOUND.values())}, target, device, tmp_path)
@@ -228,7 +227,7 @@ def test_columns_under_many_rows_are_read_once(columns: int) -> None:
     assert first.blocks == first.loop.parts, first.loop.text()
 
 
-@pytest.mark.parametrize("target,device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+@pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu")]))
 def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Path) -> None:
     """Accumulators of a page, or more where that leaves enough work-items; those that fit no registers are in memory, and 8 rows are folded into a group of
     them before the next. The last of several blocks is moved back."""
@@ -247,7 +246,7 @@ def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Pa
     agree(texts, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target", sorted({target for target, _ in ON} - {"cuda-on-cpu"}))
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 def test_same_bits(target: str, tmp_path: Path) -> None:
     """A sum in many parts, on all threads, is the same each time."""
     draw = random.Random(SEED)
@@ -256,8 +255,7 @@ def test_same_bits(target: str, tmp_path: Path) -> None:
     (tmp_path / "in" / "p0.bin").write_bytes(array("f", (draw.gauss(0, 1) for _ in range(1000003))).tobytes())
     found = set()
     for turn in range(3):
-        done = subprocess.run([sys.executable, str(GEN), "run", str(tmp_path / "sum.hlo"), "--target", target, "--in", str(tmp_path / "in"), "--out", str(tmp_path / "out")],
-                              capture_output=True, text=True)
+        done = gen("run", tmp_path / "sum.hlo", "--target", target, "--in", tmp_path / "in", "--out", tmp_path / "out")
         if done.returncode == 3:
             pytest.skip(done.stdout + done.stderr)
         assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, uncached
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, uncached
 from gen_run import run
 from gen.pipeline import build_fusion, program
 from gen.run import proofs
@@ -170,8 +170,8 @@ class Draw(Text):
         return self.module(*results)
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.drawn
+@pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Agreement with the reference; every second batch is streamed, and has many rows for each work-item."""
     if first // BATCH % 2:
@@ -199,7 +199,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("target, device", [pair for pair in ON if pair[1] in ("cpu", "pocl-cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_taken(target: str, device: str, tmp_path: Path) -> None:
     for name, (text, how) in TAKEN.items():
         (fusion,) = fusions(text)
@@ -244,7 +244,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("target, device", [pair for pair in ON if pair[1] in ("cpu", "pocl-cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_columns_in_the_pass_of_the_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gradient of a norm is one pass, and a kernel that combines the parts of the columns. Where columns are left to others, rows are still one kernel."""
     for name, (text, how) in COLUMNS.items():
@@ -280,7 +280,7 @@ LATE = {
 }
 
 
-@pytest.mark.parametrize("target, device", [pair for pair in ON if pair[1] in ("cpu", "pocl-cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_last_stage_of_the_row_before(target: str, device: str, tmp_path: Path) -> None:
     """What was kept is read for the results of a row just before the next row's replaces it; where results need more of their row, they do not wait."""
     for name, (text, late) in LATE.items():
@@ -361,7 +361,7 @@ GPU_TAKEN = {
 }
 
 
-@pytest.mark.parametrize("target, device", [("cuda-on-cpu", "sm_80"), ("opencl", "opencl-gpu")])
+@pytest.mark.parametrize("target, device", marked([("cuda-on-cpu", "sm_80"), ("opencl", "opencl-gpu")]))
 def test_taken_on_a_gpu(target: str, device: str, tmp_path: Path) -> None:
     language = "cuda" if target == "cuda-on-cpu" else target
     for name, (text, how) in GPU_TAKEN.items():
@@ -371,6 +371,7 @@ def test_taken_on_a_gpu(target: str, device: str, tmp_path: Path) -> None:
     agree({f"f{k}": text for k, (text, _) in enumerate(GPU_TAKEN.values())}, target, device, tmp_path)
 
 
+@pytest.mark.peer
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="SKIP: no nvcc")
 @pytest.mark.parametrize("name", sorted(GPU_TAKEN))
 def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
@@ -402,7 +403,7 @@ def test_writes_are_proved() -> None:
     planned.cache_clear()
 
 
-@pytest.mark.parametrize("kind, outer, size", [("long", 2, 1000000), ("mixed", 64, 4096)])
+@pytest.mark.parametrize("kind, outer, size", [pytest.param("long", 2, 1000000, marks=pytest.mark.peer), ("mixed", 64, 4096)])
 def test_as_accurate_as_xla(kind: str, outer: int, size: int, tmp_path: Path) -> None:
     """Softmax and norms of long rows, and of rows of small and large magnitudes, are as near to double as XLA's are: the errors of totals differ by chance,
     so a quarter more is allowed."""

@@ -14,7 +14,7 @@ from typing import List, Sequence
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, ptx, shape, uncached
+from drawn import BATCH, COUNT, SEED, agree, fusions, in_turn, plain, ptx, shape, uncached
 from gen import algebra, reference, run
 from gen.pipeline import program
 from gen.plan.nests import planned
@@ -152,8 +152,8 @@ class Draw:
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["cached", "streamed"])
-@pytest.mark.parametrize("batch", range(-(-COUNT // BATCH)))
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.drawn
+@pytest.mark.parametrize("batch, target, device", in_turn(range(-(-COUNT // BATCH))))
 def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if streamed:
         uncached(monkeypatch)

@@ -171,7 +171,8 @@ WHOLE = {"computed": combiner("add", "f32") + COMPUTED, "both": BOTH, "apart": B
          "turned": TURNED, "every": EVERY, "none": NONE}
 
 
-@pytest.mark.parametrize("target, device", drawn.ON)
+@pytest.mark.drawn
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON))
 def test_agreement(target: str, device: str, tmp_path: Path) -> None:
     """All on every GPU class, and each on one CPU class; of some types and combiners, each on one class of all. Another seed, another class."""
     every, shared = {**some(), **unique()}, [on for on in drawn.ON if on[1] in CPUS or drawn.COUNT < 60]
@@ -183,7 +184,7 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
     drawn.agree({**mine, **WHOLE}, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 def test_rows_are_picked_by_owner(target: str, device: str, tmp_path: Path) -> None:
     """Indices in range and out of it, in each of two parts, the last smaller: of all widths, of several dimensions, and
     rows of a few elements, which would share lines if they were shared instead."""
@@ -202,7 +203,7 @@ def test_rows_are_picked_by_owner(target: str, device: str, tmp_path: Path) -> N
     drawn.agree({name.replace(" ", "_"): source for name, source in every.items()}, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [("cuda-on-cpu", "sm_80"), ("opencl", "opencl-gpu"), ("c", "cpu")])
+@pytest.mark.parametrize("target, device", drawn.marked([("cuda-on-cpu", "sm_80"), ("opencl", "opencl-gpu"), ("c", "cpu")]))
 def test_sorted(target: str, device: str, tmp_path: Path) -> None:
     every = ordered()
     drawn.agree(every if target != "c" else {name: every[name] for name in ("pairs", "apart")}, target, device, tmp_path)
@@ -271,7 +272,7 @@ def answer(source: str, given: "Sequence[Sequence[int]]", target: str, folder: P
     return list(struct.unpack(f"<{len(data) // 4}i", data))
 
 
-@pytest.mark.parametrize("target", ["c", "opencl"])
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
 @pytest.mark.parametrize("rows, places", [(6000, 50), (300, 7), (9000, 9)])
 def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_path: Path) -> None:
     """The last update of an element stays, whoever does it."""
@@ -284,7 +285,7 @@ def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_pat
     assert answer(source, [range(places), at, range(1000, 1000 + rows)], target, tmp_path) == wanted
 
 
-@pytest.mark.parametrize("target, device", [one for one in drawn.ON if one[1] in CPUS])
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 def test_later_updates_are_prefetched(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a result is larger than the cache, in rows of any length; not what updates read under a condition, or in a loop."""
     drawn.uncached(monkeypatch)

@@ -195,7 +195,8 @@ def drawn(number: int) -> "Tuple[str, List[Any], List[Any]]":
     return text, graph.params, results
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.drawn
+@pytest.mark.parametrize("target", [pytest.param(t, marks=pytest.mark.peer if t == "cuda-on-cpu" else ()) for t in TARGETS])
 def test_drawn_graphs(target: str, tmp_path: Path) -> None:
     options = run.Options()
     device_or_skip(target, options)
@@ -248,12 +249,14 @@ def within(name: str, fusion: hlo.Fusion) -> int:
     return len(evaluations.candidates)
 
 
+@pytest.mark.drawn
 def test_bounds_of_drawn_graphs() -> None:
     """The estimated time of a plan is neither above that of storing every value with several reads nor above that of storing none."""
     counts = [within(f"graph{n}", *fusions(drawn(n)[0], f"graph{n}")) for n in range(COUNT)]
     assert sum(counts) > 2 * COUNT, "the graphs have too few values to choose from"
 
 
+@pytest.mark.peer
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
 def test_bounds_of_files() -> None:
     assert sum(within(name, fusion) for name, fusion in files()) > 100

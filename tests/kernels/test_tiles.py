@@ -10,6 +10,8 @@ import unittest
 from pathlib import Path
 from typing import Any, List, Tuple
 
+import pytest
+
 from gen.emit import register_tiles
 from gen.targets import TARGETS
 
@@ -216,6 +218,7 @@ class Law(unittest.TestCase):
             with self.assertRaises(AssertionError):
                 register_tiles.load_tile(C, width, lanes, rows)
 
+    @pytest.mark.peer
     def test_c(self) -> None:
         calls = "".join(f"  prepare();\n  tile{n}((void *)source, (void *)moved, (void *)again);\n  bad += wrong({', '.join(map(str, shape))});\n"
                         for n, shape in enumerate(SHAPES))

@@ -13,7 +13,7 @@ from typing import Dict, List, Optional, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, ptx, shape, uncached
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, ptx, shape, uncached
 from gen import pipeline
 from gen.plan import nests
 from gen.heroes import transpose_gpu
@@ -113,8 +113,8 @@ def transpose(dtype: str, dims: "List[int]", order: "List[int]") -> str:
         f"  ROOT t = {dtype}[{','.join(str(dims[k]) for k in order)}] transpose(p0), dimensions={{{','.join(map(str, order))}}}\n}}\n"
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.drawn
+@pytest.mark.parametrize("first, target, device", in_turn(range(0, COUNT, BATCH)))
 def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Agreement with the reference; every second batch is split into kernels as if a launch cost nothing, and streamed."""
     if first // BATCH % 2:
@@ -123,7 +123,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that begin anywhere on a line, written in whole lines: each width; columns left over, batches (also those that begin at several places of a line), parts."""
     uncached(monkeypatch)
@@ -137,7 +137,7 @@ def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.Mon
     agree(texts, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @pytest.mark.parametrize("first, second", [((2, 65), (5, 65)), ((5, 65), (5, 67))])
 def test_lines_of_two_kernels(first: "Tuple[int, int]", second: "Tuple[int, int]", target: str, device: str, tmp_path: Path,
                               monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,8 +181,7 @@ def channels(source: str, result: str, dims: "List[int]", order: "List[int]", we
     return "HloModule drawn\n\nENTRY e {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
-@pytest.mark.parametrize("target, device", ON)
-@pytest.mark.parametrize("first", range(0, 16, BATCH))
+@pytest.mark.parametrize("first, target, device", in_turn(range(0, 16, BATCH)))
 def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A minor dimension of 2 to 8 to the front and back: every width, whole registers and rows that end inside of one, converted, weighted by channel."""
     uncached(monkeypatch)

@@ -12,7 +12,7 @@ from typing import List, Sequence
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, plain, shape, uncached
+from drawn import BATCH, COUNT, ON, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape, uncached
 from gen.pipeline import program
 from test_reduction import PLAIN
 
@@ -102,8 +102,8 @@ class Draw:
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["cached", "streamed"])
-@pytest.mark.parametrize("batch", range(-(-COUNT // BATCH)))
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.drawn
+@pytest.mark.parametrize("batch, target, device", in_turn(range(-(-COUNT // BATCH))))
 def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if streamed:
         uncached(monkeypatch)
@@ -111,7 +111,7 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
     agree({f"n{seed}": Draw(seed).fusion() for seed in seeds}, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
     """Neighbours of a register that lie 2 to 4 elements apart are picked from whole vectors: up to the last element of an array, of every width."""
     texts = {}
@@ -129,7 +129,7 @@ def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
     agree(texts, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_elements_in_reverse(target: str, device: str, tmp_path: Path) -> None:
     """A register whose elements go backwards is one vector, turned around: from the first element of an array on, of every width."""
     texts = {}
@@ -144,7 +144,7 @@ def test_elements_in_reverse(target: str, device: str, tmp_path: Path) -> None:
     agree(texts, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rows of a result begin anywhere on a line, vectors lie where lines do, in batches too; not where rows are short, a
     vector is less than a line, or windows reach beyond a border."""
@@ -167,7 +167,7 @@ def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monke
     agree(texts, target, device, tmp_path)
 
 
-@pytest.mark.parametrize("target, device", [one for one in ON if one[1] in ("pocl-cpu", "cpu")])
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None:
     """A pad along other dimensions than the minor one asks for its border once a row, and divides nothing in it."""
     texts = {f"pad_{t}": f"e {{\n  x = {t}[2,5,6,{n}] parameter(0)\n  z = {t}[] constant(1)\n"
@@ -191,3 +191,39 @@ def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "S
     (kernel,) = program(fusion, "c", "cpu").kernels
     assert kernel.hero == "window" and kernel.loop.inside == inside
     assert not any("step" in line for line in kernel.record.step.text if line.strip().startswith("if "))
+
+
+def _gradient(t: str, base: str, places: str, window: str, direction: str = "GE", combine: str = "add",
+              order: str = "", init: str = "") -> str:
+    """A select-and-scatter whose source is computed; init: an op that gives its first value, of a parameter."""
+    given = f"  y = s32[] parameter(2)\n  z = {t}[] convert(y)\n" if init else f"  z = {t}[] parameter(2)\n"
+    return PLAIN.format(name="f", t=t, op=combine) + SELECT.format(name="s", t=t, direction=direction) + f"""ENTRY e {{
+  x = {t}[{base}]{order} parameter(0)
+  g = {t}[{places}] parameter(1)
+  d = {t}[{places}] add(g, g)
+{given}  ROOT r = {t}[{base}]{order} select-and-scatter(x, d, z), window={{{window}}}, select=s, scatter=f
+}}
+"""
+
+
+GRADIENTS = {
+    "overlap": _gradient("f32", "70,129", "35,64", "size=3x3 stride=2x2 pad=1_0x0_0"),
+    "apart": _gradient("bf16", "5,67,66", "5,33,33", "size=1x2x2 stride=1x2x2"),
+    "bytes": _gradient("s8", "131,50", "44,17", "size=3x3 stride=3x3 pad=1_0x0_1", "LE", "maximum"),
+    "cut": _gradient("f64", "65,40", "31,19", "size=3x3 stride=2x2 pad=-2_0x0_-1", "GT"),
+    "columns": _gradient("f32", "60,90", "30,45", "size=2x2 stride=2x2", order="{0,1}"),
+    "line": _gradient("f16", "5000", "2499", "size=3 stride=2", init="convert"),
+    "last": _gradient("s32", "9,200", "5,100", "size=3x2 stride=2x2 pad=1_1x0_0", "NE", "subtract"),
+    "border": _gradient("f32", "40,40", "22,22", "size=2x2 stride=2x2 pad=2_2x2_2"),     # windows that see nothing
+}
+
+
+@pytest.mark.parametrize("target, device", marked(ON))
+def test_windows_select_along_rows(target: str, device: str, tmp_path: Path) -> None:
+    """On CPUs what windows along the contiguous dimension have selected is combined window by window; parts that
+    windows reach into from both sides, ties, NaNs, windows that see no element."""
+    for name, source in GRADIENTS.items():
+        (fusion,) = fusions(source)
+        heroes = [kernel.hero for kernel in program(fusion, target.replace("-on-cpu", ""), device).kernels]
+        assert (heroes[-1] == "window scatter") == ("cpu" in device), (name, heroes)
+    agree(GRADIENTS, target, device, tmp_path)

@@ -9,10 +9,11 @@ import json
 import math
 import random
 import re
+import subprocess
 
 import pytest
 
-from test_notation import SEED, TIMES, answers, chain_of, leaves, model, one, peer, product, trimmed, tuple_of, xor
+from test_notation import ROOT, SEED, TIMES, answers, chain_of, leaves, model, one, peer, product, trimmed, tuple_of, xor
 
 
 # ---- models: inputs, and the value at each ------------------------------------------------------------------------------------------------------------
@@ -389,6 +390,7 @@ def assert_same(pairs: "list[list[str]]") -> "dict[str, int]":
     return counts
 
 
+@pytest.mark.drawn
 def test_same() -> None:
     """Drawn pairs, and pairs that are the same function in two notations."""
     rng = random.Random(31 + SEED)
@@ -450,6 +452,7 @@ def test_mosaic_cases() -> None:
     assert answers("", [[line.split("\t")[1]] for line in again]) == again
 
 
+@pytest.mark.drawn
 def test_tables() -> None:
     """`layout table` of every notation is the model's, and `map` has the values of `at`."""
     rng = random.Random(7 + SEED)
@@ -560,6 +563,7 @@ def assert_converted(texts: "list[str]", notations: "list[str]") -> "dict[str, i
     return counts
 
 
+@pytest.mark.drawn
 def test_convert_places() -> None:
     rng = random.Random(41 + SEED)
     texts = []
@@ -570,10 +574,53 @@ def test_convert_places() -> None:
     assert counts["yes"] > 900 and counts["no"] > 300 and counts["open"] < 200 * TIMES and counts["back"] > 0.95 * counts["yes"], counts
 
 
+@pytest.mark.drawn
 def test_convert_owners() -> None:
     rng = random.Random(43 + SEED)
     counts = assert_converted(canonical([draw_owner(rng) for _ in range(200 * TIMES)]), OWNERS)
     assert counts["yes"] > 250 and counts["no"] > 150 and counts["open"] < 50 * TIMES and counts["back"] > 0.95 * counts["yes"], counts
+
+
+def test_sizes_that_are_no_powers_of_two() -> None:
+    """A layout of threads of such an array is that of the next powers of two: printed with the array's shape, without values outside of it. Of others, and in
+    operations on linear layouts, they are refused."""
+    rng = random.Random(41 + SEED)
+    texts, dims = [], []
+    for _ in range(40 * TIMES):
+        size = [rng.choice([3, 5, 6, 7, 12, 24]), rng.choice([3, 4, 6, 8, 20])]
+        encoding = (f"#ttg.blocked<{{sizePerThread = [{rng.choice([1, 2])}, {rng.choice([1, 4])}], threadsPerWarp = [{(lanes := rng.choice([1, 4, 16]))}, {16 // lanes}], "
+                    f"warpsPerCTA = [{rng.choice([1, 2])}, 1], order = [1, 0]}}>")
+        texts.append(f"{size[0]}x{size[1]}@{encoding}")
+        dims.append(size)
+    texts.append("24x16@#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 1], instrShape = [16, 8]}>")
+    dims.append([24, 16])
+    shown = [said.split("\t")[1] for said in answers("", [[text] for text in texts])]
+    assert [said.split("\t")[1] for said in answers("", [[text] for text in shown])] == shown
+    whole = ["x".join(str(1 << (n - 1).bit_length()) for n in size) + text[text.index("@"):] for text, size in zip(texts, dims)]
+    maps = answers("map", [[text] for text in texts])
+    points, wanted = [], []
+    for text, size, said, table, of_all, map_text in zip(texts, dims, shown, answers("table", [[text] for text in texts]), answers("", [[text] for text in whole]), maps):
+        linear = of_all.split("\t")[1]
+        assert said == f"{size[0]}x{size[1]}@#ttg.linear<{linear.split(' -> ')[0]}>"
+        model_of = linear_table(linear)
+        values = [model_of.value(at) for at in model_of.points()]
+        want = ["none" if any(i >= n for i, n in zip(value, size)) else f"({','.join(map(str, value))})" for value in values]
+        assert table == ",".join(want), text
+        for at in rng.sample(list(model_of.points()), 5):
+            value = model_of.value(at)
+            points.append([map_text, ",".join(map(str, at))])
+            wanted.append("outside" if any(i >= n for i, n in zip(value, size)) else ",".join(map(str, value)))
+    given = "".join("\t".join(row) + "\n" for row in points)
+    got = subprocess.run([str(ROOT / "build" / "sett"), "map", "eval", "-"], input=given, capture_output=True, text=True, timeout=300).stdout.splitlines()
+    assert got == wanted and wanted.count("outside") > 20
+    for words, error in [(["convert", texts[0], "triton"], "error: expected powers of two"), (["same", texts[0], texts[0]], "error: expected powers of two"),
+                         (["invert", texts[0]], "error: expected a layout of the kind"), (["at", "3@#ttg.linear<{register = [[1], [2]]}>", "3"], "error: expected a register that holds"),
+                         (["24x16@#ttg.swizzled_shared<{vec = 2, perPhase = 2, maxPhase = 4, order = [1, 0]}>"], "error: 7: expected powers of two"),
+                         (["3@#ttg.linear<{register = [[1], [4]]}>"], "error: 15: expected bases of one length, their components below"),
+                         (["4@#ttg.linear<{register = [[1], [4]]}>"], "error: 15: expected bases of one length, their components below"),
+                         (["24x16@#ttg.shared_linear<{offset = [[0, 1], [0, 2]]}>"], "error: 53: expected powers of two")]:
+        status, said = one(*words)
+        assert status == 2 and said.startswith(error), (words, said)
 
 
 # ---- size 0 -------------------------------------------------------------------------------------------------------------------------------------------

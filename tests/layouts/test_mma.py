@@ -16,7 +16,6 @@ Not verified:
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from typing import Callable, Dict, NamedTuple
 

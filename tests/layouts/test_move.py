@@ -27,6 +27,7 @@ class Side(NamedTuple):
     text: str    # what the command is asked
     table: Table
     lanes: int   # of a fragment's subgroup; 0: the layout says it, or nothing does
+    dims: "Tuple[int, ...]" = ()  # of an array whose sizes are no powers of two: an index outside of it is no element
 
 
 def size_of(side: Side, k: int) -> int:
@@ -58,7 +59,8 @@ def held(side: Side, lanes: int, warps: int) -> "List[List[Index]]":
             rows.append([None] * side.table.inputs[0])
             continue
         ids = (t if side.table.wraps else t % lanes, t // lanes)
-        rows.append([side.table.value(((r, *ids) + (0,) * 8)[:max(len(side.table.inputs), 3 if side.table.wraps else 0)]) for r in range(side.table.inputs[0])])
+        row = [side.table.value(((r, *ids) + (0,) * 8)[:max(len(side.table.inputs), 3 if side.table.wraps else 0)]) for r in range(side.table.inputs[0])]
+        rows.append([at if all(i < size for i, size in zip(at, side.dims)) else None for at in row])
     return rows
 
 
@@ -328,6 +330,7 @@ def test_fragments_quick(tmp_path: Path) -> None:
     assert {"registers", "shuffles"} <= kinds
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_fragments_all(bits: int, tmp_path: Path) -> None:
     """All pairs of operands of one shape."""
@@ -429,6 +432,7 @@ def test_drawn(tmp_path: Path) -> None:
     assert len(said) > COUNT // 2 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("seed", range(4))
 def test_many_drawn(seed: int, tmp_path: Path) -> None:
     """1,000 pairs in all."""
@@ -448,6 +452,33 @@ def test_threads_and_values() -> None:
               "thread_strides = [1]>")
     assert one("move", nested, "{register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [[64], [128]]} -> {dim0 = 256}") == (0, "registers\nthe same registers: nothing moves")
     assert one("move", nested, nested, "--subgroup", "16")[0] == 0
+
+
+def masked_side(text: str, shown: str) -> Side:
+    """An encoding of an array whose sizes are no powers of two, which prints as 24x16@#ttg.linear<{..}>: the layout of the next powers of two."""
+    shape, bases = re.fullmatch(r"([\dx]+)@#ttg\.linear<(\{.*\})>", shown).groups()
+    dims = tuple(map(int, shape.split("x")))
+    sizes = ", ".join(f"dim{d} = {1 << (size - 1).bit_length()}" for d, size in enumerate(dims))
+    return Side(text, linear_table(f"{bases} -> {{{sizes}}}"), 0, dims)
+
+
+def test_sizes_that_are_no_powers_of_two(tmp_path: Path) -> None:
+    """Triton's encodings of such arrays into each other, and from and to IREE's layouts: every element of the array arrives, and registers outside of it take no part."""
+    rng = random.Random(12)
+    pairs = []
+    while len(pairs) < COUNT // 3:
+        dims = (rng.choice([3, 5, 6, 12, 16, 24, 33]), rng.choice([3, 7, 8, 12, 20, 48]))
+        if math.prod(dims) <= 600 and any(size & (size - 1) for size in dims):
+            pairs.append([dims, *(draw_encoding(rng, dims, rng.choice([0, 1, 2])) for _ in range(2))])
+            if rng.random() < 0.4:
+                pairs[-1][rng.choice([1, 2])] = draw_nested(rng, dims, 32, 2)
+    texts = [text for _, *both in pairs for text in both]
+    sides = [Side(text, iree_table(shown), 0) if shown.startswith("#iree") else masked_side(text, shown) for text, shown in zip(texts, canonical(texts))]
+    cases = [case_of(a, b, rng.choice([8, 16, 32, 64])) for a, b in zip(sides[::2], sides[1::2])]
+    assert len(ran(cases, tmp_path)) > len(cases) * 2 // 3
+    blocked = "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>"
+    assert one("move", f"24x16@{blocked}", f"24x16@{blocked}") == (0, "registers\nthe same registers: nothing moves")
+    assert one("move", f"24x16@{blocked}", f"32x16@{blocked}") == (1, "no: the sizes of the arrays differ: 24 and 32")
 
 
 def cute_side(text: str) -> Side:

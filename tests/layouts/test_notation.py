@@ -365,6 +365,7 @@ def swizzled(count: int, seed: int) -> "list[str]":
     return [f"S<{','.join(map(str, swizzle))}> o {rng.choice([0, 0, 1, 4, 7])} o {text}" for swizzle, text in zip(swizzles, plain)]
 
 
+@pytest.mark.drawn
 def test_drawn_values() -> None:
     """print(parse) is stable, and table, at and map give the model's values."""
     texts = drawn(600 * TIMES, 1 + SEED) + swizzled(400 * TIMES, 2 + SEED)
@@ -404,6 +405,7 @@ def exists(value, sizes: "list[int]") -> bool:
     return False
 
 
+@pytest.mark.drawn
 def test_drawn_compositions() -> None:
     """A composition has a(b(i)) at every i and a shape that refines b's; a refusal is right by trying every layout, and its witness has the value that it says."""
     many = 500 * TIMES
@@ -431,6 +433,7 @@ def test_drawn_compositions() -> None:
     assert right > 300 and refused > 30
 
 
+@pytest.mark.drawn
 def test_drawn_laws() -> None:
     """Coalesce, complement, inverses, divide and product obey their laws, by the model."""
     texts = drawn(300 * TIMES, 11 + SEED, 60) + drawn(300 * TIMES, 12 + SEED, 60, compact=True)
@@ -503,6 +506,7 @@ def cute_left_inverse(layout: tuple) -> "str | None":
     return "1:0" if not merged else f"{shape[0]}:{strides[0]}" if len(merged) == 1 else f"{show(shape)}:{show(strides)}"
 
 
+@pytest.mark.drawn
 def test_drawn_left_inverses() -> None:
     """The left inverse is CuTe's wherever that obeys L(R(L(i))) = L(i), and else not decided: strides that overlap too."""
     rng = random.Random(15 + SEED)
@@ -634,6 +638,7 @@ def packed(value: tuple, sizes: "dict[str, int]") -> int:
     return total
 
 
+@pytest.mark.drawn
 def test_drawn_linear() -> None:
     """Compose, invert, invert_and_compose, product and divide obey their laws at every input; refusals are right, by all values."""
     rng = random.Random(21 + SEED)
@@ -691,6 +696,7 @@ def sized_names(letter: str, bits: int, rng: random.Random) -> "dict[str, int]":
     return {f"{letter}{i}": 1 << last - first for i, (first, last) in enumerate(zip([0, *cut], [*cut, bits]))}
 
 
+@pytest.mark.drawn
 def test_drawn_linear_dimensions() -> None:
     """Reshape keeps packed inputs and values, a sublayout has the values at 0 elsewhere, and every other answer is what looking at all inputs gives."""
     rng = random.Random(22 + SEED)

@@ -9,7 +9,6 @@ import contextlib
 import io
 import os
 import re
-import shutil
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +22,6 @@ from gen import __main__ as gen
 ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
-OBJECTS = ROOT / "build" / "objects"    # references, which the targets of a file share
 pytestmark = pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
 Answer = Tuple[int, str]
 
@@ -57,13 +55,8 @@ def check(path: Path) -> List[Answer]:
 @lru_cache(maxsize=None)
 def checked() -> Dict[Path, List[Answer]]:
     """Several files to a process, all targets of a file one after the other."""
-    os.environ["SETT_OBJECTS"] = str(OBJECTS)
-    try:
-        with ProcessPoolExecutor(os.cpu_count() or 1) as pool:
-            return dict(zip(files(), pool.map(check, files(), chunksize=4)))
-    finally:
-        shutil.rmtree(OBJECTS, ignore_errors=True)
-        del os.environ["SETT_OBJECTS"]
+    with ProcessPoolExecutor(os.cpu_count() or 1) as pool:
+        return dict(zip(files(), pool.map(check, files(), chunksize=4)))
 
 
 @pytest.mark.parametrize("target", TARGETS)

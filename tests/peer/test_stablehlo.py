@@ -175,6 +175,7 @@ def test_sample(target: str, tmp_path: Path) -> None:
     assert failed.keys() <= OTHERWISE.keys(), show(failed)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("target", TARGETS)
 def test_all(target: str, tmp_path: Path) -> None:
     cases, _ = read(rows())
@@ -182,6 +183,7 @@ def test_all(target: str, tmp_path: Path) -> None:
     assert failed.keys() == OTHERWISE.keys(), show(failed)
 
 
+@pytest.mark.peer
 def test_refused() -> None:
     """No case is refused for another operator, and none more for these."""
     _, refused = read(rows())

@@ -16,6 +16,7 @@ from typing import Dict, List, Tuple
 
 import pytest
 
+from gen_run import gen
 from drawn import device_or_skip
 from gen import jobs
 from gen.suggest import did_you_mean
@@ -26,10 +27,6 @@ CATALOGUE = ROOT / "tests" / "kernels"
 GEN = [sys.executable, str(ROOT / "gen")]
 WRONG = "HloModule m\nENTRY e {\n  a = f32[4,8] parameter(0)\n  ROOT b = f32[4,8] sum(a, a)\n}\n"
 SIMPLE = "HloModule {0}\nENTRY e {{\n  a = s32[{1}] parameter(0)\n  ROOT b = s32[{1}] add(a, a)\n}}\n"
-
-
-def gen(*words: object, text: str = "", **more: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*GEN, *map(str, words)], input=text, capture_output=True, text=True, timeout=900, env={**os.environ, **more})
 
 
 def contents(folder: Path) -> "Dict[str, str]":
@@ -226,7 +223,7 @@ SLOW = SIMPLE.format("slow", 77)
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="SKIP: no /proc to find processes in")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("after", ["compiler", 0.1, 0.25, 0.6])
+@pytest.mark.parametrize("after", ["compiler", *(pytest.param(seconds, marks=pytest.mark.peer) for seconds in (0.1, 0.25, 0.6))])
 def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
     """A check of four files that is stopped, while compilers with temporary files are at work or at some moment: the status is 130, no process is left, and no temporary
     folder. (After SIGKILL: of the processes that work for it; alone it cannot clean up.)"""
@@ -259,6 +256,7 @@ def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
             os.kill(left, signal.SIGKILL)
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("count", [1, 2])
 def test_stop_of_build(count: int, tmp_path: Path) -> None:
     """A build of many files that is stopped has written whole files, and none under a temporary name."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from functools import reduce
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from drawn import device_or_skip
+from gen_run import gen
 from gen import run
 from gen.plan.nest import BuildError
 from gen.run import bench, layouts
@@ -56,10 +56,6 @@ def test_bad_layouts(words: "list[str]", expected: str) -> None:
     assert raised.value.status == 2 and raised.value.message.startswith(expected), raised.value.message
 
 
-def gen(*words: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, str(ROOT / "gen"), "bench", *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=900)
-
-
 @pytest.mark.parametrize("words, expected", [
     ([], "expected files to time, or --layouts"),
     (["a.hlo", "--layouts", "f32[4,4]", "{1,0}"], "expected files to time, or --layouts"),
@@ -70,7 +66,7 @@ def gen(*words: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
 ], ids=lambda words: " ".join(words) if isinstance(words, list) else "")
 def test_bad_commands(words: "list[str]", expected: str, tmp_path: Path) -> None:
     """The status is 2 and nothing is written."""
-    done = gen(*words, cwd=tmp_path)
+    done = gen("bench", *words, cwd=tmp_path)
     assert done.returncode == 2 and re.match(f"error: {expected}", done.stderr), done.stdout + done.stderr
     assert done.stdout == "" and not list(tmp_path.iterdir())
 
@@ -218,7 +214,7 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_command(tmp_path: Path) -> None:
     """One command, no file before it: a table on the terminal, the page and the data beside each other."""
-    done = gen("--layouts", "u8[64]", "{0}", "--target", "c", "--rounds", "1", "--json", "line.json", cwd=tmp_path)
+    done = gen("bench", "--layouts", "u8[64]", "{0}", "--target", "c", "--rounds", "1", "--json", "line.json", cwd=tmp_path)
     if done.returncode == 3:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr

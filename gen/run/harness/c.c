@@ -138,7 +138,7 @@ struct stage {
   const void *const *params;
   void *const *results;
   void *scratch;
-  int number;
+  int number, threads;
   size_t items, piece;
   atomic_size_t next;
   atomic_int error;
@@ -148,7 +148,8 @@ struct stage {
 static void share_of_stage(void *argument, int thread, int threads)
 {
   struct stage *s = argument;
-  (void)thread, (void)threads;
+  (void)threads;
+  if (thread >= s->threads) return;
   for (;;) {
     size_t begin = atomic_fetch_add(&s->next, s->piece), end = begin + s->piece < s->items ? begin + s->piece : s->items;
     if (begin >= s->items) return;
@@ -156,9 +157,11 @@ static void share_of_stage(void *argument, int thread, int threads)
   }
 }
 
-static int share(sett_stage *work, const void *const *params, void *const *results, void *scratch, int number, size_t items)
+static int share(sett_stage *work, const void *const *params, void *const *results, void *scratch, int number, size_t items,
+                 int threads)
 {
-  struct stage s = { work, params, results, scratch, number, items, items / 64 + 1, 0, 0 };
+  struct stage s = { work, params, results, scratch, number, threads, items, items / 64 + 1, 0, 0 };
+  if (threads == 1) return work(params, results, scratch, number, 0, items);
   copies_share(share_of_stage, &s);
   return s.error;
 }

@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 4, MOST_BUFFERS = 1024 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 5, MOST_BUFFERS = 1024 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -25,10 +25,11 @@ struct sett_buffer {
   int varies; /* a result that may differ between runs */
 };
 
-/* What the target `c` has for a queue: share() gives the items of a stage to threads and waits for all. */
+/* What the target `c` has for a queue: share() gives the items of a stage to so many threads at most and waits for all. */
 typedef int sett_stage(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
 struct sett_threads {
-  int (*share)(sett_stage *work, const void *const *params, void *const *results, void *scratch, int stage, size_t items);
+  int (*share)(sett_stage *work, const void *const *params, void *const *results, void *scratch, int stage, size_t items,
+               int threads);
 };
 
 struct sett_fusion {

@@ -29,9 +29,13 @@ static double milliseconds(void) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Stages run one after the other: a stage reads what all items of the one before wrote. pool_run waits for them. */
+/* Stages run one after the other: a stage reads what all items of the one before wrote. pool_run waits for them. What one
+ * thread does in less time than others need to begin is not handed to them. */
 static void on_all(pool *threads, call *c) {
-  for (c->stage = 0; c->stage < rms_norm_c_stages(); ++c->stage) pool_run(threads, items, c, rms_norm_c_items(c->stage));
+  for (c->stage = 0; c->stage < rms_norm_c_stages(); ++c->stage) {
+    if (rms_norm_c_threads(c->stage) > 1) pool_run(threads, items, c, rms_norm_c_items(c->stage));
+    else items(c, 0, rms_norm_c_items(c->stage));
+  }
 }
 
 int main(void) {

@@ -1,0 +1,198 @@
+"""The window scatter hero on CPUs: what windows have selected is combined with the result, window by window.
+
+It is for windows along the contiguous dimension, whose elements are in different windows from lane to lane. Work-items
+share the result along its outermost dimension. Each fills its part, then goes through the windows that see its rows, in
+the order of their places, and combines the sources of those whose selected element is in its part.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Iterable, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.emit.body import Body
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Kernel, Step, arguments, function_text
+from gen.hlo import Instruction, array_shape, dtypes
+from gen.lower.select_and_scatter import SCATTER
+from gen.plan.buffers import buffers_of, memory_map, touches
+from gen.plan.nest import Nest
+from gen.plan.partition import Function, Partition, Root, compose, loop_sizes, window_words
+from gen.schedule import Schedule
+from gen.targets import COMPLEX, TINY
+
+
+@dataclass(frozen=True)
+class Parts(Schedule):
+    """chunks: rows of a work-item, along `dimension` of the result. items: work-items."""
+
+    dimension: int = 0
+    items: int = 1
+
+    def text(self) -> str:
+        return f"{super().text()}, {self.chunks} of dimension {self.dimension} of the result a work-item"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over a dimension of the windows' places: the bounds of its variable, as C text."""
+
+    name: str
+    first: str
+    end: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """What templates/kernels/window_scatter_cpu.j2 prints.
+
+    group: whether there are several work-items. chunk, size: rows of a work-item, and of the result. row: elements of a
+    row. pointer: of the result. begin: the lines that compute the value that the result begins with, and that value.
+    places: the loops over windows. window: the lines that read what a window has selected. chosen: the variable that
+    has its number. none: the number that says that a window sees no element. at_row: the row of the selected element.
+    combine: the lines that combine the window's source with it."""
+
+    group: bool
+    chunk: int
+    size: int
+    row: int
+    pointer: str
+    begin: List[str]
+    value: str
+    places: List[Loop]
+    window: List[str]
+    chosen: str
+    none: int
+    at_row: str
+    combine: List[str]
+
+
+def _hero_of(nest: Nest) -> "Optional[Instruction]":
+    """The window-scatter that a nest is, and nothing else but scalars; None where it is more."""
+    partition = nest.partition
+    if len(partition.functions) > 1 or len(partition.roots) != 1:
+        return None
+    root = partition.root_read(partition.roots[0])
+    arrays = [entry.instruction for entry in partition.entry.body.entries if entry.instruction.shape.dims]
+    plain = root.source.opcode == SCATTER and arrays == [root.source] and root.source.shape == nest.shape
+    return root.source if plain and root.map == partition.entry.index else None
+
+
+class _Hero(Hero):
+    name = "window scatter"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return context.device.cpu and type(nest) is Nest and not nest.layout and not nest.reads_first \
+            and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) and _hero_of(nest) is not None
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        device, dims = context.device, nest.shape.dims
+        hero = _hero_of(nest)
+        outer = [d for d in nest.shape.minor_to_major[::-1] if dims[d] > 1]
+        if hero is None or not outer or not hero.operands[1].shape.elements:
+            return []
+        d = outer[0]
+        # windows that reach into a part are gone through for it too
+        least = 4 * loop_sizes(hero)[d] if hero.attributes["window"].size[d] > 1 else 1
+        rows = max(-(-dims[d] // (device.unit_items * device.units)), least)
+        return [Parts(chunks=min(rows, dims[d]), dimension=d, items=-(-dims[d] // min(rows, dims[d])))]
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        """Signed ones: the first window that sees a row may be before the first of all."""
+        return "int", "long"
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        return [_kernel(nest, schedule, index_type, context)]
+
+
+HERO = _Hero()
+
+
+def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
+    """The map from a window's place and the number of an element in it to the element, and the names of its
+    variables."""
+    sizes, places = loop_sizes(hero), hero.operands[1].shape.dims
+    seen = algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}",
+                        f"in={algebra.numbers(hero.shape.dims)}", "joint=1", *window_words(hero.attributes["window"]))
+    place, digit = [f"i{k}" for k in range(len(places))], [f"s{k}" for k in range(len(sizes))]
+    info = algebra.info(algebra.rename(seen, *place, *digit))
+    flat = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables)
+    inside = [f"{g.text} in [{g.lo}, {g.hi}]" for g in algebra.guards(algebra.rename(seen, *place, *digit))]
+    results = ", ".join(result.text for result in info.results)
+    joint = algebra.simplify(f"({', '.join([*place, *digit])}) -> ({results}), domain: {', '.join([flat, *inside])}")
+    unmap = algebra.rename(algebra.call("shape", "unmap", array_shape("s32", sizes).text), "w")
+    digits = [result.text for result in algebra.info(unmap).results]
+    domain = [f"{name} in [0, {size - 1}]" for name, size in zip([*place, "w"], [*places, math.prod(sizes)])]
+    given = f"({', '.join([*place, 'w'])}) -> ({', '.join([*place, *digits])}), domain: {', '.join(domain)}"
+    return compose(algebra.simplify(given), joint), (*place, "w")
+
+
+def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kernel:
+    d, hero = context.target, _hero_of(nest)
+    assert hero is not None
+    choice, source, init = hero.operands
+    places, k, window = source.shape.dims, form.dimension, hero.attributes["window"]
+    index = Function(nest.name, places).index
+    values = Partition(nest.partition.computation, [Root(0, choice.shape, choice, 0, index),
+                                                    Root(1, source.shape, source, 0, index)],
+                       nest.name + "_places", places, cuts=nest.partition.cuts)
+    start = Partition(nest.partition.computation, [Root(0, init.shape, init, 0, Function("", ()).index)],
+                      nest.name + "_start", (), cuts=nest.partition.cuts)
+    begin, body = (Body(d, context.helpers, p, p.entry, index_type, None, None, context.excess)
+                   for p in (start, values))
+    begin.region(start.entry.body)
+    value = begin.to_memory(begin.read(start.root_read(start.roots[0]), start.entry.body))
+    body.region(values.entry.body)
+    chosen = body.read(values.root_read(values.roots[0]), values.entry.body)
+    lines = body.text.take()
+    update = body.read(values.root_read(values.roots[1]), values.entry.body)
+    element, names = _element(hero)
+    target = nest.partition.roots[0]
+    flat, dtype = compose(element, memory_map(target.shape)), target.shape.dtype
+    body.accessed("combine", target.pointer, flat)
+    at = f"{target.pointer}[at]"
+    body.text.add(f"const {d.index[index_type]} at = {body.c(flat)[0]};")
+    old = body.declare("old", dtype, 1, body.from_memory(dtype, at), dtype == "f16")
+    new = body.settled(body.scalar(hero.attributes["scatter"], [update, old])[0], "next")
+    body.text.add(f"{at} = {body.to_memory(new)};")
+    record = Record(
+        form.items > 1,
+        form.chunks,
+        nest.shape.dims[k],
+        nest.shape.elements // nest.shape.dims[k],
+        target.pointer,
+        begin.text.lines,
+        value,
+        [_loop(n, size, form, hero, index_type) for n, size in enumerate(places)],
+        [*lines, f"const {d.index[index_type]} w = {chosen.text};"],
+        "w",
+        math.prod(window.size),
+        body.c(element)[k],
+        body.text.lines,
+    )
+    reads = {**buffers_of(start, start.entry), **buffers_of(values, values.entry)}
+    reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+    functions = [function_text(d, context.helpers, p, f, context.excess)
+                 for p in (start, values) for f in reversed(p.functions[1:])]
+    return Kernel(nest.name, nest, form, index_type, form.items,
+                  ", ".join(arguments(d, reads, {target.pointer: target.shape}, nest.shared)), functions,
+                  attribute=d.launch_bounds(1), thread=index, pointers=[*reads, target.pointer],
+                  accesses=[*begin.accesses, *body.accesses], template="kernels/window_scatter_cpu", record=record,
+                  code=Step(record.window, record.combine, [], each="for each window"))
+
+
+def _loop(n: int, size: int, form: Parts, hero: Instruction, index_type: str) -> Loop:
+    """The places along a dimension: of all windows or, along that of the work-items, of those that see their rows."""
+    if n != form.dimension or form.items == 1:
+        return Loop(f"i{n}", "0", str(size))
+    window = hero.attributes["window"]
+    wide, stride, low = window.size[n], window.stride[n], window.low[n]
+    first, last = f"bl_x * {form.chunks}", f"bl_x * {form.chunks} + {form.chunks - 1}"
+    bounds = algebra.simplify(
+        f"(bl_x) -> (({first} + {low + stride - wide}) floordiv {stride}, ({last} + {low}) floordiv {stride} + 1), "
+        f"domain: bl_x in [0, {form.items - 1}]"
+    )
+    begin, end = algebra.c_text(bounds, index_type).results
+    return Loop(f"i{n}", f"({begin} > 0 ? {begin} : 0)", f"({end} < {size} ? {end} : {size})")

@@ -1,0 +1,46 @@
+"""select-and-scatter as two ops: which element each window selects, and what an element receives from the windows that
+selected it.
+
+`window-choice` gives the number of the selected element in its window, row-major; the number of elements where the
+window sees none. `window-scatter` goes through the windows that see an element, in the order of their places, and
+combines the sources of those that selected it. So a window is compared once, not once for each of its elements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import List
+
+from gen.hlo import Computation, Instruction, array_shape
+from gen.hlo.copy import replaced
+
+CHOICE, SCATTER = "window-choice", "window-scatter"
+
+
+def lowered(computation: Computation) -> Computation:
+    """The computation without select-and-scatter; itself where there is none."""
+    return replaced(computation, lambda i: i.opcode == "select-and-scatter", _parted)
+
+
+def _parted(copied: Computation, instruction: Instruction, operands: "List[Instruction]") -> Instruction:
+    operand, source, init = operands
+    window = {"window": instruction.attributes["window"]}
+    choice = Instruction(
+        f"{instruction.name}.choice",
+        CHOICE,
+        array_shape("s32", source.shape.dims, source.shape.minor_to_major),
+        [operand],
+        {**window, "select": instruction.attributes["select"]},
+        line=instruction.line,
+        col=instruction.col,
+        computation=copied,
+    )
+    result = replace(
+        instruction,
+        opcode=SCATTER,
+        operands=[choice, source, init],
+        attributes={**window, "scatter": instruction.attributes["scatter"]},
+        users=[],
+        computation=copied,
+    )
+    copied.instructions += [choice, result]
+    return result

@@ -1,0 +1,72 @@
+"""The number of threads that a stage of a program in C is worth."""
+
+from __future__ import annotations
+
+import math
+from typing import List, Sequence
+
+from gen.heroes.kernel import Kernel
+from gen.hlo import CONTRACTIONS, Instruction, Shape, dtypes
+from gen.hlo.opcodes import ELEMENTWISE
+from gen.manifest import points
+from gen.plan.buffers import first_leaf, reads_of
+from gen.plan.nest import Nest
+from gen.plan.partition import EMPTY, Region, loop_sizes, moves_only
+from gen.schedule import Device
+
+
+def threads(kernels: "Sequence[Kernel]", params: "Sequence[Shape]", results: "Sequence[Shape]",
+            scratch: "Sequence[Shape]", device: Device) -> List[int]:
+    """For each kernel, a stage, the number of threads beyond which it takes longer: handing over a part of the work
+    takes a thread `device.hand_over`. What is estimated too low is done by fewer threads, and right."""
+    counts = []
+    buffers = {"p": params, "r": results, "q": scratch}
+    for number, kernel in enumerate(kernels):
+        first = all(other.nest is not kernel.nest for other in kernels[:number])
+        moved = sum(min(buffers[p[0]][int(p[1:])].bytes, _read(kernel.nest, p) if p[0] == "p" else 1 << 62)
+                    for p in kernel.pointers)
+        # later kernels fold what the first one computed
+        steps = operations(kernel.nest) / kernel.loop.lanes if first else 0
+        nanoseconds = max(moved / device.core_bytes, steps * device.vector_time)
+        counts.append(max(1, min(kernel.blocks, int(nanoseconds / device.hand_over))))
+    return counts
+
+
+def _read(nest: Nest, pointer: str) -> int:
+    """Bytes that a nest reads of a parameter, at most: an element for each read that there is."""
+    count = bits = 0
+    for partition in (nest.partition, *nest.further):
+        for function in partition.functions:
+            for read, _ in reads_of(partition, function):
+                if read.source.opcode == "parameter" and read.map != EMPTY \
+                        and first_leaf(read.source) + read.output == int(pointer[1:]):
+                    count += points(read.map, nest.partition)
+                    bits = max(bits, 8 * dtypes.storage_bytes(read.source.shape.leaves()[read.output].dtype))
+    return count * bits // 8 if count else 1 << 62
+
+
+def operations(nest: Nest) -> int:
+    """Vector instructions for all elements that a nest computes, if each took a vector of its own. A value is counted
+    once at each index, however often it is computed again."""
+    return sum(math.prod(function.dims) * _of_region(function.body)
+               for partition in (nest.partition, *nest.further) for function in partition.functions)
+
+
+def _of_region(region: Region) -> int:
+    """Of a region's own code, done once."""
+    total = 0
+    for entry in region.entries:
+        if entry.callee is None:
+            loops = math.prod(loop_sizes(entry.instruction))
+            total += _cost(entry.instruction)
+            total += sum(_of_region(inner) * (loops if inner.kind == "loop" else 1) for inner in entry.regions)
+    return total
+
+
+def _cost(i: Instruction) -> int:
+    if i.opcode in CONTRACTIONS:
+        return 2 * math.prod(loop_sizes(i))
+    if i.opcode in ("reduce", "reduce-window", "select-and-scatter"):
+        return math.prod(loop_sizes(i)) * sum(_cost(inner) for called in i.called for inner in called.instructions)
+    return 0 if i.opcode in ("parameter", "constant", "iota") or moves_only(i) else (
+        ELEMENTWISE[i.opcode].cost if i.opcode in ELEMENTWISE else 1)

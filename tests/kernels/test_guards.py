@@ -1,0 +1,100 @@
+"""Property: concatenates, pads and updates whose bounds lie inside of a register agree with the reference, in bodies of whole vectors.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import List
+
+import pytest
+
+from drawn import ON, SEED, agree, fusions, plain
+from gen import pipeline
+from gen.schedule import DEVICES
+
+COUNT = 6       # fusions for each device
+WIDE = [(target, device) for target, device in ON if DEVICES[device].lanes > 1 and DEVICES[device].cpu]
+ROWS = [33, 40, 48, 64, 75, 100, 127, 128, 320, 512]
+TYPES = ["f32", "f32", "bf16", "f16", "s8", "u8", "s32", "u16", "s64", "f64", "pred"]
+
+
+class Graph:
+    """HLO text of values of one type."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype, self.lines = dtype, ["  z = " + plain(dtype, []) + " constant(" + ("true" if dtype == "pred" else "1") + ")"]
+
+    def add(self, dims: "List[int]", text: str, name: str = "") -> str:
+        name = name or f"v{len(self.lines)}"
+        self.lines.append(f"  {name} = {plain(self.dtype, dims)} {text}")
+        return name
+
+    def part(self, x: str, dims: "List[int]", axis: int, first: int, last: int) -> str:
+        bounds = ", ".join(f"[{first}:{last}]" if k == axis else f"[0:{n}]" for k, n in enumerate(dims))
+        return self.add([last - first if k == axis else n for k, n in enumerate(dims)], f"slice({x}), slice={{{bounds}}}")
+
+    def joined(self, parts: "List[str]", dims: "List[int]", axis: int) -> str:
+        return self.add(dims, f"concatenate({', '.join(parts)}), dimensions={{{axis}}}")
+
+    def moved(self, x: str, dims: "List[int]", random_: random.Random) -> str:
+        """A neighbour of each element: by a roll, a shift that fills with a constant, a pad of a slice, or an update of a computed value."""
+        axis = random_.choice([len(dims) - 1, random_.randrange(len(dims))])
+        size = dims[axis]
+        k = random_.choice([1, size - 1, random_.randint(1, size - 1)]) if size > 1 else 0
+        kind = random_.choice(["roll", "roll", "shift", "pad", "update", "three"])
+        if size < 3 or kind == "roll":
+            return self.joined([self.part(x, dims, axis, size - k, size), self.part(x, dims, axis, 0, size - k)], dims, axis) if k else x
+        if kind == "pad":
+            low = random_.randint(0, k)
+            inner = self.part(x, dims, axis, low, low + size - k)
+            edges = "x".join(f"{k - low}_{low}" if d == axis else "0_0" for d in range(len(dims)))
+            return self.add(dims, f"pad({inner}, z), padding={edges}")
+        if kind == "update":
+            return self.add(dims, f"dynamic-update-slice({x}, {self.part(self.twice(x, dims), dims, axis, 0, size - k)}, "
+                                  + ", ".join("at" if d == axis else "zero" for d in range(len(dims))) + ")")
+        filled = self.add([k if d == axis else n for d, n in enumerate(dims)], "broadcast(z), dimensions={}")
+        if kind == "shift":
+            return self.joined([filled, self.part(x, dims, axis, 0, size - k)], dims, axis)
+        k = random_.randint(1, size - 2)
+        first, computed = self.part(x, dims, axis, size - 1, size), self.part(self.twice(x, dims), dims, axis, 0, k)
+        return self.joined([first, computed, self.part(x, dims, axis, k, size - 1)], dims, axis)
+
+    def twice(self, x: str, dims: "List[int]") -> str:
+        return self.add(dims, f"not({x})" if self.dtype == "pred" else f"add({x}, {x})")
+
+
+def _drawn(random_: random.Random) -> str:
+    """A function of an array and of a few arrays that are moved by some elements of it."""
+    dims = [random_.choice([1, 2, 5, 16]) for _ in range(random_.randint(0, 2))] + [random_.choice(ROWS)]
+    dims[0] = max(dims[0], -(-700 // dims[-1]) if len(dims) > 1 else 700)
+    dtype = random_.choice(TYPES)
+    graph = Graph(dtype)
+    graph.add(dims, "parameter(0)", "x")
+    graph.lines += ["  at = s32[] parameter(1)", "  zero = s32[] constant(0)"]
+    total = "x"
+    for _ in range(3):
+        moved = graph.moved("x", dims, random_)
+        total = graph.add(dims, f"{'xor' if dtype == 'pred' else 'add'}({total}, {moved})")
+    graph.lines[-1] = "  ROOT" + graph.lines[-1][1:]
+    return "HloModule m\nENTRY e {\n" + "\n".join(graph.lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("target,device", WIDE)
+def test_bounds_inside_of_a_register(target: str, device: str, tmp_path: Path) -> None:
+    random_ = random.Random(f"{SEED} guards")
+    agree({f"e{k}": _drawn(random_) for k in range(COUNT)}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
+@pytest.mark.parametrize("dims", [[4096], [64, 48], [50, 300]])
+def test_neighbours_are_computed_in_vectors(device: str, dims: "List[int]") -> None:
+    """A roll along rows leaves the body in whole vectors; only the registers at a row's end go lane by lane."""
+    graph, size = Graph("f32"), dims[-1]
+    graph.add(dims, "parameter(0)", "x")
+    axis = len(dims) - 1
+    rolled = graph.joined([graph.part("x", dims, axis, size - 1, size), graph.part("x", dims, axis, 0, size - 1)], dims, axis)
+    graph.lines.append(f"  ROOT r = {plain('f32', dims)} add(x, {rolled})")
+    (fusion,) = fusions("HloModule m\nENTRY e {\n" + "\n".join(graph.lines) + "\n}\n")
+    (kernel,) = pipeline.program(fusion, DEVICES[device].language, device).kernels
+    assert kernel.loop.lanes > 1

@@ -1,0 +1,115 @@
+"""How many threads a stage of a program in C is worth: what NAME_c_threads says, and that the harness keeps to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import List
+
+import pytest
+
+from gen import hlo, pipeline, run
+
+SUM = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+
+
+def worth(body: str, before: str = "") -> "List[int]":
+    """threads[] of the program with vectors, and not more than items[]."""
+    fusion = hlo.fusions(hlo.parse(f"HloModule m\n{before}ENTRY e {{\n{body}\n}}\n", "m.hlo"))[0]
+    text = pipeline.program(fusion, "c").text
+    items, threads = (list(map(int, re.search(rf"{name}\[\] = {{([\d, ]+)}}", text).group(1).split(", ")))
+                      for name in ("items", "threads"))
+    assert len(items) == len(threads) and all(1 <= n <= max(1, k) for n, k in zip(threads, items)), (items, threads)
+    return threads
+
+
+def add(size: int) -> str:
+    return f"x = f32[{size}] parameter(0)  y = f32[{size}] parameter(1)  ROOT z = f32[{size}] add(x, y)"
+
+
+SMALL = {
+    "4 KiB": add(1024),
+    "a scalar": add(1),
+    "few rows of a large table": """x = f32[1000000,64] parameter(0)  i = s32[8,1] parameter(1)
+        ROOT z = f32[8,64] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}""",
+    "a small part of a large array": """x = f32[1000000,64] parameter(0)  ROOT z = f32[8,64] slice(x), slice={[0:8], [0:64]}""",
+    "a row's sum": "x = f32[16,64] parameter(0)  c = f32[] constant(0)  ROOT z = f32[16] reduce(x, c), dimensions={1}, to_apply=add",
+    "a small product": """x = f32[32,16] parameter(0)  y = f32[16,8] parameter(1)
+        ROOT z = f32[32,8] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}""",
+}
+LARGE = {
+    "64 MiB": add(1 << 24),
+    "a large array's sum": "x = f32[4096,4096] parameter(0)  c = f32[] constant(0)  ROOT z = f32[4096] reduce(x, c), dimensions={1}, to_apply=add",
+    "a product that reads little": """x = f32[256,1024] parameter(0)  y = f32[1024,256] parameter(1)
+        ROOT z = f32[256,256] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}""",
+    "a window that overlaps": """x = f32[4096,512] parameter(0)  c = f32[] constant(0)
+        ROOT z = f32[4096,512] reduce-window(x, c), window={size=1x31 pad=0_0x15_15}, to_apply=add""",
+}
+
+
+@pytest.mark.parametrize("body", SMALL.values(), ids=SMALL)
+def test_small_stages_are_the_callers_own(body: str) -> None:
+    assert set(worth(body, SUM)) == {1}
+
+
+@pytest.mark.parametrize("body", LARGE.values(), ids=LARGE)
+def test_large_stages_are_shared(body: str) -> None:
+    assert max(worth(body, SUM)) >= 8
+
+
+def test_what_computes_more_is_shared_earlier() -> None:
+    functions = [f"x = f32[65536] parameter(0)  {''.join(f'y{k} = f32[65536] {op}({at}) ' for k, (op, at) in enumerate(chain))}"
+                 f"ROOT z = f32[65536] negate(y{len(chain) - 1})"
+                 for chain in ([("abs", "x")], [("tanh", "x"), ("exponential", "y0"), ("log", "y1"), ("tanh", "y2")])]
+    less, more = (worth(body)[0] for body in functions)
+    assert less < more
+
+
+def test_more_threads_for_more_bytes() -> None:
+    counts = [worth(add(1 << k))[0] for k in range(10, 26, 2)]
+    assert counts == sorted(counts) and counts[0] == 1 and counts[-1] > 8
+
+
+# A program whose items say which thread did them, and take so long that a second thread gets some.
+SLOW = """
+#include "fusion.h"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_t caller;
+static const struct sett_buffer param[1], result[1] = {{64, 64, 8, SETT_UINT, 1}};
+static const int alias[] = {-1};
+static int work(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end)
+{
+  for (; begin < end; ++begin) {
+    usleep(3000);
+    ((unsigned char *)results[0])[begin] = !pthread_equal(caller, pthread_self());
+  }
+  return 0;
+}
+static void *create(void *context, void *device, int *error) { *error = 0; return &caller; }
+static void *program(void *self) { return 0; }
+static int call(void *self, void *queue, const void *params, const void *results)
+{
+  caller = pthread_self();
+  return ((const struct sett_threads *)queue)->share(work, (const void *const *)params, (void *const *)results, 0, 0, 64, THREADS);
+}
+static void release(void *self) {}
+extern const struct sett_fusion sett_entry;
+const struct sett_fusion sett_entry = {SETT_FUSION_ABI, "slow", 0, 1, param, result, alias, 0, 0, create, program, call, release};
+"""
+
+
+@pytest.mark.parametrize("threads", (1, 2))
+def test_the_harness_keeps_to_it(threads: int, tmp_path: Path) -> None:
+    if threads > len(os.sched_getaffinity(0)):
+        pytest.skip("one core only")
+    (tmp_path / "slow.c").write_text(SLOW)
+    library, result = tmp_path / "slow.so", tmp_path / "r0.bin"
+    subprocess.run([run.c_compiler(), "-shared", "-fPIC", "-w", f"-DTHREADS={threads}", "-I", str(run.HARNESS), "-o", str(library),
+                    str(tmp_path / "slow.c")], check=True)
+    limit = run.launch_limit("c", run.Options())
+    answer = run.call_harness("c", ["run", "", *run.seconds_of(limit), library, result], limit)
+    assert answer.status == 0, answer
+    assert (1 in result.read_bytes()) == (threads == 2)
