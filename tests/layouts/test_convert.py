@@ -581,6 +581,7 @@ def test_convert_owners() -> None:
     assert counts["yes"] > 250 and counts["no"] > 150 and counts["open"] < 50 * TIMES and counts["back"] > 0.95 * counts["yes"], counts
 
 
+@pytest.mark.drawn
 def test_sizes_that_are_no_powers_of_two() -> None:
     """A layout of threads of such an array is that of the next powers of two: printed with the array's shape, without values outside of it. Of others, and in
     operations on linear layouts, they are refused."""
@@ -656,6 +657,7 @@ def notation_of(text: str) -> str:
     return "xla" if text[0] == "f" else "strides" if "@strides" in text else "onednn" if "@" in text else "cute"
 
 
+@pytest.mark.drawn
 def test_empty_arrays() -> None:
     """Arrays without elements are read and printed, have no values, are the same as any of those dimensions, and convert to compact ones in the order of their
     dimensions, with strides as if sizes of 0 were 1. Notations of threads have none."""
