@@ -328,7 +328,7 @@ SETT_INLINE sett_notation sett_notation_composition(sett_map_arena *arena, const
  * how far. A gap that a stride does not divide is rounded down, as CuTe does: (4,2):(1,6) to 24 gives 2:12, and offsets 4, 5, 10, 11 are in neither. */
 SETT_INLINE sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
-/* a(R(i)) = i for i < size(R), the largest by CuTe's rule. */
+/* a(R(i)) = i for i < size(R), the largest by CuTe's rule; i is a coordinate where a's strides name places. */
 SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
 /* a(R(a(i))) = a(i), and R(a(i)) = i where a is one-to-one. Where several R obey this, the result is CuTe's: in the order of strides, each leaf
  * reaches up to the next stride; strides of 0 are left out, so that 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives
@@ -1670,34 +1670,24 @@ SETT_INLINE sett_notation sett_notation_complement(sett_map_arena *arena, const 
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
 }
 
-SETT_INLINE sett_notation_mode settp_notation_right_inverse(settp_notation_work *work, const sett_notation_mode *a) {
-  settp_notation_flat flat, result;
-  int64_t used = 1, domain;
+/* The leaves that continue each other from 1 on, as far as they go, with their strides in the domain. */
+SETT_INLINE sett_notation_mode settp_notation_right_inverse_of(settp_notation_work *work,
+                                                               const settp_notation_flat *flat, const int64_t *domain) {
+  settp_notation_flat result;
+  int64_t used = 1;
   int i, found = 1;
-  settp_notation_flatten_to(work, a, &flat);
-  if (!settp_notation_integer_strides(&flat)) settp_notation_stop(work, SETT_NOTATION_ERROR_BASIS);
-  if (settp_notation_has_empty(&flat)) settp_notation_stop(work, SETT_NOTATION_ERROR_EMPTY);
-  settp_notation_merge(work, &flat, 0);
   result.count = 0;
   while (found && !work->error) {
     found = 0;
-    for (i = 0, domain = 1; i < flat.count; domain = settp_notation_mul(work, domain, flat.leaf[i].size), ++i) {
-      if (flat.leaf[i].size == 1 || flat.leaf[i].stride != used) continue;
-      settp_notation_push(work, &result, settp_notation_leaf(flat.leaf[i].size, domain));
-      used = settp_notation_mul(work, used, flat.leaf[i].size);
+    for (i = 0; i < flat->count && !found; ++i) {
+      if (flat->leaf[i].size == 1 || flat->leaf[i].stride != used) continue;
+      settp_notation_push(work, &result, settp_notation_leaf(flat->leaf[i].size, domain[i]));
+      used = settp_notation_mul(work, used, flat->leaf[i].size);
       found = 1;
-      break;
     }
   }
   settp_notation_merge(work, &result, 0);
   return settp_notation_unflat(work, &result);
-}
-
-SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a) {
-  settp_notation_work work = settp_notation_begin(arena);
-  sett_notation_mode inner = settp_notation_only(&work, a);
-  if (!work.error) inner = settp_notation_right_inverse(&work, &inner);
-  return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
 }
 
 /* CuTe's left inverse of leaves with integer strides, whose strides in the domain stand beside them: in the order of strides, each up to the next. It is one
@@ -1727,11 +1717,11 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse(settp_notation_work *
   return settp_notation_unflat(work, &result);
 }
 
-/* The leaves whose places begin with path (the outermost first), by the place that follows. The domain of R is as a's values are: also places that only leaves
- * of size 1 name; such leaves have 0 in domain. */
-SETT_INLINE sett_notation_mode settp_notation_left_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
-                                                              const int64_t *domain, const int32_t *path, int depth,
-                                                              int *open) {
+/* The inverse of the leaves whose places begin with path (the outermost first), by the place that follows. Its domain is as a's values are: also places that only leaves
+ * of size 1 name; such leaves have 0 in domain. open as in settp_notation_left_inverse; NULL: the right inverse. */
+SETT_INLINE sett_notation_mode settp_notation_inverse_of(settp_notation_work *work, const settp_notation_flat *all,
+                                                         const int64_t *domain, const int32_t *path, int depth,
+                                                         int *open) {
   settp_notation_flat flat;
   sett_notation_mode *modes, result = settp_notation_leaf(1, 0);
   int64_t beside[SETT_NOTATION_LEAVES];
@@ -1749,13 +1739,14 @@ SETT_INLINE sett_notation_mode settp_notation_left_inverse_of(settp_notation_wor
     beside[flat.count] = domain[i];
     settp_notation_push(work, &flat, settp_notation_leaf(leaf->size, leaf->stride));
   }
+  if (rank == 0 && !open) return settp_notation_right_inverse_of(work, &flat, beside);
   if (rank == 0) return settp_notation_left_inverse(work, &flat, beside, open);
   if (flat.count > 0) settp_notation_stop(work, SETT_NOTATION_ERROR_MIX);
   modes = settp_notation_take(work, rank);
   for (j = 0; j < depth; ++j) below[j] = path[j];
   for (i = 0; i < rank && modes && !work->error; ++i) {
     if (depth < SETT_NOTATION_PLACES) below[depth] = i;
-    modes[i] = settp_notation_left_inverse_of(work, all, domain, below, depth + 1, open);
+    modes[i] = settp_notation_inverse_of(work, all, domain, below, depth + 1, open);
   }
   result.rank = modes ? rank : 0;
   settp_notation_fill(&result, modes);
@@ -1787,23 +1778,50 @@ SETT_INLINE void settp_notation_check_inverse(settp_notation_work *work, const s
   }
 }
 
+/* The leaves of a, merged, with their strides in the domain, as settp_notation_inverse_of takes them: without those that do not move, but with those of them that name
+ * a place. */
+SETT_INLINE void settp_notation_inverse_leaves(settp_notation_work *work, const sett_notation_mode *a,
+                                               settp_notation_flat *flat, int64_t *domain, int right) {
+  settp_notation_flat all;
+  int i;
+  settp_notation_flatten_to(work, a, &all);
+  *flat = all;
+  settp_notation_merge(work, flat, 0);
+  for (i = 0; i < flat->count && right; ++i)
+    if (flat->leaf[i].stride < 0) flat->leaf[i].stride = 0; /* no part of a right inverse */
+  settp_notation_moving(work, flat, domain);
+  for (i = 0; i < all.count && !work->error; ++i) {
+    if (all.leaf[i].places == 0 || (all.leaf[i].size > 1 && all.leaf[i].stride > 0)) continue;
+    domain[flat->count] = 0;
+    settp_notation_push(work, flat, all.leaf[i]);
+  }
+}
+
+SETT_INLINE sett_notation_mode settp_notation_right_inverse(settp_notation_work *work, const sett_notation_mode *a) {
+  settp_notation_flat flat;
+  int64_t domain[SETT_NOTATION_LEAVES];
+  int32_t path[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
+  settp_notation_inverse_leaves(work, a, &flat, domain, 1);
+  if (work->error) return *a;
+  return settp_notation_inverse_of(work, &flat, domain, path, 0, NULL);
+}
+
+SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a) {
+  settp_notation_work work = settp_notation_begin(arena);
+  sett_notation_mode inner = settp_notation_only(&work, a);
+  if (!work.error) inner = settp_notation_right_inverse(&work, &inner);
+  return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
+}
+
 SETT_INLINE sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_only(&work, a), result = settp_notation_leaf(1, 0);
-  settp_notation_flat all, flat;
+  settp_notation_flat flat;
   int64_t domain[SETT_NOTATION_LEAVES];
   int32_t path[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
-  int open = 0, i;
-  settp_notation_flatten_to(&work, &inner, &all);
-  flat = all;
-  settp_notation_merge(&work, &flat, 0);
-  settp_notation_moving(&work, &flat, domain);
-  for (i = 0; i < all.count && !work.error; ++i) {
-    if (all.leaf[i].places == 0 || (all.leaf[i].size > 1 && all.leaf[i].stride != 0)) continue;
-    domain[flat.count] = 0;
-    settp_notation_push(&work, &flat, all.leaf[i]);
-  }
-  if (!work.error) result = settp_notation_left_inverse_of(&work, &flat, domain, path, 0, &open);
+  int open = 0;
+  settp_notation_inverse_leaves(&work, &inner, &flat, domain, 0);
+  if (!work.error) result = settp_notation_inverse_of(&work, &flat, domain, path, 0, &open);
   if (!work.error && open) settp_notation_check_inverse(&work, &inner, &result);
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, result));
 }
