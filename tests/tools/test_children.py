@@ -84,7 +84,7 @@ def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> Non
     try:
         assert until(lambda: starts(mark, program) or gen.poll() is not None, 300) and gen.poll() is None, "it was not started"
         gen.send_signal(number)
-        gen.wait(300)
+        gen.wait(900)
         assert until(lambda: not marked(mark), 300), "left running"
     finally:
         gen.kill()

@@ -184,7 +184,7 @@ def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
     done = subprocess.Popen([*GEN, *map(str, words)], stdin=its, stdout=its, stderr=its, env={**os.environ, "TERM": "xterm", **more})
     os.close(its)
     text = b""
-    while select.select([ours], [], [], 120)[0]:
+    while select.select([ours], [], [], 900)[0]:
         try:
             part = os.read(ours, 1 << 16)
         except OSError:     # its end
@@ -193,7 +193,7 @@ def on_terminal(*words: object, **more: str) -> "Tuple[int, str]":
             break
         text += part
     os.close(ours)
-    return done.wait(120), text.decode().replace("\r\n", "\n")
+    return done.wait(900), text.decode().replace("\r\n", "\n")
 
 
 def seen(text: str) -> str:
