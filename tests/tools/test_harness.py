@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 from unittest import mock
 
+import pytest
+
 from drawn import device_or_skip
 from gen import hlo, run
 from gen.run import bench, cost, proofs, rivals
@@ -485,6 +487,7 @@ for line in sys.stdin:
         path.write_text(self.WORKER.format(value=value, answer=answer, units=units))
         return rivals.Library(name, (sys.executable, str(path)))
 
+    @pytest.mark.peer
     def test_libraries_are_timed_or_say_why_not(self) -> None:
         text = "HloModule t\nENTRY main { x = f32[48,80] parameter(0)  ROOT y = f32[80,48] transpose(x), dimensions={1,0} }"
         device, options = run.find_device("opencl", run.Options()), bench.BenchOptions(rounds=3, slot_ms=1, footprint=1 << 20)
@@ -519,6 +522,7 @@ for line in sys.stdin:
         self.assertEqual((row["status"], row.get("reason")), ("PASS", None))
         self.assertGreater(row["sets"] * 301, 65536)
 
+    @pytest.mark.peer
     def test_a_library_that_rounds_at_other_places_is_timed(self) -> None:
         """What keeps f32 between ops on bf16 differs by more than sums may, within the bound of --excess-precision: its time has a mark."""
         text = """HloModule t
@@ -596,6 +600,7 @@ class Libraries(unittest.TestCase):
             "OpenBLAS": ((), no_compiler), "oneDNN": ((), no_compiler), "NumPy": ((), "no python3 has numpy"),
             "XLA:CPU": ((), "no python3 has jax, jaxlib._hlo")})
 
+    @pytest.mark.peer
     def test_xla_runs_a_whole_fusion(self) -> None:
         text = """HloModule m
         add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
@@ -625,6 +630,7 @@ class Libraries(unittest.TestCase):
         tiled = text.replace("x = f32[3,4] parameter", "x = f32[3,4]{1,0:T(2,2)} parameter")
         self.assertIsNone(rivals.whole(hlo.fusions(hlo.parse(tiled, "m.hlo"))[0], Path(".")))
 
+    @pytest.mark.peer
     def test_xla_takes_tuples_and_64_bits(self) -> None:
         """Parameters that are tuples, a root that is a tuple of one or of tuples, f64 and s64: as their leaves."""
         rows = [("x = f64[3] parameter(0)  y = f64[3] add(x, x)  ROOT r = (f64[3]) tuple(y)", "3d", (0.1, 0.2, 0.3), "3d", (0.2, 0.4, 0.6)),
@@ -648,6 +654,7 @@ class Libraries(unittest.TestCase):
                 self.assertRegex(done.stdout, "^ready XLA:CPU ", body)
                 self.assertEqual(struct.unpack(form, (folder / "out").read_bytes()), results, body)
 
+    @pytest.mark.peer
     def test_those_that_are_here_agree(self) -> None:
         with tempfile.TemporaryDirectory() as work:
             folder = Path(work)
