@@ -69,6 +69,10 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         divided = storing.shared(computation, leaves, divided, storage.stored)
     groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
+    # results that are stored values as they are: one nest writes both
+    both = {leaf.number: leaf.value for leaf in leaves if leaf.value in storage.stored and leaf.shape == leaf.value.shape
+            and not distribution.layout_of(leaf.value)}
+    direct.update(both)
     for leaf in leaves:
         shape = leaf.shape
         if shape.elements and leaf.number not in direct:
@@ -92,7 +96,8 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         reduce, number = cut[0], divided.cuts[cut[0]]
         others = {i: n for i, n in divided.cuts.items() if i not in cut}
         if reduce in storage.stored:
-            result.append(_stored(computation, cut, divided.cuts, next(names)))
+            results = [number for number, value in both.items() if value in cut]
+            result.append(_stored(computation, [*cut, *(both[n] for n in results)], divided.cuts, next(names), results))
             continue
         if reduce.opcode == "scatter":
             result += scatter.nests(computation, reduce,
@@ -123,9 +128,12 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
 
 
 def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Dict[Instruction, int]",
-            name: str) -> Nest:
-    """A nest that stores values of one shape, which do not depend on each other."""
-    roots = [plan.whole(value, 0, cuts[value], True) for value in values]
+            name: str, results: "Sequence[int]" = ()) -> Nest:
+    """A nest that stores values of one shape, which do not depend on each other. results: numbers of the results that
+    the last of the values are."""
+    count = len(values) - len(results)
+    roots = [plan.whole(value, 0, cuts[value], True) for value in values[:count]]
+    roots += [plan.whole(value, 0, number) for value, number in zip(values[count:], results)]
     others = {i: n for i, n in cuts.items() if i not in values}
     nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
     nest.stored = True
