@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
@@ -221,6 +224,53 @@ def test_drawn_graphs(target: str, tmp_path: Path) -> None:
 
 
 # ---- the choice ----
+
+
+def steps(dtype: str, count: int) -> str:
+    """Steps of u = roll(u, 1) + u, each of which reads the one before at two places."""
+    lines = [f"u0 = {dtype}[64] parameter(0)"]
+    for k in range(count):
+        lines += [f"a{k} = {dtype}[63] slice(u{k}), slice={{[1:64]}}", f"b{k} = {dtype}[1] slice(u{k}), slice={{[0:1]}}",
+                  f"c{k} = {dtype}[64] concatenate(a{k}, b{k}), dimensions={{0}}", f"u{k + 1} = {dtype}[64] add(c{k}, u{k})"]
+    lines[-1] = "ROOT " + lines[-1]
+    return "e {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+
+
+def test_what_is_said(tmp_path: Path) -> None:
+    """`gen build` says where a plan computes much more than the graph has: elements of 4 bits cannot be stored for
+    others. `gen explain` says of each value what is done, and what storing it would save."""
+    said = {}
+    for dtype in ("s4", "s32"):
+        (tmp_path / f"{dtype}.hlo").write_text(steps(dtype, 9))
+        done = subprocess.run([sys.executable, "-m", "gen", "build", str(tmp_path / f"{dtype}.hlo"), "-o", str(tmp_path / dtype), "--target", "c"],
+                              cwd=ROOT, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr
+        said[dtype] = done.stderr
+    assert re.search(r"s4: [\d.]+ times the operations of the graph are computed", said["s4"]), said
+    assert "times the operations" not in said["s32"], said
+    done = subprocess.run([sys.executable, "-m", "gen", "explain", str(tmp_path / "s32.hlo"), "--target", "c", "--stage", "partition"],
+                          cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert re.search(r"^s32: [\d.e+]+ operations, [1-9](\.\d+)? times the graph's$", done.stdout, re.M), done.stdout
+    assert re.search(r"^  u\d: read \d+ times an element, stored: storing it saves [\d.e+]+ us, by estimate$", done.stdout, re.M), done.stdout
+    assert re.search(r"^  u\d: read \d+ times an element, computed \d+ times an element: storing it would cost", done.stdout, re.M), done.stdout
+
+
+def test_one_nest_writes_a_result_and_what_others_read(tmp_path: Path) -> None:
+    """A stored value that is a result too is not computed twice, nor copied."""
+    text = steps("f32", 1).replace("u0 = f32[64] parameter(0)", "x = f32[64] parameter(0)\n  u0 = f32[64] power(x, x)").replace(
+        "ROOT u1 =", "u1 =").replace("add(c0, u0)\n", "add(c0, u0)\n  ROOT t = (f32[64], f32[64]) tuple(u0, u1)\n").replace("[64]", "[65536]").replace(
+        "[63]", "[65535]").replace("[1:64]", "[1:65536]")
+    (fusion,) = fusions(text)
+    first, second = nests.planned(fusion).nests
+    assert [root.pointer for root in first.partition.roots] == ["q0", "r0"]
+    assert [root.pointer for root in second.partition.roots] == ["r1"]
+
+
+def test_buffers_are_shared() -> None:
+    """Steps take turns with two buffers: a step's is free when the next one is stored."""
+    (fusion,) = fusions(steps("f32", 12).replace("[64]", "[65536]").replace("[63]", "[65535]").replace("[1:64]", "[1:65536]"))
+    written = [root.pointer for nest in nests.planned(fusion).nests for root in nest.partition.roots]
+    assert len(written) > 6 and set(written) == {"q0", "q1", "r0"}, written
 
 
 def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
