@@ -1,6 +1,6 @@
 /* Reads HLO text for `sett indexing` (a part of gen/command/sett.c): computations, instructions, shapes, operands; attributes are kept as text and read by who needs
-   them. The generator's own reader (gen/hlo) checks what a kernel needs and infers shapes; this one exists so that the command needs no Python, and is as
-   small as that allows: it checks what maps are made of (shapes, dimensions, what constants hold), not what ops compute (the types that an op takes, how
+   them. The generator's own reader (gen/hlo) checks what a kernel needs; this one exists so that the command needs no Python, and is as
+   small as that allows: it infers the shapes of ops that have maps and checks what maps are made of (shapes, dimensions, what constants hold), not what ops compute (the types that an op takes, how
    floating literals are written, the computations that reduce and its like apply, which need not be there). Faults carry their place in the file. Nothing recurses. */
 
 typedef struct {
@@ -376,22 +376,251 @@ static void hlo_read_operands(hlo_module *h, hlo_instruction *into) {
 
 static int hlo_has_operands_shape(hlo_text opcode); /* elementwise */
 
-/* A shape that is not written is that of an operand, as long as the op says so. */
+static int hlo_integers(hlo_text text, int64_t *values, int limit);
+
+/* The array that is leaf 0 of an operand; NULL: there is no such operand, or it is a tuple. */
+static const sett_tile_shape *hlo_array_of(const hlo_module *h, const hlo_instruction *in, int k) {
+  const hlo_instruction *operand = k < in->operands ? &h->instruction[in->operand[k]] : NULL;
+  return operand && operand->leaves == 1 && !operand->item_count && operand->leaf[0].kind == SETT_TILE_ARRAY
+             ? &operand->leaf[0]
+             : NULL;
+}
+
+/* One more leaf of an instruction's shape, in item `item` of its tuple; -1: no tuple. */
+static void hlo_add_leaf(hlo_module *h, hlo_instruction *in, sett_tile_shape leaf, int item) {
+  in->leaf = (sett_tile_shape *)hlo_grow(h, in->leaf, in->leaves, sizeof *in->leaf);
+  in->item = (int *)hlo_grow(h, in->item, in->leaves, sizeof *in->item);
+  if (!in->leaf || !in->item) return;
+  in->leaf[in->leaves] = leaf;
+  in->item[in->leaves++] = item;
+}
+
+/* The integers of an attribute; 0 where it is missing. */
+static int hlo_numbers(const hlo_instruction *in, const char *name, int64_t *values) {
+  const hlo_attribute *attribute = hlo_find_attribute(in, name);
+  return attribute ? hlo_integers(attribute->value, values, SETT_TILE_MAX_RANK) : 0;
+}
+
+static int hlo_among(const int64_t *values, int count, int64_t value) {
+  while (count > 0)
+    if (values[--count] == value) return 1;
+  return 0;
+}
+
+/* Of a window={size=3x3 stride=1x2 pad=..}: the integers of one word; 0 where it is missing. */
+static int hlo_window_word(const hlo_instruction *in, const char *name, int64_t *values) {
+  const hlo_attribute *attribute = hlo_find_attribute(in, "window");
+  size_t i, length = strlen(name);
+  hlo_text text;
+  for (i = 0; attribute && i + length < attribute->value.length; ++i) {
+    text.at = attribute->value.at + i;
+    if (memcmp(text.at, name, length) || text.at[length] != '=' || (i && hlo_name_char(text.at[-1]))) continue;
+    text.at += length + 1;
+    for (text.length = 0; text.at + text.length < attribute->value.at + attribute->value.length &&
+                          !strchr(" \t\r\n}", text.at[text.length]);)
+      ++text.length;
+    return hlo_integers(text, values, 2 * SETT_TILE_MAX_RANK);
+  }
+  return 0;
+}
+
+/* The number of places of a window in dimension k of size `base`; 1 where there is no window. */
+static int64_t hlo_places(const hlo_instruction *in, int k, int64_t base) {
+  int64_t size[2 * SETT_TILE_MAX_RANK], more[2 * SETT_TILE_MAX_RANK], stride = 1, wide = 1, spread = 1, low = 0,
+                                                                      high = 0, reach;
+  if (k >= hlo_window_word(in, "size", size)) return base;
+  if (k < hlo_window_word(in, "stride", more)) stride = more[k];
+  if (k < hlo_window_word(in, "lhs_dilate", more)) spread = more[k];
+  if (k < hlo_window_word(in, "rhs_dilate", more)) wide = more[k];
+  if (2 * k + 1 < hlo_window_word(in, "pad", more)) low = more[2 * k], high = more[2 * k + 1];
+  if (stride < 1 || size[k] < 1 || base > INT32_MAX || spread > INT32_MAX || wide > INT32_MAX || size[k] > INT32_MAX ||
+      low > INT32_MAX || high > INT32_MAX || low < -INT32_MAX || high < -INT32_MAX)
+    return -1;
+  base = (base ? (base - 1) * spread + 1 : 0) + low + high;
+  reach = (size[k] - 1) * wide + 1;
+  return reach > base ? 0 : (base - reach) / stride + 1;
+}
+
+/* The dimensions of a result that is one array (of a reduce: each of its arrays); -1: they do not follow. */
+static int hlo_infer_dims(const hlo_module *h, const hlo_instruction *in, int64_t *dims) {
+  const sett_tile_shape *a = hlo_array_of(h, in, 0), *b = hlo_array_of(h, in, 1);
+  int64_t one[SETT_TILE_MAX_RANK], two[SETT_TILE_MAX_RANK], three[SETT_TILE_MAX_RANK], four[SETT_TILE_MAX_RANK];
+  int i, k, n = 0, rank = 0, count;
+  if (!a) return -1;
+  if (hlo_is(in->opcode, "reduce")) {
+    count = hlo_numbers(in, "dimensions", one);
+    for (i = 0; i < a->rank; ++i)
+      if (!hlo_among(one, count, i)) dims[rank++] = a->dims[i];
+    return count < 0 ? -1 : rank;
+  }
+  if (hlo_is(in->opcode, "reduce-window")) {
+    for (i = 0; i < a->rank; ++i)
+      if ((dims[i] = hlo_places(in, i, a->dims[i])) < 0) return -1;
+    return a->rank;
+  }
+  if (hlo_is(in->opcode, "map")) {
+    memcpy(dims, a->dims, (size_t)a->rank * sizeof *dims);
+    return a->rank;
+  }
+  if (hlo_is(in->opcode, "dynamic-slice")) {
+    count = hlo_numbers(in, "dynamic_slice_sizes", dims);
+    return count == a->rank ? count : -1;
+  }
+  if (hlo_is(in->opcode, "concatenate")) {
+    if (hlo_numbers(in, "dimensions", one) != 1 || one[0] < 0 || one[0] >= a->rank) return -1;
+    memcpy(dims, a->dims, (size_t)a->rank * sizeof *dims);
+    for (i = 1; i < in->operands; ++i) {
+      if (!(b = hlo_array_of(h, in, i)) || b->rank != a->rank || dims[one[0]] > INT64_MAX - b->dims[one[0]]) return -1;
+      dims[one[0]] += b->dims[one[0]];
+    }
+    return a->rank;
+  }
+  if (hlo_is(in->opcode, "slice") || hlo_is(in->opcode, "pad")) {
+    int slice = hlo_is(in->opcode, "slice");
+    const hlo_attribute *attribute = hlo_find_attribute(in, slice ? "slice" : "padding");
+    const char *at = attribute ? attribute->value.at : NULL, *end = attribute ? at + attribute->value.length : NULL;
+    for (; at < end && rank < a->rank; ++rank) { /* a part between brackets, or up to an x */
+      hlo_text part;
+      int64_t size = a->dims[rank];
+      while (slice && at < end && *at != '[') ++at;
+      part.at = at;
+      while (at < end && *at != (slice ? ']' : 'x')) ++at;
+      part.length = (size_t)(at - part.at);
+      at += at < end;
+      three[2] = slice;
+      if (hlo_integers(part, three, 3) < 2) return -1;
+      if (slice && (three[2] < 1 || three[0] < 0 || three[1] < three[0])) return -1;
+      if (!slice && (size > INT32_MAX || three[0] > INT32_MAX || three[1] > INT32_MAX || three[2] > INT32_MAX ||
+                     three[2] < 0 || three[0] < -INT32_MAX || three[1] < -INT32_MAX))
+        return -1;
+      dims[rank] = slice ? (three[1] - three[0] - 1) / three[2] + (three[1] > three[0])
+                         : three[0] + three[1] + size + (size ? (size - 1) * three[2] : 0);
+      if (slice && three[1] == three[0]) dims[rank] = 0;
+      if (dims[rank] < 0) return -1;
+    }
+    return rank == a->rank ? rank : -1;
+  }
+  if (hlo_is(in->opcode, "gather")) {
+    const hlo_attribute *vector_dim = hlo_find_attribute(in, "index_vector_dim");
+    int64_t vector = -1;
+    int offsets = hlo_numbers(in, "offset_dims", one), sizes = hlo_numbers(in, "slice_sizes", two);
+    int collapsed = hlo_numbers(in, "collapsed_slice_dims", three),
+        batching = hlo_numbers(in, "operand_batching_dims", four);
+    if (!b || offsets < 0 || sizes != a->rank || collapsed < 0 || batching < 0) return -1;
+    if (!vector_dim || hlo_integers(vector_dim->value, &vector, 1) != 1) return -1;
+    for (i = k = 0; rank < b->rank - (vector < b->rank) + offsets; ++rank) {
+      if (rank >= SETT_TILE_MAX_RANK) return -1;
+      if (hlo_among(one, offsets, rank)) {
+        while (i < sizes && (hlo_among(three, collapsed, i) || hlo_among(four, batching, i))) ++i;
+        if (i == sizes) return -1;
+        dims[rank] = two[i++];
+      } else {
+        if (k == vector) ++k;
+        if (k >= b->rank) return -1;
+        dims[rank] = b->dims[k++];
+      }
+    }
+    return rank;
+  }
+  if (!b) return -1;
+  if (hlo_is(in->opcode, "dot") || hlo_is(in->opcode, "scaled-dot")) {
+    int batch = hlo_numbers(in, "lhs_batch_dims", one), sums = hlo_numbers(in, "lhs_contracting_dims", two);
+    int other_batch = hlo_numbers(in, "rhs_batch_dims", three),
+        other_sums = hlo_numbers(in, "rhs_contracting_dims", four);
+    if (batch < 0 || sums < 0 || other_batch < 0 || other_sums < 0) return -1;
+    for (i = 0; i < batch; ++i) {
+      if (one[i] < 0 || one[i] >= a->rank) return -1;
+      dims[rank++] = a->dims[one[i]];
+    }
+    for (i = 0; i < a->rank && rank < SETT_TILE_MAX_RANK; ++i)
+      if (!hlo_among(one, batch, i) && !hlo_among(two, sums, i)) dims[rank++] = a->dims[i];
+    for (i = 0; i < b->rank && rank < SETT_TILE_MAX_RANK; ++i)
+      if (!hlo_among(three, other_batch, i) && !hlo_among(four, other_sums, i)) dims[rank++] = b->dims[i];
+    return rank;
+  }
+  if (hlo_is(in->opcode, "convolution")) {
+    const hlo_attribute *labels = hlo_find_attribute(in, "dim_labels");
+    const char *out, *kernel;
+    int64_t groups = 1;
+    n = a->rank;
+    if (!labels || b->rank != n || labels->value.length != (size_t)(3 * n + 3)) return -1; /* b01f_01io->b01f */
+    kernel = labels->value.at + n + 1, out = kernel + n + 2;
+    if (hlo_numbers(in, "batch_group_count", one) == 1) groups = one[0];
+    for (i = 0; i < n; ++i) {
+      const char *from =
+          (const char *)memchr(out[i] == 'f' ? kernel : labels->value.at, out[i] == 'f' ? 'o' : out[i], (size_t)n);
+      if (!from || groups < 1) return -1;
+      if (out[i] == 'f') dims[i] = b->dims[from - kernel];
+      else if (out[i] == 'b') dims[i] = a->dims[from - labels->value.at] / groups;
+      else if (out[i] < '0' || out[i] > '9') return -1;
+      else if ((dims[i] = hlo_places(in, out[i] - '0', a->dims[from - labels->value.at])) < 0) return -1;
+    }
+    return n;
+  }
+  return -1;
+}
+
+/* A shape that is not written, where it follows from operands and attributes. Types are operand 0's where only kernels need
+   to know; the layout is row-major, of a transpose the one by which no byte moves. */
 static void hlo_infer_shape(hlo_module *h, hlo_instruction *in) {
-  int i;
-  if (!in->operands || !hlo_has_operands_shape(in->opcode)) {
+  static const char *const as_first[] = {"dynamic-update-slice", "reverse",     "copy",  "scatter",
+                                         "select-and-scatter",   "opt-barrier", "while", "cholesky",
+                                         "add-dependency",       "domain"};
+  int64_t dims[2 * SETT_TILE_MAX_RANK];
+  int32_t order[SETT_TILE_MAX_RANK];
+  const sett_tile_shape *a = hlo_array_of(h, in, 0);
+  const hlo_instruction *like = NULL;
+  const hlo_attribute *called = hlo_find_attribute(in, hlo_is(in->opcode, "fusion") ? "calls" : "to_apply");
+  int i, k, rank, alike = hlo_has_operands_shape(in->opcode) && !hlo_is(in->opcode, "map");
+  int many = hlo_is(in->opcode, "reduce") || hlo_is(in->opcode, "reduce-window") ? in->operands / 2 : 1;
+  for (i = 0; i < (int)(sizeof as_first / sizeof *as_first); ++i)
+    if (in->operands && hlo_is(in->opcode, as_first[i])) like = &h->instruction[in->operand[0]];
+  if (called && (hlo_is(in->opcode, "fusion") || hlo_is(in->opcode, "call"))) {
+    k = in->body ? in->body - 1 : hlo_find_computation(h, called->value);
+    if (k >= 0 && h->computation[k].root >= 0) like = &h->instruction[h->computation[k].root];
+  }
+  if (alike) {
+    for (i = 0; i < in->operands; ++i) {
+      const hlo_instruction *operand = &h->instruction[in->operand[i]];
+      if (operand->leaves == 1 && (!like || operand->leaf[0].rank > like->leaf[0].rank)) like = operand;
+    }
+  }
+  if (like && alike) {
+    sett_tile_shape shape = like->leaf[0];
+    if (hlo_is(in->opcode, "compare") || hlo_is(in->opcode, "is-finite")) shape.type = SETT_TILE_PRED;
+    else if ((hlo_is(in->opcode, "select") || hlo_is(in->opcode, "clamp")) && hlo_array_of(h, in, 1))
+      shape.type = hlo_array_of(h, in, 1)->type;
+    hlo_add_leaf(h, in, shape, -1);
+  } else if (like) {
+    in->leaves = like->leaves, in->leaf = like->leaf, in->item = like->item, in->item_count = like->item_count;
+  } else if (hlo_is(in->opcode, "tuple")) {
+    for (i = 0; i < in->operands; ++i)
+      for (k = 0; k < h->instruction[in->operand[i]].leaves; ++k)
+        hlo_add_leaf(h, in, h->instruction[in->operand[i]].leaf[k], i);
+    in->item_count = in->operands;
+  } else if (hlo_is(in->opcode, "get-tuple-element") && in->operands == 1 && hlo_numbers(in, "index", dims) == 1) {
+    const hlo_instruction *of = &h->instruction[in->operand[0]];
+    for (k = 0; k < of->leaves; ++k)
+      if (of->item[k] == dims[0]) hlo_add_leaf(h, in, of->leaf[k], -1);
+    if (in->leaves > 1) in->leaves = 0; /* a tuple in the tuple: where its items end is not kept */
+  } else if (hlo_is(in->opcode, "transpose") && a && hlo_numbers(in, "dimensions", dims) == a->rank) {
+    sett_tile_shape turned;
+    for (i = 0; i < a->rank; ++i) order[i] = dims[i] >= 0 && dims[i] < a->rank ? (int32_t)dims[i] : -1;
+    turned = sett_tile_permute(a, order);
+    if (!turned.error) hlo_add_leaf(h, in, turned, -1);
+  } else if ((rank = hlo_infer_dims(h, in, dims)) >= 0) {
+    for (k = 0; k < many; ++k) {
+      const sett_tile_shape *of = hlo_array_of(h, in, k);
+      sett_tile_shape shape;
+      if (!of) break;
+      shape = sett_tile_make(of->type, rank, dims, NULL);
+      if (!shape.error) hlo_add_leaf(h, in, shape, many > 1 ? k : -1);
+    }
+    in->item_count = many > 1 ? many : 0;
+  }
+  if (!h->fault && !in->leaves && !(hlo_is(in->opcode, "tuple") && !in->operands))
     hlo_fail(h, in->opcode.at, "expected a shape");
-    return;
-  }
-  for (i = 0; i < in->operands; ++i) {
-    const hlo_instruction *operand = &h->instruction[in->operand[i]];
-    if (operand->leaves != 1 || (in->leaves && operand->leaf[0].rank <= in->leaf[0].rank)) continue;
-    in->shape = operand->shape;
-    in->leaves = 1;
-    in->leaf = operand->leaf;
-    in->item = operand->item;
-  }
-  if (!in->leaves) hlo_fail(h, in->opcode.at, "expected a shape");
+  in->shape = in->opcode; /* where faults of the shape point */
 }
 
 /* [ROOT] name = shape opcode(operands), attribute=value, .. */

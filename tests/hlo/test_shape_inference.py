@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Dict, List
@@ -137,6 +138,10 @@ NEED_A_SHAPE = {
     *(op for op in opcodes.OPCODES if op.startswith(("all-", "collective-", "reduce-scatter", "ragged-all"))),
 }  # fmt: skip
 
+# `sett indexing` has no map of these, and asks for a shape.
+NEVER_IN_C = {"sort", "conditional", "triangular-solve", "fft", "topk", "batch-norm-training", "batch-norm-inference", "batch-norm-grad",
+              "after-all", "partition-id", "replica-id", "get-dimension-size", "ragged-dot"}
+
 UPSTREAM = """
 import json, sys
 from jaxlib import _hlo
@@ -236,6 +241,20 @@ class Inference(unittest.TestCase):
             found = re.search(r"ROOT %root = (.*?) [a-z0-9-]+\(", answer)
             self.assertTrue(found, (text[-200:], answer[:400]))
             self.assertEqual(root_shape(text), found.group(1) if found else "", text[-200:])
+
+    def test_the_command_infers_the_same(self) -> None:
+        """`sett indexing` on an op with and without its shape."""
+        with tempfile.TemporaryDirectory() as work:
+            for text, shape in good().items():
+                if opcode_of(text) in NEVER_IN_C or "<=" in shape:
+                    continue
+                said = []
+                for line in (text, f"{shape} {text}"):
+                    (Path(work) / "m.hlo").write_text(module(line))
+                    done = subprocess.run(["build/sett", "indexing", str(Path(work) / "m.hlo")], stdout=subprocess.PIPE,
+                                          stderr=subprocess.STDOUT, text=True, check=False)
+                    said.append((done.returncode, done.stdout))
+                self.assertEqual(said[0], said[1], text)
 
     def test_benchmarks_of_upstream(self) -> None:
         if not PEER.is_dir():
