@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import List, Sequence
 
 from gen.emit.values import NotWide
-from gen.heroes import (concatenate, concatenate_cpu, distribute, loop, reduction_cpu, reduction_gpu, rows_cpu,
-                        rows_gpu, scan_cpu, scan_gpu, scatter, table, transpose_cpu, transpose_gpu, transpose_lines,
-                        update_in_place, window_cpu, window_scatter)
+from gen.heroes import (concatenate, concatenate_cpu, distribute, loop, pad_cpu, reduction_cpu, reduction_gpu,
+                        rows_cpu, rows_gpu, scan_cpu, scan_gpu, scatter, table, transpose_cpu, transpose_gpu,
+                        transpose_lines, update_in_place, window_cpu, window_scatter)
 from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import Kernel
 from gen.plan.nest import BuildError, Nest
@@ -16,7 +16,7 @@ from gen.plan.nest import BuildError, Nest
 HEROES: Sequence[Hero] = (scatter.HERO, concatenate_cpu.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO,
                           rows_cpu.HERO, rows_gpu.HERO, reduction_cpu.HERO, reduction_gpu.HERO, scan_cpu.HERO,
                           scan_gpu.HERO, transpose_gpu.HERO, transpose_lines.HERO, transpose_cpu.HERO, window_cpu.HERO,
-                          window_scatter.HERO, table.HERO, loop.HERO)
+                          window_scatter.HERO, pad_cpu.HERO, table.HERO, loop.HERO)
 
 
 def kernels(nest: Nest, context: Context) -> List[Kernel]:

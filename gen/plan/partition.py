@@ -135,6 +135,12 @@ def window_words(window: Window) -> "List[str]":
     return [f"{name}={algebra.numbers(values)}" for name, values in lists.items()]
 
 
+def pad_words(padding: "Sequence[Tuple[int, int, int]]") -> "List[str]":
+    """The padding of each dimension, in the words of the algebra."""
+    low, high, interior = zip(*padding) if padding else ((), (), ())
+    return [f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}", f"interior={algebra.numbers(interior)}"]
+
+
 def loop_sizes(instruction: Instruction) -> "Tuple[int, ...]":
     """The size of each loop of an op: over reduced dimensions, a window, the input features of a group, or contracted
     dimensions."""
@@ -194,9 +200,7 @@ def operand_map(instruction: Instruction, operand: int) -> str:
         return algebra.call("op", opcode, str(operand), *words,
                             f"dimensions={algebra.numbers(attributes['dimensions'])}")
     if opcode == "pad" and operand == 0:
-        low, high, interior = zip(*attributes["padding"]) if attributes["padding"] else ((), (), ())
-        return algebra.call("op", opcode, "0", *words, f"low={algebra.numbers(low)}", f"high={algebra.numbers(high)}",
-                            f"interior={algebra.numbers(interior)}")
+        return algebra.call("op", opcode, "0", *words, *pad_words(attributes["padding"]))
     if opcode in ("broadcast", "transpose", "reverse"):
         return algebra.call("op", opcode, "0", *words,
                             f"dimensions={algebra.numbers(attributes.get('dimensions', ()))}")

@@ -159,6 +159,9 @@ class Device:
     # instructions for a register of a stage that writes no rows, at least, for each line that it prefetches
     prefetch_cost: int = 0
 
+    # Pads of a CPU
+    padded_row: int = 0                 # bytes of a row, at least, where several dimensions are one
+
     # Scatters
     window_items: int = 0               # work-items for each core that share the windows of a scatter
     indexed_items: int = 0              # the same where each goes through all indices
@@ -284,6 +287,7 @@ _CPU = Device(
     row_block=32 << 10,
     kept_bytes=256 << 10,
     prefetch_cost=6,
+    padded_row=4 << 10,
     window_items=8,
     # 262144 elements of s32: two work-items that read all indices take 1.0 ns for each, four 1.2; one 1.25
     indexed_items=1,

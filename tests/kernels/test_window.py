@@ -227,3 +227,31 @@ def test_windows_select_along_rows(target: str, device: str, tmp_path: Path) -> 
         heroes = [kernel.hero for kernel in program(fusion, target.replace("-on-cpu", ""), device).kernels]
         assert (heroes[-1] == "window scatter") == ("cpu" in device), (name, heroes)
     agree(GRADIENTS, target, device, tmp_path)
+
+
+def _pad(t: str, base: str, padding: str, out: str, order: str = "", computed: bool = False) -> str:
+    middle = f"  y = {t}[{base}]{order} add(x, x)\n" if computed else ""
+    return f"ENTRY e {{\n  x = {t}[{base}]{order} parameter(0)\n  z = {t}[] parameter(1)\n{middle}" \
+        f"  ROOT r = {t}[{out}]{order} pad({'y' if computed else 'x'}, z), padding={padding}\n}}\n"
+
+
+PADS = {
+    "all": _pad("f32", "3,7,50,4", "0_0x0_-1x-2_-2x-1_-1_3", "3,6,46,11"),
+    "channels": _pad("bf16", "40,31,3", "0_0x0_0x0_1", "40,31,4"),
+    "between": _pad("s8", "50,60", "1_2_2x-1_3_1", "151,121", computed=True),
+    "outer": _pad("f64", "9,5,33", "-2_1_4x2_0x0_-30", "40,7,3"),
+    "columns": _pad("f32", "17,30", "0_0_1x3_3", "33,36", "{0,1}"),
+    "one": _pad("u16", "1,300,2", "0_0x1_1x0_0_1", "1,302,3"),
+    "none": _pad("f32", "2,300,5", "-3_4x0_0x0_0", "3,300,5"),         # no element of the operand is left
+    "rows": _pad("f16", "30,10,13", "2_2x0_0x0_0", "34,10,13"),        # rows that are all padding, or none
+}
+
+
+@pytest.mark.parametrize("target, device", ON)
+def test_pads_between_elements(target: str, device: str, tmp_path: Path) -> None:
+    """Padding cut off, before, behind and between elements, of rows of few elements, in every dimension."""
+    for name, source in PADS.items():
+        (fusion,) = fusions(source)
+        heroes = [kernel.hero for kernel in program(fusion, target.replace("-on-cpu", ""), device).kernels]
+        assert (heroes == ["pad"]) == ("cpu" in device and name != "none"), (name, heroes)
+    agree(PADS, target, device, tmp_path)

@@ -1,0 +1,189 @@
+"""The pad hero on CPUs: rows are filled with the padding value, then the operand's elements are stored where they lie.
+
+It is for pads that the window hero does not take: rows of few elements, and elements that padding lies between. Nothing
+is divided for an element, and no test stands between neighbours. A row is one or several of the contiguous dimensions,
+of a few KiB, so that it is in the first level when it is written again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Iterable, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.emit.body import Body
+from gen.emit.maps import conditions, tested
+from gen.heroes.hero import Context, Hero
+from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
+from gen.hlo import Instruction, array_shape, dtypes
+from gen.plan.buffers import buffers_of, memory_map, touches
+from gen.plan.nest import Nest
+from gen.plan.partition import Function, Partition, Root, compose, pad_words
+from gen.schedule import Schedule
+from gen.targets import COMPLEX, TINY
+
+
+@dataclass(frozen=True)
+class Rows(Schedule):
+    """chunks: rows of a work-item. outer: the result's dimensions that count rows, inner: those of a row, both in the
+    order of memory, the outermost first. rows, row: number of rows, elements of a row."""
+
+    outer: Tuple[int, ...] = ()
+    inner: Tuple[int, ...] = ()
+    rows: int = 1
+    row: int = 1
+
+    def text(self) -> str:
+        return f"{super().text()}, {self.rows} rows of {self.row}, {self.chunks} a work-item"
+
+
+@dataclass(frozen=True)
+class DimensionLoop:
+    """A loop over a dimension of the operand: its variable, and the first and the last index that the result has."""
+
+    name: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """What templates/kernels/pad_cpu.j2 prints.
+
+    group: whether there are several work-items. chunk, rows, row: rows of a work-item, of all, elements of a row.
+    pointer: of the result. begin, value: the lines that compute the padding value, and that value. coordinates: the
+    indices of a row. inside: the condition that the operand has elements in it. places: the operand's indices there.
+    covered: whether these are all elements of the row. loops, element: over the operand's elements of a row."""
+
+    group: bool
+    chunk: int
+    rows: int
+    row: int
+    pointer: str
+    begin: List[str]
+    value: str
+    coordinates: List[Coordinate]
+    inside: str
+    places: List[Coordinate]
+    covered: bool
+    loops: List[DimensionLoop]
+    element: List[str]
+
+
+def _pad_of(nest: Nest) -> "Optional[Instruction]":
+    """The pad that a nest is, and nothing else but scalars; None where it is more."""
+    partition = nest.partition
+    if len(partition.functions) > 1 or len(partition.roots) != 1:
+        return None
+    root = partition.root_read(partition.roots[0])
+    arrays = [entry.instruction for entry in partition.entry.body.entries if entry.instruction.shape.dims]
+    plain = root.source.opcode == "pad" and arrays == [root.source] and root.source.shape == nest.shape
+    return root.source if plain and root.map == partition.entry.index else None
+
+
+def _along(pad: Instruction, d: int) -> str:
+    """The map of one dimension of a pad, from the result to the operand."""
+    return algebra.call("op", "pad", "0", f"out={pad.shape.dims[d]}", f"in={pad.operands[0].shape.dims[d]}",
+                        *pad_words([pad.attributes["padding"][d]]))
+
+
+class _Hero(Hero):
+    name = "pad"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return context.device.cpu and type(nest) is Nest and not nest.layout and not nest.reads_first \
+            and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) and _pad_of(nest) is not None
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        device, pad, dims = context.device, _pad_of(nest), nest.shape.dims
+        order = [d for d in nest.shape.minor_to_major if dims[d] > 1]
+        if pad is None or len(order) < 2:
+            return []
+        if dims[order[0]] % max(device.lanes, 2) == 0 and pad.attributes["padding"][order[0]] == (0, 0, 0):
+            return []       # vectors of the loop hero have no border in them
+        size, count = dtypes.storage_bytes(nest.shape.dtype), 1
+        while count < len(order) - 1 and math.prod(dims[d] for d in order[:count]) * size < device.padded_row:
+            count += 1
+        row = math.prod(dims[d] for d in order[:count])
+        rows = nest.shape.elements // row
+        chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // (row * size)))
+        outer, inner = tuple(order[count:][::-1]), tuple(order[:count][::-1])
+        return [Rows(chunks=chunks, outer=outer, inner=inner, rows=rows, row=row)]
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        """Signed ones: a row may lie before the operand's first."""
+        return "int", "long"
+
+    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+        return [_kernel(nest, schedule, index_type, context)]
+
+
+HERO = _Hero()
+
+
+def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel:
+    d, pad = context.target, _pad_of(nest)
+    assert pad is not None
+    operand, init = pad.operands
+    computation, cuts, target = nest.partition.computation, nest.partition.cuts, nest.partition.roots[0]
+    index = Function(nest.name, operand.shape.dims).index
+    values = Partition(computation, [Root(0, operand.shape, operand, 0, index)], nest.name + "_elements",
+                       operand.shape.dims, cuts=cuts)
+    start = Partition(computation, [Root(0, init.shape, init, 0, Function("", ()).index)], nest.name + "_padding", (),
+                      cuts=cuts)
+    begin, body = (Body(d, context.helpers, p, p.entry, index_type, None, None, context.excess)
+                   for p in (start, values))
+    begin.region(start.entry.body)
+    value = begin.to_memory(begin.read(start.root_read(start.roots[0]), start.entry.body))
+    body.region(values.entry.body)
+    element = body.to_memory(body.read(values.root_read(values.roots[0]), values.entry.body))
+    names = [f"i{k}" for k in range(len(operand.shape.dims))]
+    place = algebra.rename(
+        algebra.call("op", "pad", "0", f"out={algebra.numbers(pad.shape.dims)}",
+                     f"in={algebra.numbers(operand.shape.dims)}", *pad_words(pad.attributes["padding"]), "from=operand"),
+        *names,
+    )
+    flat = compose(place, memory_map(target.shape))
+    body.accessed("write", target.pointer, flat)
+    body.text.add(f"{target.pointer}[{body.c(flat)[0]}] = {element};")
+    bounds = {v.name: (v.lo, v.hi) for v in algebra.info(place).variables}
+    sizes = [nest.shape.dims[k] for k in form.outer]
+    unmap = algebra.rename(algebra.call("shape", "unmap", array_shape("s32", tuple(sizes)).text), "row")
+    at_row = algebra.c_text(unmap, index_type).results
+    inside, places, used = [], [], set()
+    for k in range(len(names)):
+        if k not in form.inner:
+            # dimensions of one element are no coordinates
+            back, box = algebra.rename(_along(pad, k), f"g{k}"), {f"g{k}": (0, nest.shape.dims[k] - 1)}
+            back = back if k in form.outer else algebra.substitute(back, **{f"g{k}": 0})
+            inside += conditions(back, box, index_type)
+            used |= tested(back, box)
+            if body.uses(f"i{k}"):
+                places.append(Coordinate(f"i{k}", algebra.c_text(back, index_type).results[0]))
+                used |= set(algebra.info(back).results[0].variables)
+    loops = [DimensionLoop(f"i{k}", *bounds[f"i{k}"]) for k in form.inner]
+    record = Record(
+        form.rows > form.chunks,
+        form.chunks,
+        form.rows,
+        form.row,
+        target.pointer,
+        begin.text.lines,
+        value,
+        [Coordinate(f"g{k}", text) for k, text in zip(form.outer, at_row) if f"g{k}" in used],
+        " && ".join(inside),
+        places,
+        math.prod(loop.last - loop.first + 1 for loop in loops) == form.row,
+        loops,
+        body.text.lines,
+    )
+    reads = {**buffers_of(start, start.entry), **buffers_of(values, values.entry)}
+    reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+    functions = [function_text(d, context.helpers, p, f, context.excess)
+                 for p in (start, values) for f in reversed(p.functions[1:])]
+    return Kernel(nest.name, nest, form, index_type, -(-form.rows // form.chunks),
+                  ", ".join(arguments(d, reads, {target.pointer: target.shape}, nest.shared)), functions,
+                  attribute=d.launch_bounds(1), thread=index, pointers=[*reads, target.pointer],
+                  accesses=[*begin.accesses, *body.accesses], template="kernels/pad_cpu", record=record,
+                  code=Step([], record.element, [], each="for each element of the operand"))
