@@ -247,7 +247,7 @@ PADS = {
 }
 
 
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.parametrize("target, device", marked(ON))
 def test_pads_between_elements(target: str, device: str, tmp_path: Path) -> None:
     """Padding cut off, before, behind and between elements, of rows of few elements, in every dimension."""
     for name, source in PADS.items():
@@ -255,3 +255,44 @@ def test_pads_between_elements(target: str, device: str, tmp_path: Path) -> None
         heroes = [kernel.hero for kernel in program(fusion, target.replace("-on-cpu", ""), device).kernels]
         assert (heroes == ["pad"]) == ("cpu" in device and name != "none"), (name, heroes)
     agree(PADS, target, device, tmp_path)
+
+
+def _pool(t: str, op: str, base: str, out: str, window: str, order: str = "", init: str = "parameter(1)") -> str:
+    return PLAIN.format(name="f", t=t, op=op) + f"""ENTRY e {{
+  x = {t}[{base}]{order} parameter(0)
+  z = {t}[] {init}
+  ROOT r = {t}[{out}]{order} reduce-window(x, z), window={{{window}}}, to_apply=f
+}}
+"""
+
+
+POOLS = {
+    "blocks": _pool("f32", "add", "300,320", "9,10", "size=32x32 stride=32x32"),                   # 12 rows are left out
+    "batch": _pool("bf16", "add", "9,80,96", "9,10,12", "size=1x8x8 stride=1x8x8", init="constant(3)"),
+    "overlap": _pool("bf16", "maximum", "260,300", "258,300", "size=5x7 pad=1_1x3_3"),
+    "dilated": _pool("s8", "add", "2,200,200", "2,195,199", "size=1x4x9 pad=0_0x0_1x4_3 rhs_dilate=1x2x1"),
+    "columns": _pool("f32", "minimum", "320,300", "40,60", "size=8x5 stride=8x5", "{0,1}"),
+    "strides": _pool("f64", "multiply", "256,260", "85,52", "size=3x9 stride=3x5 pad=0_0x1_3", init="constant(1)"),
+    "holes": _pool("s32", "maximum", "130,600", "258,99", "size=3x12 stride=1x6 pad=1_0x0_0 lhs_dilate=2x1"),
+}
+
+
+@pytest.mark.parametrize("target, device", marked(ON))
+def test_windows_of_outer_dimensions_first(target: str, device: str, tmp_path: Path) -> None:
+    """Windows whose contiguous dimension goes last, as a window of a reduce or of a window: init counts once, padding
+    and holes in either dimension."""
+    for name, source in POOLS.items():
+        (fusion,) = fusions(source)
+        assert len(program(fusion, target.replace("-on-cpu", ""), device).kernels) >= 2, name
+    agree(POOLS, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("source", [
+    _pool("f32", "subtract", "300,320", "9,10", "size=32x32 stride=32x32"),      # keeps its order
+    _pool("f32", "add", "300,320", "150,160", "size=2x2 stride=2x2"),            # picked from whole vectors
+    _pool("f32", "add", "96,100,64", "95,99,64", "size=2x2x1"),                  # whole registers along the minor one
+    _pool("f32", "add", "64,64", "2,2", "size=32x32 stride=32x32"),              # small
+])
+def test_windows_at_once(source: str) -> None:
+    (fusion,) = fusions(source)
+    assert len(program(fusion, "c", "cpu").kernels) == 1

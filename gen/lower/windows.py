@@ -1,0 +1,106 @@
+"""Windows of several dimensions, as windows of the outer dimensions and then of the contiguous one.
+
+Where any grouping is right, a window is the combination of its rows' combinations. Where elements along the contiguous
+dimension are in different windows from lane to lane, the outer dimensions go first: there neighbours in memory are
+neighbours in a register, and little is left for the contiguous dimension. Windows that overlap share their rows'
+combinations. Outer windows that follow one another are a reduce."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, List, Sequence, Tuple
+
+from gen.hlo import Computation, Instruction, Shape, Window, array_shape
+from gen.hlo.copy import replaced
+from gen.plan import combiner
+
+LEAST_ELEMENTS = 1 << 16    # of an operand, before a second kernel pays
+LEAST_STRIDE = 5            # of windows along the contiguous dimension, where up to 4 are picked from whole vectors
+LEAST_WINDOW = 32           # elements of windows that overlap
+
+
+def lowered(computation: Computation) -> Computation:
+    """The computation without such windows; itself where there are none."""
+    return replaced(computation, splits, _split)
+
+
+def _contiguous(shape: Shape) -> int:
+    """The dimension whose neighbours are neighbours in memory."""
+    return next((d for d in shape.minor_to_major if shape.dims[d] > 1), 0)
+
+
+def splits(instruction: Instruction) -> bool:
+    """Whether a window is two ops: any grouping is right, and it costs less."""
+    if instruction.opcode != "reduce-window" or len(instruction.operands) != 2:
+        return False
+    operand, window = instruction.operands[0].shape, instruction.attributes["window"]
+    if operand.elements < LEAST_ELEMENTS or not instruction.shape.elements:
+        return False
+    d, whole = _contiguous(operand), math.prod(window.size)
+    if window.size[d] == 1 or whole == window.size[d]:
+        return False
+    order = combiner.analyse(instruction)
+    if not order.free or order.start is None or order.start[0] is None:
+        return False
+    outer = whole // window.size[d]
+    apart = operand.dims[d] // instruction.shape.dims[d]
+    return window.stride[d] >= LEAST_STRIDE or (
+        whole >= LEAST_WINDOW and 2 * (outer * apart + window.size[d]) <= whole)
+
+
+def _split(copied: Computation, instruction: Instruction, operands: "List[Instruction]") -> Instruction:
+    operand, init = operands
+    window, shape, d = instruction.attributes["window"], operand.shape, _contiguous(operand.shape)
+    order = combiner.analyse(instruction)
+    assert order.start is not None and order.start[0] is not None
+
+    def add(name: str, opcode: str, to: Shape, of: "List[Instruction]", literal: "List[int] | None" = None,
+            **attributes: Any) -> Instruction:
+        added = Instruction(f"{instruction.name}.{name}", opcode, to, of, attributes, literal=literal,
+                            called=instruction.called if "to_apply" in attributes else [],
+                            line=instruction.line, col=instruction.col, computation=copied)
+        copied.instructions.append(added)
+        return added
+
+    middle = tuple(size if k == d else n for k, (n, size) in enumerate(zip(instruction.shape.dims, shape.dims)))
+    start = add("start", "constant", array_shape(shape.dtype, ()), [], [order.start[0]])
+    applied = {"to_apply": instruction.attributes["to_apply"]}
+    outer = replace(window, **{name: _but(getattr(window, name), d, plain) for name, plain in _PLAIN.items()})
+    inner = replace(window, **{name: tuple(value if k == d else plain for k, value in enumerate(getattr(window, name)))
+                               for name, plain in _PLAIN.items()})
+    rows_shape = array_shape(shape.dtype, middle, shape.minor_to_major)
+    if _follow(outer):
+        # each dimension is cut into windows, over whose elements a reduce goes
+        cut = tuple(n * size for n, size in zip(middle, outer.size))
+        box = tuple((0, n, 1) for n in cut)
+        whole = operand if cut == shape.dims else add(
+            "whole", "slice", array_shape(shape.dtype, cut, shape.minor_to_major), [operand], slice=box)
+        parts, gone, place = [], [], {}
+        for k, (n, size) in enumerate(zip(middle, outer.size)):
+            place[k] = len(parts)
+            parts += [n, size] if size > 1 else [n]
+            gone += [len(parts) - 1] if size > 1 else []
+        minor = [at for k in shape.minor_to_major
+                 for at in ([place[k] + 1] if outer.size[k] > 1 else []) + [place[k]]]
+        blocks = add("blocks", "reshape", array_shape(shape.dtype, tuple(parts), tuple(minor)), [whole])
+        rows = add("rows", "reduce", rows_shape, [blocks, start], dimensions=tuple(gone), **applied)
+    else:
+        rows = add("rows", "reduce-window", rows_shape, [operand, start], window=outer, **applied)
+    result = replace(instruction, operands=[rows, init], attributes={**instruction.attributes, "window": inner},
+                     users=[], computation=copied)
+    copied.instructions.append(result)
+    return result
+
+
+_PLAIN = {"size": 1, "stride": 1, "low": 0, "high": 0, "base_dilation": 1, "dilation": 1, "reversal": 0}
+
+
+def _but(values: "Sequence[int]", d: int, plain: int) -> "Tuple[int, ...]":
+    return tuple(plain if k == d else value for k, value in enumerate(values))
+
+
+def _follow(window: Window) -> bool:
+    """Whether windows follow one another, with nothing around or between their elements."""
+    return window.stride == window.size and not window.dilated and not any((*window.low, *window.high,
+                                                                           *window.reversal))
