@@ -97,7 +97,7 @@ def _storage(name: str, storage: Storage) -> "List[str]":
     """The operations of the graph and of the plan, and why each value with several reads is stored or computed
     again."""
     lines = [f"{name}: {storage.operations:.3g} operations, {storage.factor:.3g} times the graph's"]
-    for value, reads, evaluations, stored, saved in storage.values:
+    for value, reads, evaluations, stored, saved in storage.values():
         elements = max(1, value.shape.leaves()[0].elements)
         how = "stored" if stored else f"computed {evaluations / elements:.3g} times an element"
         why = f"storing it {'saves' if saved > 0 else 'would cost'} {abs(saved) / 1000:.3g} us, by estimate"

@@ -29,8 +29,8 @@ class Costs:
 
     instruction: one op of `Elementwise.cost` 1 for one element of 4 bytes, in vectors. sides: factor where the sides of
     a pad or a concatenate are computed, for neighbours do not all do the same. called: factor in functions that are
-    called, not inlined. byte: moving a byte to or from memory. cached_byte: the same where the
-    buffer stays in a cache of `cache` bytes. kernel: one more kernel."""
+    called, not inlined. byte: moving a byte to or from memory. cached_byte: the same where the buffer stays in a cache
+    of `cache` bytes. kernel: one more kernel."""
 
     instruction: float
     sides: float
@@ -64,25 +64,6 @@ class Evaluation(NamedTuple):
     evaluations: float
     stored: bool
     saved: float
-
-
-@dataclass(frozen=True)
-class Storage:
-    """Which values are stored and which are computed again. operations: ops on elements of the plan; graph_operations:
-    the same if each value were computed once."""
-
-    values: "List[Evaluation]"
-    operations: float
-    graph_operations: float
-
-    @property
-    def factor(self) -> float:
-        """How often an operation of the graph is computed, in the mean."""
-        return self.operations / self.graph_operations if self.graph_operations else 1.0
-
-    @property
-    def stored(self) -> "List[Instruction]":
-        return [each.value for each in self.values if each.stored]
 
 
 @dataclass(eq=False)
@@ -331,17 +312,47 @@ def _totals(computation: Computation, ends: "Collection[Instruction]") -> "Dict[
     return most
 
 
+@dataclass(frozen=True)
+class Storage:
+    """Which values are stored and which are computed again, of all `evaluations`."""
+
+    evaluations: "Evaluations"
+    chosen: "FrozenSet[Function]"
+    costs: Costs
+
+    @property
+    def stored(self) -> "List[Instruction]":
+        return [function.root for function in reversed(self.evaluations.functions)
+                if function in self.chosen and function.root is not None]
+
+    @property
+    def operations(self) -> float:
+        """Ops on elements that are computed."""
+        return self.evaluations.operations(self.chosen)
+
+    @property
+    def factor(self) -> float:
+        """How often an op of the graph is computed, in the mean."""
+        graph = self.evaluations.graph_operations()
+        return self.operations / graph if graph else 1.0
+
+    def values(self) -> "List[Evaluation]":
+        """The values that are stored, or read oftener than they have elements."""
+        counts = self.evaluations.counted(self.chosen)
+
+        def time(stored: "FrozenSet[Function]") -> float:
+            return self.evaluations.nanoseconds(stored, self.costs)
+
+        return [Evaluation(function.root, *counts[function], function in self.chosen,
+                           time(self.chosen - {function}) - time(self.chosen | {function}))
+                for function in reversed(self.evaluations.candidates) if function.root is not None
+                and (function in self.chosen or counts[function][0] > math.prod(function.dims))]
+
+
 def storage(computation: Computation, leaves: "Sequence[Leaf]", costs: Costs) -> Storage:
     """The choice for a computation whose leaves are written."""
     evaluations = Evaluations(computation, leaves, {i for i in computation.instructions if stops(i)})
-    stored = evaluations.chosen(costs)
-    counts = evaluations.counted(stored)
-    values = [Evaluation(function.root, *counts[function], function in stored,
-                         evaluations.nanoseconds(stored - {function}, costs)
-                         - evaluations.nanoseconds(stored | {function}, costs))
-              for function in reversed(evaluations.candidates) if function.root is not None
-              and (function in stored or counts[function][0] > math.prod(function.dims))]
-    return Storage(values, evaluations.operations(stored), evaluations.graph_operations())
+    return Storage(evaluations, evaluations.chosen(costs), costs)
 
 
 def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[Instruction, int]":
