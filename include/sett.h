@@ -2493,7 +2493,7 @@ SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int targ
   const settp_layout_form *form = work->form;
   const sett_any *layout = work->layout;
   const sett_notation *notation = &layout->notation;
-  int64_t key[SETT_ANY_DIMS], stride[SETT_ANY_DIMS], minor[SETT_ANY_DIMS], step = 1;
+  int64_t key[SETT_ANY_DIMS], stride[SETT_ANY_DIMS], inner[SETT_ANY_DIMS], step = 1;
   int order[SETT_ANY_DIMS], i, j, ins = form->ins; /* the outermost first */
   char letter[2] = {0, 0};
   for (i = 0; i < ins; ++i) {
@@ -2515,7 +2515,7 @@ SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int targ
   for (i = ins; i-- > 0;) {
     stride[order[i]] = step;
     if (form->in[order[i]] > 0) step = settp_layout_form_times(step, form->in[order[i]]);
-    minor[ins - 1 - i] = order[i];
+    inner[ins - 1 - i] = order[i];
   }
   if (step == INT64_MAX) settp_layout_any_open(work, "not decided: expected strides that fit in 64 bits");
   if (target == SETT_ANY_TO_CUTE) {
@@ -2528,7 +2528,7 @@ SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int targ
     settp_layout_any_write(work, "f32[");
     for (i = 0; i < ins; ++i) settp_layout_any_list(work, i, form->in[i]);
     settp_layout_any_write(work, "]{");
-    for (i = 0; i < ins; ++i) settp_layout_any_list(work, i, minor[i]);
+    for (i = 0; i < ins; ++i) settp_layout_any_list(work, i, inner[i]);
     settp_layout_any_write(work, "}");
     return;
   }

@@ -82,11 +82,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Record:
-    """What templates/kernels/concatenate_cpu.j2 prints. first, row, column: C texts of the block's first element: its
+    """What templates/kernels/concatenate_cpu.j2 prints. group: whether the number of the work-group is used. first, row, column: C texts of the block's first element: its
     position, from the numbers of the work-item and the block, then its row and column, from that. register: a line as
     memory has it; element: of it. lanes: of a line. margin: lines before and after the staged ones that a vector may
     overlap."""
 
+    group: bool
     first: str
     row: str
     column: str
@@ -125,7 +126,7 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str
                       for f in reversed(part.partition.functions[1:])]
     row, column = algebra.c_text(places, index_type).results
     context.helpers.vector(f"u{width}", staged.lanes)
-    record = Record(algebra.c_text(firsts, index_type).results[0], row, column, staged.chunks, staged.block, elements,
+    record = Record("bl_x" in algebra.info(firsts).results[0].variables, algebra.c_text(firsts, index_type).results[0], row, column, staged.chunks, staged.block, elements,
                     rows.pitch, runs, d.register(f"u{width}", staged.lanes), d.types[f"u{width}"], root.pointer,
                     staged.lanes, -(-max(run.lanes for run in runs) // staged.lanes), d.store_word(staged.stream))
     place = f"bl_x * {item} + chunk * {staged.block} + lane"

@@ -232,7 +232,7 @@ _STRUCTURAL = (
         "select-and-scatter",
         3,
         map="select-and-scatter",
-        element="select_and_scatter",
+        element="window_scatter",
         attributes={"window": "window", "select": "computation", "scatter": "computation"},
         optional=("window",),
     ),

@@ -70,7 +70,8 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
     groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
     # results that are stored values as they are: one nest writes both
-    both = {leaf.number: leaf.value for leaf in leaves if leaf.value in storage.stored and leaf.shape == leaf.value.shape
+    stored = set(storage.stored)
+    both = {leaf.number: leaf.value for leaf in leaves if leaf.value in stored and leaf.shape == leaf.value.shape
             and not distribution.layout_of(leaf.value)}
     direct.update(both)
     for leaf in leaves:

@@ -558,12 +558,16 @@ static void glue(void) {
   sett_map_arena arena = sett_map_arena_make(memory, sizeof memory);
   sett_map zero = {0};
   sett_tile_shape failed = shape_of("f32[");
-  sett_analysis_answer answer = sett_layout_order(&arena, &failed, 1);
+  static sett_any none, wrong_one;
+  sett_analysis_answer answer;
+  wrong_one = sett_any_parse(&arena, "4x4@strides(1", 13);
+  answer = sett_layout_order(&arena, &failed, 1);
   CHECK(answer.all.kind == SETT_MAP_FAILED && answer.results == 0);
   CHECK(sett_nested_from_map(&arena, zero).error &&
         sett_nested_from_map(&arena, sett_map_fail(SETT_MAP_ERROR_FULL, 0)).error);
   answer = sett_layout_physical(&arena, &answer, &failed, &failed, 1);
   CHECK(answer.all.kind == SETT_MAP_FAILED);
+  NOT_TAKEN(sett_any_in_memory(&arena, &none, &none) || sett_any_in_memory(&arena, &wrong_one, &wrong_one));
 }
 
 int main(void) {

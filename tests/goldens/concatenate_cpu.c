@@ -1,7 +1,7 @@
 // tests/kernels/concatenate_bf16.hlo: threads 1, chunks 1, rows put together 1024 elements at a time
 static void sett_concatenate_bf16(const uint16_t *restrict p0, const uint16_t *restrict p1, const uint16_t *restrict p2, uint16_t *restrict r0, size_t number)
 {
-  const uint32_t bl_x = (uint32_t)number;
+  (void)number;
   ushort32 lines[34];
   uint16_t *const staged = (uint16_t *)(lines + 1);
   for (uint32_t chunk = 0; chunk < 1; ++chunk) {

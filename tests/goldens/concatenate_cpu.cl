@@ -1,7 +1,6 @@
 // tests/kernels/concatenate_bf16.hlo: threads 1, chunks 1, rows put together 1024 elements at a time
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_concatenate_bf16(__global const ushort *restrict p0, __global const ushort *restrict p1, __global const ushort *restrict p2, __global ushort *restrict r0)
 {
-  const uint bl_x = (uint)get_group_id(0);
   ushort32 lines[34];
   ushort *const staged = (ushort *)(lines + 1);
   for (uint chunk = 0; chunk < 1; ++chunk) {
