@@ -206,9 +206,9 @@ class InOrderCode(UpdateCode):
     """What templates/kernels/scatter_in_order.j2 prints.
 
     chunk: the size of a work-item's part of the shared dimension; 0 where there is one work-item.
-    rows, window: the loops over updates. owned: the condition that a whole row is in the work-item's part ("": no such
-    test). prefetch: the lines that prefetch what a later row needs. picked: the innermost loop over rows where those of
-    a work-item are picked first.
+    rows, window: the loops over updates; those over dimensions of the window that `_outer` names stand first in rows.
+    owned: the condition that a whole row is in the work-item's part ("": no such test). prefetch: the lines that
+    prefetch what a later row needs. picked: the innermost loop over rows where those of a work-item are picked first.
     """
 
     prefetch: List[str]
@@ -631,6 +631,7 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     prefetch = _prefetch(d, helpers, nest, form, index_type, excess, long, loop(across)) \
         if form.updates_prefetch and across is not None and long else []
     picked = _picked(writer, form, long[-1]) if form.picked and owned and across is None and long else None
+    outer = [] if prefetch or picked else _outer(nest, order, long)
     record = InOrderCode(
         indices,
         in_range,
@@ -638,12 +639,21 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
         combine,
         prefetch,
         form.chunk if form.items > 1 else 0,
-        [loop(k) for k in (long[:-1] if picked else long)],
-        [loop(k) for k in order if dims[k] != 1],
+        [loop(k) for k in (*outer, *(long[:-1] if picked else long))],
+        [loop(k) for k in order if dims[k] != 1 and k not in outer],
         owned if across is None else "",
         picked,
     )
     return _kernel(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
+
+
+def _outer(nest: Scatter, window: "List[int]", rows: "List[int]") -> "List[int]":
+    """The dimensions of the window whose loops stand around those over rows: in the updates their steps are longer than
+    those of the rows, so that updates are read in the order of memory. No index moves them: an element of the result has
+    one place along them, and meets its updates in the same order."""
+    indexed = {_update_dim(nest, d) for d in nest.instruction.attributes["scatter_dims_to_operand_dims"]}
+    row = max((_below(nest.shape, k) for k in rows), default=nest.shape.elements)
+    return [k for k in window if nest.shape.dims[k] != 1 and k not in indexed and _below(nest.shape, k) > row]
 
 
 def _picked(writer: _Writer, form: InOrder, row: int) -> Picked:

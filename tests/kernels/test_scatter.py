@@ -185,6 +185,24 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
+def test_updates_are_read_in_the_order_of_memory(target: str, device: str, tmp_path: Path) -> None:
+    """A dimension of the window whose steps are longer than those of the rows is walked outside of them, unless an index
+    moves it; sums of one element keep their order, which f32 and the last of the overwriting updates show."""
+    every = {
+        "shared": (text("f32", "6,40", "700,1", "6,700", window="0", inserted="1", to="1"), ["i0", "i1"]),
+        "last": (text("s32", "6,40", "700,1", "6,700", window="0", inserted="1", to="1", body="overwrite"), ["i0", "i1"]),
+        "both": (text("f32", "4,9,5", "90,1", "4,90,5", window="0,2", inserted="1", to="1"), ["i0", "i1"]),
+        "moved": (text("s32", "6,40", "700,2", "2,700", window="0", inserted="1", to="0,1", body="overwrite"), ["i1"]),
+        "rows": (text("f32", "40,300", "70,1", "70,300", window="1", inserted="0"), ["i0"]),
+    }
+    for name, (source, rows) in every.items():
+        (fusion,) = drawn.fusions(source)
+        record = pipeline.program(fusion, target, device).kernels[-1].record
+        assert [loop.name for loop in record.rows] == rows, name
+    drawn.agree({name: source for name, (source, _) in every.items()}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
 def test_rows_are_picked_by_owner(target: str, device: str, tmp_path: Path) -> None:
     """Indices in range and out of it, in each of two parts, the last smaller: of all widths, of several dimensions, and
     rows of a few elements, which would share lines if they were shared instead."""
