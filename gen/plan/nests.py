@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
@@ -64,13 +64,13 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
            update: "Optional[Update]" = None) -> "Tuple[List[Nest], Storage]":
     """The nests that write the leaves, then the update over what is written. title: their names begin with it."""
     storage = storing.storage(computation, leaves, costs)
-    divided = plan.plan(computation, leaves, storage.stored)
-    if storage.stored:
-        divided = storing.shared(computation, leaves, divided, storage.stored)
+    stored = dict.fromkeys(storage.stored)
+    divided = plan.plan(computation, leaves, stored)
+    if stored:
+        divided = storing.shared(computation, leaves, divided, stored)
     groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
     # results that are stored values as they are: one nest writes both
-    stored = set(storage.stored)
     both = {leaf.number: leaf.value for leaf in leaves if leaf.value in stored and leaf.shape == leaf.value.shape
             and not distribution.layout_of(leaf.value)}
     direct.update(both)
@@ -88,7 +88,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
              for part in (grouping.arranged(computation, group, divided.cuts) if alike.key is None and not alike.layout
                           else [grouping.linear(group)])]
     scattered = [i for i in [*divided.cuts, *divided.scatters] if i.opcode == "scatter"]
-    passes = _passes(computation, divided, storage.stored)
+    passes = _passes(computation, divided, stored)
     count = (len(passes) + len(parts) + len(divided.scatters) + sum(len(i.shape.leaves()) for i in scattered)
              + (update is not None))
     names = iter(title + (f"_part{n}" if count > 1 else "") for n in range(count))
@@ -96,7 +96,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
     for cut in passes:
         reduce, number = cut[0], divided.cuts[cut[0]]
         others = {i: n for i, n in divided.cuts.items() if i not in cut}
-        if reduce in storage.stored:
+        if reduce in stored:
             results = [number for number, value in both.items() if value in cut]
             result.append(_stored(computation, [*cut, *(both[n] for n in results)], divided.cuts, next(names), results))
             continue
@@ -142,7 +142,7 @@ def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Di
 
 
 def _passes(computation: Computation, divided: plan.Plan,
-            stored: "Sequence[Instruction]") -> "List[List[Instruction]]":
+            stored: "Collection[Instruction]") -> "List[List[Instruction]]":
     """The cuts in an order in which they may be computed; stored values that are computed together stand together."""
     if not stored:
         return [[cut] for cut in divided.cuts]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import heappop, heappush
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gen import algebra
@@ -340,6 +341,7 @@ class Partition:
         self._reads: Dict[Tuple[Entry, int, Optional[Region]], Read] = {}
         self.roots = roots
         self._uses: Dict[Instruction, Dict[Tuple[Region, str], None]] = {}
+        self._found: List[Instruction] = []     # used, and not placed yet
         # loop variables of reduces: how often each runs; runtime variables: how many values
         self.ranges: Dict[str, int] = {}
         self._use_roots()
@@ -356,10 +358,13 @@ class Partition:
 
     def _place_values(self) -> None:
         """Place every value that is used, users before what they use; then sort each region's entries."""
-        order = {instruction: n for n, instruction in enumerate(self.computation.instructions)}
-        for instruction in reversed(self.computation.instructions):
-            if instruction in self._uses:
-                self._place(instruction, list(self._uses[instruction]))
+        order = order_of(self.computation)
+        waiting: "List[int]" = []
+        while waiting or self._found:
+            while self._found:
+                heappush(waiting, -order[self._found.pop()])
+            instruction = self.computation.instructions[-heappop(waiting)]
+            self._place(instruction, list(self._uses[instruction]))
         for function in self.functions:
             for region in regions(function.body):
                 region.entries.sort(key=lambda entry: order[entry.instruction])
@@ -441,7 +446,10 @@ class Partition:
             and read.source not in self.given
             and read.map != EMPTY
         ):
-            self._uses.setdefault(read.source, {})[self.home(read, region), read.map] = None
+            if read.source not in self._uses:
+                self._uses[read.source] = {}
+                self._found.append(read.source)
+            self._uses[read.source][self.home(read, region), read.map] = None
 
     def _place(self, instruction: Instruction, uses: "List[Tuple[Region, str]]") -> None:
         region, index = uses[0]
@@ -526,6 +534,12 @@ class Partition:
         else:
             for operand in range(count):
                 yield operand, None
+
+
+@lru_cache(maxsize=4)
+def order_of(computation: Computation) -> "Dict[Instruction, int]":
+    """The number of each instruction."""
+    return {instruction: n for n, instruction in enumerate(computation.instructions)}
 
 
 def regions(region: Region) -> "Iterator[Region]":

@@ -366,22 +366,21 @@ def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[I
 def shared(computation: Computation, leaves: "Sequence[Leaf]", plan: Plan, stored: "Collection[Instruction]") -> Plan:
     """The plan with scratch buffers that stored values share: one takes the buffer of another of its type and size that
     is read only by what is computed at lower levels."""
-    level, cuts = levels(computation, plan.cuts), plan.cuts
+    level, cuts, kept = levels(computation, plan.cuts), plan.cuts, set(stored)
     reads: "Dict[Instruction, FrozenSet[Instruction]]" = {}     # stored values that each value is computed from
     last: "Dict[Instruction, float]" = {}
     for instruction in computation.instructions:
-        reads[instruction] = frozenset().union(*({o} & set(stored) if o in cuts else reads[o]
-                                                 for o in instruction.operands))
+        reads[instruction] = frozenset().union(*({o} & kept if o in cuts else reads[o] for o in instruction.operands))
         if instruction in cuts:
             last.update({value: max(last.get(value, 0), level[instruction]) for value in reads[instruction]})
     for leaf in leaves:
-        last.update({value: math.inf for value in ({leaf.value} & set(stored) or reads[leaf.value])})
+        last.update({value: math.inf for value in ({leaf.value} & kept or reads[leaf.value])})
     numbers: "Dict[Instruction, int]" = {}
     free: "Dict[Tuple[str, int], List[Tuple[float, int]]]" = {}     # buffers, with the levels of their last reads
     count = 0
     for cut in sorted(cuts, key=lambda i: level[i]):
         shape = cut.shape.leaves()[0]
-        buffers = free.setdefault((shape.dtype, shape.elements), []) if cut in stored else []
+        buffers = free.setdefault((shape.dtype, shape.elements), []) if cut in kept else []
         buffer = next((each for each in buffers if each[0] < level[cut]), None)
         if buffer:
             buffers.remove(buffer)
