@@ -23,7 +23,7 @@ MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tu
 LEAVES = frozenset("parameter constant iota".split())
 # their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
 PADS = ("pad", "tile")
-INLINE = 256          # entries up to which a value wanted at several indices is computed at each of them
+INLINE = 256          # entries that a function may repeat to compute values at each of the indices that they are read at
 MOST_DIVISIONS = 4   # quotients and remainders of an index up to which a value is computed at each of several
 MOST_REGIONS = 24    # inside each other
 
@@ -84,6 +84,7 @@ class Function:
     root: Optional[Instruction] = None
     body: Region = None  # type: ignore[assignment]
     ops: int = 0
+    again: int = 0      # ops that it has once more
 
     def __post_init__(self) -> None:
         self.body = Region("body", self)
@@ -456,8 +457,9 @@ class Partition:
         if len(uses) == 1 and self._inlined(instruction, region):
             self._compute(instruction, region, index)
             return
-        if all(region.function.ops + len(uses) <= self.inline and region.depth < MOST_REGIONS
+        if all(region.function.again + len(uses) <= self.inline and region.depth < MOST_REGIONS
                and divisions(index) <= MOST_DIVISIONS for region, index in uses):
+            region.function.again += len(uses) - 1
             for region, index in uses:
                 self._compute(instruction, region, index)
             return

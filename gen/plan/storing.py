@@ -46,6 +46,7 @@ SCATTERED = 8
 SIDES = 2       # instructions that choose between two sides of a pad or a concatenate
 STEP = 2        # instructions of a step of a product
 DIVISION = 2    # instructions of a quotient or remainder of an index
+MOST_ENTRIES = 1 << 20
 MOST_TRIED = 1 << 16    # stored values times all values up to which each of the stored is tried without
 
 
@@ -97,9 +98,11 @@ class Evaluations(Partition):
 
     def _use_roots(self) -> None:
         self.functions.clear()
+        walks: "Dict[Tuple[int, ...], Function]" = {}       # results of the same dimensions share a walk
         for leaf in self.leaves:
             if leaf.shape.elements:
-                function = self._function(leaf.value.shape.leaves()[leaf.output].dims)
+                dims = leaf.value.shape.leaves()[leaf.output].dims
+                function = walks[dims] if dims in walks else walks.setdefault(dims, self._function(dims))
                 self._use(self._resolve(leaf.value, function.index, leaf.output, function), function.body)
 
     def _function(self, dims: "Tuple[int, ...]") -> Function:
@@ -210,12 +213,12 @@ class Evaluations(Partition):
 
     def nanoseconds(self, stored: "FrozenSet[Function]", costs: Costs) -> float:
         """The estimated time of all that is computed where these values are stored."""
-        counts, entries = self.counted(stored), self._entries(stored)
+        counts, again = self.counted(stored), self._again(stored)
         factors: "Dict[Function, float]" = {}       # of the nests that a value is computed in
         time = 0.0
         for function in self.functions:
             factor = factors.get(function, 1.0)
-            if (function in self.written or function in stored) and entries[function] > INLINE:
+            if (function in self.written or function in stored) and again[function] > INLINE:
                 factor = costs.called
             elif self.work[function].sides:
                 factor = max(factor, costs.sides)
@@ -229,14 +232,23 @@ class Evaluations(Partition):
                 time += reads * _loaded(function, costs)
         return time
 
-    def _entries(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
-        """The entries of each function's text once all that is not stored is inlined."""
+    def _again(self, stored: "FrozenSet[Function]") -> "Dict[Function, int]":
+        """The entries that each function's text has once more than needed where all that is not stored is inlined."""
         entries: "Dict[Function, int]" = {}
+        again: "Dict[Function, int]" = {}
         for function in reversed(self.functions):
-            work = self.work[function]
-            entries[function] = work.entries + sum(1 if callee in stored else min(entries[callee], INLINE + 1) * sites
-                                                   for callee, sites in work.sites.items())
-        return entries
+            self._inline(function, [callee for callee in self.work[function].sites if callee not in stored], entries,
+                         again)
+        return again
+
+    def _inline(self, function: Function, callees: "Sequence[Function]", entries: "Dict[Function, int]",
+                again: "Dict[Function, int]") -> None:
+        """Counts the entries of a function's text with those that it calls, and how many of them are repeated."""
+        sites = self.work[function].sites
+        entries[function] = self.work[function].entries + sum(entries[callee] * sites[callee] for callee in callees)
+        entries[function] = min(entries[function], MOST_ENTRIES)
+        again[function] = min(MOST_ENTRIES, sum((sites[callee] - 1) * entries[callee] + sites[callee] * again[callee]
+                                                for callee in callees))
 
     def chosen(self, costs: Costs) -> "FrozenSet[Function]":
         """The values to store."""
@@ -247,6 +259,7 @@ class Evaluations(Partition):
                 readers.setdefault(callee, {})[function] = weight
         time: "Dict[Function, float]" = {}          # of one evaluation, with all that it computes again
         entries: "Dict[Function, int]" = {}
+        repeated: "Dict[Function, int]" = {}
         sides: "Dict[Function, bool]" = {}
         possible = set(self.candidates)
         passes = {function for function, (reads, _) in self.counted(frozenset()).items()
@@ -259,8 +272,7 @@ class Evaluations(Partition):
                           else time[callee] * (1 if sides[callee] else factor))
                 for callee, weight in work.reads.items())
             sides[function] = work.sides or any(sides[callee] for callee in work.reads if callee not in stored)
-            entries[function] = work.entries + sum(1 if callee in stored else entries[callee] * sites
-                                                   for callee, sites in work.sites.items())
+            self._inline(function, [callee for callee in work.sites if callee not in stored], entries, repeated)
             if function not in possible:
                 continue
             # each reader is taken to be computed once an element
@@ -270,7 +282,7 @@ class Evaluations(Partition):
             reads = elements * (len(alone) < len(of)) + sum(alone)
             sites = sum(self.work[reader].sites[function] for reader in of)
             again = reads * time[function]
-            if entries[function] * sites > INLINE:
+            if (sites - 1) * entries[function] + sites * repeated[function] > INLINE:
                 again *= costs.called
             once_ = (elements * time[function] + costs.kernel + _bytes(function) * _per_byte(function, costs)
                      + reads * _loaded(function, costs))

@@ -182,7 +182,7 @@ STREAMED = [transpose("f32", (33, 40), (1, 0)), transpose("u16", (97, 64), (1, 0
 def grind(built: run.Built, *options: str) -> Tuple[str, str]:
     """A check of one fusion in oclgrind: what the harness says, and what oclgrind does."""
     library = run.compile_fusion(built, "opencl", True)
-    done = subprocess.run(["oclgrind", "--data-races", "--uniform-writes", *options, str(run.harness("opencl")), "check", "", "1", "1", "300", str(library)],
+    done = subprocess.run(["oclgrind", "--data-races", "--uniform-writes", *options, str(run.harness("opencl")), "check", "", "1", "1", "300", "900", str(library)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if line.strip() and not re.match(r"\d+ warnings? generated", line))
 
