@@ -19,7 +19,7 @@ from gen.hlo import Instruction, array_shape, dtypes
 from gen.lower.select_and_scatter import SCATTER
 from gen.plan.buffers import buffers_of, memory_map, touches
 from gen.plan.nest import Nest
-from gen.plan.partition import Function, Partition, Root, compose, loop_sizes, window_words
+from gen.plan.partition import EMPTY, Function, Partition, Root, compose, loop_sizes, window_words
 from gen.schedule import Schedule
 from gen.targets import COMPLEX, TINY
 
@@ -91,7 +91,7 @@ class _Hero(Hero):
         device, dims = context.device, nest.shape.dims
         hero = _hero_of(nest)
         outer = [d for d in nest.shape.minor_to_major[::-1] if dims[d] > 1]
-        if hero is None or not outer or not hero.operands[1].shape.elements:
+        if hero is None or not outer or not hero.operands[1].shape.elements or _seen(hero) == EMPTY:
             return []
         d = outer[0]
         # windows that reach into a part are gone through for it too
@@ -110,12 +110,16 @@ class _Hero(Hero):
 HERO = _Hero()
 
 
+def _seen(hero: Instruction) -> str:
+    """The map from a window's place and an index in it to the element; EMPTY where windows see padding alone."""
+    return algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(hero.operands[1].shape.dims)}",
+                        f"in={algebra.numbers(hero.shape.dims)}", "joint=1", *window_words(hero.attributes["window"]))
+
+
 def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
     """The map from a window's place and the number of an element in it to the element, and the names of its
     variables."""
-    sizes, places = loop_sizes(hero), hero.operands[1].shape.dims
-    seen = algebra.call("op", "reduce-window", "0", f"out={algebra.numbers(places)}",
-                        f"in={algebra.numbers(hero.shape.dims)}", "joint=1", *window_words(hero.attributes["window"]))
+    sizes, places, seen = loop_sizes(hero), hero.operands[1].shape.dims, _seen(hero)
     place, digit = [f"i{k}" for k in range(len(places))], [f"s{k}" for k in range(len(sizes))]
     info = algebra.info(algebra.rename(seen, *place, *digit))
     flat = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables)

@@ -190,7 +190,7 @@ def words_of(row: dict) -> "list[str]":
 def inverts(said: str, text: str) -> bool:
     """L(R(L(i))) = L(i), all that a left inverse R promises where L is not one-to-one."""
     layout, inverse = chain_of(text), chain_of(said)
-    for i in range(min(product(layout[0][0]), 500)):
+    for i in range(min(product(layout[0][0]), 4096)):
         value = model(layout, i)
         at = coordinate_of(value) if isinstance(value, dict) else value
         at = (*at, *([0] * (len(inverse[0][0]) - len(at)))) if isinstance(at, tuple) else at
