@@ -7,7 +7,6 @@ each once, as blocks of threads that move whole vectors, and read for each the e
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from math import ceil
 from pathlib import Path

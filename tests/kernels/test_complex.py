@@ -12,6 +12,7 @@ import random
 import shutil
 import struct
 import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple

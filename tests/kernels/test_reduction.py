@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from array import array
 from dataclasses import replace
 from pathlib import Path

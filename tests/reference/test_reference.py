@@ -15,7 +15,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 from functools import reduce
 from operator import xor
