@@ -23,7 +23,7 @@ MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tu
 LEAVES = frozenset("parameter constant iota".split())
 # their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
 PADS = ("pad", "tile")
-INLINE = 256          # entries that a function may repeat to compute values at each of the indices that they are read at
+INLINE = 256         # entries that a function may repeat to compute values at each of the indices that they are read at
 MOST_DIVISIONS = 4   # quotients and remainders of an index up to which a value is computed at each of several
 MOST_REGIONS = 24    # inside each other
 
