@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from gen import algebra, hlo, reference
 from gen.heroes import scatter
+from gen.chains import Chain
 from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, is_row_major, param_leaves, param_names, \
     result_leaves
 from gen.lower import tiled_layouts
@@ -179,8 +180,11 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
                         "blocks": k.blocks,
                         "threads": k.threads,
                         "index": k.index,
+                        **({"chain": chained[k.name]} if k.name in chained else {}),
                         **k.by.manifest(k),
                     }
+                    for chained in [{k.name: launch.name for launch in p.launches if isinstance(launch, Chain)
+                                     for k in launch.kernels}]
                     for k in p.kernels
                 ],
             }

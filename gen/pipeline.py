@@ -39,10 +39,10 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
     language, device = TARGETS[target].of_file(), device_for(target, device_name)
     nests = planned(fusion, device.cpu).nests                                           # lower, plan
     emitted = emit(nests, language, device, excess)                         # choose, schedule, emit
-    halves = [render.rendered(emitted)]
+    halves = [render.rendered(emitted, fusion, device)]
     # the same for compilers without vectors
     if language.plain and any(kernel.loop.lanes > 1 for kernel in emitted.kernels):
-        halves.append(render.rendered(emit(nests, language.plain.of_file(), device.scalar(), excess)))
+        halves.append(render.rendered(emit(nests, language.plain.of_file(), device.scalar(), excess), fusion, device))
     return render.program(fusion, device, halves, excess)
 
 

@@ -7,7 +7,7 @@ import jinja2.ext
 import jinja2.nodes
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Set
 
@@ -16,6 +16,7 @@ import jinja2
 from gen.emit.helpers import Helpers
 from gen.heroes.kernel import Kernel, Table
 from gen.hlo import Fusion, Shape, param_leaves, result_leaves
+from gen.chains import Chain, Launch, launches
 from gen.lower import tiled_layouts
 from gen.schedule import Device
 from gen.targets import TARGETS, Target
@@ -100,6 +101,7 @@ class Program:
     target: Target
     device: Device
     kernels: List[Kernel]
+    launches: List[Launch]
     text: str
     scratch: List[Shape]
 
@@ -111,10 +113,12 @@ class Program:
 @dataclass
 class Rendered:
     """A fusion's kernels and their text in one dialect, before the head of its file. scratch: the buffers between
-    kernels."""
+    kernels. threads: that each kernel is worth on a CPU."""
 
     target: Target
     kernels: List[Kernel]
+    threads: List[int]
+    launches: List[Launch]
     body: str
     used: "Set[str]"      # names that the text has, and that the template of its file declares
     scratch: List[Shape]
@@ -152,20 +156,36 @@ def _preamble(fusion: Fusion, device: Device, rendered: Rendered, excess: bool) 
     return "\n".join([*lines, rendered.about()]).rstrip("\n")
 
 
-def rendered(emitted: Emitted) -> Rendered:
+def rendered(emitted: Emitted, fusion: Fusion, device: Device) -> Rendered:
     """The kernels through their heroes' templates, after the tables, types and functions that they need."""
     d, kernels = emitted.target, emitted.kernels
     for number, table in enumerate(kernel.table for kernel in kernels if kernel.table):
         table.number = number
-    texts = [environment().get_template(f"{kernel.template}.j2").render(d=d, kernel=kernel, t=d.index[kernel.index])
-             for kernel in kernels]
+    buffers: Dict[str, Sequence[Shape]] = {"p": param_leaves(fusion), "q": emitted.scratch,
+                                           "r": [leaf.shape for leaf in result_leaves(fusion.computation)]}
+    counts = threads(kernels, buffers, device) if device.cpu else []
+    launched = launches(fusion.name, kernels, counts, d, buffers) if counts and d.chains else list(kernels)
+    texts = [text for launch in launched for text in _texts(launch, d)]
     body = "\n".join([text for _, text in emitted.helpers.tables.values()] + list(emitted.helpers.texts.values())
                      + texts)
     structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n"
                for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used]
     body = "\n".join([*structs, body])
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
-    return Rendered(d, kernels, body, d.used | {"table" for kernel in kernels if kernel.table}, emitted.scratch)
+    return Rendered(d, kernels, counts, launched, body,
+                    d.used | {"table" for kernel in kernels if kernel.table}, emitted.scratch)
+
+
+def _texts(launch: Launch, d: Target) -> List[str]:
+    """A launch's kernels through their templates."""
+    def text(kernel: Kernel, language: Target) -> str:
+        template = environment().get_template(f"{kernel.template}.j2")
+        return template.render(d=language, kernel=kernel, t=d.index[kernel.index])
+
+    if not isinstance(launch, Chain):
+        return [text(launch, d)]
+    functions = [text(replace(kernel, attribute=""), d.of_functions()) for kernel in launch.kernels]
+    return functions + [environment().get_template("kernels/chain.j2").render(d=d, chain=launch)]
 
 
 def program(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: bool) -> Program:
@@ -189,14 +209,12 @@ def program(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess
             params=len(params),
             results=len(results),
             halves=halves,
-            threads=[threads(half.kernels, params, results, half.scratch, device) if device.cpu else []
-                     for half in halves],
             aligned=[min(64, 1 << shape.bytes.bit_length() - 1) if shape.bytes else 1 for shape in [*params, *results]],
             words=first.target.vectors(first.body),
         )
         .lstrip()
     )
-    return Program(first.target, device, first.kernels, text, first.scratch)
+    return Program(first.target, device, first.kernels, first.launches, text, first.scratch)
 
 
 def header(fusion: Fusion, about: "Dict[str, Any]", programs: "Sequence[Program]") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import List, Sequence
+from typing import Dict, List, Sequence
 
 from gen.heroes.kernel import Kernel
 from gen.hlo import CONTRACTIONS, Instruction, Shape, dtypes
@@ -15,12 +15,12 @@ from gen.plan.partition import EMPTY, Region, loop_sizes, moves_only
 from gen.schedule import Device
 
 
-def threads(kernels: "Sequence[Kernel]", params: "Sequence[Shape]", results: "Sequence[Shape]",
-            scratch: "Sequence[Shape]", device: Device) -> List[int]:
+def threads(kernels: "Sequence[Kernel]", buffers: "Dict[str, Sequence[Shape]]", device: Device) -> List[int]:
     """For each kernel, a stage, the number of threads beyond which it takes longer: handing over a part of the work
-    takes a thread `device.hand_over`. What is estimated too low is done by fewer threads, and right."""
+    takes a thread `device.hand_over`. What is estimated too low is done by fewer threads, and right.
+
+    buffers: the parameters "p", the results "r" and those between kernels "q"."""
     counts = []
-    buffers = {"p": params, "r": results, "q": scratch}
     for number, kernel in enumerate(kernels):
         first = all(other.nest is not kernel.nest for other in kernels[:number])
         moved = sum(min(buffers[p[0]][int(p[1:])].bytes, _read(kernel.nest, p) if p[0] == "p" else 1 << 62)

@@ -116,16 +116,19 @@ class Kernel:
         return [p for p in self.pointers if p[0] == "p"]
 
     def passed(self, scratch: str) -> List[str]:
-        """The arguments in the arrays that the API's functions take; those of scratch buffers are in the array
-        named."""
-        arrays = {"p": "params", "r": "results", "q": scratch}
-        return [f"{arrays[p[0]]}[{p[1:]}]" for p in self.pointers]
+        return passed(self.pointers, scratch)
 
     @property
     def scheduled(self) -> "List[Kernel]":
         """The kernels with schedules of their own: those whose blocks it has, or itself and the one where bursts are
         off."""
         return self.each or [kernel for kernel in (self, self.other) if kernel]
+
+
+def passed(pointers: "Sequence[str]", scratch: str) -> List[str]:
+    """Arguments in the arrays that the API's functions take; those of scratch buffers are in the array named."""
+    arrays = {"p": "params", "r": "results", "q": scratch}
+    return [f"{arrays[p[0]]}[{p[1:]}]" for p in pointers]
 
 
 def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",

@@ -82,6 +82,7 @@ class Target:
     atomic_space: str = ""            # what stands before the type that a pointer for them points to
     compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
     atomic_read: str = ""             # the value of `word` where others may write it
+    chains: bool = False              # whether small kernels are chained in one launch (gen/chains.py)
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
     api_headers: Tuple[str, ...] = ()  # of what the header of a fusion says of its file
     # the line by which a file says that no product is fused with a sum, where `product` does not say so
@@ -94,6 +95,10 @@ class Target:
     def of_file(self, used: "Iterable[str]" = ()) -> "Target":
         """The same target for one file: `used` is its own."""
         return replace(self, used=set(used))
+
+    def of_functions(self) -> "Target":
+        """The same for the file's kernels that are functions: `number` is the group that a call does."""
+        return replace(self, kernel=self.function, group="number", item="0", global_item="number", last=", size_t number")
 
     @property
     def unroll(self) -> str:

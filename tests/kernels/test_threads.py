@@ -72,6 +72,32 @@ def test_more_threads_for_more_bytes() -> None:
     assert counts == sorted(counts) and counts[0] == 1 and counts[-1] > 8
 
 
+def chains(size: int, device: str = "pocl-cpu") -> "List[int]":
+    """Kernels of each launch of five steps of heat in OpenCL, a row of 0s where a kernel is launched by itself."""
+    steps = "".join(f"""a{k} = f32[{size},{size}] slice(u{k}), slice={{[1:{size}], [0:{size}]}}
+        b{k} = f32[1,{size}] slice(u{k}), slice={{[0:1], [0:{size}]}}
+        c{k} = f32[{size},{size}] concatenate(a{k}, b{k}), dimensions={{0}}
+        d{k} = f32[{size},{size}] cosine(u{k})  u{k + 1} = f32[{size},{size}] add(c{k}, d{k})\n""" for k in range(5))
+    text = f"HloModule m\nENTRY e {{\nu0 = f32[{size},{size}] parameter(0)\n{steps}ROOT z = f32[{size},{size}] negate(u5)\n}}\n"
+    text = text.replace(f"f32[{size},{size}] slice", f"f32[{size - 1},{size}] slice")
+    fusion = hlo.fusions(hlo.parse(text, "m.hlo"))[0]
+    program = pipeline.program(fusion, "opencl", device)
+    assert [k.name for k in program.kernels] == [k.name for launch in program.launches for k in getattr(launch, "kernels", [launch])]
+    about = pipeline.files(fusion, ["opencl"], device)[1]["targets"]["opencl"]["kernels"]
+    assert [k.get("chain", k["name"]) for k in about] == [
+        launch.name for launch in program.launches for _ in getattr(launch, "kernels", [launch])]
+    # what the header creates is what the file declares
+    assert re.findall(r"^__kernel .*? void (\w+)\(", program.text, re.M) == [launch.name for launch in program.launches]
+    return [len(getattr(launch, "kernels", [])) for launch in program.launches]
+
+
+def test_small_kernels_are_one_launch() -> None:
+    assert len(small := chains(16)) == 1 and small[0] >= 2
+    large = chains(2048)
+    assert len(large) >= 2 and not any(large)
+    assert not any(chains(16, "opencl-gpu"))
+
+
 # A program whose items say which thread did them, and take so long that a second thread gets some.
 SLOW = """
 #include "fusion.h"
