@@ -356,18 +356,23 @@ class Regions(Loads, Elementwise):
     def _bind(self, runtimes: "Sequence[Runtime]", where: Region) -> None:
         for runtime in runtimes:
             value = self.read(runtime.read, where)
-            x, t, kind = self._lane_array(value), self.d.index[self.index_type], dtypes.TABLE[value.dtype]
-            low = f"{x} < 0 ? 0 : " if kind.kind == "sint" else ""
-            last = str(runtime.last) if runtime.last < 1 << 31 else self.d.literal(runtime.last, value.dtype)
-            high = f"{x} > {last} ? {last} : " if runtime.last < 1 << (kind.bits - (kind.kind == "sint")) else ""
-            clamped = f"({t})({low}{high}{x})"
+            t, dtype = self.d.index[self.index_type], value.dtype
+            signed = dtypes.TABLE[dtype].kind == "sint"
+            bounded = runtime.last < 1 << (dtypes.TABLE[dtype].bits - signed)
             if value.lanes == 1:
-                self.text.add(f"const {t} {runtime.name} = {clamped};")
+                x = value.text
+                low = f"{x} < 0 ? 0 : " if signed else ""
+                last = str(runtime.last) if runtime.last < 1 << 31 else self.d.literal(runtime.last, dtype)
+                high = f"{x} > {last} ? {last} : " if bounded else ""
+                self.text.add(f"const {t} {runtime.name} = ({t})({low}{high}{x});")
             else:
+                for opcode, limit in (("maximum", 0),) * signed + (("minimum", runtime.last),) * bounded:
+                    value = self.apply(opcode, {}, dtype, [dtype, dtype], [value, ops.constant(self.d, limit, dtype)],
+                                       "index")
                 name = self._lanes_of[runtime.name] = self.name(f"{runtime.name}_l", "")
                 self.text.add(
                     f"{t} {name}[{self.lanes}];",
-                    f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {clamped};",
+                    f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = ({t}){self._lane_array(value)};",
                 )
 
     # ---- loops ----
