@@ -185,7 +185,7 @@ def _texts(launch: Launch, d: Target) -> List[str]:
     if not isinstance(launch, Chain):
         return [text(launch, d)]
     functions = [text(replace(kernel, attribute=""), d.of_functions()) for kernel in launch.kernels]
-    return functions + [environment().get_template("kernels/chain.j2").render(d=d, chain=launch)]
+    return functions + [environment().get_template("parts/chain.j2").render(d=d, chain=launch)]
 
 
 def program(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: bool) -> Program:
