@@ -3,11 +3,10 @@ takes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, List, Sequence, Union
 
-from gen.heroes.kernel import Kernel, passed
-from gen.hlo import Shape
+from gen.heroes.kernel import Argument, Kernel, passed
 from gen.targets import Target
 
 
@@ -15,17 +14,26 @@ from gen.targets import Target
 class Chain:
     """Several kernels as one launch of one work-item, which does their groups one after another.
 
-    arguments: the parameter list, as C text. steps: the lines that do each kernel's groups.
+    steps: the lines that do each kernel's groups.
     """
 
     name: str
     kernels: List[Kernel]
-    arguments: str
-    pointers: List[str]
+    arguments: List[Argument]
     steps: List[str]
     attribute: str
     blocks = threads = 1
     table = None
+
+    @property
+    def pointers(self) -> List[str]:
+        return [argument.name for argument in self.arguments]
+
+    def functions(self) -> List[Kernel]:
+        """The kernels as the file has them. Their pointers are alone with their buffers in the call of one kernel only,
+        which is not said, for not every tool knows what compilers make of that in functions that they inline."""
+        return [replace(kernel, attribute="", arguments=[replace(a, restrict="") for a in kernel.arguments])
+                for kernel in self.kernels]
 
     def passed(self, scratch: str) -> List[str]:
         return passed(self.pointers, scratch)
@@ -34,8 +42,7 @@ class Chain:
 Launch = Union[Kernel, Chain]
 
 
-def launches(name: str, kernels: "Sequence[Kernel]", worth: "Sequence[int]", d: Target,
-             buffers: "Dict[str, Sequence[Shape]]") -> "List[Launch]":
+def launches(name: str, kernels: "Sequence[Kernel]", worth: "Sequence[int]", d: Target) -> "List[Launch]":
     """The launches of a program. worth: number of threads that each kernel is worth (gen/threads.py)."""
     runs: List[List[Kernel]] = []
     last = 0
@@ -45,13 +52,15 @@ def launches(name: str, kernels: "Sequence[Kernel]", worth: "Sequence[int]", d: 
             runs.append([])
         runs[-1].append(kernel)
         last = 0 if alone else 1
-    return [run[0] if len(run) == 1 else _chain(f"sett_{name}_launch{number}", run, d, buffers)
+    return [run[0] if len(run) == 1 else _chain(f"sett_{name}_launch{number}", run, d)
             for number, run in enumerate(runs)]
 
 
-def _chain(name: str, kernels: "List[Kernel]", d: Target, buffers: "Dict[str, Sequence[Shape]]") -> Chain:
-    pointers = list(dict.fromkeys(p for kernel in kernels for p in kernel.pointers))
-    arguments = [d.array(buffers[p[0]][int(p[1:])].dtype, p[0] == "p", False) + p for p in pointers]
+def _chain(name: str, kernels: "List[Kernel]", d: Target) -> Chain:
+    arguments: Dict[str, Argument] = {}
+    for argument in (argument for kernel in kernels for argument in kernel.arguments):
+        if not argument.read_only or argument.name not in arguments:
+            arguments[argument.name] = replace(argument, restrict="")
     steps = [f"for (size_t number = 0; number < {kernel.blocks}; ++number) "
              f"{kernel.name}({', '.join([*kernel.pointers, 'number'])});" for kernel in kernels]
-    return Chain(name, kernels, ", ".join(arguments), pointers, steps, d.launch_bounds(1))
+    return Chain(name, kernels, list(arguments.values()), steps, d.launch_bounds(1))

@@ -7,7 +7,7 @@ import jinja2.ext
 import jinja2.nodes
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Set
 
@@ -164,7 +164,7 @@ def rendered(emitted: Emitted, fusion: Fusion, device: Device) -> Rendered:
     buffers: Dict[str, Sequence[Shape]] = {"p": param_leaves(fusion), "q": emitted.scratch,
                                            "r": [leaf.shape for leaf in result_leaves(fusion.computation)]}
     counts = threads(kernels, buffers, device) if device.cpu else []
-    launched = launches(fusion.name, kernels, counts, d, buffers) if counts and d.chains else list(kernels)
+    launched = launches(fusion.name, kernels, counts, d) if counts and d.chains else list(kernels)
     texts = [text for launch in launched for text in _texts(launch, d)]
     body = "\n".join([text for _, text in emitted.helpers.tables.values()] + list(emitted.helpers.texts.values())
                      + texts)
@@ -184,7 +184,7 @@ def _texts(launch: Launch, d: Target) -> List[str]:
 
     if not isinstance(launch, Chain):
         return [text(launch, d)]
-    functions = [text(replace(kernel, attribute=""), d.of_functions()) for kernel in launch.kernels]
+    functions = [text(kernel, d.of_functions()) for kernel in launch.functions()]
     return functions + [environment().get_template("parts/chain.j2").render(d=d, chain=launch)]
 
 

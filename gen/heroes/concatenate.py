@@ -98,7 +98,7 @@ def _joined(nest: Concatenate, kernels: List[Kernel], context: Context) -> Kerne
     sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels), alternate=alternate,
                         together=together is not None)
     return Kernel(nest.name, nest, sections, largest.index, lasts[0] if together else lasts[-1],
-                  ", ".join(arguments(context.target, reads, writes)), [f for k in kernels for f in k.functions],
+                  arguments(context.target, reads, writes), [f for k in kernels for f in k.functions],
                   attribute=largest.attribute, thread=largest.thread, pointers=[*reads, *sorted(writes)],
                   accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate",
                   record=Parts(parts, alternate, together), each=kernels)

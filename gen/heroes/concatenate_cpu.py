@@ -136,7 +136,7 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str
     thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
     written = Touched("write", root.pointer, compose(thread, compose(root.map, memory_map(root.shape))))
     return Kernel(nest.name, nest, staged, index_type, blocks,
-                  ", ".join(arguments(d, reads, {root.pointer: root.shape})), functions,
+                  arguments(d, reads, {root.pointer: root.shape}), functions,
                   attribute=d.launch_bounds(staged.threads), thread=thread, pointers=[*reads, root.pointer],
                   accesses=[*accesses, written], template="kernels/concatenate_cpu", record=record,
                   code=Step([], [line for run in runs for line in (*run.lines, run.store)], [], each="for each vector"),

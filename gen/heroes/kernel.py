@@ -30,6 +30,20 @@ class CFunction:
 
 
 @dataclass(frozen=True)
+class Argument:
+    """A pointer among a kernel's parameters. type: as C text, with its star. restrict: the word for a pointer that is
+    alone with its buffer, or ""."""
+
+    type: str
+    name: str
+    read_only: bool
+    restrict: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.type}{self.restrict}{self.name}"
+
+
+@dataclass(frozen=True)
 class Coordinate:
     """A part of a work-item's place: a variable and its value, as C text."""
 
@@ -68,8 +82,7 @@ class Table:
 class Kernel:
     """What the template prints for one kernel.
 
-    name: of the C function. loop: its schedule. index: the index type. blocks: that are launched. arguments: the
-    parameter list, as C text.
+    name: of the C function. loop: its schedule. index: the index type. blocks: that are launched.
     functions: that the kernel calls. attribute: after the word for a kernel. thread: the map from a work-item's step to
     the index, for people.
     accesses: the buffers that are read and written, each with the map to the position in it, for people.
@@ -80,7 +93,7 @@ class Kernel:
     loop: Schedule
     index: str
     blocks: int
-    arguments: str
+    arguments: List[Argument]
     functions: List[CFunction]
     attribute: str
     thread: str
@@ -132,12 +145,14 @@ def passed(pointers: "Sequence[str]", scratch: str) -> List[str]:
 
 
 def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
-              shared: "Sequence[str]" = ()) -> "List[str]":
+              shared: "Sequence[str]" = ()) -> "List[Argument]":
     """A kernel's pointers: the buffers that it reads, then those that it writes. shared: those that are not alone with
     their buffers."""
-    pointers = [f"{d.array(shape.dtype, True, pointer not in shared)}{pointer}" for pointer, shape in reads.items()]
-    return pointers + [f"{d.array(shape.dtype, False, pointer not in shared)}{pointer}"
-                       for pointer, shape in sorted(writes.items())]
+    def argument(pointer: str, shape: Shape, read_only: bool) -> Argument:
+        return Argument(d.array(shape.dtype, read_only), pointer, read_only, "" if pointer in shared else d.restrict)
+
+    return [argument(pointer, shape, True) for pointer, shape in reads.items()] + [
+        argument(pointer, shape, False) for pointer, shape in sorted(writes.items())]
 
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
@@ -160,7 +175,7 @@ def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Fu
     assert function.root is not None
     values = body.values_of(function.root, function.body, function.index)
     leaves = function.root.shape.leaves()
-    pointers = [f"{d.array(shape.dtype, True, True)}{pointer}"
+    pointers = [f"{d.array(shape.dtype, True)}{d.restrict}{pointer}"
                 for pointer, shape in buffers_of(partition, function).items()]
     arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
     moved = [body.moved(value) for value in values]

@@ -265,7 +265,7 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
     functions = [function_text(d, helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements),
-                  ", ".join(arguments(d, reads, writes, nest.shared)), functions,
+                  arguments(d, reads, writes, nest.shared), functions,
                   attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)],
                   accesses=body.accesses, template="kernels/loop_bursts" if other else "kernels/loop",
                   record=Bursts(walk, other.record) if other else walk, other=other, code=Step.of(body, loop.vec),

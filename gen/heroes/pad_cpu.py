@@ -183,7 +183,7 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
     functions = [function_text(d, context.helpers, p, f, context.excess)
                  for p in (start, values) for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, index_type, -(-form.rows // form.chunks),
-                  ", ".join(arguments(d, reads, {target.pointer: target.shape}, nest.shared)), functions,
+                  arguments(d, reads, {target.pointer: target.shape}, nest.shared), functions,
                   attribute=d.launch_bounds(1), thread=index, pointers=[*reads, target.pointer],
                   accesses=[*begin.accesses, *body.accesses], template="kernels/pad_cpu", record=record,
                   code=Step([], record.element, [], each="for each element of the operand"))

@@ -244,6 +244,6 @@ class Emitter:
         for partition in partitions:
             for f in reversed(partition.functions[1:]):
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)
-        return Kernel(name, self.nest, self.sweep, self.index_type, blocks, ", ".join(arguments(self.d, reads, writes)),
+        return Kernel(name, self.nest, self.sweep, self.index_type, blocks, arguments(self.d, reads, writes),
                       list(functions.values()), self.d.launch_bounds(threads), self.seen[0].position if self.seen else "",
                       [*reads, *sorted(writes)], list(self.seen), threads=threads)

@@ -602,7 +602,7 @@ class _Writer:
             sweep,
             self.index_type,
             groups,
-            ", ".join(arguments(d, reads, writes)),
+            arguments(d, reads, writes),
             functions_of(nest, self.context),
             d.launch_bounds(sweep.threads),
             seen[0].position if seen else "",

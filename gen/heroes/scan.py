@@ -217,7 +217,7 @@ class Emitter:
         reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
         writes = {root.pointer: root.shape for root in self.nest.partition.roots}
         return Kernel(self.nest.name, self.nest, self.schedule, self.index_type, blocks,
-                      ", ".join(arguments(self.d, reads, writes)), functions, self.d.launch_bounds(threads, 1),
+                      arguments(self.d, reads, writes), functions, self.d.launch_bounds(threads, 1),
                       self.seen[0].position if self.seen else "", [*reads, *sorted(writes)], list(self.seen), threads=threads)
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Tuple[Dict[str, Any], int]":

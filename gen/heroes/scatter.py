@@ -461,7 +461,7 @@ class _Writer:
         result = body.settled(self.component(body, values, k), "next")
         text = body.to_memory(result)
         text = d.reinterpret(text, dtype, f"u{width}") if dtype in ("f32", "f64") else f"({word}){text}"
-        self.swaps[name] = Swap(name, d.array(dtype, False, False), body.type(dtype, 1, half), word, per, width, mask,
+        self.swaps[name] = Swap(name, d.array(dtype, False), body.type(dtype, 1, half), word, per, width, mask,
                                 body.text.lines, text)
         return name
 
@@ -497,7 +497,7 @@ def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: in
     writes = {target.pointer: target.shape for target in nest.targets}
     functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition)
                  for f in reversed(p.functions[1:])]
-    return Kernel(nest.name, nest, form, writer.index_type, blocks, ", ".join(arguments(d, reads, writes)), functions,
+    return Kernel(nest.name, nest, form, writer.index_type, blocks, arguments(d, reads, writes), functions,
                   attribute=d.launch_bounds(threads), thread=thread, pointers=[*reads, *sorted(writes)],
                   accesses=writer.at.accesses + writer.of.accesses, template=template, record=record,
                   code=Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],

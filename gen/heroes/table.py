@@ -12,7 +12,7 @@ from gen.emit.body import Body
 from gen.emit.text import offset
 from gen.emit.values import Touched
 from gen.heroes.hero import Context, Hero, Refused
-from gen.heroes.kernel import CFunction, Kernel, Step, Table
+from gen.heroes.kernel import Argument, CFunction, Kernel, Step, Table
 from gen.heroes.loop import HERO as LOOP_HERO
 from gen.heroes.loop import Walk, guard, thread_map
 from gen.hlo import Instruction, dtypes
@@ -117,8 +117,8 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
                 burst=loop.burst, prefetch=prefetches)
     look_up = LookUp(walk, offset(f"p{number}", whole), offset(f"r{root.result}", whole), f"p{number}[{single}]",
                      f"r{root.result}[{single}]", d.store_word(loop.stream))
-    arguments = (f"{space}const {u16} *restrict p{number}, {space}{u16} *restrict r{root.result}, "
-                 f"{space}const {u16} *restrict table")
+    arguments = [Argument(f"{space}{'const ' * read_only}{u16} *", name, read_only, d.restrict)
+                 for name, read_only in ((f"p{number}", True), (f"r{root.result}", False), ("table", True))]
     return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
                   index_type, loop.blocks(elements), arguments, [function], attribute=d.launch_bounds(loop.threads),
                   thread=thread, pointers=[f"p{number}", f"r{root.result}"],

@@ -341,6 +341,6 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     reads, writes = buffers_of(nest.partition,
                                nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
-    return Kernel(nest.name, nest, tile, index_type, blocks, ", ".join(arguments(d, reads, writes)),
+    return Kernel(nest.name, nest, tile, index_type, blocks, arguments(d, reads, writes),
                   functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)], body.accesses,
                   template="kernels/transpose_cpu", record=record, code=Step.of(body, tile.vec), position=position)

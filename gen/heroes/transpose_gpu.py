@@ -627,7 +627,7 @@ class _Writer:
         reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
         functions = [function_text(d, self.helpers, partition, f, self.excess)
                      for f in reversed(partition.functions[1:])]
-        kernel = Kernel(nest.name, nest, tile, self.index_type, blocks, ", ".join(arguments(d, reads, writes)),
+        kernel = Kernel(nest.name, nest, tile, self.index_type, blocks, arguments(d, reads, writes),
                         functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)],
                         self.flats + body.accesses, code=Step.of(body, tile.vec))
         kernel.template = "kernels/transpose_gpu"

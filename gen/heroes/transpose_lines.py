@@ -324,7 +324,7 @@ class _Writer:
             form,
             self.index_type,
             blocks,
-            ", ".join(arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape})),
+            arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape}),
             [],
             d.launch_bounds(1),
             thread,

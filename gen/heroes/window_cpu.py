@@ -307,7 +307,7 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
     functions = [function_text(d, context.helpers, partition, f, context.excess)
                  for f in reversed(partition.functions[1:])]
-    return Kernel(nest.name, nest, schedule, index_type, blocks, ", ".join(arguments(d, reads, writes, nest.shared)),
+    return Kernel(nest.name, nest, schedule, index_type, blocks, arguments(d, reads, writes, nest.shared),
                   functions, attribute=d.launch_bounds(1), thread=step.thread or "",
                   pointers=[*reads, *sorted(writes)], accesses=seen, template="kernels/window_cpu", record=record,
                   code=Step.of(step, 1))

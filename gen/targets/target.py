@@ -201,9 +201,9 @@ class Target:
         shuffled = self.shuffle.format(value=f"(int){text}" if narrow else text, distance=distance, width=width)
         return f"({self.register(dtype)}){shuffled}" if narrow else shuffled
 
-    def array(self, dtype: str, read_only: bool, restrict: bool) -> str:
+    def array(self, dtype: str, read_only: bool) -> str:
         """The type of a kernel's pointer parameter."""
-        return f"{self.pointer}{'const ' if read_only else ''}{self.memory(dtype)} *{self.restrict if restrict else ''}"
+        return f"{self.pointer}{'const ' if read_only else ''}{self.memory(dtype)} *"
 
     def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
         """The bits of a register taken as another type of the same width."""
