@@ -43,7 +43,8 @@ def _divide(d: Target, part: str, times: Callable[[str, str], str], f: Callable[
   const {t} ar = {times('a.re', 'sa')}, ai = {times('a.im', 'sa')}, br = {times('b.re', 'sb')}, bi = {times('b.im', 'sb')};
   const int steep = {f('fabs', 'br')} < {f('fabs', 'bi')};
   const {t} p = steep ? ai : ar, q = steep ? ar : ai, x = steep ? bi : br, y = steep ? br : bi, r = y / x;
-  const {t} pr = r == 0 ? {times('y', 'p')} / x : {times('p', 'r')}, qr = r == 0 ? {times('y', 'q')} / x : {times('q', 'r')};
+  const int none = r == 0 && {f('fabs', 'x')} < INFINITY; /* the product with y may overflow where x is infinite */
+  const {t} pr = none ? {times('y', 'p')} / x : {times('p', 'r')}, qr = none ? {times('y', 'q')} / x : {times('q', 'r')};
   const {t} below = x + {times('y', 'r')};
   {t} re = {times('((p + qr) / below)', 's')}, im = {times('((steep ? pr - q : q - pr) / below)', 's')};
   if (re == re || im == im) {{
@@ -55,7 +56,7 @@ def _divide(d: Target, part: str, times: Callable[[str, str], str], f: Callable[
     {conjugate_product(f'({t})INFINITY', 'u', 'v', 'b.re', 'b.im')}
   }} else if (({parts('b', '== INFINITY', '||')}) && {parts('a', '< INFINITY', '&&')}) {{
     const {t} u = {unit('b.re')}, v = {unit('b.im')};
-    {conjugate_product(nought, 'a.re', 'a.im', 'u', 'v')}
+    {conjugate_product(nought, 'ar', 'ai', 'u', 'v')}
   }}
 """
 

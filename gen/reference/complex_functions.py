@@ -249,12 +249,12 @@ def quotient(r: Real, x: Parts, y: Parts) -> Parts:
     of = r.choose(large, 0.5, r.choose(small, up, 1))
     by = r.choose(much, 0.5, r.choose(little, up, 1))
     back = times(by, r.choose(large, 2.0, r.choose(small, 1 / up, 1)))
-    p, q, e, f = times(a, of), times(b, of), times(c, by), times(d, by)
+    near, e, f = (times(a, of), times(b, of)), times(c, by), times(d, by)
     steep = r.test("compare", op("abs", e), op("abs", f), direction="LT")
-    p, q = r.choose(steep, q, p), r.choose(steep, p, q)
+    p, q = r.choose(steep, near[1], near[0]), r.choose(steep, near[0], near[1])
     e, f = r.choose(steep, f, e), r.choose(steep, e, f)
     ratio = r.over(f, e)
-    none = r.is_("EQ", ratio, 0)
+    none = r.all(r.is_("EQ", ratio, 0), r.finite(e))  # f part may overflow where e is infinite
     of_p, of_q = (r.choose(none, r.over(times(f, part), e), times(part, ratio)) for part in (p, q))
     below, over = r.add(e, times(f, ratio)), r.choose(steep, r.subtract(of_p, q), r.subtract(q, of_p))
     parts = times(r.over(r.add(p, of_q), below), back), times(r.over(over, below), back)
@@ -273,7 +273,7 @@ def quotient(r: Real, x: Parts, y: Parts) -> Parts:
     neither = r.all(r.nan(parts[0]), r.nan(parts[1]))
     for when, values in ((at_zero, (times(pole, a), times(pole, b))),
                          (of_infinite, product(math.inf, unit(a), unit(b), c, d)),
-                         (by_infinite, product(0.0, a, b, unit(c), unit(d)))):
+                         (by_infinite, product(0.0, *near, unit(c), unit(d)))):
         parts = tuple(r.choose(r.all(neither, when), value, part)  # type: ignore[assignment]
                       for value, part in zip(values, parts))
     return parts
