@@ -259,6 +259,26 @@ def test_narrow_integers(name: str, target: str, tmp_path: Path) -> None:
         assert not any(got[len(codes):]), f"{kind} {op}: bits after the end"
 
 
+NEIGHBOURS = {
+    "pair": ("c128[3]", 6, "  n = c64[3] convert(x)\n  ROOT r = c128[3] convert(n)"),
+    "parts": ("c128[1]", 2, "  a = f64[1] real(x)\n  b = f64[1] imag(x)\n  c = f32[1] convert(a)\n  d = f32[1] convert(b)\n  e = f64[1] convert(c)\n"
+              "  f = f64[1] convert(d)\n  ROOT r = c128[1] complex(e, f)"),
+    "sums": ("f64[1,2]", 2, "  z = f64[] constant(0)\n  s = f64[2] reduce(x, z), dimensions={0}, to_apply=add\n  c = f32[2] convert(s)\n"
+             "  ROOT r = f64[2] convert(c)")}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", NEIGHBOURS)
+def test_neighbours_round(case: str, target: str, tmp_path: Path) -> None:
+    """Neighbouring f64 that go through f32 are rounded. (gcc 12 vectorizes two such conversions to none.)"""
+    shape, count, lines = NEIGHBOURS[case]
+    values = [k + 0.1 for k in range(count)]
+    add = "add {\n  a = f64[] parameter(0)\n  b = f64[] parameter(1)\n  ROOT r = f64[] add(a, b)\n}\n" if case == "sums" else ""
+    text = f"{add}f {{\n  x = {shape} parameter(0)\n{lines}\n}}\n"
+    (answer,) = run(text, [struct.pack(f"<{count}d", *values)], target, tmp_path)
+    assert list(struct.unpack(f"<{count}d", answer)) == [as_f32(value) for value in values]
+
+
 @pytest.mark.parametrize("target", TARGETS if SWEEP else ["opencl"])
 def test_packed_moves(target: str, tmp_path: Path) -> None:
     """Layouts with and without E(..), a transpose, a concatenation, a constant of the entry: bytes in and out."""
