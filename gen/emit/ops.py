@@ -162,6 +162,8 @@ def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, so
         return f"{need('complex', to)}({x[0]}, {x[1]})"
     if opcode == "compare":
         return f"{'!' if attributes['direction'] == 'NE' else ''}{need('equal', dtype)}({x[0]}, {x[1]})"
+    if opcode == "clamp":
+        return f"{need('minimum', dtype)}({need('maximum', dtype)}({x[1]}, {x[0]}), {x[2]})"
     return f"{need(opcode.replace('-', '_'), dtype)}({', '.join(x)})"
 
 

@@ -196,7 +196,7 @@ class Check:
         return self.typed_like(choice, of.dtype) if choice.dims else self.shapes[1]
 
     def _clamp(self) -> Shape:
-        of = self.kinds(1, "psuf")
+        of = self.array(1)
         for number in (0, 2):
             bound = self.array(number)
             if bound.dtype != of.dtype or (bound.dims and bound.dims != of.dims):

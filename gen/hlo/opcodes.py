@@ -149,7 +149,7 @@ _ELEMENTWISE = (
         optional=("type",),
     ),
     Elementwise("select", 3, ANY, result="rule", rounds=0, wraps=False),
-    Elementwise("clamp", 3, "psuf", result="rule", rounds=0, wraps=False),
+    Elementwise("clamp", 3, ANY, result="rule", rounds=0, wraps=False),
     Elementwise("copy", 1, ANY, result="rule", rounds=0, wraps=False),
     Elementwise("convert", 1, ANY, result="rule"),
     Elementwise("bitcast-convert", 1, ANY, result="rule", rounds=0),

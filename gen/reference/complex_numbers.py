@@ -69,11 +69,11 @@ def real_computation(computation: Computation) -> Computation:
                    *x, to_apply=inner)
         return tuple(op("get-tuple-element", real, whole, index=k) for k in (0, 1))  # type: ignore[return-value]
 
-    def extreme(shape: Shape, x: Sequence[PartsOf]) -> PartsOf:
+    def extreme(opcode: str, shape: Shape, x: Sequence[PartsOf]) -> PartsOf:
         """The larger one, or the smaller one, by the real and then by the imaginary part; NaN in both parts of any."""
         (a, b), (c, d) = x  # type: ignore[misc]
         pred = replace(part(shape), dtype="pred", text="pred")
-        way, real = "GT" if like.opcode == "maximum" else "LT", part(shape)
+        way, real = "GT" if opcode == "maximum" else "LT", part(shape)
 
         def test(direction: str, p: Instruction, q: Instruction) -> Instruction:
             return op("compare", pred, p, q, direction=direction)
@@ -126,7 +126,11 @@ def real_computation(computation: Computation) -> Computation:
             same = [op("compare", shape, p, q, direction=like.attributes["direction"]) for p, q in ((a, c), (b, d))]
             return op("and" if like.attributes["direction"] == "EQ" else "or", shape, *same)
         if opcode in ("maximum", "minimum"):
-            return extreme(shape, x)
+            return extreme(opcode, shape, x)
+        if opcode == "clamp":
+            low, high = (tuple(half if half.shape.dims == real.dims else do("broadcast", half, dimensions=())
+                               for half in x[k]) for k in (0, 2))  # type: ignore[union-attr]
+            return extreme("minimum", shape, [extreme("maximum", shape, [x[1], low]), high])
         if opcode in ("add", "subtract"):
             return tuple(do(opcode, p, q) for p, q in zip(x[0], x[1]))  # type: ignore[arg-type,return-value]
         if opcode == "negate":

@@ -360,6 +360,22 @@ def test_quotients(dtype: str, target: str, tmp_path: Path) -> None:
     assert compared > 1000
 
 
+@pytest.mark.parametrize("dtype, target", EVERY if SWEEP else [("c64", "c"), ("c128", "opencl")])
+def test_by_infinity(dtype: str, target: str, tmp_path: Path) -> None:
+    """A finite number by an infinite one is zero, also where products of their parts overflow."""
+    code, most = PART[dtype][1], {"c64": 2.0 ** 127, "c128": 2.0 ** 1023}[dtype]
+    parts = [0.0, 1.0, most, -most]
+    above = [complex(a, b) for a in parts for b in parts]
+    below = [complex(a, b) for a in (*parts, INF, -INF) for b in (*parts, INF, -INF) if math.inf in (abs(a), abs(b))]
+    pairs = [(x, y) for x in above for y in below]
+    text = (f"f {{\n  a = {dtype}[{len(pairs)}] parameter(0)\n  b = {dtype}[{len(pairs)}] parameter(1)\n"
+            f"  ROOT r = {dtype}[{len(pairs)}] divide(a, b)\n}}\n")
+    (answer,) = run(text, [buffer([pair[k] for pair in pairs], code) for k in (0, 1)], target, tmp_path)
+    wrong = [f"{x} / {y}: {got}" for (x, y), got in zip(pairs, numbers(answer, code)) if got != 0]
+    assert not wrong, "\n".join(wrong)
+    assert gen("check", tmp_path / "m.hlo", "--target", target).returncode == 0
+
+
 @pytest.mark.parametrize("dtype", PART)
 def test_beside_xla(dtype: str, tmp_path: Path) -> None:
     """Quotients, signs and powers of infinities, NaN and zeros are XLA:CPU's, but for powers that are NaN there."""
@@ -458,6 +474,7 @@ e {{
   z = {d}[] constant((-inf, -inf))
   low = {d}[{n}] minimum(x, y)
   high = {d}[{n}] maximum(x, y)
+  mid = {d}[{n}] clamp(z, x, y)
   any = {d}[] reduce(y, z), dimensions={{0}}, to_apply=larger
   top = {d}[] reduce(o, z), dimensions={{0}}, to_apply=larger
   same = {d}[{n}] bitcast-convert(x)
@@ -469,8 +486,8 @@ e {{
   im = {f}[{n}] imag(w)
   h = f16[{n}] convert(w)
   hi = f16[{n}] imag(h)
-  ROOT r = ({d}[3], {d}[{n}], {d}[{n}], {d}[], {d}[], {d}[{n}], s32[8], s8[8,4], pred[8,4], pred[32], {f}[{n}], {f}[{n}], f16[{n}]) tuple(
-    k, low, high, any, top, same, s, t, q, u, re, im, hi)
+  ROOT r = ({d}[3], {d}[{n}], {d}[{n}], {d}[{n}], {d}[], {d}[], {d}[{n}], s32[8], s8[8,4], pred[8,4], pred[32], {f}[{n}], {f}[{n}], f16[{n}]) tuple(
+    k, low, high, mid, any, top, same, s, t, q, u, re, im, hi)
 }}
 """
 
@@ -486,7 +503,7 @@ def test_parts_and_bits(dtype: str, target: str, tmp_path: Path) -> None:
     text = MOVES.format(d=dtype, f=part, n=len(pairs))
     given = [buffer(x, code), buffer(y, code), bytes(preds), bytes(octets), struct.pack(f"<{len(reals)}{code}", *reals),
              buffer([complex(j % 4, j * 7 % 10 * 0.5) for j in range(40)], code)]
-    k, low, high, any_, top, bits, s, t, q, u, re, im, hi = run(text, given, target, tmp_path)
+    k, low, high, mid, any_, top, bits, s, t, q, u, re, im, hi = run(text, given, target, tmp_path)
 
     def extreme(a: complex, b: complex, sign: int) -> complex:
         if a != a or b != b:
@@ -498,6 +515,7 @@ def test_parts_and_bits(dtype: str, target: str, tmp_path: Path) -> None:
     assert alike(numbers(k, code), [complex(-INF, NAN), 1 + 2j, complex(NAN, INF)])
     assert alike(numbers(low, code), [extreme(a, b, -1) for a, b in zip(x, y)])
     assert alike(numbers(high, code), [extreme(a, b, 1) for a, b in zip(x, y)])
+    assert alike(numbers(mid, code), [extreme(extreme(a, complex(-INF, -INF), 1), b, -1) for a, b in zip(x, y)])
     assert alike(numbers(any_, code), [complex(NAN, NAN)]) and alike(numbers(top, code), [complex(3, 4.5)])
     assert bits == given[0] and s == t == q == bytes(preds) and u == bytes(int(octet != 0) for octet in octets)
     assert re == given[4] and im == bytes(len(im)) and hi == bytes(len(hi))
