@@ -1820,7 +1820,7 @@ SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
   best = !good[0] || (good[1] && tiles[1].tiles < tiles[0].tiles);
   settp_layout_any_write(work, "f32[");
   for (i = 0; i < form->ins; ++i) settp_layout_any_list(work, i, form->in[i]);
-  settp_layout_any_write(work, "]{");
+  settp_layout_any_write(work, form->ins > 0 ? "]{" : "]");
   for (i = 0; i < form->ins; ++i)
     for (k = 0; k < form->ins; ++k)
       if (place[best][k] == form->ins - 1 - i) settp_layout_any_list(work, i, k);
@@ -1830,7 +1830,7 @@ SETT_INLINE void settp_layout_any_to_xla(settp_layout_any_work *work) {
     for (k = 0; k < tiles[best].rank[i]; ++k) settp_layout_any_list(work, k, tiles[best].tile[i][k]);
     settp_layout_any_write(work, ")");
   }
-  settp_layout_any_write(work, "}");
+  if (form->ins > 0) settp_layout_any_write(work, "}");
 }
 
 /* ---- bodies: to CuTe */
