@@ -91,6 +91,9 @@ def _step(body: Computation, number: int) -> Optional[int]:
     """What a step adds to an element of the tuple."""
     root = body.root
     after = root.operands[number] if root is not None and root.opcode == "tuple" else None
+    if after is not None and after.opcode == "subtract" and _carried(after.operands[0], body) == number:
+        less = _integer(after.operands[1])
+        return None if less is None else -less
     if after is None or after.opcode != "add":
         return 0 if after is not None and _carried(after, body) == number else None
     for value, other in (after.operands, after.operands[::-1]):

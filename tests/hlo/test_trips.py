@@ -77,6 +77,13 @@ def test_where_it_stands(side: str, added: str, wanted: "int | None") -> None:
     assert trips(loop(LOOP.format(type="s32", start=0, end=7, step=2, direction="LT", side=side, added=added))) == wanted
 
 
+@pytest.mark.parametrize("taken, direction, wanted", [("i, step", "GT", 3), ("i, step", "NE", None), ("step, i", "GT", None), ("i, i", "GT", None)])
+def test_counts_down(taken: str, direction: str, wanted: "int | None") -> None:
+    """A counter from which a constant is subtracted, as JAX writes `i - 2`; a constant less the counter is no counter."""
+    text = LOOP.format(type="s32", start=7, end=2, step=2, direction=direction, side="c", added="i, step").replace("add(i, step)", f"subtract({taken})")
+    assert trips(loop(text)) == wanted
+
+
 def test_noted_and_unknown() -> None:
     """XLA's own count comes first; a parameter as the start has none; EQ is counted by no rule."""
     text = LOOP.format(type="s32", start=0, end=7, step=1, direction="LT", side="c", added="i, step")
