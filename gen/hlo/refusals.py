@@ -190,6 +190,9 @@ def _why_not_loop(loop: Instruction) -> Refusal:
         return Refusal(f" is control flow, of the generator of jax.random ('{around}')",
                        "pass the random numbers as a parameter")
     steps = f", a loop of {count} steps" if count is not None else ""
+    if "searchsorted_scan" in around:
+        return Refusal(f" is control flow{steps}, of jnp.searchsorted ('{around}')",
+                       "call that with method='scan_unrolled', which JAX writes out")
     unroll = "; unroll=True lets JAX write the steps out" if count is not None and count <= UNROLLED else ""
     return Refusal(f" is control flow{steps}", f"{LOOP}{unroll}")
 
