@@ -76,9 +76,19 @@ def seed(text: str) -> int:
     return int(text)
 
 
+MOST_SECONDS = 1000000
+
+
 def count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected 1 or more, found '{text}'")
+        raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more, found '{text}'")
+    return int(text)
+
+
+def seconds(text: str) -> int:
+    """A limit that the system's clocks and counters can hold."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"expected a whole number of seconds, 1 to {MOST_SECONDS}, found '{text}'")
     return int(text)
 
 
@@ -121,7 +131,7 @@ def arguments() -> argparse.ArgumentParser:
                             help=f"one of {', '.join(names)} (default: opencl)")
 
     def limit(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--limit", type=count, metavar="SECONDS",
+        parser.add_argument("--limit", type=seconds, metavar="SECONDS",
                             help="processor time, of all threads, that a launch may take "
                             f"(default: {run.LAUNCH_SECONDS} a core, ten times what it is expected to take if that is more)")
 

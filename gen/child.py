@@ -27,6 +27,7 @@ kill -KILL $watch
 wait $watch 2> /dev/null
 exit $status
 """
+MOST_PASSING = 2000000.0    # seconds that poll can wait: milliseconds in 31 bits
 _running: "Set[subprocess.Popen[str]]" = set()
 _lock = threading.Lock()
 _ending = False
@@ -43,7 +44,7 @@ class Limit:
     @staticmethod
     def of(seconds: float, processors: int = 1) -> "Limit":
         """The limit of work that takes one processor so long. A busy machine has a quarter of its time for it."""
-        return Limit(seconds * processors, 60 + 4 * seconds)
+        return Limit(seconds * processors, min(60 + 4 * seconds, MOST_PASSING))
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import Callable, List
 import pytest
 
 from gen import child, hlo, run
+from gen.__main__ import MOST_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="SKIP: no /proc to find processes in")
@@ -114,6 +115,11 @@ def test_limit_is_processor_time() -> None:
     done = child.run(["sleep", "2"], child.Limit(1, 600))
     assert (done.status, done.exceeded) == (0, "")
     assert child.Limit.of(30) == child.Limit(30, 180) and child.Limit.of(30, 4) == child.Limit(120, 180)
+
+
+def test_largest_limit() -> None:
+    """The largest limit that an option takes can be waited for."""
+    assert child.run(["true"], child.Limit.of(MOST_SECONDS, 4)).status == 0
 
 
 def test_limits_are_said(tmp_path: Path) -> None:

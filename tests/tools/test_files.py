@@ -133,7 +133,9 @@ def test_folder_without_files(tmp_path: Path) -> None:
     (["explain", "x", "--stage", "vectorise"], "argument --stage: unknown stage 'vectorise', did you mean 'vectorize'? expected one of parse, "),
     (["explain", "x", "--stage", "qqq"], "argument --stage: unknown stage 'qqq', expected one of parse, "),
     (["run", "a", "b", "--in", "x", "--out", "y"], "expected no further argument, found 'b'"),
-    (["bench", "a", "--rounds", "0"], "argument --rounds: expected 1 or more, found '0'"),
+    (["bench", "a", "--rounds", "0"], "argument --rounds: expected a whole number, 1 or more, found '0'"),
+    (["check", "a", "--limit", "1.5"], "argument --limit: expected a whole number of seconds, 1 to 1000000, found '1.5'"),
+    (["check", "a", "--limit", "99999999999"], "argument --limit: expected a whole number of seconds, 1 to 1000000, found '99999999999'"),
     (["check", "a", "--seed", "-1"], "argument --seed: expected"),
     ([], "expected a verb, one of build, check, run, explain, bench"),
 ], ids=lambda words: " ".join(words) if isinstance(words, list) else "")
