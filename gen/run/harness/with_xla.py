@@ -109,4 +109,5 @@ if __name__ == "__main__":
         try:
             main(sys.argv[2], int(sys.argv[5]), int(sys.argv[6]), *sys.argv[7:9])
         except Exception as error:  # XLA refuses what it cannot compile with many kinds of exceptions
-            print(f"skip {str(error).splitlines()[0] if str(error) else type(error).__name__}", flush=True)
+            said = [line.strip() for line in str(error).splitlines()] or [type(error).__name__]
+            print("skip " + " ".join(said[:2] if said[0].endswith(":") else said[:1]), flush=True)
