@@ -233,9 +233,6 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
             f": expected real numbers, found {complex_ones[0].dtype}",
             f"write it with ops that take complex ones: {', '.join(sorted(row.opcode for row in ELEMENTWISE.values() if 'c' in row.kernels))}",
         )
-    if opcode == "parameter" and to.kind == "tuple" and any(dtypes.is_complex(leaf.dtype) for leaf in to.leaves()):
-        return Refusal(": expected complex numbers as parameters of their own, found them in a tuple",
-                       "make each array of the tuple a parameter")
     if opcode in CONTRACTIONS:
         return _why_not_product(instruction)
     if opcode == "select-and-scatter" and instruction.attributes["window"].dilated:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
-from typing import Dict, List, Sequence, Tuple, Union
+from typing import Dict, Iterator, List, Sequence, Tuple, Union
 
 from gen.hlo import array_shape, Computation, dtypes as table, Instruction, Shape
 from gen.reference import complex_functions
@@ -35,11 +36,22 @@ def real_computation(computation: Computation) -> Computation:
         # type: ignore[union-attr]
         return [value] if isinstance(value, type(like)) else [leaf for child in value for leaf in flat(child)]
 
-    def parameter(shape: Shape) -> Instruction:
-        i = op("parameter", shape)
-        i.parameter_number = len(copied.parameters)
-        copied.parameters.append(i)
-        return i
+    firsts: Dict[int, int] = {}     # of a parameter by its number: the number of the first that stands for it
+    count = 0
+    for given in sorted(computation.parameters, key=lambda i: i.parameter_number):
+        firsts[given.parameter_number] = count
+        count += sum(1 + table.is_complex(leaf.dtype) for leaf in given.shape.leaves())
+
+    def parameter(shape: Shape, numbers: Iterator[int]) -> PartsOf:
+        """The parameters in place of one, in the order of the numbers, whatever order the text has."""
+        if shape.kind == "tuple":
+            return [parameter(child, numbers) for child in shape.children]
+        made = [op("parameter", part(shape) if table.is_complex(shape.dtype) else shape)
+                for _ in range(1 + table.is_complex(shape.dtype))]
+        for i in made:
+            i.parameter_number = next(numbers)
+        copied.parameters = sorted([*copied.parameters, *made], key=lambda i: i.parameter_number)
+        return made[0] if len(made) == 1 else (made[0], made[1])
 
     def function(opcode: str, real: Shape, x: List[Instruction]) -> PartsOf:
         """The parts of a function's value: a map of all its steps, so that they are one loop."""
@@ -153,10 +165,7 @@ def real_computation(computation: Computation) -> Computation:
             return x[0][like.attributes["index"]]
         inner = {key: real_computation(like.attributes[key]) for key in ("calls", "to_apply") if key in like.attributes}
         if opcode == "parameter":
-            if shape.kind == "tuple":
-                raise ValueError("a tuple with complex numbers as a parameter has no reference")
-            return (parameter(part(shape)),
-                    parameter(part(shape))) if table.is_complex(shape.dtype) else parameter(shape)
+            return parameter(shape, itertools.count(firsts[like.parameter_number]))
         touched = any(table.is_complex(leaf.dtype)
                       for leaf in shape.leaves()) or not all(isinstance(v, type(like)) for v in x)
         if not touched:

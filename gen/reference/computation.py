@@ -75,7 +75,7 @@ def emit_all(computation: Computation, options: Options) -> Emitted:
     """All steps of a computation."""
     emitter = Emitter(options)
     arguments: List[Value] = []
-    number = 0
+    number, real = 0, real_computation(computation)
     for parameter in computation.parameters:
         leaves: List[Value] = []
         for shape in parameter.shape.leaves():
@@ -94,7 +94,7 @@ def emit_all(computation: Computation, options: Options) -> Emitted:
                         [array],
                         [],
                     )
-                    arguments.append(array)
+                    leaves.append(array)
                 number += 1
                 continue
             array = emitter.array(parameter.name, shape, True)
@@ -124,9 +124,8 @@ def emit_all(computation: Computation, options: Options) -> Emitted:
                 emitter.step(title, loops_over(array.dims, [line]), [array], [])
             leaves.append(array)
             number += 1
-        if leaves or parameter.shape.kind == "tuple":
-            arguments.append(regroup(parameter.shape, leaves))
-    result = walk(emitter, real_computation(computation), arguments)
+        arguments += [regroup(parameter.shape, leaves)] if real is computation else leaves
+    result = walk(emitter, real, arguments)
     results = [Result(number, shape, k) for number, shape in enumerate(computation.root.shape.leaves())
                for k in ((0, 1) if table.is_complex(shape.dtype) else (None,))]
     return Emitted(emitter, results, leaves_of(result))

@@ -532,6 +532,49 @@ def test_parts_of_parts(target: str, tmp_path: Path) -> None:
     assert run(text, [data, data, data[:16]], target, tmp_path) == [data, data, data[:16]]
 
 
+MIXED = """e {
+  y = c64[4] parameter(1)
+  p = (f32[4], (c64[4], s8[4]), c64[2,2]{0,1}) parameter(0)
+  i = s32[] parameter(2)
+  u = c64[2] parameter(3)
+  last = c64[2,2]{0,1} get-tuple-element(p), index=2
+  q = (c64[4], s8[4]) get-tuple-element(p), index=1
+  x = c64[4] get-tuple-element(q), index=0
+  s = s8[4] get-tuple-element(q), index=1
+  f = f32[4] get-tuple-element(p), index=0
+  g = f32[4] convert(s)
+  c = c64[4] complex(f, g)
+  d = c64[4] divide(x, y)
+  e = c64[4] subtract(d, c)
+  m = c64[4] dynamic-update-slice(e, u, i)
+  ROOT r = (c64[4], (c64[2,2]{0,1}, c64[4])) tuple(m, t)
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["c", "opencl", "cuda-on-cpu"])
+def test_parameters(target: str, tmp_path: Path) -> None:
+    """Parameters in any order of the text, of tuples too: the kernel has their values, and so has the reference."""
+    text = MIXED.replace("  ROOT", "  t = (c64[2,2]{0,1}, c64[4]) tuple(last, d)\n  ROOT")
+    x, y, last, u = ([complex(k + 1, k - n) for k in range(n)] for n in (4, 5, 4, 2))
+    y = y[:4]
+    f, s = [0.5, 1.5, -2.0, 8.0], [1, -2, 3, -4]
+    given = [struct.pack("<4f", *f), buffer(x, "f"), struct.pack("<4b", *s), buffer(last, "f"), buffer(y, "f"), struct.pack("<i", 1), buffer(u, "f")]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "m.hlo").write_text(text)
+    for name, data in zip(("p0_0", "p0_1_0", "p0_1_1", "p0_2", "p1", "p2", "p3"), given):
+        (tmp_path / "in" / f"{name}.bin").write_bytes(data)
+    done = gen("run", tmp_path / "m.hlo", "--target", target, "--in", tmp_path / "in", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    m, as_it_was, d = ((tmp_path / "out" / f"r{k}.bin").read_bytes() for k in range(3))
+    ratios = [a / b for a, b in zip(x, y)]
+    wanted = [a - complex(b, c) for a, b, c in zip(ratios, f, s)]
+    wanted[1:3] = u
+    assert as_it_was == given[3] and all(abs(a - b) < 1e-5 for a, b in zip(numbers(d, "f") + numbers(m, "f"), ratios + wanted))
+    done = gen("check", tmp_path / "m.hlo", "--target", target)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("line, reason", [
     ("ROOT r = c64[2] asinh(p)", "3:8: 'asinh': expected real numbers, found c64"),
     ("ROOT r = c128[1] bitcast(p)", "3:8: 'bitcast': expected c64 as its result's type, found c128[1]{0}"),
