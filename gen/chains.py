@@ -1,5 +1,7 @@
-"""What OpenCL launches at once: a kernel, or on a CPU neighbouring kernels that one thread does in less time than a launch
-takes."""
+"""Chains: OpenCL launches each kernel by itself, but on a CPU neighbours that are too small for a second thread together.
+
+A launch of its own would take such a kernel longer than its work.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ class Chain:
         return [argument.name for argument in self.arguments]
 
     def functions(self) -> List[Kernel]:
-        """The kernels as the file has them. Their pointers are alone with their buffers in the call of one kernel only,
-        which is not said, for not every tool knows what compilers make of that in functions that they inline."""
+        """The kernels as functions of the file. They do not say `restrict`: clang makes an intrinsic of it where it
+        inlines a function, and oclgrind 21.10 does not know that intrinsic."""
         return [replace(kernel, attribute="", arguments=[replace(a, restrict="") for a in kernel.arguments])
                 for kernel in self.kernels]
 
@@ -45,13 +47,13 @@ Launch = Union[Kernel, Chain]
 def launches(name: str, kernels: "Sequence[Kernel]", worth: "Sequence[int]", d: Target) -> "List[Launch]":
     """The launches of a program. worth: number of threads that each kernel is worth (gen/threads.py)."""
     runs: List[List[Kernel]] = []
-    last = 0
+    open_run = False        # whether the last run takes another kernel
     for kernel, count in zip(kernels, worth):
-        alone = count > 1 or kernel.threads > 1 or kernel.table is not None
-        if alone or not runs or last != 1:
+        small = count == 1 and kernel.threads == 1 and kernel.table is None
+        if not (small and open_run):
             runs.append([])
         runs[-1].append(kernel)
-        last = 0 if alone else 1
+        open_run = small
     return [run[0] if len(run) == 1 else _chain(f"sett_{name}_launch{number}", run, d)
             for number, run in enumerate(runs)]
 

@@ -172,9 +172,8 @@ def rendered(emitted: Emitted, fusion: Fusion, device: Device) -> Rendered:
                for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used]
     body = "\n".join([*structs, body])
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
-    more = {"table" for kernel in kernels if kernel.table}
-    more |= {"narrowed"} if "(float)" in body and "(double)" in body else set()
-    return Rendered(d, kernels, counts, launched, body, d.used | more, emitted.scratch)
+    return Rendered(d, kernels, counts, launched, body,
+                    d.used | {"table" for kernel in kernels if kernel.table}, emitted.scratch)
 
 
 def _texts(launch: Launch, d: Target) -> List[str]:

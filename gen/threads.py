@@ -1,4 +1,4 @@
-"""The number of threads that a stage of a program in C is worth."""
+"""The number of threads that a kernel on a CPU is worth: a stage of a program in C, or what OpenCL would launch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gen.schedule import Device
 
 
 def threads(kernels: "Sequence[Kernel]", buffers: "Dict[str, Sequence[Shape]]", device: Device) -> List[int]:
-    """For each kernel, a stage, the number of threads beyond which it takes longer: handing over a part of the work
+    """For each kernel, the number of threads beyond which it takes longer: handing over a part of the work
     takes a thread `device.hand_over`. What is estimated too low is done by fewer threads, and right.
 
     buffers: the parameters "p", the results "r" and those between kernels "q"."""

@@ -218,6 +218,8 @@ def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> 
             return f"{need('narrow', to)}({x})" if lanes == 1 else None
         if d.register(dtype) == d.register(to):
             return x
+        if dtype == "f64":
+            d.used.add("f64_to_f32")
         return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
     if dtype in FLOATS:
         if lanes == 1:
@@ -453,6 +455,8 @@ def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title
         return f"{d.math(function, part)}({', '.join(arguments)})"
     if name == "convert":
         source = d.register(dtype)
+        if dtype in ("f64", "c128") and to == "c64":
+            d.used.add("f64_to_f32")
         value = (f"({t})x.re", f"({t})x.im") if dtype in COMPLEX else (f"({t})x", "0")
         return f"{d.function} {to} {title}({source} x)\n{{\n{result(*value)}"
     if name == "complex":
@@ -698,6 +702,7 @@ def _small_wide(d: Target, need: Need, name: str, dtype: str, n: int, title: str
 def _narrow(d: Target, need: Need, dtype: str, title: str) -> str:
     """f64 to a small type with one rounding: to f32 rounding to odd first."""
     u32 = d.types["u32"]
+    d.used.add("f64_to_f32")
     return (
         f"/* through a float that is rounded to odd: so the second rounding alone decides */\n{d.function} float {title}(double x)\n{{\n"
         f"  float f = (float)x;\n  {u32} u = {d.reinterpret('f', 'f32', 'u32')};\n"

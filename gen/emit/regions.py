@@ -366,9 +366,12 @@ class Regions(Loads, Elementwise):
                 high = f"{x} > {last} ? {last} : " if bounded else ""
                 self.text.add(f"const {t} {runtime.name} = ({t})({low}{high}{x});")
             else:
-                for opcode, limit in (("maximum", 0),) * signed + (("minimum", runtime.last),) * bounded:
-                    value = self.apply(opcode, {}, dtype, [dtype, dtype], [value, ops.constant(self.d, limit, dtype)],
-                                       "index")
+                def nearer(opcode: str, limit: int) -> Value:
+                    return self.apply(opcode, {}, dtype, [dtype, dtype], [value, ops.constant(self.d, limit, dtype)],
+                                      "index")
+
+                value = nearer("maximum", 0) if signed else value
+                value = nearer("minimum", runtime.last) if bounded else value
                 name = self._lanes_of[runtime.name] = self.name(f"{runtime.name}_l", "")
                 self.text.add(
                     f"{t} {name}[{self.lanes}];",

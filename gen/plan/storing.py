@@ -41,7 +41,8 @@ class Costs:
     kernel: float
 
 
-# Instructions of an element that is not read with its neighbours: the address, the load, the insertion into a vector.
+# Instructions of an element that is not read with its neighbours: bringing its index into bounds, the address, the
+# load, the insertion into a vector.
 SCATTERED = 24
 SIDES = 2       # instructions that choose between two sides of a pad or a concatenate
 STEP = 2        # instructions of a step of a product
@@ -50,7 +51,8 @@ MOST_ENTRIES = 1 << 20
 MOST_TRIED = 1 << 16    # stored values times all values up to which each of the stored is tried without
 
 
-# Two cores with 512-bit vectors: three instructions a nanosecond for 16 elements; 20 GB/s to and from memory.
+# Two cores with 512-bit vectors: three instructions a nanosecond for 16 elements; 25 GB/s to and from what does not fit
+# in the second level.
 CPU = Costs(instruction=0.02, sides=2, called=16, byte=0.04, cached_byte=0.01, cache=2 << 20, kernel=200)
 # A GPU of some 10 TFLOP/s and 1.5 TB/s.
 GPU = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)

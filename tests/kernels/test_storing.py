@@ -23,7 +23,11 @@ from drawn import device_or_skip, fusions
 from gen import hlo, lower, run
 from gen.plan import nests, plan, storing
 
-np = pytest.importorskip("numpy", reason="SKIP: no numpy")
+try:
+    import numpy as np
+except ImportError:
+    np = None
+with_numpy = pytest.mark.skipif(np is None, reason="SKIP: no numpy, which draws the values and computes what is right")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PEER = ROOT.parent / "shared" / "peer"
@@ -198,6 +202,7 @@ def drawn(number: int) -> "Tuple[str, List[Any], List[Any]]":
     return text, graph.params, results
 
 
+@with_numpy
 @pytest.mark.drawn
 @pytest.mark.parametrize("target", [pytest.param(t, marks=pytest.mark.peer if t == "cuda-on-cpu" else ()) for t in TARGETS])
 def test_drawn_graphs(target: str, tmp_path: Path) -> None:
@@ -299,6 +304,7 @@ def within(name: str, fusion: hlo.Fusion) -> int:
     return len(evaluations.candidates)
 
 
+@with_numpy
 @pytest.mark.drawn
 def test_bounds_of_drawn_graphs() -> None:
     """The estimated time of a plan is neither above that of storing every value with several reads nor above that of storing none."""

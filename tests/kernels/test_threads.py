@@ -1,4 +1,4 @@
-"""How many threads a stage of a program in C is worth: what NAME_c_threads says, and that the harness keeps to it."""
+"""How many threads a kernel on a CPU is worth: what NAME_c_threads says, that the harness keeps to it, and what OpenCL launches as one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_more_threads_for_more_bytes() -> None:
 
 
 def chains(size: int, device: str = "pocl-cpu") -> "List[int]":
-    """Kernels of each launch of five steps of heat in OpenCL, a row of 0s where a kernel is launched by itself."""
+    """Five steps, each of which reads the one before at two rows, in OpenCL: for each launch the number of kernels in its chain, 0 where it is one kernel."""
     steps = "".join(f"""a{k} = f32[{size},{size}] slice(u{k}), slice={{[1:{size}], [0:{size}]}}
         b{k} = f32[1,{size}] slice(u{k}), slice={{[0:1], [0:{size}]}}
         c{k} = f32[{size},{size}] concatenate(a{k}, b{k}), dimensions={{0}}
