@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Sequence, Union
 
 from gen.heroes.kernel import Argument, Kernel, passed
+from gen.plan.buffer import Buffer
 from gen.targets import Target
 
 
@@ -28,8 +29,8 @@ class Chain:
     table = None
 
     @property
-    def pointers(self) -> List[str]:
-        return [argument.name for argument in self.arguments]
+    def buffers(self) -> List[Buffer]:
+        return [argument.buffer for argument in self.arguments]
 
     def functions(self) -> List[Kernel]:
         """The kernels as functions of the file. They do not say `restrict`: clang makes an intrinsic of it where it
@@ -38,7 +39,7 @@ class Chain:
                 for kernel in self.kernels]
 
     def passed(self, scratch: str) -> List[str]:
-        return passed(self.pointers, scratch)
+        return passed(self.buffers, scratch)
 
 
 Launch = Union[Kernel, Chain]
@@ -59,10 +60,10 @@ def launches(name: str, kernels: "Sequence[Kernel]", worth: "Sequence[int]", d: 
 
 
 def _chain(name: str, kernels: "List[Kernel]", d: Target) -> Chain:
-    arguments: Dict[str, Argument] = {}
+    arguments: Dict[Buffer, Argument] = {}
     for argument in (argument for kernel in kernels for argument in kernel.arguments):
-        if not argument.read_only or argument.name not in arguments:
-            arguments[argument.name] = replace(argument, restrict="")
+        if not argument.read_only or argument.buffer not in arguments:
+            arguments[argument.buffer] = replace(argument, restrict="")
     steps = [f"for (size_t number = 0; number < {kernel.blocks}; ++number) "
-             f"{kernel.name}({', '.join([*kernel.pointers, 'number'])});" for kernel in kernels]
+             f"{kernel.name}({''.join(f'{buffer.pointer}, ' for buffer in kernel.buffers)}number);" for kernel in kernels]
     return Chain(name, kernels, list(arguments.values()), steps, d.launch_bounds(1))

@@ -162,7 +162,8 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
             for (_, shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))
         ],
         "aliases": [
-            {"result": result, "parameter": number} for nest in kernels for result, number in nest.aliases.items()
+            {"result": result.number, "parameter": parameter.number}
+            for nest in kernels for result, parameter in nest.aliases.items()
         ],
         "excess_precision": excess,
         **({"filled": fusion.filled} if fusion.filled else {}),

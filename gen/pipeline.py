@@ -48,13 +48,13 @@ def program(fusion: Fusion, target: str, device_name: Optional[str] = None, exce
 
 def emit(nests: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:
     """The kernels of all nests, each by the hero that takes it."""
-    between = {root.result: root.shape for nest in nests for member in nest.undivided()
+    between = {root.buffer for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
-    context = heroes.Context(target, device, Helpers(target), excess, [between[n] for n in sorted(between)])
+    context = heroes.Context(target, device, Helpers(target), excess, sorted(between))
     kernels = [kernel for nest in nests for kernel in heroes.kernels(nest, context)]
-    used = {pointer for kernel in kernels for pointer in kernel.pointers}
+    used = {buffer for kernel in kernels for buffer in kernel.buffers}
     # a buffer that no kernel names has no bytes
-    scratch = [shape if f"q{n}" in used else replace(shape, bytes=0) for n, shape in enumerate(context.scratch)]
+    scratch = [buffer.shape if buffer in used else replace(buffer.shape, bytes=0) for buffer in context.scratch]
     return Emitted(target, context.helpers, kernels, scratch if any(shape.bytes for shape in scratch) else [])
 
 

@@ -161,9 +161,7 @@ def rendered(emitted: Emitted, fusion: Fusion, device: Device) -> Rendered:
     d, kernels = emitted.target, emitted.kernels
     for number, table in enumerate(kernel.table for kernel in kernels if kernel.table):
         table.number = number
-    buffers: Dict[str, Sequence[Shape]] = {"p": param_leaves(fusion), "q": emitted.scratch,
-                                           "r": [leaf.shape for leaf in result_leaves(fusion.computation)]}
-    counts = threads(kernels, buffers, device) if device.cpu else []
+    counts = threads(kernels, device) if device.cpu else []
     launched = launches(fusion.name, kernels, counts, d) if counts and d.chains else list(kernels)
     texts = [text for launch in launched for text in _texts(launch, d)]
     body = "\n".join([text for _, text in emitted.helpers.tables.values()] + list(emitted.helpers.texts.values())
@@ -199,7 +197,8 @@ def program(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess
         .render(
             d=first.target,
             preamble=_preamble(fusion, device, first, excess),
-            aliases=[alias for kernel in first.kernels for alias in kernel.nest.aliases.items()],
+            aliases=[(result.number, parameter.number) for kernel in first.kernels
+                     for result, parameter in kernel.nest.aliases.items()],
             used=first.used,
             used_anywhere=set().union(*(half.used for half in halves)),
             body=first.body,

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Sequence
+from typing import List, Sequence
 
 from gen.heroes.kernel import Kernel
-from gen.hlo import CONTRACTIONS, Instruction, Shape, dtypes
+from gen.hlo import CONTRACTIONS, Instruction, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.manifest import points
-from gen.plan.buffers import first_leaf, reads_of
+from gen.plan.buffer import Buffer, Role
+from gen.plan.buffers import buffer_of, reads_of
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, Region, loop_sizes, moves_only
+from gen.plan.partition import Region, loop_sizes, moves_only
 from gen.schedule import Device
 
 
-def threads(kernels: "Sequence[Kernel]", buffers: "Dict[str, Sequence[Shape]]", device: Device) -> List[int]:
+def threads(kernels: "Sequence[Kernel]", device: Device) -> List[int]:
     """For each kernel, the number of threads beyond which it takes longer: handing over a part of the work
-    takes a thread `device.hand_over`. What is estimated too low is done by fewer threads, and right.
-
-    buffers: the parameters "p", the results "r" and those between kernels "q"."""
+    takes a thread `device.hand_over`. What is estimated too low is done by fewer threads, and right."""
     counts = []
     for number, kernel in enumerate(kernels):
         first = all(other.nest is not kernel.nest for other in kernels[:number])
-        moved = sum(min(buffers[p[0]][int(p[1:])].bytes, _read(kernel.nest, p) if p[0] == "p" else 1 << 62)
-                    for p in kernel.pointers)
+        moved = sum(min(buffer.shape.bytes, _read(kernel.nest, buffer)) if buffer.role is Role.PARAMETER
+                    else buffer.shape.bytes for buffer in kernel.buffers if buffer.role is not Role.TABLE)
         # later kernels fold what the first one computed
         steps = operations(kernel.nest) / kernel.loop.lanes if first else 0
         nanoseconds = max(moved / device.core_bytes, steps * device.vector_time)
@@ -32,16 +31,15 @@ def threads(kernels: "Sequence[Kernel]", buffers: "Dict[str, Sequence[Shape]]", 
     return counts
 
 
-def _read(nest: Nest, pointer: str) -> int:
+def _read(nest: Nest, parameter: Buffer) -> int:
     """Bytes that a nest reads of a parameter, at most: an element for each read that there is."""
     count = bits = 0
     for partition in (nest.partition, *nest.further):
         for function in partition.functions:
             for read, _ in reads_of(partition, function):
-                if read.source.opcode == "parameter" and read.map != EMPTY \
-                        and first_leaf(read.source) + read.output == int(pointer[1:]):
+                if buffer_of(partition, read) == parameter:
                     count += points(read.map, nest.partition)
-                    bits = max(bits, 8 * dtypes.storage_bytes(read.source.shape.leaves()[read.output].dtype))
+                    bits = max(bits, 8 * dtypes.storage_bytes(parameter.shape.dtype))
     return count * bits // 8 if count else 1 << 62
 
 

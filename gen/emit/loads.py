@@ -13,7 +13,8 @@ from gen.emit.helpers import table_type
 from gen.emit.text import Text, joined, offset
 from gen.emit.values import IndexRow, NotWide, Value
 from gen.hlo import Shape, dtypes
-from gen.plan.buffers import Buffer, buffer_of, memory_map
+from gen.plan.buffer import Buffer
+from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, Read, Region, compose
 from gen.schedule import LINE, PIECES
@@ -166,7 +167,7 @@ class Loads(Accesses):
     def load_flat(self, parameter: Buffer, flat: str, region: Region,
                   unbroken: "Optional[Tuple[str, int]]" = None) -> Value:
         dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
-        self.accessed("read", pointer, flat)
+        self.accessed("read", parameter, flat)
         step = self.loop.step
         if dtype in dtypes.PACKED:
             load = self.helpers.need("packed_load", dtype, self.index_type)
@@ -235,7 +236,7 @@ class Loads(Accesses):
             raise NotWide
         # whole vectors read what lies between, which another work-item may be writing where a result is updated in
         # place
-        picked = stride is not None and 2 <= stride <= MOST_APART and pointer not in self.shared
+        picked = stride is not None and 2 <= stride <= MOST_APART and parameter not in self.shared
         if stride is not None and (picked or stride == -1) and dtype not in TINY:
             return self.declare(parameter.name, dtype, self.lanes, self._load_apart(pointer, dtype, flat, stride),
                                 dtype == "f16")

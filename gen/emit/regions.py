@@ -17,7 +17,7 @@ from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import buffer_of, buffers_of, memory_map
 from gen.plan.digits import strides
-from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Region, Runtime, compose, loop_sizes
+from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Region, Runtime, compose, loop_sizes
 from gen.targets import SMALL
 
 LEAST_RUN = 2      # registers between two changes of a guard along the lanes, at least, in a body of whole vectors
@@ -117,7 +117,7 @@ class Regions(Loads, Elementwise):
         instruction = entry.instruction
         shape = instruction.shape.leaves()
         index = self.mapped(entry.map)
-        pointers = "".join(f"{p}, " for p in self.arguments(entry.callee))
+        pointers = "".join(f"{buffer.pointer}, " for buffer in buffers_of(self.partition, entry.callee))
         same = self.lanes == 1 or (
             not self._by_lane(index) and all(a.stride == 0 for a in algebra.access(index, "lane"))
         )
@@ -154,10 +154,6 @@ class Regions(Loads, Elementwise):
             )
             for name, leaf in zip(names, leaves)
         ]
-
-    def arguments(self, function: Function) -> List[str]:
-        """The pointers that a function and those it calls read."""
-        return list(buffers_of(self.partition, function))
 
     # ---- guards ----
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Set, Tuple, Union
 
 from gen import algebra
 from gen.emit.helpers import Helpers
@@ -10,6 +10,7 @@ from gen.emit.maps import conditions
 from gen.emit.text import Text
 from gen.emit.values import IndexRow, Touched, Value
 from gen.hlo import Instruction, Shape, c_identifier
+from gen.plan.buffer import Buffer
 from gen.plan.partition import Function, Partition, Region, compose
 from gen.schedule import Schedule
 from gen.targets import Target
@@ -31,7 +32,7 @@ class State:
                  box: "Optional[Dict[str, Tuple[int, int]]]" = None, *, lanes: "Optional[int]" = None,
                  steady: bool = False, strip: str = "", walked: "Optional[Shape]" = None,
                  staged: "Optional[Dict[Tuple[str, str], str]]" = None,
-                 given: "Optional[Mapping[Instruction, Given]]" = None, shared: "Sequence[str]" = (),
+                 given: "Optional[Mapping[Instruction, Given]]" = None, shared: "Collection[Buffer]" = (),
                  stored: "Optional[Tuple[str, str]]" = None) -> None:
         """thread: the map from a work-item's step to the element; None: the function's own indices. box: the bounds of
         its variables.
@@ -39,7 +40,7 @@ class State:
         variables that are the same for all of a step are bound before it. strip: the variable that counts tiles along
         the lanes. walked: the shape in whose memory order steps follow one another. staged: C text of elements that lie
         in a shared-memory tile, by pointer and position. given: values of instructions that the partition takes as
-        given, or how they are computed when first read. shared: pointers whose buffers others write. stored: the first
+        given, or how they are computed when first read. shared: buffers that other pointers lead to. stored: the first
         lane of a register that is stored and the one after the last, as C texts, where not all are."""
         self.d, self.helpers, self.partition, self.function = target, helpers, partition, function
         self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop or Schedule(), excess
@@ -71,9 +72,9 @@ class State:
         self._depths: List[int] = []
         self._held: List[str] = []                       # the conditions of their guards
 
-    def accessed(self, verb: str, pointer: str, flat: str) -> None:
+    def accessed(self, verb: str, buffer: Buffer, flat: str) -> None:
         """Keeps an access for `accesses`."""
-        self.accesses.append(Touched(verb, pointer, flat))
+        self.accesses.append(Touched(verb, buffer, flat))
 
     # ---- names, maps ----
 

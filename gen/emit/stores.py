@@ -5,7 +5,7 @@ from __future__ import annotations
 from gen import algebra
 from gen.emit.loads import Loads
 from gen.emit.text import joined, offset
-from gen.emit.values import NotWide, Value
+from gen.emit.values import NotWide, Touched, Value
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.partition import Root, compose
@@ -17,7 +17,7 @@ class Stores(Loads):
     """Stores of roots."""
 
     def _result(self, root: Root) -> Value:
-        return self.settled(self.read(self.partition.root_read(root), self.function.body), root.pointer)
+        return self.settled(self.read(self.partition.root_read(root), self.function.body), root.buffer.pointer)
 
     def final(self, root: Root) -> str:
         """A root's value as it is stored."""
@@ -38,10 +38,10 @@ class Stores(Loads):
         read, n, dtype = self.partition.root_read(root), self.loop.interleaved, self.stored(root.shape.dtype)
         buffer, whole = buffer_of(self.partition, read), VECTOR_BITS // bits(root.shape.dtype)
         assert buffer is not None
-        sides = [(pointer, self.mapped(compose(index, memory_map(shape)))) for pointer, index, shape in
-                 ((buffer.pointer, read.map, buffer.shape), (root.pointer, root.map, root.shape))]
-        for verb, (pointer, flat) in zip(("read", "write"), sides):
-            self.accessed(verb, pointer, flat)
+        accesses = [Touched(verb, of, self.mapped(compose(index, memory_map(of.shape))))
+                    for verb, of, index in (("read", buffer, read.map), ("write", root.buffer, root.map))]
+        self.accesses += accesses
+        sides = [(access.buffer.pointer, access.position) for access in accesses]
         words = [self.stride(flat, "lane")[0] == n for _, flat in sides]
         kind, names = self.d.register(dtype, whole), [self.name(pointer, "w_") for pointer, _ in sides]
         self.before.add(*(f"{kind} {name}[{n * self.loop.fused_steps}];" for name in names))
@@ -82,9 +82,9 @@ class Stores(Loads):
             self._store_interleaved(root)
             return
         value = self._result(root)
-        pointer, dtype = root.pointer, self.stored(root.shape.dtype)
+        pointer, dtype = root.buffer.pointer, self.stored(root.shape.dtype)
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
-        self.accessed("write", pointer, flat)
+        self.accessed("write", root.buffer, flat)
         step = self.loop.step
         if dtype in dtypes.PACKED:
             self._store_packed(value, pointer, dtype, flat)

@@ -5,22 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Optional, Tuple
 
+from gen.plan.buffer import Buffer
+
 
 class NotWide(Exception):
     """A body whose guards differ between lanes: it has no vector form."""
 
 
 class Touched(NamedTuple):
-    """An access of a kernel, for people: the verb (read, write, combine; load, store: of a shared-memory tile), the buffer's
-    pointer, and the map to the position in the buffer."""
+    """An access of a kernel, for people: the verb (read, write, combine; load, store: of a shared-memory tile), the
+    buffer, and the map to the position in it."""
 
     verb: str
-    pointer: str
+    buffer: Buffer
     position: str
 
     @property
     def words(self) -> str:
-        return f"{self.verb} {self.pointer}"
+        return f"{self.verb} {self.buffer.pointer}"
 
 
 class IndexRow(NamedTuple):

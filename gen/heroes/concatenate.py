@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Iterable, List, Optional, Tuple
 
 from gen import heroes
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, arguments
 from gen.heroes.loop import Walk
-from gen.hlo import Shape
 from gen.plan.buffers import buffers_of
 from gen.plan.concatenation import Concatenate
 from gen.plan.nest import Nest
@@ -84,22 +83,18 @@ def _joined(nest: Concatenate, kernels: List[Kernel], context: Context) -> Kerne
     settled = replace(context, threads=threads)
     kernels = [k if k.threads == threads else heroes.kernels(k.nest, settled)[0] for k in kernels]
     kernels = [k.other or k for k in kernels]     # the kernel that does `walk`
-    reads: Dict[str, Shape] = {}
-    writes: Dict[str, Shape] = {}
-    for part in nest.parts:
-        reads.update(buffers_of(part.partition, part.partition.entry))
-        writes.update({root.pointer: root.shape for root in part.partition.roots})
+    reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
+    writes = [root.buffer for part in nest.parts for root in part.partition.roots]
     largest = max(kernels, key=lambda k: k.nest.shape.elements)
     lasts = list(itertools.accumulate(k.blocks for k in kernels))
     parts = [Part(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
-    pointers = [pointer for part in nest.parts for pointer in buffers_of(part.partition, part.partition.entry)]
-    alternate = context.device.cpu and len({k.blocks for k in kernels}) == 1 and len(set(pointers)) < len(pointers)
+    alternate = context.device.cpu and len({k.blocks for k in kernels}) == 1 and len(set(reads)) < len(reads)
     together = _together([part.walk for part in parts]) if alternate else None
     sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels), alternate=alternate,
                         together=together is not None)
     return Kernel(nest.name, nest, sections, largest.index, lasts[0] if together else lasts[-1],
                   arguments(context.target, reads, writes), [f for k in kernels for f in k.functions],
-                  attribute=largest.attribute, thread=largest.thread, pointers=[*reads, *sorted(writes)],
+                  attribute=largest.attribute, thread=largest.thread,
                   accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate",
                   record=Parts(parts, alternate, together), each=kernels)
 

@@ -9,14 +9,15 @@ both have twice, with equal values.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.values import Touched
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import CFunction, Kernel, Step, arguments, function_text
-from gen.hlo import Shape, dtypes
+from gen.hlo import dtypes
+from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, memory_map, touches
 from gen.plan.concatenation import Concatenate, SideBySide
 from gen.plan.digits import iteration_space, moves
@@ -49,10 +50,10 @@ class _Hero(Hero):
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Concatenate)
         (root,), device = nest.partition.roots, context.device
-        shapes = [shape for part in nest.parts for shape in buffers_of(part.partition, part.partition.entry).values()]
+        reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
         width = dtypes.storage_bytes(root.shape.dtype)
         block, elements = device.staged_bytes // width, nest.shape.elements
-        stream = root.shape.bytes + sum(shape.bytes for shape in shapes) > device.cache
+        stream = root.shape.bytes + sum(buffer.shape.bytes for buffer in reads) > device.cache
         chunks = chunks_of(device, -(-elements // block), device.walk_chunks)
         return [Staged(chunks=chunks, lanes=LINE // width, stream=stream, block=block)]
 
@@ -115,29 +116,29 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str
                               f"domain: first in [0, {elements - 1}]")
     runs: List[Run] = []
     accesses: List[Touched] = []
-    reads: Dict[str, Shape] = {}
+    reads: List[Buffer] = []
     functions: List[CFunction] = []
     for k, part in enumerate(nest.parts):
         run, body = _run(part, rows, k, staged, index_type, context)
         runs.append(run)
         accesses += body.accesses
-        reads.update(buffers_of(part.partition, part.partition.entry))
+        reads += buffers_of(part.partition, part.partition.entry)
         functions += [function_text(d, context.helpers, part.partition, f, context.excess)
                       for f in reversed(part.partition.functions[1:])]
     row, column = algebra.c_text(places, index_type).results
     context.helpers.vector(f"u{width}", staged.lanes)
     record = Record("bl_x" in algebra.info(firsts).results[0].variables, algebra.c_text(firsts, index_type).results[0], row, column, staged.chunks, staged.block, elements,
-                    rows.pitch, runs, d.register(f"u{width}", staged.lanes), d.types[f"u{width}"], root.pointer,
+                    rows.pitch, runs, d.register(f"u{width}", staged.lanes), d.types[f"u{width}"], root.buffer.pointer,
                     staged.lanes, -(-max(run.lanes for run in runs) // staged.lanes), d.store_word(staged.stream))
     place = f"bl_x * {item} + chunk * {staged.block} + lane"
     position = algebra.simplify(f"(bl_x)[chunk, lane] -> ({place}), domain: bl_x in [0, {blocks - 1}], "
                                 f"chunk in [0, {staged.chunks - 1}], lane in [0, {staged.block - 1}], "
                                 f"{place} in [0, {elements - 1}]")
     thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
-    written = Touched("write", root.pointer, compose(thread, compose(root.map, memory_map(root.shape))))
+    written = Touched("write", root.buffer, compose(thread, compose(root.map, memory_map(root.shape))))
     return Kernel(nest.name, nest, staged, index_type, blocks,
-                  arguments(d, reads, {root.pointer: root.shape}), functions,
-                  attribute=d.launch_bounds(staged.threads), thread=thread, pointers=[*reads, root.pointer],
+                  arguments(d, reads, [root.buffer]), functions,
+                  attribute=d.launch_bounds(staged.threads), thread=thread,
                   accesses=[*accesses, written], template="kernels/concatenate_cpu", record=record,
                   code=Step([], [line for run in runs for line in (*run.lines, run.store)], [], each="for each vector"),
                   position=position)

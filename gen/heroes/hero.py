@@ -27,10 +27,9 @@ The interface, `gen/heroes/hero.py`:
   (`gen/emit/values.py`), where the maps do not allow the schedule. It lets `TooNarrow` (`gen/algebra/__init__.py`)
   through where the index needs a wider type. `Hero.attempt` (`gen/heroes/hero.py`) then tries the next type, with what
   the last try added undone.
-- The first kernel of a nest has the nest's name, a further kernel that name with a suffix. A buffer between them is an
-  `array_shape` (`gen/hlo/graph.py`) that the hero appends to `Context.scratch` (`gen/heroes/hero.py`); its pointer is q
-  and its number there, from q0. A further kernel without a walk has a plain `Schedule` (`gen/schedule/`) and a `Step`
-  (`gen/heroes/kernel.py`) as its code.
+- The first kernel of a nest has the nest's name, a further kernel that name with a suffix. A buffer between them is
+  what `Context.between` (`gen/heroes/hero.py`) gives for an `array_shape` (`gen/hlo/graph.py`). A further kernel without
+  a walk has a plain `Schedule` (`gen/schedule/`) and a `Step` (`gen/heroes/kernel.py`) as its code.
 - `Hero.describe` (`gen/heroes/hero.py`) and `Hero.manifest` say what is special of a kernel; `Hero.refusal` says why no
   schedule fits.
 
@@ -54,11 +53,11 @@ gives what it is made with, `Emitter.values` a step's elements, with the side re
 `Emitter.combined` an accumulator, `Emitter.epilogue` the results from totals, `Emitter.kernel` the kernel. `second`
 (`gen/heroes/reduction_cpu.py`) is a short example: it adds what parts left in a scratch buffer.
 
-The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`), where each field is explained. Its pointers are those
-of `buffers_of` (`gen/plan/buffers.py`) and of the roots: `arguments` (`gen/heroes/kernel.py`) writes them, in the order
-of `Kernel.pointers`: what is read, then what is written, sorted; `function_text` gives the functions that the kernel
-calls. `environment` (`gen/render.py`) says what a template may call: `//%` begins a statement, `${ }` prints, and a
-hole alone on its line prints lines at its indentation. `templates/parts/registers.j2` has the loop over the registers
+The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`), where each field is explained. Its arguments are the
+buffers of `buffers_of` (`gen/plan/buffers.py`) and of the roots: `arguments` (`gen/heroes/kernel.py`) makes them, what
+is read, then what is written, each sorted; `function_text` gives the functions that the kernel calls. `environment`
+(`gen/render.py`) says what a template may call: `//%` begins a statement, `${ }` prints, and a hole alone on its line
+prints lines at its indentation. `templates/parts/registers.j2` has the loop over the registers
 of a step, in the words of each target.
 
 A test: `program` (`gen/pipeline.py`) gives a fusion's kernels for the names of a target and of a device, and
@@ -82,6 +81,7 @@ from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.kernel import Kernel
 from gen.hlo import Shape
+from gen.plan.buffer import Buffer, Role
 from gen.plan.nest import TOO_LARGE, Nest
 from gen.schedule import Device
 from gen.targets import Target
@@ -90,15 +90,20 @@ from gen.targets import Target
 @dataclass
 class Context:
     """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers
-    between kernels so far, whose pointers are q0, q1, ..; a hero may append to it. threads: of a block, where they are
-    settled (0: the hero chooses): a schedule must then have that number."""
+    between kernels so far. threads: of a block, where they are settled (0: the hero chooses): a schedule must then have
+    that number."""
 
     target: Target
     device: Device
     helpers: Helpers
     excess: bool
-    scratch: List[Shape]
+    scratch: List[Buffer]
     threads: int = 0
+
+    def between(self, shape: Shape) -> Buffer:
+        """A new buffer between kernels."""
+        self.scratch.append(Buffer(Role.SCRATCH, len(self.scratch), shape, "x"))
+        return self.scratch[-1]
 
     def trial(self) -> "Context":
         """The same, with copies of what a hero adds to."""

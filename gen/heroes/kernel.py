@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Collection, Iterable, List, Optional, Sequence
 
 from gen.algebra import TooNarrow
 from gen.targets import Target
@@ -11,8 +11,8 @@ from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
 from gen.emit.values import Touched
+from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of
-from gen.hlo import Shape
 from gen.plan.nest import TOO_LARGE, BuildError, Nest
 from gen.plan.partition import Function, Partition
 from gen.schedule import Schedule
@@ -31,16 +31,16 @@ class CFunction:
 
 @dataclass(frozen=True)
 class Argument:
-    """A pointer among a kernel's parameters. type: as C text, with its star. restrict: the word for a pointer that is
-    alone with its buffer, or ""."""
+    """A buffer among a kernel's parameters. type: of the pointer, as C text, with its star. restrict: the word for a
+    pointer that is alone with its buffer, or ""."""
 
     type: str
-    name: str
+    buffer: Buffer
     read_only: bool
     restrict: str = ""
 
     def __str__(self) -> str:
-        return f"{self.type}{self.restrict}{self.name}"
+        return f"{self.type}{self.restrict}{self.buffer.pointer}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,6 @@ class Kernel:
     functions: List[CFunction]
     attribute: str
     thread: str
-    pointers: List[str]                                # of the arguments: p3 parameter, r0 result, q1 scratch
     accesses: "List[Touched]" = field(default_factory=list)
     table: "Optional[Table]" = None
     template: str = ""                                 # of templates/
@@ -125,11 +124,16 @@ class Kernel:
         return str(self.by.name)
 
     @property
-    def params(self) -> List[str]:
-        return [p for p in self.pointers if p[0] == "p"]
+    def buffers(self) -> List[Buffer]:
+        """The buffers that it takes, in the order of its arguments."""
+        return [argument.buffer for argument in self.arguments]
+
+    @property
+    def params(self) -> List[Buffer]:
+        return [buffer for buffer in self.buffers if buffer.role is Role.PARAMETER]
 
     def passed(self, scratch: str) -> List[str]:
-        return passed(self.pointers, scratch)
+        return passed(self.buffers, scratch)
 
     @property
     def scheduled(self) -> "List[Kernel]":
@@ -138,21 +142,20 @@ class Kernel:
         return self.each or [kernel for kernel in (self, self.other) if kernel]
 
 
-def passed(pointers: "Sequence[str]", scratch: str) -> List[str]:
-    """Arguments in the arrays that the API's functions take; those of scratch buffers are in the array named."""
-    arrays = {"p": "params", "r": "results", "q": scratch}
-    return [f"{arrays[p[0]]}[{p[1:]}]" for p in pointers]
+def passed(buffers: "Sequence[Buffer]", scratch: str) -> List[str]:
+    """Buffers as elements of the arrays that the API's functions take, scratch as elements of the array that has this
+    name; tables, which come last, are passed in each language's own way."""
+    arrays = {Role.PARAMETER: "params", Role.RESULT: "results", Role.SCRATCH: scratch}
+    return [f"{arrays[buffer.role]}[{buffer.number}]" for buffer in buffers if buffer.role in arrays]
 
 
-def arguments(d: Target, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
-              shared: "Sequence[str]" = ()) -> "List[Argument]":
-    """A kernel's pointers: the buffers that it reads, then those that it writes. shared: those that are not alone with
-    their buffers."""
-    def argument(pointer: str, shape: Shape, read_only: bool) -> Argument:
-        return Argument(d.array(shape.dtype, read_only), pointer, read_only, "" if pointer in shared else d.restrict)
-
-    return [argument(pointer, shape, True) for pointer, shape in reads.items()] + [
-        argument(pointer, shape, False) for pointer, shape in sorted(writes.items())]
+def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",
+              shared: "Collection[Buffer]" = ()) -> "List[Argument]":
+    """A kernel's arguments: the buffers that it reads, then those that it writes, each sorted. shared: those that other
+    pointers lead to as well."""
+    return [Argument(d.array(buffer.shape.dtype, read_only), buffer, read_only,
+                     "" if buffer in shared else d.restrict)
+            for buffers, read_only in ((reads, True), (writes, False)) for buffer in sorted(set(buffers))]
 
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
@@ -175,14 +178,13 @@ def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Fu
     assert function.root is not None
     values = body.values_of(function.root, function.body, function.index)
     leaves = function.root.shape.leaves()
-    pointers = [f"{d.array(shape.dtype, True)}{d.restrict}{pointer}"
-                for pointer, shape in buffers_of(partition, function).items()]
-    arguments = pointers + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
+    pointers = arguments(d, buffers_of(partition, function), ())
+    parameters = [*map(str, pointers)] + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
     moved = [body.moved(value) for value in values]
     types = [body.type(value.dtype, 1, value.bits) for value in moved]
     if len(leaves) == 1:
-        return CFunction(function.name, types[0], ", ".join(arguments) or "void",
+        return CFunction(function.name, types[0], ", ".join(parameters) or "void",
                          body.text.lines + [f"return {moved[0].text};"])
-    arguments += [f"{t} *o{k}" for k, t in enumerate(types)]
-    return CFunction(function.name, "void", ", ".join(arguments),
+    parameters += [f"{t} *o{k}" for k, t in enumerate(types)]
+    return CFunction(function.name, "void", ", ".join(parameters),
                      body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(moved)])

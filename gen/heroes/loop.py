@@ -73,21 +73,20 @@ class Bursts:
 def _widths(nest: Nest) -> Tuple[List[int], int]:
     """The widths in bytes of the elements that are contiguous along the results, and the bytes that the nest moves."""
     widths: List[int] = []
-    buffers: Dict[str, int] = {}      # bytes, by pointer
+    buffers = {root.buffer for root in nest.partition.roots}
     unmap = algebra.call("shape", "unmap", nest.shape.text)
     for root in nest.partition.roots:
         widths.append(dtypes.storage_bytes(root.shape.dtype))
-        buffers[root.pointer] = root.shape.bytes
     for read, region in reads_of(nest.partition, nest.partition.entry):
         buffer = buffer_of(nest.partition, read)
         if buffer is None or read.source.opcode != "parameter":
             continue
         shape = buffer.shape
-        buffers[buffer.pointer] = shape.bytes
+        buffers.add(buffer)
         flat = compose(unmap, compose(read.map, memory_map(shape)))
         if region is nest.partition.entry.body and flat != EMPTY and _mostly_contiguous(flat, nest.shape.elements):
             widths.append(dtypes.storage_bytes(shape.dtype))
-    return widths, sum(buffers.values())
+    return widths, sum(buffer.shape.bytes for buffer in buffers)
 
 
 def _along(flat: str, elements: int, run: int) -> "Optional[int]":
@@ -263,10 +262,10 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
                 [body.prefetches[key] for key in sorted(body.prefetches)],
                 [*gathered.before, *body.before.lines], [*gathered.register, *body.text.lines], body.after.lines, tail)
     functions = [function_text(d, helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
-    reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
+    reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements),
                   arguments(d, reads, writes, nest.shared), functions,
-                  attribute=d.launch_bounds(loop.threads), thread=thread, pointers=[*reads, *sorted(writes)],
+                  attribute=d.launch_bounds(loop.threads), thread=thread,
                   accesses=body.accesses, template="kernels/loop_bursts" if other else "kernels/loop",
                   record=Bursts(walk, other.record) if other else walk, other=other, code=Step.of(body, loop.vec),
                   walk=other.walk if other else walk)

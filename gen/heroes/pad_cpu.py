@@ -145,8 +145,8 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
         *names,
     )
     flat = compose(place, memory_map(target.shape))
-    body.accessed("write", target.pointer, flat)
-    body.text.add(f"{target.pointer}[{body.c(flat)[0]}] = {element};")
+    body.accessed("write", target.buffer, flat)
+    body.text.add(f"{target.buffer.pointer}[{body.c(flat)[0]}] = {element};")
     bounds = {v.name: (v.lo, v.hi) for v in algebra.info(place).variables}
     sizes = [nest.shape.dims[k] for k in form.outer]
     unmap = algebra.rename(algebra.call("shape", "unmap", array_shape("s32", tuple(sizes)).text), "row")
@@ -168,7 +168,7 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
         form.chunks,
         form.rows,
         form.row,
-        target.pointer,
+        target.buffer.pointer,
         begin.text.lines,
         value,
         [Coordinate(f"g{k}", text) for k, text in zip(form.outer, at_row) if f"g{k}" in used],
@@ -178,12 +178,11 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
         loops,
         body.text.lines,
     )
-    reads = {**buffers_of(start, start.entry), **buffers_of(values, values.entry)}
-    reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+    reads = [*buffers_of(start, start.entry), *buffers_of(values, values.entry)]
     functions = [function_text(d, context.helpers, p, f, context.excess)
                  for p in (start, values) for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, index_type, -(-form.rows // form.chunks),
-                  arguments(d, reads, {target.pointer: target.shape}, nest.shared), functions,
-                  attribute=d.launch_bounds(1), thread=index, pointers=[*reads, target.pointer],
+                  arguments(d, reads, [target.buffer], nest.shared), functions,
+                  attribute=d.launch_bounds(1), thread=index,
                   accesses=[*begin.accesses, *body.accesses], template="kernels/pad_cpu", record=record,
                   code=Step([], record.element, [], each="for each element of the operand"))

@@ -16,20 +16,20 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.helpers import Helpers
 from gen.emit.state import Given
 from gen.emit.values import Touched, Value
-from gen.heroes.hero import Refused
+from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Kernel, arguments, function_text
-from gen.hlo import Instruction, Shape, dtypes
+from gen.hlo import Instruction, array_shape, dtypes
 from gen.plan import combiner
+from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, iteration_space
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, Root, compose
 from gen.plan.plan import Reduction
 from gen.schedule import Schedule
-from gen.targets import COMPLEX, SMALL, TINY, Target
+from gen.targets import COMPLEX, SMALL, TINY
 
 
 @dataclass
@@ -82,27 +82,22 @@ def plain(nest: Nest) -> bool:
     return True
 
 
-def by_number(buffers: "Dict[str, Shape]") -> "Dict[str, Shape]":
-    return dict(sorted(buffers.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
-
-
 class Emitter:
     """The state from which the kernels of a nest are written.
 
     sweep: the schedule. accumulators: the components of all heroes. results: their count.
-    watched: the heroes whose NaNs are looked for. partial: the numbers of the scratch buffers for totals of parts; the
-    last one says where a NaN was met. seen: accesses, for explain."""
+    watched: the heroes whose NaNs are looked for. partial: the scratch buffers for totals of parts; the last one says
+    where a NaN was met. seen: accesses, for explain."""
 
-    def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str,
-                 excess: bool, scratch: "List[Shape]") -> None:
-        self.d, self.helpers, self.nest, self.digits, self.sweep = d, helpers, nest, digits, sweep
-        self.index_type, self.excess, self.scratch = index_type, excess, scratch
-        self.t = d.index[index_type]
+    def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str) -> None:
+        self.context, self.d, self.helpers, self.excess = context, context.target, context.helpers, context.excess
+        self.nest, self.digits, self.sweep, self.index_type = nest, digits, sweep, index_type
+        self.t = self.d.index[index_type]
         self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
         self.accumulators = combiner.components(nest.heroes)
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
         self.seen: List[Touched] = []
-        self.partial: List[int] = []
+        self.partial: List[Buffer] = []
         self.watched = [h for h, analysed in enumerate(self.combiners) if not analysed.free]
 
     def name(self, h: int, k: int, of: str = "a") -> str:
@@ -210,12 +205,12 @@ class Emitter:
             return self.epilogue(self.map(position, box, ranges), box, sweep, texts)
         thread = self.map(f"part * {self.results} + {position}", box, ranges)
         body = self.body(thread, box, sweep, self.nest.epilogue)
-        for number, text in zip(self.partial, [text for hero in texts for text in hero] + [odd]):
-            kept = self.scratch[number].dtype
+        for buffer, text in zip(self.partial, [text for hero in texts for text in hero] + [odd]):
+            kept = buffer.shape.dtype
             if sweep.lanes > 1:
-                body.store_wide(Value(text, kept, sweep.lanes), f"q{number}", kept, thread)
+                body.store_wide(Value(text, kept, sweep.lanes), buffer.pointer, kept, thread)
             else:
-                body.text.add(f"q{number}[{algebra.c_text(thread, self.index_type).results[0]}] = {text};")
+                body.text.add(f"{buffer.pointer}[{algebra.c_text(thread, self.index_type).results[0]}] = {text};")
         return body
 
     def in_order(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str] = ()) -> Body:
@@ -232,11 +227,15 @@ class Emitter:
         """The partitions whose code makes results."""
         return [self.nest.epilogue] + [self.nest.partition] * bool(self.watched)
 
-    def read_for_results(self) -> "Dict[str, Shape]":
-        return {pointer: shape for partition in self.results_of()
-                for pointer, shape in buffers_of(partition, partition.entry).items()}
+    def read_for_results(self) -> "List[Buffer]":
+        return [buffer for partition in self.results_of() for buffer in buffers_of(partition, partition.entry)]
 
-    def kernel(self, name: str, blocks: int, threads: int, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
+    def parts(self, count: int) -> "List[Buffer]":
+        """New scratch buffers for the totals of so many parts."""
+        kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
+        return [self.context.between(array_shape(dtype, (count, self.results))) for dtype in kinds]
+
+    def kernel(self, name: str, blocks: int, threads: int, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                partitions: Sequence[Partition]) -> Kernel:
         """A kernel whose code is of these partitions; the hero adds its template, its record and
         its code for people."""
@@ -246,4 +245,4 @@ class Emitter:
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)
         return Kernel(name, self.nest, self.sweep, self.index_type, blocks, arguments(self.d, reads, writes),
                       list(functions.values()), self.d.launch_bounds(threads), self.seen[0].position if self.seen else "",
-                      [*reads, *sorted(writes)], list(self.seen), threads=threads)
+                      list(self.seen), threads=threads)

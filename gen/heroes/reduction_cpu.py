@@ -28,19 +28,18 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.helpers import Helpers
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step
-from gen.heroes.reduction import Digits, by_number, digits_of, plain
-from gen.hlo import Shape, array_shape, dtypes
-from gen.plan.buffers import Buffer, buffers_of
+from gen.heroes.reduction import Digits, digits_of, plain
+from gen.hlo import dtypes
+from gen.plan.buffers import buffers_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
 from gen.plan.plan import Reduction
 from gen.schedule import LANES, Device, Schedule
-from gen.targets import FLOATS, Target
+from gen.targets import FLOATS
 
 
 UNROLLED_LINES = 8      # lines of a step, at most, that is written for each of several rows
@@ -103,8 +102,7 @@ class _Hero(Hero):
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Reduction)
         digits, sweep = schedule
-        return Emitter(context.target, context.helpers, nest, digits, sweep, index_type, context.excess,
-                       context.scratch, context.device).kernels()
+        return Emitter(context, nest, digits, sweep, index_type).kernels()
 
 
 HERO = _Hero()
@@ -457,10 +455,9 @@ class Emitter(reduction.Emitter):
 
     sweep: Sweep
 
-    def __init__(self, d: Target, helpers: Helpers, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str,
-                 excess: bool, scratch: "List[Shape]", device: Device) -> None:
-        super().__init__(d, helpers, nest, digits, sweep, index_type, excess, scratch)
-        self.device = device
+    def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str) -> None:
+        super().__init__(context, nest, digits, sweep, index_type)
+        self.device = context.device
         self.at: Dict[int, str] = {}                    # the text of each digit's coordinate
         self.box: Dict[str, Tuple[int, int]] = {}       # the bounds of its variables
         self.blocks: Optional[Blocks] = None
@@ -551,21 +548,19 @@ class Emitter(reduction.Emitter):
         sweep = self.sweep
         counts = self.coordinates()
         if sweep.parts > 1:
-            for dtype in [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched):
-                self.partial.append(len(self.scratch))
-                self.scratch.append(array_shape(dtype, (sweep.parts, self.results)))
+            self.partial = self.parts(sweep.parts)
         common, blocks = self.common(counts, sweep.threads, LANES, sweep.registers)
         short = sweep.kind == "rows" and self.digits.sizes[self.digits.minor] < LANES
         kind = "short_rows" if short else sweep.kind
         record = {"rows": self.rows, "short_rows": self.short_rows, "columns": self.columns,
                   "flat": self.flat}[kind](common)
         reads = buffers_of(self.nest.inputs, self.nest.inputs.entry)
-        writes = {r.pointer: r.shape for r in self.sides}
+        writes = [root.buffer for root in self.sides]
         if sweep.parts == 1:
-            reads = by_number({**reads, **self.read_for_results()})
-            writes.update((r.pointer, r.shape) for r in self.nest.epilogue.roots)
+            reads += self.read_for_results()
+            writes += [root.buffer for root in self.nest.epilogue.roots]
         else:
-            writes.update((f"q{n}", self.scratch[n]) for n in self.partial)
+            writes += self.partial
         partitions = [self.nest.inputs] + self.results_of() * (sweep.parts == 1)
         first = self.kernel(self.nest.name, blocks, sweep.threads, reads, writes, partitions)
         first.template, first.record, first.code = f"kernels/reduction_cpu_{kind}", record, record.code
@@ -828,8 +823,7 @@ class Emitter(reduction.Emitter):
         sweep = Sweep(threads, lanes=lanes, kind="parts")
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
         body = self.body(flat, box, sweep, self.nest.epilogue)
-        values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), flat, body.function.body)
-                  for number in buffers]
+        values = [body.load_flat(buffer, flat, body.function.body) for buffer in buffers]
         if self.watched:
             body.text.add(f"nan_t[0] |= {values[-1].text};")
         for h in range(len(self.nest.heroes)):
@@ -839,9 +833,8 @@ class Emitter(reduction.Emitter):
             body.text.add(*(f"{a} = {b};" for a, b in zip(old, new)))
         del box["part"]
         results = self.finish(inner, box, sweep, "t#[0]", "nan_t[0]")
-        reads = by_number({**{f"q{n}": self.scratch[n] for n in buffers}, **self.read_for_results()})
-        writes = {r.pointer: r.shape for r in self.nest.epilogue.roots}
-        kernel = self.kernel(self.nest.name + "_parts", blocks, threads, reads, writes, self.results_of())
+        kernel = self.kernel(self.nest.name + "_parts", blocks, threads, [*buffers, *self.read_for_results()],
+                             [root.buffer for root in self.nest.epilogue.roots], self.results_of())
         kernel.loop, kernel.template = sweep, "kernels/reduction_cpu_parts"
         kernel.record = Parts(**common, parts=self.sweep.parts, step=Step.of(body, 1), results=results)
         kernel.code = kernel.record.code

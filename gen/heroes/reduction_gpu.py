@@ -31,8 +31,9 @@ from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step
 from gen.heroes.reduction import Digits
-from gen.hlo import Shape, array_shape, dtypes
-from gen.plan.buffers import Buffer, buffer_of, buffers_of, memory_map, reads_of
+from gen.hlo import dtypes
+from gen.plan.buffer import Buffer
+from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
@@ -329,10 +330,9 @@ class BlockEmitter(reduction.Emitter):
     sweep: Block
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, block: Block, index_type: str) -> None:
-        super().__init__(context.target, context.helpers, nest, digits, block, index_type, context.excess,
-                         context.scratch)
+        super().__init__(context, nest, digits, block, index_type)
         self.device = context.device
-        self.source: List[int] = []
+        self.source: List[Buffer] = []
         self.slots = 1
 
     # ---- numbers ----
@@ -434,8 +434,7 @@ class BlockEmitter(reduction.Emitter):
         if self.source:
             thread = self.map(position, box, ranges)
             body = self.body(thread, box, block, self.nest.epilogue)
-            values = [body.load_flat(Buffer(f"q{number}", self.scratch[number], "x"), thread, body.function.body)
-                      for number in self.source]
+            values = [body.load_flat(buffer, thread, body.function.body) for buffer in self.source]
             if self.watched:
                 body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
             self.seen += [a for a in body.accesses if a not in self.seen]
@@ -517,25 +516,21 @@ class _Emitter(BlockEmitter):
 
     def kernels(self) -> List[Kernel]:
         nest, parts = self.nest, self.sweep.parts
-        reads, writes = buffers_of(nest.inputs, nest.inputs.entry), {r.pointer: r.shape for r in self.sides}
-        results = {r.pointer: r.shape for r in nest.epilogue.roots}
+        reads, writes = buffers_of(nest.inputs, nest.inputs.entry), [root.buffer for root in self.sides]
+        results = [root.buffer for root in nest.epilogue.roots]
         if parts == 1:
-            both = {**reads, **self.read_for_results()}
-            return [self.whole(nest.name, both, {**writes, **results}, [nest.inputs, *self.results_of()])]
-        kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
-        self.partial = list(range(len(self.scratch), len(self.scratch) + len(kinds)))
-        between = {f"q{number}": array_shape(dtype, (parts, self.results))
-                   for number, dtype in zip(self.partial, kinds)}
-        self.scratch += between.values()
-        first = self.whole(nest.name, reads, {**writes, **between}, [nest.inputs])
+            both = [*reads, *self.read_for_results()]
+            return [self.whole(nest.name, both, [*writes, *results], [nest.inputs, *self.results_of()])]
+        between = self.partial = self.parts(parts)
+        first = self.whole(nest.name, reads, [*writes, *between], [nest.inputs])
         self.source, self.partial, self.seen = self.partial, [], []
         self.digits = Digits((parts, self.results), (self.results, 1),
                              (0, 1)) if self.results > 1 else Digits((parts,), (1,), (0,))
-        self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(dtype) for dtype in kinds], False)
-        return [first, self.whole(nest.name + "_parts", {**between, **self.read_for_results()}, results,
+        self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(buffer.shape.dtype) for buffer in between], False)
+        return [first, self.whole(nest.name + "_parts", [*between, *self.read_for_results()], results,
                                   self.results_of())]
 
-    def whole(self, name: str, reads: "Dict[str, Shape]", writes: "Dict[str, Shape]",
+    def whole(self, name: str, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
               partitions: Sequence[Partition]) -> Kernel:
         """One kernel: the threads' own steps, the fold, the results."""
         block, digits = self.sweep, self.digits
@@ -551,7 +546,7 @@ class _Emitter(BlockEmitter):
                                       "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
         again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
         own, others, warps = self.exchanged()
-        kernel = self.kernel(name, blocks, block.threads, reduction.by_number(reads), writes, partitions)
+        kernel = self.kernel(name, blocks, block.threads, reads, writes, partitions)
         kernel.code = Step.of(body, block.vec)
         kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
         kernel.record = Record(position=position, coordinates=coordinates, guard=guard,

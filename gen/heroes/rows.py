@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Dict, List, Sequence
+from typing import Dict, List, Sequence, Set
 
 from gen.emit.body import Body
 from gen.emit.state import Given
 from gen.emit.values import Value
 from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Kernel, function_text
-from gen.heroes.reduction import Digits, Emitter, by_number
-from gen.hlo import Instruction, Shape, dtypes
+from gen.heroes.reduction import Digits, Emitter
+from gen.hlo import Instruction, dtypes
+from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.nest import Nest
 from gen.plan.plan import Reduction
@@ -45,9 +46,9 @@ class RowsHero(Hero):
             words += [f"keeps {', '.join(i.name for i in stage.kept)}"] * bool(stage.kept)
             words += [f"leaves {', '.join(i.name for i in stage.row_values)} of each row"] * bool(stage.row_values)
             writes = [*stage.writes, *stage.row_writes]
-            words += [f"writes {', '.join(root.pointer for root in writes)}"] * bool(writes)
+            words += [f"writes {', '.join(root.buffer.pointer for root in writes)}"] * bool(writes)
             lines.append(f"stage {number}: {'; '.join(words)}")
-        moved = sum(shape.bytes for shape in [*reads_of(nest).values(), *writes_of(nest).values()])
+        moved = sum(buffer.shape.bytes for buffer in [*reads_of(nest), *writes_of(nest)])
         return [*lines, f"memory: {moved / nest.space.elements:.3g} bytes an element of the rows"]
 
 
@@ -58,14 +59,14 @@ def digits_of(nest: Rows) -> "Digits | None":
     return Digits(space.sizes, space.weights(), steps) if space and steps else None
 
 
-def reads_of(nest: Rows) -> "Dict[str, Shape]":
+def reads_of(nest: Rows) -> "Set[Buffer]":
     """The buffers that all stages read."""
-    return by_number({pointer: shape for stage in nest.stages for partition in (stage.inputs, stage.totals)
-                      for pointer, shape in buffers_of(partition, partition.entry).items()})
+    return {buffer for stage in nest.stages for partition in (stage.inputs, stage.totals)
+            for buffer in buffers_of(partition, partition.entry)}
 
 
-def writes_of(nest: Rows) -> "Dict[str, Shape]":
-    return {root.pointer: root.shape for stage in nest.stages for root in [*stage.writes, *stage.row_writes]}
+def writes_of(nest: Rows) -> "Set[Buffer]":
+    return {root.buffer for stage in nest.stages for root in [*stage.writes, *stage.row_writes]}
 
 
 def functions_of(nest: Rows, context: Context) -> "List[CFunction]":

@@ -34,6 +34,7 @@ from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, S
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
+from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, reads_of as operands_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
@@ -113,7 +114,7 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
         for some in (by_row, {name: a for name, a in read.items() if name not in by_row})
     )
     along = {a.name for a in reads if a.strides and a.strides[minor]}
-    small = {shape.dtype for name, shape in {**reads_of(nest), **writes_of(nest)}.items() if name in along} == {"bf16"}
+    small = {buffer.shape.dtype for buffer in reads_of(nest) | writes_of(nest) if buffer.pointer in along} == {"bf16"}
     paired = small and size >= 2 * LANES
     vec = 2 if paired else min(device.row_vectors, size // LANES // 2 * 2 or 1)
     steps = elements // size * (size // (vec * LANES))
@@ -248,17 +249,7 @@ class _StageWriter(reduction_cpu.Emitter):
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
         self.late = False       # whether it goes with the next row
         self.before_kept: "List[str]" = []      # lines of the row before, which come before what is kept is replaced
-        super().__init__(
-            context.target,
-            context.helpers,
-            view(whole.nest, stage),
-            whole.digits,
-            whole.sweep,
-            whole.index_type,
-            context.excess,
-            context.scratch,
-            context.device,
-        )
+        super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)
 
     def name(self, h: int, k: int, of: str = "a") -> str:
         return f"{of}{self.number + h}"
@@ -386,8 +377,8 @@ class _Columns:
         new = self.emitter.combined(body, self.h, [f"c{self.number}[{slot}]"], [body.splat(value)], LANES)
         body.text.add(f"c{self.number}[{slot}] = {new[0]};")
 
-    def lines(self, part: str, box: "Dict[str, Tuple[int, int]]", pointer: int) -> ColumnTotals:
-        """What declares and stores them. part: the number of the work-item, as text of a map."""
+    def lines(self, part: str, box: "Dict[str, Tuple[int, int]]", buffer: Buffer) -> ColumnTotals:
+        """What declares and stores them in a buffer. part: the number of the work-item, as text of a map."""
         digits, sweep, d = self.whole.digits, self.whole.sweep, self.whole.context.target
         size, vec, run = digits.sizes[digits.minor], sweep.vec, []
         count = size // sweep.step
@@ -403,15 +394,15 @@ class _Columns:
         before = "".join(f"{text} + " for text in run)
         place = f"lane * {vec} + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
         steps = {**box, **inner, "step": (0, max(0, count - 1))}
-        step = self.stored(f"{at} + step * {sweep.step} + {place}", steps, vec, f"{before}step * {vec}", pointer)
+        step = self.stored(f"{at} + step * {sweep.step} + {place}", steps, vec, f"{before}step * {vec}", buffer)
         left, rest = -(-(size % sweep.step) // LANES), None
         if left:
             rest = self.stored(f"{at} + {size - left * LANES} + vec * {LANES} + lane", {**box, **inner}, left,
-                               f"{before}{count * vec}", pointer)
+                               f"{before}{count * vec}", buffer)
         start = d.splat(self.dtype, LANES, self.emitter.start(self.h, 0))
         return ColumnTotals(d.register(self.dtype, LANES), f"c{self.number}", weight, start, count, step, rest)
 
-    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, pointer: int) -> Step:
+    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer) -> Step:
         """A step that stores `vec` registers from a slot on."""
         emitter, d = self.emitter, self.whole.context.target
         slot += " + vec" if vec > 1 else ""
@@ -424,10 +415,10 @@ class _Columns:
             body.text.add(
                 f"{d.register(self.dtype)} x[{LANES}];",
                 d.scatter(self.dtype, LANES, f"c{self.number}[{slot}]", "x"),
-                f"for ({emitter.t} lane = 0; lane < {LANES}; ++lane) q{pointer}[{text}] = x[lane];",
+                f"for ({emitter.t} lane = 0; lane < {LANES}; ++lane) {buffer.pointer}[{text}] = x[lane];",
             )
         else:
-            body.store_wide(Value(f"c{self.number}[{slot}]", self.dtype, LANES), f"q{pointer}", self.dtype, thread)
+            body.store_wide(Value(f"c{self.number}[{slot}]", self.dtype, LANES), buffer.pointer, self.dtype, thread)
         return Step.of(body, vec)
 
 
@@ -467,12 +458,8 @@ class _Writer:
 
     def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.Emitter:
         """The one of a reduction by columns, in so many parts."""
-        c = self.context
-        sweep = Sweep(kind="columns", parts=parts)
-        digits = digits_of_reduction(nest)[0]
-        return reduction_cpu.Emitter(
-            c.target, c.helpers, nest, digits, sweep, self.index_type, c.excess, c.scratch, c.device
-        )
+        return reduction_cpu.Emitter(self.context, nest, digits_of_reduction(nest)[0],
+                                     Sweep(kind="columns", parts=parts), self.index_type)
 
     def late(self) -> bool:
         """Whether the last stage of a row goes with the last but one of the next row: what streams past the caches,
@@ -480,7 +467,7 @@ class _Writer:
         and nothing of memory that differs by rows."""
         *before, last = self.nest.stages
         blocks = self.writers[0].blocks
-        given, read = set(last.inputs.given), set(buffers_of(last.inputs, last.inputs.entry))
+        given, read = set(last.inputs.given), {buffer.pointer for buffer in buffers_of(last.inputs, last.inputs.entry)}
         return bool(
             self.sweep.chunks > 1
             and blocks
@@ -563,11 +550,11 @@ class _Writer:
         for member in nest.columns:
             emitter = self.emitter(member, parts)
             for hero in member.heroes:
-                number, of = len(self.context.scratch), self.columns[hero]
-                self.context.scratch.append(array_shape(of.dtype, (parts, emitter.results)))
-                emitter.partial.append(number)
-                columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, number))
-            writes.update((f"q{n}", self.context.scratch[n]) for n in emitter.partial)
+                of = self.columns[hero]
+                buffer = self.context.between(array_shape(of.dtype, (parts, emitter.results)))
+                emitter.partial.append(buffer)
+                columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, buffer))
+            writes.update(emitter.partial)
             second = emitter.second()
             second.by = reduction_cpu.HERO
             seconds.append(second)
@@ -606,7 +593,6 @@ class _Writer:
             functions_of(nest, self.context),
             d.launch_bounds(sweep.threads),
             seen[0].position if seen else "",
-            [*reads, *sorted(writes)],
             seen,
             template="kernels/rows_cpu",
             record=record,

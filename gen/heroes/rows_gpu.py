@@ -319,5 +319,5 @@ class _Writer:
                     each="for each step of a thread, stage by stage")
         return Kernel(nest.name, nest, block, self.index_type, blocks, arguments(d, reads, writes),
                       functions_of(nest, context), d.launch_bounds(block.threads, 1), seen[0].position if seen else "",
-                      [*reads, *sorted(writes)], seen, template="kernels/rows_gpu", record=record,
+                      seen, template="kernels/rows_gpu", record=record,
                       threads=block.threads, code=code)

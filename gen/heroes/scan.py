@@ -17,7 +17,7 @@ from gen.emit.state import Given
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import CFunction, Coordinate, Kernel, Step, arguments, function_text
-from gen.hlo import Instruction, Shape, dtypes
+from gen.hlo import Instruction, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
@@ -100,9 +100,8 @@ def whole_bytes(nest: Nest) -> bool:
 
 def widths(nest: Scan) -> List[int]:
     """Bytes of the elements that are read and written."""
-    reads = buffers_of(nest.partition, nest.partition.entry)
-    return [dtypes.storage_bytes(shape.dtype)
-            for shape in [*reads.values(), *(root.shape for root in nest.partition.roots)] if shape.dims] or [4]
+    buffers = [*buffers_of(nest.partition, nest.partition.entry), *(root.buffer for root in nest.partition.roots)]
+    return [dtypes.storage_bytes(buffer.shape.dtype) for buffer in buffers if buffer.shape.dims] or [4]
 
 
 def free(nest: Scan) -> bool:
@@ -212,13 +211,11 @@ class Emitter:
         partitions = (self.nest.inits, *partitions)
         functions: List[CFunction] = [function_text(self.d, self.helpers, partition, f, self.excess)
                                       for partition in partitions for f in reversed(partition.functions[1:])]
-        reads: Dict[str, Shape] = {pointer: shape for partition in partitions
-                                   for pointer, shape in buffers_of(partition, partition.entry).items()}
-        reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
-        writes = {root.pointer: root.shape for root in self.nest.partition.roots}
+        reads = [buffer for partition in partitions for buffer in buffers_of(partition, partition.entry)]
+        writes = [root.buffer for root in self.nest.partition.roots]
         return Kernel(self.nest.name, self.nest, self.schedule, self.index_type, blocks,
                       arguments(self.d, reads, writes), functions, self.d.launch_bounds(threads, 1),
-                      self.seen[0].position if self.seen else "", [*reads, *sorted(writes)], list(self.seen), threads=threads)
+                      self.seen[0].position if self.seen else "", list(self.seen), threads=threads)
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Tuple[Dict[str, Any], int]":
         """The fields of Record, and the number of work-groups. turns: rows, or blocks of rows, that the work-items

@@ -55,7 +55,7 @@ HERO = _Hero()
 def _streams(device: Device, nest: Scan) -> bool:
     """Whether results go past the caches."""
     return sum(root.shape.bytes for root in nest.partition.roots) + \
-        sum(shape.bytes for shape in buffers_of(nest.partition, nest.partition.entry).values()) > device.cache
+        sum(buffer.shape.bytes for buffer in buffers_of(nest.partition, nest.partition.entry)) > device.cache
 
 
 def _shared(device: Device, rows: int, each: int) -> "Tuple[int, int]":

@@ -63,8 +63,8 @@ class _Hero(Hero):
     def describe(self, kernel: Kernel) -> "List[str]":
         nest, record = kernel.nest, kernel.record
         assert isinstance(nest, Scan)
-        reads = buffers_of(nest.partition, nest.partition.entry).values()
-        moved = sum(shape.bytes for shape in [*reads, *(root.shape for root in nest.partition.roots)])
+        reads = buffers_of(nest.partition, nest.partition.entry)
+        moved = sum(buffer.shape.bytes for buffer in [*reads, *(root.buffer for root in nest.partition.roots)])
         lines = [f"memory: {moved / nest.shape.leaves()[0].elements:.3g} bytes an element"]
         if kernel.loop.kind == "rows":
             sizes = [4 if carry.dtype in SMALL else dtypes.storage_bytes(carry.dtype) for carry in record.carries]

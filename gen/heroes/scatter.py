@@ -389,7 +389,7 @@ class _Writer:
         at_of = []
         for target in nest.targets:
             flat = body.mapped(compose(nest.place, memory_map(target.shape)))
-            body.accessed("combine", target.pointer, flat)
+            body.accessed("combine", target.buffer, flat)
             text = body.c(flat)[0]
             if text not in variables:
                 variables[text] = body.name("at", "")
@@ -416,8 +416,8 @@ class _Writer:
 
     def load(self, target: Root, at: str) -> Value:
         dtype, body = target.shape.dtype, self.of
-        text = f"{target.pointer}[{at}]" if dtype not in dtypes.PACKED else \
-            f"{self.helpers.need('packed_load', dtype, self.index_type)}({target.pointer}, {at})"
+        text = f"{target.buffer.pointer}[{at}]" if dtype not in dtypes.PACKED else \
+            f"{self.helpers.need('packed_load', dtype, self.index_type)}({target.buffer.pointer}, {at})"
         return body.declare("old", dtype, 1, text if dtype in dtypes.PACKED else body.from_memory(dtype, text),
                             dtype == "f16")
 
@@ -425,24 +425,24 @@ class _Writer:
         dtype, body, text = target.shape.dtype, self.of, self.of.to_memory(value)
         if dtype in dtypes.PACKED:
             u8, per, width = self.d.types["u8"], dtypes.per_byte(dtype), dtypes.TABLE[dtype].bits
-            byte, shift, mask = f"{target.pointer}[{at} / {per}]", f"{at} % {per} * {width}", (1 << width) - 1
+            byte, shift, mask = f"{target.buffer.pointer}[{at} / {per}]", f"{at} % {per} * {width}", (1 << width) - 1
             body.text.add(f"{byte} = ({u8})(({byte} & ~({mask} << {shift})) | (({u8}){text} & {mask}) << {shift});")
         else:
-            body.text.add(f"{target.pointer}[{at}] = {text};")
+            body.text.add(f"{target.buffer.pointer}[{at}] = {text};")
 
     def atomic(self, k: int, how: str, target: Root, at: str, new: Value) -> str:
         """The statement that combines an update with an element that other threads may update at the same time."""
         d, dtype, body = self.d, target.shape.dtype, self.of
         if how == "plain store":
-            return f"{target.pointer}[{at}] = {body.to_memory(new)};"
+            return f"{target.buffer.pointer}[{at}] = {body.to_memory(new)};"
         if dtypes.is_complex(dtype):
-            return ", ".join(f"{how}(&{target.pointer}[{at}].{half}, {new.text}.{half})" for half in ("re", "im")) + ";"
+            return ", ".join(f"{how}(&{target.buffer.pointer}[{at}].{half}, {new.text}.{half})" for half in ("re", "im")) + ";"
         if how != "compare and swap":
             kind = d.types["u64"] if dtype == "s64" and how in ("atomicAdd", "atomicAnd", "atomicOr",
                                                                 "atomicXor") else d.types[dtype]
-            pointer = f"({d.atomic_space}{kind} *)({target.pointer} + {at})"
+            pointer = f"({d.atomic_space}{kind} *)({target.buffer.pointer} + {at})"
             return f"{how}({pointer}, ({kind}){new.text});"
-        return f"{self.swap(k)}({target.pointer}, {at}, {(body.moved(new) if dtype == 'f16' else new).text});"
+        return f"{self.swap(k)}({target.buffer.pointer}, {at}, {(body.moved(new) if dtype == 'f16' else new).text});"
 
     def swap(self, k: int) -> str:
         """The name of a function that combines by compare-and-swap, among the helpers."""
@@ -492,13 +492,12 @@ class _Writer:
 def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, template: str, record: UpdateCode,
             thread: str) -> Kernel:
     nest = writer.nest
-    reads = {**buffers_of(nest.indices, nest.indices.entry), **buffers_of(nest.partition, nest.partition.entry)}
-    reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
-    writes = {target.pointer: target.shape for target in nest.targets}
+    reads = [*buffers_of(nest.indices, nest.indices.entry), *buffers_of(nest.partition, nest.partition.entry)]
+    writes = [target.buffer for target in nest.targets]
     functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition)
                  for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, writer.index_type, blocks, arguments(d, reads, writes), functions,
-                  attribute=d.launch_bounds(threads), thread=thread, pointers=[*reads, *sorted(writes)],
+                  attribute=d.launch_bounds(threads), thread=thread,
                   accesses=writer.at.accesses + writer.of.accesses, template=template, record=record,
                   code=Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
                             each="for each update"))
@@ -694,16 +693,14 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     inside = conditions(thread, box, index_type)
     # the rest of a window of several dimensions, or of more bytes, is left to the processor's own prefetchers
     start = {f"i{k}": 0 for k in nest.instruction.attributes["update_window_dims"] if f"i{k}" != part.name}
-    shapes = {**{buffer: shape for buffer, shape in buffers_of(nest.partition, nest.partition.entry).items()},
-              **{target.pointer: target.shape for target in nest.targets}}
     lines = []
-    for _, pointer, flat in writer.of.accesses:
+    for _, buffer, flat in writer.of.accesses:
         variables = algebra.info(flat).variables
-        size = dtypes.storage_bytes(shapes[pointer].dtype)
+        size = dtypes.storage_bytes(buffer.shape.dtype)
         known = {**{v.name: (v.lo, v.hi) for v in variables if v.name in (name for name, _ in writer.named)}, **box}
         always = {v.name for v in variables} <= set(known) and set(conditions(flat, known, index_type)) <= set(inside)
-        if always and shapes[pointer].dtype not in dtypes.PACKED and writer.of.stride(flat, part.name)[0] == 1:
-            at = offset(pointer, writer.of.c(flat, **start)[0])
+        if always and buffer.shape.dtype not in dtypes.PACKED and writer.of.stride(flat, part.name)[0] == 1:
+            at = offset(buffer.pointer, writer.of.c(flat, **start)[0])
             lines += [d.prefetch("L2", at, line, size) for line in range(0, min(form.chunk * size, form.prefetch_bytes), form.line)]
     if lines:
         with out.block(f"if ({' && '.join(inside)})"):

@@ -15,8 +15,9 @@ from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import Argument, CFunction, Kernel, Step, Table
 from gen.heroes.loop import HERO as LOOP_HERO
 from gen.heroes.loop import Walk, guard, thread_map
-from gen.hlo import Instruction, dtypes
-from gen.plan.buffers import first_leaf, memory_map, reads_of
+from gen.hlo import Instruction, array_shape, dtypes
+from gen.plan.buffer import Buffer, Role
+from gen.plan.buffers import buffers_of, memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.schedule import Device, Loop
@@ -104,24 +105,24 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     body.region(partition.entry.body)
     u16, space = d.types["u16"], d.pointer
     function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])
-    number, scalar = first_leaf(source), loop.scalar()
+    (read,), scalar = buffers_of(partition, partition.entry), loop.scalar()
+    table = Buffer(Role.TABLE, 0, array_shape("u16", (1 << 16,)), "table")
     flats = [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, scalar)]
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    prefetches = [[d.prefetch(word, offset(f"p{number}", whole), distance, 2)] for word, distance in loop.prefetches()[:1]
-                  if distance]
+    prefetches = [[d.prefetch(word, offset(read.pointer, whole), distance, 2)]
+                  for word, distance in loop.prefetches()[:1] if distance]
     tail_thread, thread = thread_map(nest, scalar), thread_map(nest, loop)
     inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % loop.step else ""
     walk = Walk(d.index[index_type], loop.blocks(elements) > 1, loop.threads > 1, loop.chunks, loop.step,
                 guard(thread, loop.box(elements), index_type, loop, True), inside, streams=loop.streams,
                 burst=loop.burst, prefetch=prefetches)
-    look_up = LookUp(walk, offset(f"p{number}", whole), offset(f"r{root.result}", whole), f"p{number}[{single}]",
-                     f"r{root.result}[{single}]", d.store_word(loop.stream))
-    arguments = [Argument(f"{space}{'const ' * read_only}{u16} *", name, read_only, d.restrict)
-                 for name, read_only in ((f"p{number}", True), (f"r{root.result}", False), ("table", True))]
+    look_up = LookUp(walk, offset(read.pointer, whole), offset(root.buffer.pointer, whole), f"{read.pointer}[{single}]",
+                     f"{root.buffer.pointer}[{single}]", d.store_word(loop.stream))
+    arguments = [Argument(f"{space}{'const ' * read_only}{u16} *", buffer, read_only, d.restrict)
+                 for buffer, read_only in ((read, True), (root.buffer, False), (table, True))]
     return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
                   index_type, loop.blocks(elements), arguments, [function], attribute=d.launch_bounds(loop.threads),
-                  thread=thread, pointers=[f"p{number}", f"r{root.result}"],
-                  accesses=[Touched("read", f"p{number}", flats[0]), Touched("write", f"r{root.result}", flats[0])],
+                  thread=thread, accesses=[Touched("read", read, flats[0]), Touched("write", root.buffer, flats[0])],
                   table=Table(f"{nest.name}_fill", value), template="kernels/table", record=look_up,
                   code=Step([], function.lines, [], each="for each of the table's 65536 values x, once"))

@@ -148,8 +148,9 @@ class Frame:
                                      or self.space.sizes[run[0]] % step == 0)
                    for step, size, run in ((rows, self.high, self.rows), (lanes, self.wide, self.lanes)))
 
-    def outer(self) -> "List[Tuple[str, int]]":
-        return [(f"g{k}", size) for k, size in enumerate(self.space.sizes) if k not in (*self.rows, *self.lanes)]
+    def outer(self) -> "Dict[int, int]":
+        """The other digits, with their sizes."""
+        return {k: size for k, size in enumerate(self.space.sizes) if k not in (*self.rows, *self.lanes)}
 
     def position(self, of: "Dict[int, str]") -> str:
         """The text of a position in memory, from the texts of the digits; those of rows and lanes are under their first
@@ -220,7 +221,8 @@ def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, i
 
     Neighbouring work-items go down the source's rows, so that they complete the output's. A tile that is moved back
     belongs to the work-item of the tile that it overlaps, so that the order of their stores is fixed."""
-    return frame.outer() + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
+    outer = [(f"g{k}", size) for k, size in frame.outer().items()]
+    return outer + [("part", -(-(frame.high // rows) // chunks)), ("strip", frame.wide // lanes)]
 
 
 def _items(frame: Frame, lanes: int, rows: int, chunks: int) -> int:
@@ -298,10 +300,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     box: "Dict[str, Tuple[int, int]]" = {}
     texts: Dict[int, str] = {}
     origins: Dict[int, str] = {}
-    for name, size in sorted([*frame.outer(), (f"g{digit}", frame.high), (f"g{minor}", frame.wide)],
-                             key=lambda x: int(x[0][1:])):
-        k = int(name[1:])
-        step = {digit: tile.vec, minor: tile.lanes * tile.registers_down}.get(k, 1)
+    for k, size in sorted({**frame.outer(), digit: frame.high, minor: frame.wide}.items()):
+        name, step = f"g{k}", {digit: tile.vec, minor: tile.lanes * tile.registers_down}.get(k, 1)
         text, origin, last = _origin(name, size, step)
         inner = {digit: " + vec", minor: " + lane" + f" + down * {tile.lanes}" * (tile.registers_down > 1)}.get(k, "")
         texts[k], box[name] = f"{text}{inner}", (0, last)
@@ -338,9 +338,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
                     f"g{minor}", origins[minor], frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes,
                     tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines,
                     _turns(d, helpers, frame, tile))
-    reads, writes = buffers_of(nest.partition,
-                               nest.partition.entry), {root.pointer: root.shape for root in nest.partition.roots}
+    reads, writes = buffers_of(nest.partition, nest.partition.entry), [root.buffer for root in nest.partition.roots]
     functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
     return Kernel(nest.name, nest, tile, index_type, blocks, arguments(d, reads, writes),
-                  functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)], body.accesses,
+                  functions, d.launch_bounds(tile.threads), thread, body.accesses,
                   template="kernels/transpose_cpu", record=record, code=Step.of(body, tile.vec), position=position)

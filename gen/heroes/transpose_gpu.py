@@ -30,7 +30,8 @@ from gen.emit.values import Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
-from gen.hlo import Shape, dtypes
+from gen.hlo import dtypes
+from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace, iteration_space, position
 from gen.plan.nest import Nest
@@ -45,9 +46,7 @@ class Access:
 
     maps: that map, in each of the texts in which accesses have it."""
 
-    pointer: str
-    dtype: str
-    bytes: int
+    buffer: Buffer
     write: bool
     strides: Optional[Tuple[int, ...]]
     maps: Tuple[str, ...]
@@ -55,6 +54,14 @@ class Access:
     @property
     def index(self) -> str:
         return self.maps[0]
+
+    @property
+    def dtype(self) -> str:
+        return self.buffer.shape.dtype
+
+    @property
+    def bytes(self) -> int:
+        return self.buffer.shape.bytes
 
     @property
     def width(self) -> int:
@@ -117,12 +124,16 @@ class Frame:
     def wide(self) -> int:
         return math.prod(self.sizes[k] for k in self.lanes)
 
+    @property
+    def outer(self) -> "List[int]":
+        """The digits outside of tiles."""
+        inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
+        return [k for k in range(len(self.sizes)) if k not in inside]
+
     def counts(self, tile: Tile) -> "List[Tuple[str, int]]":
         """The counts that a block's number is split into, slowest first."""
-        inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
-        outer = [(f"g{k}", size) for k, size in enumerate(self.sizes) if k not in inside]
         tiles = [("row_tile", -(-self.high // tile.rows)), ("lane_tile", -(-self.wide // tile.lanes_))]
-        return outer + [(name, count) for name, count in tiles if count > 1]
+        return [(f"g{k}", self.sizes[k]) for k in self.outer] + [(name, count) for name, count in tiles if count > 1]
 
     def position(self, tile: Tile) -> str:
         """(g.., row_tile, lane_tile, r, l, e) -> the position in the first result's memory."""
@@ -130,7 +141,7 @@ class Frame:
         counts = dict(self.counts(tile))
         row = f"(row_tile * {tile.rows} + r)" if "row_tile" in counts else "r"
         lane = f"(lane_tile * {tile.lanes_} + l)" if "lane_tile" in counts else "l"
-        terms, below = [f"{name} * {weights[int(name[1:])]}" for name in counts if name[0] == "g"], 1
+        terms, below = [f"g{k} * {weights[k]}" for k in self.outer], 1
         for k in self.rows:
             terms.append(f"(({row} floordiv {below}) mod {self.sizes[k]}) * {weights[k]}")
             below *= self.sizes[k]
@@ -147,20 +158,20 @@ def _accesses(nest: Nest, space: IterationSpace) -> List[Access]:
     """Reads of the body (not of loops and guards in it) and writes, each once."""
     partition, unmap = nest.partition, algebra.call("shape", "unmap", nest.shape.text)
     split = position(space.sizes)
-    accesses: Dict[Tuple[str, str], Access] = {}
+    accesses: Dict[Tuple[Buffer, str], Access] = {}
 
-    def add(pointer: str, shape: Shape, index: str, write: bool) -> None:
+    def add(buffer: Buffer, index: str, write: bool) -> None:
         digits = compose(split, compose(unmap, index))
         steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(space.sizes))]
         strides = None if None in steps or algebra.guards(digits) else tuple(s or 0 for s in steps)
-        maps = accesses[pointer, digits].maps if (pointer, digits) in accesses else ()
-        accesses[pointer, digits] = Access(pointer, shape.dtype, shape.bytes, write, strides, (*maps, index))
+        maps = accesses[buffer, digits].maps if (buffer, digits) in accesses else ()
+        accesses[buffer, digits] = Access(buffer, write, strides, (*maps, index))
     for read, region in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims and region is partition.entry.body:
-            add(buffer.pointer, buffer.shape, compose(read.map, memory_map(buffer.shape)), False)
+            add(buffer, compose(read.map, memory_map(buffer.shape)), False)
     for root in partition.roots:
-        add(root.pointer, root.shape, compose(root.map, memory_map(root.shape)), True)
+        add(root.buffer, compose(root.map, memory_map(root.shape)), True)
     return list(accesses.values())
 
 
@@ -467,7 +478,7 @@ def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequen
             if frame.unit == 1:
                 return None
             held = vec = vec // 2
-        stages.append(Stage(access, f"tile_{access.pointer}", held * width, vec))
+        stages.append(Stage(access, f"tile_{access.buffer.pointer}", held * width, vec))
     return [replace(s, name=f"{s.name}_{k}") if any(o.name == s.name for o in stages[:k]) else s
             for k, s in enumerate(stages)]
 
@@ -567,15 +578,13 @@ class _Writer:
         """A phase that goes along rows, between a buffer and its tile."""
         access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
         flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
-        self.flats.append(Touched("store" if access.write else "load", access.pointer, flat))
+        self.flats.append(Touched("store" if access.write else "load", access.buffer, flat))
         address = compose(_in_tile(tile, vec, "rows"), _address(tile, stage))
         box = _box(self.frame, tile, vec, "rows")
         kind = self.element(stage) if vec == 1 else self.word(size)
-        memory = (
-            f"{access.pointer}[{self.c(flat, vec=0)}]"
-            if vec == 1
-            else f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({joined(self.d, access.pointer, self.c(flat, vec=0))})"
-        )
+        pointer, at = access.buffer.pointer, self.c(flat, vec=0)
+        memory = f"{pointer}[{at}]" if vec == 1 else \
+            f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({joined(self.d, pointer, at)})"
         return Copy(stage.name, f"w_{stage.name[5:]}", box.get("pass", (0, 0))[1] + 1,
                     self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), memory, kind, self.held(stage),
                     [self.c(address, vec=k) for k in range(0, vec, stage.held)])
@@ -597,7 +606,7 @@ class _Writer:
                                  stage.access.write))
                 where = f"{name}.at[{f'vec * {tile.pack} + row' if tile.pack > 1 else 'vec'}]"
             for index in stage.access.maps:
-                staged[stage.access.pointer, compose(thread, index)] = where
+                staged[stage.access.buffer.pointer, compose(thread, index)] = where
         return held, staged
 
     def kernel(self) -> Kernel:
@@ -624,11 +633,11 @@ class _Writer:
             place = algebra.simplify(f"(bl_x) -> ({', '.join(results)}), domain: bl_x in [0, {blocks - 1}]")
             coordinates = [Coordinate(name, text)
                            for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
-        reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
+        reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
         functions = [function_text(d, self.helpers, partition, f, self.excess)
                      for f in reversed(partition.functions[1:])]
         kernel = Kernel(nest.name, nest, tile, self.index_type, blocks, arguments(d, reads, writes),
-                        functions, d.launch_bounds(tile.threads), thread, [*reads, *sorted(writes)],
+                        functions, d.launch_bounds(tile.threads), thread,
                         self.flats + body.accesses, code=Step.of(body, tile.vec))
         kernel.template = "kernels/transpose_gpu"
         tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]

@@ -20,7 +20,8 @@ from gen.emit.values import Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments
-from gen.plan.buffers import Buffer, buffer_of, memory_map
+from gen.plan.buffer import Buffer
+from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import IterationSpace, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
@@ -179,7 +180,7 @@ class _Writer:
         read = nest.partition.root_read(root)
         source = buffer_of(nest.partition, read)
         assert source is not None
-        self.source, self.target = source, Buffer(root.pointer, root.shape, root.pointer)
+        self.source, self.target = source, root.buffer
         unmap = algebra.call("shape", "unmap", nest.shape.text)
         self.index = unmap
         self.read, self.write = (compose(unmap, compose(index, memory_map(shape)))
@@ -316,19 +317,18 @@ class _Writer:
                 self.complete(stage, down, at_edge)
         box = {"row": self.length, "column": self.columns}
         thread = compose(self.position("row", "column", box), self.index)
-        flats = [Touched(verb, pointer, compose(self.position("row", "column", box), flat)) for verb, pointer, flat in
-                 (("read", self.source.pointer, self.read), ("write", self.target.pointer, self.write))]
+        flats = [Touched(verb, buffer, compose(self.position("row", "column", box), flat)) for verb, buffer, flat in
+                 (("read", self.source, self.read), ("write", self.target, self.write))]
         return Kernel(
             nest.name,
             nest,
             form,
             self.index_type,
             blocks,
-            arguments(d, {self.source.pointer: self.source.shape}, {self.target.pointer: self.target.shape}),
+            arguments(d, [self.source], [self.target]),
             [],
             d.launch_bounds(1),
             thread,
-            [self.source.pointer, self.target.pointer],
             flats,
             template="kernels/transpose_lines_cpu",
             record=record,

@@ -77,8 +77,8 @@ class _Hero(Hero):
         rows, outer = sizes[-2], math.prod(sizes[:-2])
         row_bytes = sizes[-1] * dtypes.storage_bytes(nest.shape.dtype)
         chunks = max(1, min(rows, rows * outer // (device.unit_items * device.units), device.part_bytes // row_bytes))
-        reads = buffers_of(partition, partition.entry).values()
-        traffic = sum(root.shape.bytes for root in partition.roots) + sum(shape.bytes for shape in reads)
+        reads = buffers_of(partition, partition.entry)
+        traffic = sum(root.shape.bytes for root in partition.roots) + sum(buffer.shape.bytes for buffer in reads)
         plain = Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)
         written = min(dtypes.storage_bytes(root.shape.dtype) for root in partition.roots)
         lines = (
@@ -304,10 +304,10 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
         elements,
         Step.of(element, 1) if element else None,
     )
-    reads, writes = buffers_of(partition, partition.entry), {root.pointer: root.shape for root in partition.roots}
+    reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
     functions = [function_text(d, context.helpers, partition, f, context.excess)
                  for f in reversed(partition.functions[1:])]
     return Kernel(nest.name, nest, schedule, index_type, blocks, arguments(d, reads, writes, nest.shared),
                   functions, attribute=d.launch_bounds(1), thread=step.thread or "",
-                  pointers=[*reads, *sorted(writes)], accesses=seen, template="kernels/window_cpu", record=record,
+                  accesses=seen, template="kernels/window_cpu", record=record,
                   code=Step.of(step, 1))

@@ -155,8 +155,8 @@ def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kerne
     element, names = _element(hero)
     target = nest.partition.roots[0]
     flat, dtype = compose(element, memory_map(target.shape)), target.shape.dtype
-    body.accessed("combine", target.pointer, flat)
-    at = f"{target.pointer}[at]"
+    body.accessed("combine", target.buffer, flat)
+    at = f"{target.buffer.pointer}[at]"
     body.text.add(f"const {d.index[index_type]} at = {body.c(flat)[0]};")
     old = body.declare("old", dtype, 1, body.from_memory(dtype, at), dtype == "f16")
     new = body.settled(body.scalar(hero.attributes["scatter"], [update, old])[0], "next")
@@ -166,7 +166,7 @@ def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kerne
         form.chunks,
         nest.shape.dims[k],
         nest.shape.elements // nest.shape.dims[k],
-        target.pointer,
+        target.buffer.pointer,
         begin.text.lines,
         value,
         [_loop(n, size, form, hero, index_type) for n, size in enumerate(places)],
@@ -176,13 +176,12 @@ def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kerne
         body.c(element)[k],
         body.text.lines,
     )
-    reads = {**buffers_of(start, start.entry), **buffers_of(values, values.entry)}
-    reads = dict(sorted(reads.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+    reads = [*buffers_of(start, start.entry), *buffers_of(values, values.entry)]
     functions = [function_text(d, context.helpers, p, f, context.excess)
                  for p in (start, values) for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, index_type, form.items,
-                  arguments(d, reads, {target.pointer: target.shape}, nest.shared), functions,
-                  attribute=d.launch_bounds(1), thread=index, pointers=[*reads, target.pointer],
+                  arguments(d, reads, [target.buffer], nest.shared), functions,
+                  attribute=d.launch_bounds(1), thread=index,
                   accesses=[*begin.accesses, *body.accesses], template="kernels/window_scatter_cpu", record=record,
                   code=Step(record.window, record.combine, [], each="for each window"))
 

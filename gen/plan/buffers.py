@@ -1,13 +1,13 @@
-"""What a function reads and writes: buffers, their names in kernels, and where an element of a shape lies."""
+"""The buffers that a function reads, and where an element of a shape lies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Dict, Iterable, Iterator, Optional, Tuple
+from typing import Iterable, Iterator, List, Optional, Set, Tuple
 
 from gen import algebra
 from gen.hlo import Instruction, Shape
+from gen.plan.buffer import Buffer, Role
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Read, Region, compose, regions
 
@@ -16,15 +16,6 @@ def memory_map(shape: Shape) -> str:
     """Logical index to the position in the buffer."""
     index = algebra.call("shape", "map", shape.text)
     return compose(index, shape.place) if shape.place else index
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """What a kernel reads: its pointer (p3: parameter 3, q0: scratch 0), its shape, a name for its values."""
-
-    pointer: str
-    shape: Shape
-    name: str
 
 
 @lru_cache(maxsize=65536)
@@ -40,29 +31,24 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
     source = read.source
     if read.map == EMPTY or (source.opcode != "parameter" and source not in partition.cuts):
         return None
-    first = (
-        f"q{partition.cuts[source] + read.output}"
-        if source in partition.cuts
-        else f"p{first_leaf(source) + read.output}"
-    )
-    return Buffer(first, source.shape.leaves()[read.output], source.name)
+    role, first = ((Role.SCRATCH, partition.cuts[source]) if source in partition.cuts
+                   else (Role.PARAMETER, first_leaf(source)))
+    return Buffer(role, first + read.output, source.shape.leaves()[read.output], source.name)
 
 
-def buffers_of(partition: Partition, function: Function) -> "Dict[str, Shape]":
-    """The pointers that a function reads, itself or through those it calls, parameters first."""
-    buffers: Dict[str, Shape] = {}
+def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":
+    """The buffers that a function reads, itself or through those it calls, parameters first."""
+    buffers: "Set[Buffer]" = set()
     seen, waiting = set(), [function]
     while waiting:
         callee = waiting.pop()
         if callee in seen:
             continue
         seen.add(callee)
-        for read, _ in reads_of(partition, callee):
-            buffer = buffer_of(partition, read)
-            if buffer:
-                buffers[buffer.pointer] = buffer.shape
+        buffers.update(buffer for read, _ in reads_of(partition, callee) for buffer in [buffer_of(partition, read)]
+                       if buffer)
         waiting += [e.callee for r in regions(callee.body) for e in r.entries if e.callee is not None]
-    return dict(sorted(buffers.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
+    return sorted(buffers)
 
 
 def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, Region]]":

@@ -95,7 +95,8 @@ def iteration_space(partition: Partition, shape: Shape, further: "Sequence[Tuple
     accesses = [MemoryMap(name, True, 0, 0, flat) for name, flat in further]
     for root in partition.roots if writes is None else writes:
         flat = compose(root.map, memory_map(root.shape))
-        accesses.append(MemoryMap(root.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes, flat))
+        width = dtypes.storage_bytes(root.shape.dtype)
+        accesses.append(MemoryMap(root.buffer.pointer, True, width, root.shape.bytes, flat))
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims:

@@ -150,7 +150,8 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
     partition = Partition(computation, [Root(number, shape, instruction, output, Function("", shape.dims).index)],
                           "alone", shape.dims, INLINE, cuts)
     unmap, width = algebra.call("shape", "unmap", shape.text), dtypes.storage_bytes(shape.dtype)
-    reads: Reads = [MemoryMap(f"r{number}", True, width, shape.bytes, compose(unmap, memory_map(shape)))]
+    own = partition.roots[0].buffer
+    reads: Reads = [MemoryMap(own.pointer, True, width, shape.bytes, compose(unmap, memory_map(shape)))]
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims:

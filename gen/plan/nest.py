@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List, Sequence, Tuple
+from typing import List, Sequence, Set, Tuple
 
 from gen.hlo import Shape
+from gen.plan.buffer import Buffer
 from gen.plan.partition import Partition, Root
 
 TOO_LARGE = "the index does not fit 64 bits; instead, cut the arrays into several"
@@ -22,7 +23,7 @@ class Nest:
 
     sides: nests whose results are written in this one's pass. further: partitions of what else it reads. layout: the
     nested layout that distributes it on a GPU. aliases: results that are parameters' buffers, updated in place, with
-    the parameters' numbers. reads_first: all of a step is read before anything of it is written. targets: what updates
+    the parameters. reads_first: all of a step is read before anything of it is written. targets: what updates
     are combined with, at `place`, the map from an update's index. members: nests that are kernels of their own where no
     hero takes this one; stored: its results are values that storing.py chose to store; inner: the scratch buffers between them, which this one does not write. """
 
@@ -32,10 +33,10 @@ class Nest:
     sides = ()
     members = ()
     stored = False
-    inner = frozenset()     # type: FrozenSet[str]
+    inner = frozenset()     # type: FrozenSet[Buffer]
     further = ()
     layout = ""
-    aliases = {}        # type: Dict[int, int]
+    aliases = {}        # type: Dict[Buffer, Buffer]
     reads_first = False
     targets = ()
     place = ""
@@ -50,9 +51,9 @@ class Nest:
         return [part for member in self.members for part in member.undivided()] if self.members else [self]
 
     @property
-    def shared(self) -> "List[str]":
-        """The pointers that are not alone with their buffers."""
-        return [pointer for result, number in self.aliases.items() for pointer in (f"p{number}", f"r{result}")]
+    def shared(self) -> "Set[Buffer]":
+        """The buffers that are one with another one."""
+        return {*self.aliases, *self.aliases.values()}
 
     def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
         """What the nest writes at the positions of a walk, and what it walks then. apart: as a hero does that takes the

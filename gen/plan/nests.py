@@ -9,6 +9,7 @@ from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
 from gen.plan import concatenation, grouping, plan, rows, scan, scatter, storing, update as update_nests
+from gen.plan.buffer import Role
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
@@ -41,8 +42,8 @@ def planned(fusion: Fusion, cpu: bool = True) -> Planned:
         nests, storage = _nests(name, computation, leaves, costs)
         return Planned(nests, why and f"no kernel for the update alone: {why}", storage)
     if update.aliases:
-        return Planned([update], ", ".join(f"result {k} is parameter {n}, updated in place"
-                                           for k, n in update.aliases.items()))
+        return Planned([update], ", ".join(f"result {result.number} is parameter {parameter.number}, updated in place"
+                                           for result, parameter in update.aliases.items()))
     nests, storage = _nests(name, computation, update.kept, costs, update)
     return Planned(nests, f"the operand is written, then the update over it; not in place: {update.why}", storage)
 
@@ -183,7 +184,8 @@ def _with_sides(kernels: List[Nest]) -> List[Nest]:
                      and plan.reads_same(o.partition, nest.inputs)
                      and not any(e.instruction.opcode in ("reduce", *hlo.LOOPS)
                                  for e in o.partition.entry.body.entries)]
-            if sides and not any(q[0] == "q" for o in sides for q in buffers_of(o.partition, o.partition.entry)):
+            if sides and not any(buffer.role is Role.SCRATCH for o in sides
+                                 for buffer in buffers_of(o.partition, o.partition.entry)):
                 written += sides
                 kernels[n] = plan.reduction(nest, nest.heroes, sides)
     return [nest for nest in kernels if nest not in written]

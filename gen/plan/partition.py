@@ -18,6 +18,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tu
 from gen import algebra
 from gen.hlo import dtypes
 from gen.hlo import CONTRACTIONS, LOOPS, Computation, Instruction, Shape, Window, c_identifier
+from gen.plan.buffer import Buffer, Role
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
@@ -126,8 +127,8 @@ class Root:
     starts: "Tuple[Start, ...]" = ()
 
     @property
-    def pointer(self) -> str:
-        return f"{'q' if self.scratch else 'r'}{self.result}"
+    def buffer(self) -> Buffer:
+        return Buffer(Role.SCRATCH if self.scratch else Role.RESULT, self.result, self.shape, self.value.name)
 
 
 def window_words(window: Window) -> "List[str]":

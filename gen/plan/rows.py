@@ -18,6 +18,7 @@ from gen import algebra
 from gen.hlo import Instruction, Shape, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan import combiner
+from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace, MemoryMap, space_of
 from gen.plan.nest import Nest
@@ -90,7 +91,7 @@ class Rows(Nest):
         for stage in self.stages:
             maps += [
                 MemoryMap(
-                    root.pointer,
+                    root.buffer.pointer,
                     True,
                     dtypes.storage_bytes(root.shape.dtype),
                     root.shape.bytes,
@@ -161,8 +162,8 @@ def _stages(
     whole = _rows(name, group, cuts, columns) if len(group) + len(columns) > 1 else None
     if not whole or len(whole.stages) < 2:
         return None
-    outside = {pointer for other in nests if other not in [*group, *columns] for pointer in _reads(other)}
-    inner = {root.pointer for part in group for root in part.partition.roots if root.scratch} - outside
+    outside = {buffer for other in nests if other not in [*group, *columns] for buffer in _reads(other)}
+    inner = {root.buffer for part in group for root in part.partition.roots if root.scratch} - outside
     return _without(whole, inner)
 
 
@@ -202,37 +203,37 @@ def _orderable(groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bo
     return True
 
 
-def _reads(nest: Nest) -> "Set[str]":
+def _reads(nest: Nest) -> "Set[Buffer]":
     """The scratch buffers that a nest reads."""
     return {
-        pointer
+        buffer
         for part in (nest, *nest.sides)
         for partition in (part.partition, *part.further)
-        for pointer in buffers_of(partition, partition.entry)
-        if pointer[0] == "q"
+        for buffer in buffers_of(partition, partition.entry)
+        if buffer.role is Role.SCRATCH
     }
 
 
 def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
     """The nests that each runs after: those that write what it reads, and those that read or write what it overwrites.
     Nests of other kinds keep their place among all."""
-    writers: "Dict[str, Nest]" = {}
-    readers: "Dict[str, Set[Nest]]" = {}
+    writers: "Dict[Buffer, Nest]" = {}
+    readers: "Dict[Buffer, Set[Nest]]" = {}
     needs: "Dict[Nest, Set[Nest]]" = {}
     others: "Set[Nest]" = set()
     for number, nest in enumerate(nests):
         plain = type(nest) in (Nest, Reduction)
-        reads, writes = _reads(nest), {root.pointer for root in nest.partition.roots if root.scratch}
+        reads, writes = _reads(nest), {root.buffer for root in nest.partition.roots if root.scratch}
         needs[nest] = (
-            ({writers[pointer] for pointer in reads | writes if pointer in writers}
-             | {reader for pointer in writes for reader in readers.get(pointer, ())} | others) - {nest}
+            ({writers[buffer] for buffer in reads | writes if buffer in writers}
+             | {reader for buffer in writes for reader in readers.get(buffer, ())} | others) - {nest}
             if plain
             else set(nests[:number])
         )
         others |= set() if plain else {nest}
-        for pointer in reads:
-            readers.setdefault(pointer, set()).add(nest)
-        writers.update({pointer: nest for pointer in writes})
+        for buffer in reads:
+            readers.setdefault(buffer, set()).add(nest)
+        writers.update({buffer: nest for buffer in writes})
     return needs
 
 
@@ -257,7 +258,7 @@ def _candidate(nest: Nest, group: "List[Nest]") -> bool:
     first = group[0]
     if not isinstance(first, Reduction) or not _plain(first) or not _plain(nest):
         return False
-    wants = bool(_reads(nest) & {root.pointer for member in group for root in member.partition.roots})
+    wants = bool(_reads(nest) & {root.buffer for member in group for root in member.partition.roots})
     if isinstance(nest, Reduction):
         return nest.space.elements == first.space.elements and (
             wants or any(reads_same(nest.inputs, member.partition) for member in group)
@@ -285,11 +286,11 @@ def _plain(nest: Nest) -> bool:
     )
 
 
-def _without(whole: Rows, inner: "Set[str]") -> Rows:
+def _without(whole: Rows, inner: "Set[Buffer]") -> Rows:
     """The same stages, which do not write buffers that only they read."""
     whole.inner = inner
     for stage in whole.stages:
-        kept = [root for root in stage.row_writes if root.pointer not in inner]
+        kept = [root for root in stage.row_writes if root.buffer not in inner]
         if len(kept) < len(stage.row_writes):
             of = stage.totals
             values = of.roots[len(stage.row_writes):]
@@ -475,8 +476,8 @@ class _Stages:
         positions."""
         totals = nest.heroes[0].shape.leaves()[0]
         everyone = (*self.group, *self.columns)
-        scratch = {root.pointer for other in everyone for root in other.partition.roots if root.scratch}
-        own = {root.pointer for other in self.columns for root in other.partition.roots}
+        scratch = {root.buffer for other in everyone for root in other.partition.roots if root.scratch}
+        own = {root.buffer for other in self.columns for root in other.partition.roots}
         if (
             totals.elements * self.rows.elements != self.space.elements
             or scratch & set(buffers_of(nest.epilogue, nest.epilogue.entry))

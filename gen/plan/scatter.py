@@ -35,7 +35,7 @@ class Scatter(Nest):
             f"  at{root.result}, dropped where it is not in 0 .. {last} -> {self.indices.root_read(root).source.name}: {self.indices.root_read(root).map}"
             for root, last in zip(self.indices.roots, self.lasts)
         ]
-        return lines + [f"  update -> {target.pointer}: {self.place}" for target in self.targets]
+        return lines + [f"  update -> {target.buffer.pointer}: {self.place}" for target in self.targets]
 
     @property
     def unique(self) -> bool:

@@ -16,7 +16,8 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Computation, Fusion, Instruction, Leaf, array_shape, distribution, dtypes
 from gen.plan import plan
-from gen.plan.buffers import Buffer, buffer_of, buffers_of, first_leaf, memory_map, reads_of
+from gen.plan.buffer import Buffer
+from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Root, Runtime, compose, moves_only, update_map
 
@@ -29,7 +30,7 @@ class Update(Nest):
     """aliases: of results, the parameter whose buffer each is; empty where `kept`, the operands, must be written
     before."""
 
-    aliases: Dict[int, int] = field(default_factory=dict)
+    aliases: Dict[Buffer, Buffer] = field(default_factory=dict)
     kept: List[Leaf] = field(default_factory=list)
     why: str = ""      # not in place
     reads_first = True
@@ -98,9 +99,10 @@ def _root(number: int, dus: Instruction, group: int) -> Root:
     return Root(number, dus.shape, update, 0, index, at=compose(index, at), starts=starts)
 
 
-def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instruction]") -> "Tuple[Dict[int, int], str]":
+def _aliases(fusion: Fusion, partition: Partition,
+             updates: "Sequence[Instruction]") -> "Tuple[Dict[Buffer, Buffer], str]":
     """The parameter of each result, or {} and the reason why there is none."""
-    aliases: Dict[int, int] = {}
+    aliases: Dict[Buffer, Buffer] = {}
     for root, dus in zip(partition.roots, updates):
         whole = Partition(partition.computation,
                           [Root(root.result, dus.shape, dus.operands[0], 0, Function("", dus.shape.dims).index)], "",
@@ -109,26 +111,24 @@ def _aliases(fusion: Fusion, partition: Partition, updates: "Sequence[Instructio
         buffer = buffer_of(whole, read)
         if buffer is None or read.source.opcode != "parameter":
             return {}, f"the operand of {dus.name} is no parameter"
-        number = first_leaf(read.source) + read.output
-        own = memory_map(root.shape)
+        number, own = buffer.number, memory_map(root.shape)
         if buffer.shape.tiled or buffer.shape.bytes != root.shape.bytes or \
                 compose(read.map, memory_map(buffer.shape)) != compose(whole.entry.index, own):
             return {}, f"parameter {number} is not at the positions of result {root.result}"
         if fusion.aliases.get(root.result) != number and number not in fusion.donated:
             return {}, f"the module does not let result {root.result} take the buffer of parameter {number}"
-        if number in aliases.values():
+        if buffer in aliases.values():
             return {}, f"parameter {number} is updated twice"
-        aliases[root.result] = number
-    pointers = {f"p{number}": root for root, number in zip(partition.roots, aliases.values())}
+        aliases[root.buffer] = buffer
+    updated = dict(zip(aliases.values(), partition.roots))
     for function in partition.functions[1:]:
-        read_too = set(pointers) & set(buffers_of(partition, function))
+        read_too = sorted(set(updated) & set(buffers_of(partition, function)))
         if read_too:
-            return {}, f"parameter {sorted(read_too)[0][1:]} is read at several indices"
+            return {}, f"parameter {read_too[0].number} is read at several indices"
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
-        if buffer and buffer.pointer in pointers and not _same_element(partition, buffer, read.map,
-                                                                       pointers[buffer.pointer]):
-            return {}, f"parameter {buffer.pointer[1:]} is read elsewhere than at the element that is updated"
+        if buffer in updated and not _same_element(partition, buffer, read.map, updated[buffer]):
+            return {}, f"parameter {buffer.number} is read elsewhere than at the element that is updated"
     return aliases, ""
 
 

@@ -10,6 +10,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Fusion, Shape, result_leaves
 from gen.lower import tiled_layouts
+from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import position, reach, strides
 from gen.plan.nest import Nest, divided
@@ -38,7 +39,7 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
                     return f"{buffer.pointer} of {buffer.shape.text} is read beyond its end: {read.map}"
         for target in nest.targets:
             if not _indices_inside(nest.place, target.shape):
-                return f"{target.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
+                return f"{target.buffer.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
     return None
 
 
@@ -51,11 +52,11 @@ def _levels(kernels: "Sequence[Nest]") -> "List[Sequence[Nest]]":
     return levels
 
 
-def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[str, int]":
-    """Positions of each result and scratch buffer, by their pointers."""
-    sizes = {f"r{n}": tiled_layouts.positions(shape)
+def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
+    """Positions of each result and scratch buffer."""
+    sizes = {Buffer(Role.RESULT, n, shape, ""): tiled_layouts.positions(shape)
              for n, shape, _, _ in result_leaves(fusion.computation) if shape.elements}
-    sizes.update({root.pointer: root.shape.elements for nest in kernels for _, root in nest.written(True)
+    sizes.update({root.buffer: root.shape.elements for nest in kernels for _, root in nest.written(True)
                   if root.scratch and root.shape.elements})
     return sizes
 
@@ -95,12 +96,12 @@ class Piece(NamedTuple):
     flat: str
 
 
-def written_once(kernels: "Sequence[Nest]", results: "Dict[str, int]") -> Optional[str]:
-    """What is wrong with what nests write, or None: each position of each result (by its pointer, how many) belongs to
-    one point of one nest. Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box;
+def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Optional[str]:
+    """What is wrong with what nests write, or None: each position of each result (with their count) belongs to one
+    point of one nest. Proved by the algebra: in digits of the positions every nest's map is a bijection onto a box;
     boxes do not meet and have all positions. What a nest updates, from an index that is read on, it writes once; in
     place nothing else is written."""
-    in_place = {root.pointer for nest in kernels if nest.aliases for root in nest.partition.roots}
+    in_place = {root.buffer for nest in kernels if nest.aliases for root in nest.partition.roots}
     for nest, root in ((nest, root) for nest in kernels for root in nest.partition.roots if root.at):
         low, high = algebra.ranges(compose(root.at, memory_map(root.shape)))[0]
         starts = {start.name: 0 for start in nest.partition.starts(root)}
@@ -108,11 +109,11 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[str, int]") -> Option
                        compose(algebra.substitute(root.at, **starts), memory_map(root.shape)))
         wrong = _exactly([Piece(nest.shape, flat)], root.shape.elements, False)
         if wrong or low < 0 or high >= root.shape.elements:
-            return f"the update of result {root.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
+            return f"the update of result {root.buffer.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
     levels = _levels(kernels)
     for some, apart in [*((level, False) for level in levels), (levels[-1], True)]:
-        inner = {pointer for nest in some if not apart for pointer in nest.inner}
-        pieces: "Dict[str, List[Piece]]" = {pointer: [] for pointer in results if pointer not in in_place | inner}
+        inner = {buffer for nest in some if not apart for buffer in nest.inner}
+        pieces: "Dict[Buffer, List[Piece]]" = {buffer: [] for buffer in results if buffer not in in_place | inner}
         for nest in some:
             for shape, root in nest.written(apart):
                 if not shape.elements:
@@ -122,13 +123,13 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[str, int]") -> Option
                 if root.shape.place:    # each position of the part once, then each of those where it belongs
                     wrong = _exactly([Piece(shape, flat)], part.elements)
                     if wrong:
-                        return f"a part of result {root.pointer}: {wrong}"
+                        return f"a part of result {root.buffer.pointer}: {wrong}"
                     shape, flat = part, root.shape.place
-                pieces.setdefault(root.pointer, []).append(Piece(shape, flat))
-        for pointer, parts in pieces.items():
-            wrong = _exactly(parts, results.get(pointer, 0))
+                pieces.setdefault(root.buffer, []).append(Piece(shape, flat))
+        for buffer, parts in pieces.items():
+            wrong = _exactly(parts, results.get(buffer, 0))
             if wrong:
-                return f"result {pointer}: {wrong}"
+                return f"result {buffer.pointer}: {wrong}"
     return None
 
 

@@ -267,14 +267,14 @@ def test_one_nest_writes_a_result_and_what_others_read(tmp_path: Path) -> None:
         "[63]", "[65535]").replace("[1:64]", "[1:65536]")
     (fusion,) = fusions(text)
     first, second = nests.planned(fusion).nests
-    assert [root.pointer for root in first.partition.roots] == ["q0", "r0"]
-    assert [root.pointer for root in second.partition.roots] == ["r1"]
+    assert [root.buffer.pointer for root in first.partition.roots] == ["q0", "r0"]
+    assert [root.buffer.pointer for root in second.partition.roots] == ["r1"]
 
 
 def test_buffers_are_shared() -> None:
     """Steps take turns with two buffers: a step's is free when the next one is stored."""
     (fusion,) = fusions(steps("f32", 12).replace("[64]", "[65536]").replace("[63]", "[65535]").replace("[1:64]", "[1:65536]"))
-    written = [root.pointer for nest in nests.planned(fusion).nests for root in nest.partition.roots]
+    written = [root.buffer.pointer for nest in nests.planned(fusion).nests for root in nest.partition.roots]
     assert len(written) > 6 and set(written) == {"q0", "q1", "r0"}, written
 
 
