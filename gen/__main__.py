@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
 from gen import algebra, explain, hlo, jobs, pipeline, run  # noqa: E402
-from gen.run import bench, layouts, proofs, roofline  # noqa: E402
+from gen.run import bench, cost, layouts, proofs, roofline  # noqa: E402
 from gen.plan.nest import BuildError  # noqa: E402
 from gen.schedule import DEFAULT, DEVICES  # noqa: E402
 from gen.suggest import did_you_mean  # noqa: E402
@@ -360,7 +360,7 @@ def do_check(given: argparse.Namespace) -> int:
 
 def check(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
     settings = options(given)
-    settings.memory = run.costs.machine_memory() // 3 // given.jobs
+    settings.memory = cost.machine_memory() // 3 // given.jobs
     try:
         results = run.check(file, given.target, settings)
     except run.RunError as error:

@@ -24,7 +24,7 @@ The interface, `gen/heroes/hero.py`:
   (`gen/heroes/hero.py`) is not 0, a schedule has that number of threads.
 - `Hero.index_types` gives the types for indices to be tried, if they are not the usual three.
 - `Hero.kernels` gives the list of kernels for one schedule and one index type. It gives `None`, or raises `NotWide`
-  (`gen/emit/values.py`), where the maps do not allow the schedule. It lets `TooNarrow` (`gen/algebra/__init__.py`)
+  (`gen/emit/values.py`), where the maps do not allow the schedule. It lets `TooNarrow` (`gen/algebra/maps.py`)
   through where the index needs a wider type. `Hero.attempt` (`gen/heroes/hero.py`) then tries the next type, with what
   the last try added undone.
 - The first kernel of a nest has the nest's name, a further kernel that name with a suffix. A buffer between them is

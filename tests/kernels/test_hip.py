@@ -66,7 +66,7 @@ def test_compiles(device: str, tmp_path: Path) -> None:
         pytest.skip(f"SKIP: hipcc for {device}: {why}")
     for path in CATALOGUE:
         for fusion in hlo.fusions(run.load(str(path))):
-            run.pipeline.build_fusion(fusion, str(tmp_path), ["hip"], device)
+            pipeline.build_fusion(fusion, str(tmp_path), ["hip"], device)
             done = subprocess.run(["hipcc", f"--offload-arch={device}", "-O3", "-Wall", "-Werror", "-Wno-unused-command-line-argument", "-Rpass-analysis=kernel-resource-usage",
                                    "-c", "-o", "/dev/null", str(tmp_path / f"{fusion.name}.hip")], capture_output=True, text=True)
             assert done.returncode == 0, done.stderr[-3000:]

@@ -16,7 +16,7 @@ import pytest
 from drawn import device_or_skip, fusions
 from gen_run import gen
 from gen import reference, run
-from gen.run import cost
+from gen.run import cost, objects
 from gen.targets.tools import native
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,7 +150,7 @@ def test_run_compiles_no_reference(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     """gen run and a bench without a check do without; a check of what was compiled so is refused, not passed."""
     compiled: "List[str]" = []
     call = run.call
-    monkeypatch.setattr(run, "call", lambda command, what: (compiled.append(what), call(command, what))[1])
+    monkeypatch.setattr(objects, "call", lambda command, what: (compiled.append(what), call(command, what))[1])
     (tmp_path / "in").mkdir()
     (tmp_path / "m.hlo").write_text(hashed(40, 3, 4))
     (tmp_path / "in" / "p0.bin").write_bytes(bytes(32))

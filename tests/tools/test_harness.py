@@ -16,7 +16,7 @@ import pytest
 
 from drawn import device_or_skip
 from gen import hlo, run
-from gen.run import bench, cost, proofs, rivals
+from gen.run import bench, cost, objects, proofs, rivals
 
 HEADER = r"""
 #include <stddef.h>
@@ -354,7 +354,7 @@ class Harness(unittest.TestCase):
             built = make(str(folder), fusion.name, text, text, dtype="s32", params=1 + ("twice" not in fusion.name), n=5)
             built.source = fusion
             return built
-        return mock.patch.object(run, "build", build)
+        return mock.patch.object(objects, "build", build)
 
     def test_run_of_a_module_with_steps(self) -> None:
         file, work = self.module(self.MODULE), Path(self.work.name)

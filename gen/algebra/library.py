@@ -1,0 +1,111 @@
+"""The C headers as a small shared library with one function of text, which is built where it is missing."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import re
+import shlex
+import tempfile
+import threading
+from pathlib import Path
+from typing import Optional
+
+from gen import child
+from gen.terminal import PROGRESS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LIBRARY = ROOT / "build" / "libsett.so"
+SOURCE = ROOT / "gen" / "command" / "sett.c"
+_lock = threading.Lock()
+
+
+class AlgebraError(Exception):
+    """A command refused its input: what was expected, and at which column of the argument (None: no column)."""
+
+    def __init__(self, message: str, column: Optional[int] = None):
+        super().__init__(f"error: {column}: {message}" if column else f"error: {message}")
+        self.message = message
+        self.column = column
+
+
+def _sources() -> list[Path]:
+    return sorted(ROOT.glob("include/*.h")) + sorted(ROOT.glob("gen/command/*.c"))
+
+
+def _stale() -> bool:
+    if not LIBRARY.exists():
+        return True
+    built = LIBRARY.stat().st_mtime_ns
+    return any(path.stat().st_mtime_ns > built for path in _sources())
+
+
+def build() -> Path:
+    """Compile the library when it is missing or older than a source; a reader never sees half a file."""
+    if not _stale():
+        return LIBRARY
+    PROGRESS.note(f"compiling {LIBRARY.relative_to(ROOT)}, once, ..")
+    LIBRARY.parent.mkdir(parents=True, exist_ok=True)
+    started = max(path.stat().st_mtime_ns for path in _sources())
+    handle, name = tempfile.mkstemp(prefix=".libsett.", suffix=".so", dir=LIBRARY.parent)
+    os.close(handle)
+    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
+               str(SOURCE), "-o", name]
+    try:
+        done = child.compiler(command)
+        if done.status:
+            raise AlgebraError(f"the library does not compile:\n{done.err}")
+        os.chmod(name, 0o755)
+        if LIBRARY.exists() and LIBRARY.stat().st_mtime_ns > started and not _stale():
+            return LIBRARY  # another process was faster
+        os.replace(name, LIBRARY)
+    except FileNotFoundError as error:
+        raise AlgebraError(f"no C compiler: {error.filename} not found, set CC") from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return LIBRARY
+
+
+@functools.lru_cache(maxsize=None)
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(build()))
+    library.sett_command.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p, ctypes.c_size_t]
+    library.sett_command.restype = ctypes.c_int
+    library.sett_relaid.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p,
+                                    ctypes.c_int64]
+    library.sett_relaid.restype = ctypes.c_char_p
+    return library
+
+
+def run(*words: str) -> tuple[int, str]:
+    """One command without a cache: exit status and answer."""
+    argv = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
+    size = 1 << 16
+    with _lock:
+        while True:
+            out = ctypes.create_string_buffer(size)
+            status = _library().sett_command(len(words), argv, out, size)
+            if status != 3:
+                return status, out.value.decode()
+            size = int(out.value) + 1
+
+
+@functools.lru_cache(maxsize=65536)
+def call(*words: str) -> str:
+    """One command's answer; bad input raises AlgebraError."""
+    status, answer = run(*words)
+    if status == 2:
+        error = re.fullmatch(r"error: (?:(\d+): )?(.*)", answer, re.S)
+        assert error is not None
+        raise AlgebraError(error[2], int(error[1]) if error[1] else None)
+    return answer
+
+
+def relaid(data: bytes, source: str, target: str) -> bytes:
+    """The bytes of an array in the layout of another shape; padding is zero."""
+    moved = ctypes.create_string_buffer(int(call("shape", target).split("\t")[1]))
+    why = _library().sett_relaid(source.encode(), target.encode(), data, len(data), moved, len(moved))
+    if why:
+        raise AlgebraError(why.decode())
+    return moved.raw

@@ -1,0 +1,183 @@
+"""Questions to the algebra of maps, and its answers as values."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple, Optional, Sequence
+
+from gen.algebra.library import AlgebraError, call
+
+
+class TooNarrow(AlgebraError):
+    """A map has values that the index type does not hold."""
+
+
+def numbers(values: Sequence[int]) -> str:
+    """A list of numbers as a word of a command."""
+    return ",".join(map(str, values))
+
+
+class Variable(NamedTuple):
+    kind: str  # dim, range, rt
+    name: str
+    lo: int
+    hi: int
+
+
+class Bounded(NamedTuple):
+    """An expression, the interval of its values, and the variables that it names."""
+
+    lo: int
+    hi: int
+    text: str
+    variables: tuple[str, ...]
+
+
+class Info(NamedTuple):
+    variables: tuple[Variable, ...]
+    results: tuple[Bounded, ...]
+    constraints: tuple[Bounded, ...]
+
+    def of(self, kind: str) -> tuple[Variable, ...]:
+        return tuple(v for v in self.variables if v.kind == kind)
+
+
+class Access(NamedTuple):
+    """value(v) = value(lo) + stride * (v - lo), and align divides value(lo) (0: it is always 0); varies: stride is
+    None."""
+
+    stride: Optional[int]
+    align: int
+
+
+class Division(NamedTuple):
+    """A quotient or remainder. divisor: 0 where it is no positive constant. variable: that it divides, maybe after
+    multiples and quotients of it, and period, the length of its even steps; "" and 0 where it divides another
+    expression."""
+
+    divisor: int
+    variable: str = ""
+    period: int = 0
+
+    @property
+    def shifts(self) -> bool:
+        """Whether C text has a shift or a mask for it: the divisor is a power of two."""
+        return self.divisor > 0 and self.divisor & (self.divisor - 1) == 0
+
+
+class Guard(NamedTuple):
+    variables: tuple[str, ...]
+    lo: int
+    hi: int
+    text: str
+
+
+class CText(NamedTuple):
+    """C expressions of a map, all evaluated rightly in one index type (uint, int or long)."""
+
+    type: str
+    results: tuple[str, ...]
+    constraints: tuple[str, ...]
+
+
+def parse(text: str) -> str:
+    return call("map", "parse", text)
+
+
+def simplify(text: str) -> str:
+    return call("map", "simplify", text)
+
+
+def compose(first: str, second: str) -> str:
+    return call("map", "compose", first, second)
+
+
+def evaluate(text: str, *values: int) -> Optional[tuple[int, ...]]:
+    """The results at a point (dimensions, ranges, runtime variables); None outside the domain."""
+    answer = call("map", "eval", text, ",".join(map(str, values)))
+    if answer == "outside":
+        return None
+    return tuple(int(word) for word in answer.split(",")) if answer else ()
+
+
+def rename(text: str, *names: str) -> str:
+    return call("map", "rename", text, ",".join(names))
+
+
+def substitute(text: str, **values: int) -> str:
+    return call("map", "substitute", text, ",".join(f"{name}={value}" for name, value in values.items()))
+
+
+def ranges(text: str) -> tuple[tuple[int, int], ...]:
+    """An interval for each result."""
+    answer = call("map", "range", text)
+    return tuple((int(lo), int(hi)) for lo, hi in (word.split(",") for word in answer.split("\t"))) if answer else ()
+
+
+@functools.lru_cache(maxsize=65536)
+def info(text: str) -> Info:
+    variables, results, constraints = [], [], []
+    for line in call("map", "info", text).splitlines():
+        word, rest = line.split(" ", 1)
+        if word in ("dim", "range", "rt"):
+            name, lo, hi = rest.split(" ")
+            variables.append(Variable(word, name, int(lo), int(hi)))
+        elif word in ("result", "constraint"):
+            bounds, names, expression = rest.split("\t")
+            lo, hi = bounds.split(" ")
+            (results if word == "result"
+             else constraints).append(Bounded(int(lo), int(hi), expression, tuple(names.split(",")) if names else ()))
+    return Info(tuple(variables), tuple(results), tuple(constraints))
+
+
+def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
+    """The variables with their bounds, and the constraints."""
+    facts = info(text)
+    return facts.variables, facts.constraints
+
+
+def access(text: str, variable: str) -> tuple[Access, ...]:
+    """For each result how it moves along a variable."""
+    answers = []
+    for word in call("map", "access", text, variable).split("\t"):
+        if word.startswith("stride "):
+            _, stride, _, align = word.split(" ")
+            answers.append(Access(int(stride), int(align)))
+        elif word:
+            answers.append(Access(None, 1))
+    return tuple(answers)
+
+
+def divisions(text: str) -> tuple[Division, ...]:
+    """The quotients and remainders in the results."""
+    lines = (line.split(" ") for line in call("map", "divisions", text).splitlines())
+    return tuple(
+        Division(0 if words[0] == "-" else int(words[0]), *words[1:2], *map(int, words[2:])) for words in lines
+    )
+
+
+def guards(text: str) -> tuple[Guard, ...]:
+    """The constraints that a map still needs."""
+    answer = []
+    for line in call("map", "guards", text).splitlines():
+        names, rest = line.split("\t")
+        lo, hi, expression = rest.split(" ", 2)
+        answer.append(Guard(tuple(n for n in names.split(",") if n), int(lo), int(hi), expression))
+    return tuple(answer)
+
+
+def c_text(text: str, type: str = "") -> CText:
+    """The map as C expressions; type: uint, int or long. TooNarrow: a value does not fit it."""
+    try:
+        lines = call("map", "c", text, *([type] if type else [])).splitlines()
+    except AlgebraError as error:
+        if error.message.endswith("expected a wider index type"):
+            raise TooNarrow(error.message, error.column) from None
+        raise
+    results = tuple(line[len("result "):] for line in lines[1:] if line.startswith("result "))
+    constraints = tuple(line[len("constraint "):] for line in lines[1:] if line.startswith("constraint "))
+    return CText(lines[0], results, constraints)
+
+
+def shape(text: str) -> str:
+    return call("shape", text)

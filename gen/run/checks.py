@@ -1,0 +1,148 @@
+"""Fusions beside their references, on seeded inputs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence
+
+from gen import algebra, hlo, jobs, reference
+from gen.hlo import dtypes
+from gen.run import cost as costs, objects
+from gen.run.objects import Built, Manifest, compile_fusion, load
+from gen.run.options import (LONG_SECONDS, MOST_ROUNDS, Options, launch_limit, longest, process_limit, runner_of,
+                             seconds_of)
+from gen.run.process import Event, call_harness, ending, find_device, known_cost, raise_for_start
+from gen.run.results import CheckResult
+from gen.targets import RunError
+
+
+def _with_indices(reason: str, manifest: Manifest) -> str:
+    """Adds the logical index to `result R, element E`, where the algebra can say it."""
+    match = re.match(r"result (\d+), element (\d+)", reason)
+    shape = manifest["results"][int(match[1])].get("shape", "") if match else ""
+    if not match or not shape:
+        return reason
+    try:
+        element = int(match[2]) // (2 if dtypes.is_complex(manifest["results"][int(match[1])]["dtype"]) else 1)
+        index = algebra.call("shape", "element", shape, str(element))
+    except algebra.AlgebraError:
+        return reason
+    return f"result {match[1]}, element {match[2]} [{index}]{reason[match.end():]}"
+
+
+def unknown(built: Built, excess_precision: bool) -> List[str]:
+    """Where in a fusion gen/reference lets a kernel give any value."""
+    return reference.unknown(built.source.computation, excess_precision) if built.source else []
+
+
+def _result(built: Built, event: Event, device: str, excess_precision: bool) -> CheckResult:
+    unbounded = [int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan", "unbounded_integers",
+                                                      "unbounded_moderate")]
+    return CheckResult(built.name, built.hero, event["status"], _with_indices(event["reason"], built.manifest),
+                       event.get("max_abs", 0.0), event.get("max_ulp", 0.0), event.get("max_share", 0.0),
+                       _with_indices(event.get("nearest", ""), built.manifest), int(event.get("compared", 0)),
+                       *unbounded, unknown(built, excess_precision) if unbounded[0] > unbounded[1] + unbounded[2]
+                       else (), int(event.get("rounds", 0)), device)
+
+
+def check_built(fusions: Sequence[Built], target: str, options: Options, round_seconds: float = 0,
+                all_seconds: float = 0) -> List[CheckResult]:
+    """Compiles and checks fusions whose files exist. One process for all; after a crash, a new one for the rest.
+    round_seconds, all_seconds: that the longest round and all rounds are expected to take."""
+    results: Dict[int, CheckResult] = {}
+    waiting: List[int] = []
+    for number, built in enumerate(fusions):
+        try:
+            if built.problem:
+                raise RunError(built.problem, 1)
+            options.step(f"compile {built.name}, {number + 1} of {len(fusions)}")
+            compile_fusion(built, target, True, options.rounds)
+            waiting.append(number)
+        except RunError as error:
+            if error.status == 3:
+                raise
+            results[number] = CheckResult(built.name, built.hero, "FAIL", error.message)
+    launch, process = launch_limit(target, options, round_seconds), process_limit(options, all_seconds)
+    while waiting:
+        options.step(f"run {', '.join(fusions[n].name for n in waiting)} beside the reference")
+        answer = call_harness(target, ["check", options.device, options.seed, options.rounds, *seconds_of(launch),
+                                       *(fusions[n].library for n in waiting)], process)
+        raise_for_start(answer)
+        device = next((e["name"] for e in answer.of("device")), "")
+        done = answer.of("result")
+        for number, event in zip(waiting, done):
+            results[number] = _result(fusions[number], event, device, options.excess_precision)
+            said = [line for line in answer.errors.splitlines()
+                    if re.match(rf"cuda_on_cpu: (after )?sett_{fusions[number].name}", line)]
+            if event["status"] == "FAIL" and said:
+                results[number].reason += f": {said[0]}"
+        rest = waiting[len(done):]
+        if rest:
+            broken = fusions[rest[0]]
+            known = known_cost(broken, not runner_of(target).timed, any(e["on_host"] for e in answer.of("device")))
+            results[rest[0]] = CheckResult(broken.name, broken.hero, "FAIL", ending(answer, process, launch, known))
+        waiting = rest[1:]
+    return [results[n] for n in range(len(fusions))]
+
+
+def compile_only(built: Built, target: str, options: Options, why: str = "too large for memory") -> CheckResult:
+    """For what does not fit into memory, or takes too long: compiled for the device, and its maps checked."""
+    compile_fusion(built, target)
+    answer = call_harness(target, ["compile", options.device, built.library], process_limit(options))
+    raise_for_start(answer)
+    done = answer.of("result")
+    if not done or done[0]["status"] != "PASS":
+        reason = done[0]["reason"] if done else ending(answer, process_limit(options), launch_limit(target, options))
+        return CheckResult(built.name, built.hero, "FAIL", reason)
+    wrong = options.check_maps(built.source) if options.check_maps else None
+    if wrong:
+        return CheckResult(built.name, built.hero, "FAIL", wrong)
+    how = "checked by its maps and by compiling" if options.check_maps else "checked by compiling"
+    return CheckResult(built.name, built.hero, "PASS", f"{why}: {how}")
+
+
+def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
+    """Checks fusions beside their references, as often as MOST_SECONDS allow; those that memory or time do not allow by
+    their maps and by compiling."""
+    limit = options.memory if options.memory is not None else costs.machine_memory() // 3
+    results: Dict[int, CheckResult] = {}
+    alike: Dict[int, List[int]] = {}    # fusions that one process runs, by rounds (less than 0: at most)
+    seconds = {number: 0.0 for number in range(len(fusions))}
+    for number, built in enumerate(fusions):
+        cost = costs.cost(built.source)
+        seconds[number] = cost.check_seconds(not runner_of(target).timed)
+        if cost.bytes > limit:
+            results[number] = compile_only(built, target, options)
+        elif seconds[number] > longest(options):
+            why = f"{cost.text()} are too many to run, about {costs.duration(seconds[number])} beside the reference " \
+                "(--limit SECONDS allows more)"
+            results[number] = compile_only(built, target, options, why)
+        else:
+            rounds = (
+                1
+                if cost.steps > costs.MUCH_STEPS
+                else -max(1, min(MOST_ROUNDS, int(costs.MOST_SECONDS / max(1.0, seconds[number]))))
+            )
+            alike.setdefault(options.rounds or rounds, []).append(number)
+            if seconds[number] > LONG_SECONDS:
+                options.say(
+                    f"{built.name}: {cost.text()}, about {costs.duration(seconds[number])} beside the reference"
+                )
+    for rounds, numbers in alike.items():
+        most, all_ = max(seconds[n] for n in numbers), sum(seconds[n] * max(1, abs(rounds)) for n in numbers)
+        some = replace(options, rounds=rounds)
+        results.update(zip(numbers, check_built([fusions[n] for n in numbers], target, some, most, all_)))
+    return [results[number] for number in range(len(fusions))]
+
+
+def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
+    """`gen check`: every fusion of a file against its reference. HloError, RunError for what cannot be checked."""
+    options = options or Options()
+    fusions = hlo.fusions(load(file, options.fill_constants))
+    find_device(target, options)
+    with jobs.temporary_folder("sett_check_") as work:
+        built = [objects.build(fusion, Path(work) / str(number), target, options)
+                 for number, fusion in enumerate(fusions)]
+        return check_what_fits(built, target, options)

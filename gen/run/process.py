@@ -1,0 +1,97 @@
+"""The harness as a process that launches kernels: its device, its events, and how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, List, Optional
+
+from gen import child
+from gen.run import cost as costs
+from gen.run.objects import Built, harness
+from gen.run.options import START, Options, runner_of
+from gen.targets import RunError
+
+Event = Dict[str, Any]
+
+
+@dataclass
+class Answer:
+    events: List[Event] = field(default_factory=list)
+    status: int = 0
+    exceeded: str = ""  # the limit that ended the process
+    errors: str = ""
+
+    def of(self, kind: str) -> List[Event]:
+        return [e for e in self.events if e["event"] == kind]
+
+
+def _events(text: str) -> List[Event]:
+    events = []
+    for line in text.splitlines():
+        if line.startswith('{"event"'):
+            try:
+                events.append(json.loads(line))
+            except ValueError:
+                continue  # cut off by the end of the process
+    return events
+
+
+def call_harness(target: str, arguments: Iterable[object], limit: child.Limit) -> Answer:
+    """Runs the harness; never raises for what happens in there."""
+    done = child.run([str(harness(target)), *(str(a) for a in arguments)], limit,
+                     {"POCL_AFFINITY": "1", **os.environ})
+    return Answer(_events(done.out), done.status, done.exceeded, done.err.strip())
+
+
+def raise_for_start(answer: Answer) -> None:
+    if answer.status == 3 or answer.status == 2:
+        reasons = [e["reason"] for e in answer.of("error")]
+        raise RunError(reasons[0] if reasons else answer.errors or "the harness did not start", answer.status)
+
+
+def find_device(target: str, options: Options) -> Event:
+    """What the harness says of its device: name, runtime, units, cache, memory. RunError with status 3: none."""
+    runner = runner_of(target)
+    runner.headers(), runner.linker()       # what is missing is said first
+    answer = call_harness(target, ["device", options.device], START)
+    raise_for_start(answer)
+    devices = answer.of("device")
+    if not devices:
+        raise RunError(f"the {target} runtime: {ending(answer, START)}", 3)
+    return devices[0]
+
+
+HOW = "--limit SECONDS sets what a launch may take"
+
+
+def ending(answer: Answer, process: child.Limit, launch: Optional[child.Limit] = None, known: str = "") -> str:
+    """The end of a process that did not answer, in words. launch: the limit of its launches, which the user may set;
+    known: the cost of a launch."""
+    known = (f"; {known}" if known else "") + (f"; {HOW}" if launch else "")
+    for event in answer.of("fault"):
+        return f"{event['reason']} (in {event['phase']})"
+    for event in answer.of("limit"):
+        used = f"{event['processor']:g} s of processor time"
+        if event["of"] == "wait" and launch:
+            return (f"the {event['phase']} did not end within {launch.passing:g} s, in which it had {used}: it waits for "
+                    f"ever, or the machine is busy{known}")
+        limit = process if event["of"] == "process" or not launch else launch
+        whose = ", the limit of the whole process" if limit is process else ""
+        return f"the {event['phase']} did not end within {limit.processor:g} s of processor time{whose}{known}"
+    if answer.exceeded:
+        return f"no answer within {answer.exceeded}{known}"
+    if answer.status < 0:
+        return f"signal {-answer.status}"
+    last = answer.errors.splitlines()[-1:] or [""]
+    return f"exit status {answer.status} {last[0]}".strip()
+
+
+def known_cost(built: Built, emulated: bool, on_host: bool) -> str:
+    """The cost of a launch of a fusion, in words; "" where there is no graph."""
+    if built.source is None:
+        return ""
+    cost = costs.cost(built.source)
+    seconds = costs.duration(cost.launch_seconds(emulated, on_host))
+    return f"the graph has {cost.text()}, about {seconds} for a launch that does each once"

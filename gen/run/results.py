@@ -1,0 +1,97 @@
+"""The results of check: a line for each fusion, and one for the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Sequence
+
+
+@dataclass
+class CheckResult:
+    """One fusion's answer."""
+
+    fusion: str
+    hero: str
+    status: str  # PASS, FAIL, SKIP
+    reason: str = ""
+    max_abs: float = 0.0
+    max_ulp: float = 0.0
+    max_share: float = 0.0  # the largest error as a share of the allowed one
+    # the element that has it: its value, the reference's, how far they are apart, and how far they may be
+    nearest: str = ""
+    compared: int = 0
+    unbounded: int = 0  # of these, values for which anything is allowed
+    unbounded_nan: int = 0  # floats that are NaN in the reference
+    unbounded_integers: int = 0  # integers and preds
+    unbounded_moderate: int = 0  # in rounds of ordinary inputs, all types
+    unknown: Sequence[str] = ()  # what makes floats unbounded besides overflow, as gen/reference says it
+    rounds: int = 0
+    device: str = ""
+
+    def share_text(self) -> str:
+        """The largest error: 0 where all values are equal."""
+        return f"{self.max_share:.2g} of the allowed error" if self.max_share else "0"
+
+    def line(self) -> str:
+        """The line for a fusion; all figures are in the file's line."""
+        if self.status == "PASS" and not self.reason:
+            return f"  PASS {self.fusion} {self.hero} {self.share_text() if self.compared else '-'}, {counted(self.rounds, 'round')}"
+        return f"  {self.status} {self.fusion} {self.hero}" + (f": {self.reason}" if self.reason else "")
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + "s" * (count != 1)
+
+
+def error_text(results: Sequence[CheckResult]) -> str:
+    """The largest error as a share of the allowed one, how many values were compared, how many could not be and why,
+    which was the worst."""
+    if not any(r.compared for r in results):
+        return "-"
+    total, unbounded = sum(r.compared for r in results), sum(r.unbounded for r in results)
+    worst = max(results, key=lambda r: r.max_share)
+    bounded = total - unbounded
+    text = f"{worst.share_text()} ({counted(bounded, 'value')} compared"
+    if unbounded and not any(r.unbounded_moderate for r in results):
+        text += ", among them all of ordinary inputs"
+    text += ", all equal" if bounded and not worst.max_share else ""
+    text += f"; {_unbounded_text(results, total)}" if unbounded else ""
+    return text + (f"; worst: {f'{worst.fusion}, ' if len(results) > 1 else ''}{worst.nearest})" if worst.nearest
+                   else ")")
+
+
+def _unbounded_text(results: Sequence[CheckResult], total: int) -> str:
+    """How many values have no limit, of which inputs, and why."""
+    nans, integers, ordinary, unbounded = (sum(getattr(r, name) for r in results) for name in
+                                           ("unbounded_nan", "unbounded_integers", "unbounded_moderate", "unbounded"))
+    numbers = ["overflow or a pole", *dict.fromkeys(why for r in results for why in r.unknown)]
+    reasons = [(nans, "NaN or a number"), (integers, "a comparison, a conversion or an index"),
+               (unbounded - nans - integers, ", or where ".join(numbers))]
+    counted = [(count, why) for count, why in reasons if count]
+    whys = ", ".join(why + (f" ({count})" if len(counted) > 1 else "") for count, why in counted)
+    share = f"{float('%.2g' % (100 * unbounded / total)):g}%"
+    whose = (
+        f" were not compared ({share}, {ordinary} of ordinary inputs)"
+        if ordinary
+        else f" of special inputs were not compared ({share})"
+    )
+    return f"{unbounded}{whose}: rounding decides {whys}"
+
+
+def overall_status(results: Sequence[CheckResult]) -> str:
+    """FAIL if one failed, else SKIP if one was skipped, else PASS."""
+    statuses = {r.status for r in results}
+    return "FAIL" if "FAIL" in statuses else "SKIP" if "SKIP" in statuses else "PASS"
+
+
+EXIT_STATUS = {"PASS": 0, "FAIL": 1, "SKIP": 3}
+
+
+def file_line(file: str, target: str, results: Sequence[CheckResult]) -> str:
+    """The last line of `gen check`: PASS|FAIL|SKIP FILE target n/n hero.. max-error."""
+    status = overall_status(results)
+    passed = [r for r in results if r.status == "PASS"]
+    heroes = list(dict.fromkeys(r.hero for r in results if r.hero))
+    parts = [status, file, target, f"{len(passed)}/{len(results)}", *heroes, error_text(passed)]
+    why = next((r.reason for r in results if r.status == status and r.reason), "")
+    return " ".join(parts) + (f": {why.splitlines()[0]}" if why else "")

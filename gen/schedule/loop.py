@@ -1,0 +1,248 @@
+"""The schedules of the loop hero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.plan.digits import Interleaving
+from gen.schedule.devices import Device
+from gen.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Loop(Schedule):
+    """The loop hero's schedule.
+
+    blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items
+    coalesce).
+    table: the whole body is looked up by its 16-bit input.
+    burst: steps whose lines are prefetched together, for each of the streams in turn, so that more loads are under way.
+    row: elements of a row, at whose end a step ends, where the rows are not one after the other (0: all elements are
+    one row).
+    other: the schedule of the same launch on processors whose own prefetchers do better than bursts.
+    backwards: steps of a run that is walked from its end, then the next run (0: all go forwards).
+    """
+
+    blocked: bool = False
+    burst: int = 0
+    table: bool = False
+    row: int = 0
+    other: "Optional[Loop]" = None
+    backwards: int = 0
+    index = ""      # the map to the result's index, where it is not that of the position in memory
+
+    def prefetches(self) -> "List[Tuple[str, int]]":
+        return [("BURST_" + level, distance) for level, distance in super().prefetches()]
+
+    def blocks(self, elements: int) -> int:
+        return -(-self.padded(elements) // (self.step * self.chunks * self.threads * self.streams))
+
+    def cut(self, elements: int) -> bool:
+        """Whether the end, or that of a row, may be inside of a step."""
+        return (self.row or elements) % self.step != 0
+
+    def padded(self, elements: int) -> int:
+        """Elements if rows were whole steps."""
+        return elements // self.row * -(-self.row // self.step) * self.step if self.row else elements
+
+    def text(self) -> str:
+        words = [super().text(), f"chunks {self.chunks}", f"vec {self.vec}"]
+        words += [f"lanes {self.lanes}"] if self.lanes > 1 else []
+        words += [f"rows of {self.row}"] if self.row else []
+        words += [f"streams {self.streams}"] if self.streams > 1 else []
+        words += ["pairs interleaved"] * self.interleaved_pairs
+        words += [f"{self.interleaved_rows} rows interleaved"] * (self.interleaved_rows > 1)
+        words += ["streamed"] * self.stream + ["table"] * self.table
+        words += [f"prefetch {self.l2_prefetch}/{self.l1_prefetch} in bursts of {self.burst}"] if self.burst else []
+        words += [f"prefetch {self.order_prefetch} beyond the bytes read"] if self.order_prefetch else []
+        words += (
+            [f"prefetch rows that indices select {self.gathered_prefetch_steps} steps ahead"]
+            if self.gathered_prefetch_steps
+            else []
+        )
+        words += [f"{self.fused_steps} steps fused"] if self.fused_steps > 1 else []
+        words += [f"runs of {self.backwards} steps backwards"] if self.backwards else []
+        words += [f"else ({self.other.text()})"] if self.other else []
+        return ", ".join(words)
+
+    def scalar(self) -> "Loop":
+        """The same walk, one element at a time: the tail of a step."""
+        return replace(self, vec=self.step, lanes=1, registers_down=1, fused_steps=1, interleaved_pairs=False,
+                       interleaved_rows=1)
+
+    def box(self, elements: int) -> "Dict[str, Tuple[int, int]]":
+        """The bounds of the walk's variables, as launched."""
+        sizes = {"th_x": self.threads, "bl_x": self.blocks(elements), "stream": self.streams, "chunk": self.chunks,
+                 "vec": self.vec, "down": self.registers_down, "fused": self.fused_steps, "lane": self.lanes}
+        return {name: (0, size - 1) for name, size in sizes.items() if size > 1
+                or name not in ("stream", "chunk", "down", "fused", "lane")}
+
+    def thread_map(self, elements: int) -> str:
+        """(th_x, bl_x)[(stream, chunk,) vec(, lane)] -> (position in the output's memory), as notation; the algebra
+        simplifies it."""
+        step, span, box = self.step, self.step * self.threads, self.box(elements)
+        inner = "vec"
+        if self.lanes > 1:
+            inner = f"lane * {self.interleaved} + vec" if self.interleaved > 1 else f"vec * {self.lanes} + lane"
+        inner += f" + down * {self.vec * self.lanes}" if self.registers_down > 1 else ""
+        inner += f" + fused * {self.step // self.fused_steps}" if self.fused_steps > 1 else ""
+        th, chunk = (step * self.chunks, step) if self.blocked else (step, span)
+        position = f"th_x * {th} + bl_x * {span * self.chunks}" + f" + chunk * {chunk}" * (self.chunks > 1)
+        if self.backwards:
+            run = self.backwards * step
+            position = f"(({position}) floordiv {run}) * {run} + {run - step} - ({position}) mod {run}"
+        position += f" + {inner}"
+        position += f" + stream * {elements // self.streams}" if self.streams > 1 else ""
+        domain = [f"{name} in [{low}, {high}]" for name, (low, high) in box.items()]
+        domain.append(f"{position} in [0, {self.padded(elements) - 1}]")
+        if self.row:
+            pitch = -(-self.row // self.step) * self.step
+            domain.append(f"({position}) mod {pitch} in [0, {self.row - 1}]")
+            position = f"(({position}) floordiv {pitch}) * {self.row} + ({position}) mod {pitch}"
+        names = ", ".join(name for name in box if name not in ("th_x", "bl_x"))
+        return algebra.simplify(f"(th_x, bl_x)[{names}] -> ({position}), domain: {', '.join(domain)}")
+
+
+def chunks_of(device: Device, steps: int, most: int) -> int:
+    """The steps of a work-item: a power of two times less than `most`, as long as every core has its work-items."""
+    chunks = most
+    while chunks > 1 and steps < chunks * device.unit_items * device.units:
+        chunks //= 2
+    return chunks
+
+
+def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, apart: Interleaving,
+               row: int = 0) -> "List[Loop]":
+    """The schedules of a walk in order of preference: the caller takes the first that its maps allow, and the last one
+    always works.
+
+    widths: bytes of the elements that are contiguous along the walk. traffic: bytes that are moved.
+    apart: how neighbours of one access lie apart in another. row: elements of a row, where rows are not one after
+    another (0: one row)."""
+    widths = [w for w in widths if w] or [4]
+    if not device.cpu:
+        return _of_gpu(device, elements, widths, apart)
+    loops: List[Loop] = []
+    if device.lanes > 1:
+        if apart.registers > 1:
+            loops += (_interleaved if apart.words else _spread)(device, elements, widths, traffic > device.cache, apart)
+        loops += _wide(device, elements, widths, traffic > device.cache, row)
+    if device.group == 1:
+        return loops + [Loop(chunks=chunks_of(device, elements, device.scalar_chunks), blocked=True)]
+    return loops + [Loop(device.scalar_group if elements >= device.scalar_elements else 1)]
+
+
+def reversed_walk(loop: Loop, elements: int, run: int) -> "Optional[Loop]":
+    """The walk with runs of `run` elements walked from their ends; None where they are not several whole steps."""
+    steps = -(-run // loop.step)
+    if not loop.blocked or loop.lanes == 1 or loop.row or steps < 2 or (run % loop.step and run != elements):
+        return None
+    return replace(loop, backwards=steps, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0, other=None)
+
+
+def _group(device: Device, elements: int, item: int) -> int:
+    """The work-items of a group, of which each has `item` elements."""
+    return device.group if elements >= item * device.group * device.least_groups else 1
+
+
+def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: bool,
+                 apart: Interleaving) -> "List[Loop]":
+    """The schedules of a CPU in which registers interleave rows: moves of whole lines first, with the steps of each row
+    fused."""
+    loops = []
+    rows, into_words, block = apart.registers, apart.registers_down > 1, apart.block
+    for down, moved in [(rows, True)] * apart.moves + [(apart.registers_down, False)]:
+        step = device.lanes * rows * down
+        chunks = chunks_of(device, -(-elements // step), max(1, device.interleaved_elements // step))
+        threads = _group(device, elements, step * chunks)
+        burst = min(device.walk_burst, chunks) if into_words and stream else 0      # reads are in order there
+        whole = elements % (device.walk_streams * step * chunks * threads) == 0
+        in_order = moved and stream and 0 < block <= 2 * device.order_prefetch
+        plain = Loop(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows, stream=stream,
+                     moves=moved, streams=device.walk_streams if burst and whole else 1, burst=burst,
+                     l2_prefetch=device.walk_prefetch if burst else 0,
+                     order_prefetch=device.order_prefetch if in_order else 0)
+        # the same elements of a work-item in several streams of fused steps
+        fused = max(1, device.row_bytes // (step * min(widths)))
+        side = device.walk_streams * fused
+        most = chunks * plain.streams // side
+        if moved and stream and most and elements % (
+                side * step * most * threads) == 0 and side * most == chunks * plain.streams:
+            distance = device.walk_prefetch if into_words else device.row_order_prefetch
+            loops.append(replace(plain, chunks=most, fused_steps=fused, streams=device.walk_streams, burst=1,
+                                 l2_prefetch=distance, order_prefetch=0, other=plain))
+        loops.append(plain)
+    return loops
+
+
+def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, apart: Interleaving) -> "List[Loop]":
+    """The schedules of a CPU where a few neighbours are spread over registers by shuffles: of whole lines first."""
+    full = device.line // apart.width
+    lanes, down = (full, 1) if apart.moves else (device.lanes, max(1, full // device.lanes))
+    loops = []
+    for lanes, down in dict.fromkeys([(lanes, down), (device.lanes, 1)]):
+        step = apart.registers * lanes * down
+        cut = apart.row % step
+        if apart.row < (device.cut_row_steps if cut else 1) * step:
+            continue
+        chunks = chunks_of(device, -(-elements // step), device.walk_chunks)
+        threads = _group(device, elements, step * chunks)
+        burst = device.walk_burst if stream and chunks >= 2 * device.walk_burst else 0
+        loops.append(
+            Loop(
+                threads,
+                chunks,
+                apart.registers,
+                lanes,
+                down,
+                blocked=True,
+                interleaved_rows=apart.registers,
+                stream=stream,
+                moves=apart.moves,
+                burst=burst,
+                l2_prefetch=device.walk_prefetch if burst else 0,
+                row=apart.row if cut else 0,
+            )
+        )
+    return loops
+
+
+def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[Loop]":
+    """The schedules of a CPU in whole vectors: 16-bit elements in pairs of registers first, else as many registers as
+    fill a line."""
+    loops = []
+    registers = max(1, device.line // (device.lanes * min(widths)))
+    for vec, pairs in [(2, True)] * (set(widths) == {2}) + [(registers, False)]:
+        step = device.lanes * vec
+        chunks = chunks_of(device, -(-elements // step), device.walk_chunks)
+        threads = _group(device, elements, step * chunks)
+        if row >= device.cut_row_steps * step and row % step:
+            loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, row=row))
+        if elements >= step:
+            burst = device.walk_burst if chunks >= 2 * device.walk_burst else 0
+            streams = device.pair_streams if pairs else device.walk_streams
+            streams = streams if burst and stream and elements % (streams * step * chunks * threads) == 0 else 1
+            loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, stream=stream,
+                              streams=streams, burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
+                              l1_prefetch=device.pair_prefetch if burst and pairs else 0))
+    return loops
+
+
+def _of_gpu(device: Device, elements: int, widths: Sequence[int], apart: Interleaving) -> "List[Loop]":
+    """The schedules of a GPU: an access of a thread is as wide as the device has it, where elements suffice for all
+    threads."""
+    vec = device.line // min(widths)
+    if apart.registers > 1:      # an access of each row
+        vec *= apart.registers
+        threads = min(device.walk_threads, -(-elements // (vec * device.warp)) * device.warp)
+        return [Loop(threads, vec=vec, interleaved_rows=apart.registers), Loop(threads)]
+    vec = max(1, vec)
+    while vec > 1 and (vec * max(widths) > device.step_bytes
+                       or elements < vec * max(1, device.units * device.walk_unit_threads)):
+        vec //= 2
+    threads = min(device.walk_threads, max(1, -(-elements // vec)))
+    threads = -(-threads // device.warp) * device.warp
+    plain = Loop(threads, vec=vec)
+    return [plain] if vec == 1 else [plain, replace(plain, vec=1)]

@@ -1,0 +1,78 @@
+"""The counts that all heroes' schedules have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, Tuple
+
+from gen.schedule.devices import VECTOR_BITS
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The counts of any hero's schedule that the code of a step depends on; by default a step is one element.
+
+    threads: work-items of a group. chunks: steps of a work-item. page: bytes of a page of memory.
+    vec, registers_down, lanes: a step has `vec` times `registers_down` registers of `lanes` elements; with one lane a
+    register is a scalar.
+    load_bytes: bytes that one load reads of a tile's row. stream: stores bypass the caches.
+    moves: elements are only moved, as unsigned integers of their width.
+    joined: number of neighbouring elements that are moved as one element of all their bits.
+    tile: accesses that are not contiguous along the lanes are transposed in registers.
+    turns: parts in which a tile is loaded, in turn with the storing of the tile before; 1: it is loaded and stored at
+    once.
+    interleaved_pairs: a step's even elements are its first register, the odd ones its second (16-bit types held as
+    f32).
+    interleaved_rows: number of registers that the elements of one 32-bit word are spread over, each a row of another
+    access.
+    streams: equal parts of the memory that a work-item goes through in turn.
+    fused_steps: number of steps fused into one, so that each row's data moves together.
+
+    Prefetch distances, 0 where nothing is prefetched:
+    l2_prefetch, l1_prefetch: bytes, into the second and into the first level of the caches.
+    order_prefetch: bytes beyond those read so far, in the order of interleaved rows, where rows are read in blocks.
+    row_prefetch: bytes in each row of a tile, where bursts are off. Where a page holds several rows, the next tile's
+    rows are prefetched instead.
+    gathered_prefetch_steps: steps, of the rows that indices select.
+    """
+
+    threads: int = 1
+    chunks: int = 1
+    vec: int = 1
+    lanes: int = 1
+    registers_down: int = 1
+    load_bytes: int = VECTOR_BITS // 8
+    stream: bool = False
+    moves: bool = False
+    joined: int = 1
+    tile: bool = False
+    turns: int = 1
+    interleaved_pairs: bool = False
+    interleaved_rows: int = 1
+    streams: int = 1
+    l2_prefetch: int = 0
+    l1_prefetch: int = 0
+    order_prefetch: int = 0
+    row_prefetch: int = 0
+    page: int = 0
+    gathered_prefetch_steps: int = 0
+    fused_steps: int = 1
+
+    @property
+    def step(self) -> int:
+        return self.vec * self.lanes * self.registers_down * self.fused_steps
+
+    @property
+    def interleaved(self) -> int:
+        """The registers that neighbours in memory are spread over in turn; 1 where the lanes of a register are
+        neighbours."""
+        return 2 if self.interleaved_pairs else self.interleaved_rows
+
+    def prefetches(self) -> "List[Tuple[str, int]]":
+        """The levels of the caches that a step prefetches into, as in the macros' names, each with its prefetch
+        distance in bytes."""
+        return [("L2", self.l2_prefetch), ("L1", self.l1_prefetch)]
+
+    def text(self) -> str:
+        """A line for people."""
+        return f"threads {self.threads}"
