@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Sequence
 
 from gen import algebra, hlo, pipeline
+from gen.emit.statements import printed
 from gen.heroes.kernel import Kernel
 from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
@@ -180,9 +181,9 @@ def _vectorize(kernel: "Kernel", place: str) -> str:
     step = kernel.code
     if step:
         lines.append("  before:" if step.each else "  before the unrolled loop over vec (whole vectors):")
-        lines += ["    " + line for line in step.before] or ["    nothing"]
+        lines += ["    " + line for line in printed(step.before)] or ["    nothing"]
         lines.append(f"  {step.each or f'unrolled {step.vec} times'}:")
-        lines += ["    " + line for line in step.text]
+        lines += ["    " + line for line in printed(step.text)]
         lines.append("  after:")
-        lines += ["    " + line for line in step.after] or ["    nothing"]
+        lines += ["    " + line for line in printed(step.after)] or ["    nothing"]
     return "\n".join(lines)

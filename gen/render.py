@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 import jinja2
 
 from gen.emit.helpers import Helpers
+from gen.emit.statements import printed
 from gen.heroes.kernel import Kernel, Table
 from gen.hlo import Fusion, Shape, param_leaves, result_leaves
 from gen.chains import Chain, Launch, launches
@@ -42,7 +43,7 @@ class _WholeLines(jinja2.ext.Extension):
 
 
 def _lines(of: Any, indentation: str) -> str:
-    lines = of if isinstance(of, list) else str(of).removesuffix("\n").split("\n") if of else []
+    lines = printed(of) if isinstance(of, list) else str(of).removesuffix("\n").split("\n") if of else []
     return "".join(indentation + line + "\n" if line else "\n" for line in lines)
 
 

@@ -6,6 +6,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit.registers import Registers
+from gen.emit.statements import Declare
 from gen.emit.text import joined, offset, term
 from gen.emit.values import NotWide
 from gen.plan.partition import Region, compose
@@ -90,10 +91,14 @@ class Accesses(Registers):
     def _row_words(self, pointer: str, flat: str, dtype: str, name: str, constant: str) -> "List[Tuple[str, str]]":
         """The words of an interleaved step: in the union that is declared here, and in memory."""
         n, each = self.loop.interleaved_rows, self.loop.step * bits(dtype) // 8 // 16 // self.loop.interleaved_rows
-        self.before.add(f"union {{ uint4 word[{n * each}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};")
+        self.before.add(self._union("uint4", n * each, dtype, name))
         return [(f"{name}.word[{row * each + k}]",
                  f"*(({constant}{self.d.pointer}uint4 *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})"
                  + (f" + {k})" if k else ")")) for row in range(n) for k in range(each)]
+
+    def _union(self, kind: str, count: int, dtype: str, name: str) -> Declare:
+        """The union of `count` words and a step's elements."""
+        return Declare(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }}", name)
 
     @property
     def registers_down(self) -> int:

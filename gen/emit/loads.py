@@ -10,7 +10,8 @@ from gen import algebra
 from gen.emit import ops
 from gen.emit.accesses import Accesses
 from gen.emit.helpers import table_type
-from gen.emit.text import Text, joined, offset
+from gen.emit.statements import Assign, Block, Declare, Let
+from gen.emit.text import joined, offset
 from gen.emit.values import IndexRow, NotWide, Value
 from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer
@@ -112,7 +113,7 @@ class Loads(Accesses):
         if (
             self.walked is None
             or self.lanes == 1
-            or self._before_loops
+            or self._before_loops is not None
             or len(algebra.info(index).variables) != len(self.function.dims)
             or index == EMPTY
             or self.stride(self.mapped(index), "lane")[0] is not None
@@ -138,19 +139,13 @@ class Loads(Accesses):
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
                  if v.name in self.partition.ranges}
         met = {name for guard in algebra.guards(index) for name in guard.variables}
-        if not self._before_loops or self._by_lane(index) or all(each.shifts for each in algebra.divisions(index)) \
+        if self._before_loops is None or self._by_lane(index) or all(each.shifts for each in algebra.divisions(index)) \
                 or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
                 or any(v.lo for v in algebra.info(index).variables if v.name in steps):
             return whole
-        name, kept, t = self.name(of, "at_"), self.text, self.d.index[self.index_type]
-        self.text = Text([], self._depths[0])
-        self.text.add(f"{t} {name}[{self.lanes}];")
-        self.text.add(
-            f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = {self.c(index, **{step: 0 for step in steps})[0]};"
-        )
-        kept.lines[self._before_loops[0]:self._before_loops[0]] = self.text.lines
-        self._before_loops = [begin + len(self.text.lines) for begin in self._before_loops]
-        self.text = kept
+        name, first = self.name(of, "at_"), self.c(index, **{step: 0 for step in steps})[0]
+        self._before_loops += [Declare(self.d.index[self.index_type], name, count=self.lanes),
+                               self.each_lane(Assign(f"{name}[lane]", first))]
         return " + ".join([f"{name}[lane]", *(f"{step} * {n}" if n != 1 else step for step, n in steps.items() if n)])
 
     def load(self, buffer: Buffer, index: str, region: Region) -> Value:
@@ -183,7 +178,7 @@ class Loads(Accesses):
                                         dtype == "f16")
             elif step > 1 and self.open(region) and self._rows_of_words(flat, dtype):
                 name = self.name(pointer, "w_")
-                self.before.add(*(f"{word} = {memory};"
+                self.before.add(*(Assign(word, memory)
                                   for word, memory in self._row_words(pointer, flat, dtype, name, "const ")))
                 return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{name}.at[{self._in_rows()}]"),
                                     dtype == "f16")
@@ -199,8 +194,8 @@ class Loads(Accesses):
                 if region is self.function.body:
                     self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
                 loads = [self._words(pointer, flat, down) for down in range(self.registers_down)]
-                self.before.add(f"const uint{n} {words} = {loads[0]};" if self.registers_down == 1
-                                else f"const uint{n} {words}[{self.registers_down}] = {{{', '.join(loads)}}};")
+                self.before.add(Let(f"uint{n}", words, loads[0]) if self.registers_down == 1
+                                else Let(f"uint{n}", words, f"{{{', '.join(loads)}}}", self.registers_down))
                 word = words if self.registers_down == 1 else f"{words}[down]"
                 if dtype == "bf16":
                     return self.declare(parameter.name, dtype, n,
@@ -263,7 +258,7 @@ class Loads(Accesses):
             return self._from_bits(parameter, dtype, f"joined[down * {PIECES} + piece]")
         name = self.name(pointer, "w_")
         load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, pitch.each, distance)
-        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
+        self.before.add(Declare(self.d.register(width, n), name, count=rows * self.registers_down))
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, {elements(at)}, "
                             f"{', '.join(map(str, pitch.strides))});")
@@ -281,10 +276,10 @@ class Loads(Accesses):
         separate = self.helpers.interleave(bits(dtype), rows, True, n)
         self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
         kind = self.d.register(width, n)
-        self.before.add(f"{kind} {name}[{rows * self.registers_down}];")
+        self.before.add(Declare(kind, name, count=rows * self.registers_down))
         for down in range(self.registers_down):
             places, aligned = self._spread_registers(pointer, flat, down)
-            with self.before.block(""):
+            with self.before.nested(Block()):
                 words = [
                     (
                         f"*(const {self.d.pointer}{kind} *)({at})"
@@ -293,7 +288,7 @@ class Loads(Accesses):
                     )
                     for at in places
                 ]
-                self.before.add(f"const {kind} words[{rows}] = {{{', '.join(words)}}};",
+                self.before.add(Let(kind, "words", f"{{{', '.join(words)}}}", rows),
                                 f"{separate}({offset(name, str(down * rows)) if down else name}, words);")
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
@@ -356,13 +351,11 @@ class Loads(Accesses):
         count = self.loop.step * bits(dtype) // 8 // size
         at = self.c(flat, vec=0)[0]
         kind, declared = self.d.union_word(name, kind, size, dtype)
-        self.before.add(
-            *declared, f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }} {name};"
-        )
+        self.before.add(*declared, self._union(kind, count, dtype, name))
         space = f"const {self.d.pointer}"
         for k in range(count):
             further = f" + {k}" if k else ""
-            self.before.add(f"{name}.word[{k}] = *(({space}{kind} *)({joined(self.d, pointer, at)}){further});")
+            self.before.add(Assign(f"{name}.word[{k}]", f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further})"))
         return f"{name}.at"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
@@ -12,6 +13,7 @@ from gen.emit import functions, ops
 from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
 from gen.emit.maps import conditions, guarded, narrowed, tested
+from gen.emit.statements import Assign, Block, Case, Declare, For, If, Let, interchange
 from gen.emit.values import NotWide, Value
 from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, dtypes
 from gen.plan import combiner
@@ -103,8 +105,8 @@ class Regions(Loads, Elementwise):
             return None
         entries = (entry, other) if instruction.opcode == pair[0] else (other, entry)
         names = [self.name(e.instruction.name) for e in entries]
-        self.text.add(f"{self.type('f32', self.lanes)} {names[1]};",
-                      f"const {self.type('f32', self.lanes)} {names[0]} = {function}({x[0].text}, &{names[1]});")
+        kind = self.type("f32", self.lanes)
+        self.text.add(Declare(kind, names[1]), Let(kind, names[0], f"{function}({x[0].text}, &{names[1]})"))
         for e, name in zip(entries, names):
             within, nan = ops.bounds(e.instruction.opcode, "f32", ["f32"], x)
             self._together[e.instruction, region, e.map] = Value(name, "f32", self.lanes, within=within, nan=nan)
@@ -117,33 +119,32 @@ class Regions(Loads, Elementwise):
         instruction = entry.instruction
         shape = instruction.shape.leaves()
         index = self.mapped(entry.map)
-        pointers = "".join(f"{buffer.pointer}, " for buffer in buffers_of(self.partition, entry.callee))
         same = self.lanes == 1 or (
             not self._by_lane(index) and all(a.stride == 0 for a in algebra.access(index, "lane"))
         )
         results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
-        call = f"{entry.callee.name}({(pointers + ', '.join(results)).rstrip(', ')}"
+        arguments = [*(buffer.pointer for buffer in buffers_of(self.partition, entry.callee)), *results]
         if len(shape) > 1:
-            return self._call_many(entry, call, same, index)
-        call += ")"
+            return self._call_many(entry, arguments, same, index)
+        call = f"{entry.callee.name}({', '.join(arguments)})"
         half = shape[0].dtype == "f16"
         if same:
             return [self.declare(instruction.name, shape[0].dtype, 1, call, half)]
         return [self.by_lane(instruction.name, shape[0].dtype, call, half, index)]
 
-    def _call_many(self, entry: Entry, call: str, same: bool, index: str) -> List[Value]:
+    def _call_many(self, entry: Entry, arguments: "Sequence[str]", same: bool, index: str) -> List[Value]:
         """A function of several outputs writes them through pointers."""
+        assert entry.callee is not None
         leaves = entry.instruction.shape.leaves()
         names = [self.name(f"{entry.instruction.name}_l") for _ in leaves]
         count = 1 if same else self.lanes
-        for name, leaf in zip(names, leaves):
-            self.text.add(f"{self.type(leaf.dtype, 1, leaf.dtype == 'f16')} {name}[{count}];")
-        separator = "" if call.endswith("(") else ", "
+        self.text.add(*(Declare(self.type(leaf.dtype, 1, leaf.dtype == "f16"), name, count=count)
+                        for name, leaf in zip(names, leaves)))
+        outputs = names if same else [f"{name} + lane" for name in names]
+        call = f"{entry.callee.name}({', '.join([*arguments, *outputs])});"
+        self.text.add(call if same else self.each_lane(call, index))
         if same:
-            self.text.add(f"{call}{separator}{', '.join(f'{name}' for name in names)});")
             return [Value(f"{name}[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]
-        outputs = ", ".join(f"{name} + lane" for name in names)
-        self.text.add(self._each_lane(count, f"{call}{separator}{outputs});", index))
         return [
             self.declare(
                 entry.instruction.name,
@@ -190,7 +191,7 @@ class Regions(Loads, Elementwise):
             every = self.condition(region)
             return When(every, every, every)
         except NotWide:
-            if self._by_lane(index) or self._before_loops or self.walked is None \
+            if self._by_lane(index) or self._before_loops is not None or self.walked is None \
                     or len(algebra.info(region.map).variables) != len(self.function.dims):
                 raise
         position = self.mapped(algebra.call("shape", "map", self.walked.text))
@@ -252,7 +253,7 @@ class Regions(Loads, Elementwise):
     def _guarded(self, entry: Entry, operand: int, region: Region, name: str, dtype: str) -> None:
         self.region(region)
         value = self.moved(self.read(self.partition.operand(entry, operand, region), region))
-        self.text.add(f"{name} = {value.text if self.lanes == 1 else self.splat(value)};")
+        self.text.add(Assign(name, value.text if self.lanes == 1 else self.splat(value)))
 
     def _pad(self, entry: Entry) -> Value:
         padding = self.moved(self.read(self.partition.operand(entry, 1), entry.region))
@@ -266,16 +267,14 @@ class Regions(Loads, Elementwise):
             return other
         dtype = instruction.shape.dtype
         name, half = self.name(instruction.name), dtype == "f16"
-        self.text.add(
-            f"{self.type(dtype, self.lanes, half)} {name} = {other.text if self.lanes == 1 else self.splat(other)};"
-        )
+        first = other.text if self.lanes == 1 else self.splat(other)
+        self.text.add(Declare(self.type(dtype, self.lanes, half), name, first))
+        cases: "List[Case]" = []
         if when.every is not None:
-            with self.text.block(f"if ({when.every})" if when.every else ""):
-                self._guarded(entry, operand, region, name, dtype)
+            cases.append((when.every, lambda: self._guarded(entry, operand, region, name, dtype)))
         if when.differs:
-            head = f"if ({when.some})" if when.some else ""
-            with self.text.block(f"else {head}".strip() if when.every is not None else head):
-                self._lane_by_lane(entry, [(operand, region, when)], name, dtype)
+            cases.append((when.some, lambda: self._lane_by_lane(entry, [(operand, region, when)], name, dtype)))
+        self.text.cases(cases)
         return Value(name, dtype, self.lanes, half)
 
     def _lane_by_lane(self, entry: Entry, sides: "Sequence[Tuple[int, Region, When]]", name: str, dtype: str) -> None:
@@ -283,19 +282,17 @@ class Regions(Loads, Elementwise):
         value."""
         half, array, lanes, t = dtype == "f16", self.name(f"{name}_l", ""), self.lanes, self.d.index[self.index_type]
         stored = "u16" if half else dtype
-        self.text.add(f"{self.type(dtype, 1, half)} {array}[{lanes}];")
+        self.text.add(Declare(self.type(dtype, 1, half), array, count=lanes))
         complete = entry.instruction.opcode == "concatenate"
         if not complete:
             self.text.add(self.d.scatter(stored, lanes, name, array))
         kept, self._loads, self.lanes = self._loads, {}, 1
-        with self.text.block(f"for ({t} lane = 0; lane < {lanes}; ++lane)"):
-            for number, (operand, region, when) in enumerate(sides):
-                head = "else " if number else ""
-                head += "" if complete and number == len(sides) - 1 else f"if ({when.lane})"
-                with self.text.block(head.strip()):
-                    self._guarded(entry, operand, region, f"{array}[lane]", dtype)
+        with self.text.nested(For(t, "lane", str(lanes))):
+            self.text.cases([("" if complete and number == len(sides) - 1 else str(when.lane),
+                              partial(self._guarded, entry, operand, region, f"{array}[lane]", dtype))
+                             for number, (operand, region, when) in enumerate(sides)])
         self._loads, self.lanes = kept, lanes
-        self.text.add(f"{name} = {self.d.gather(stored, lanes, array)};")
+        self.text.add(Assign(name, self.d.gather(stored, lanes, array)))
 
     def _concatenate(self, entry: Entry) -> Value:
         instruction = entry.instruction
@@ -306,18 +303,14 @@ class Regions(Loads, Elementwise):
         always = [side for side in sides if not side[2].every and side[2].every is not None]
         sides = always[:1] or sides     # a side that always holds leaves the others nothing
         half, differ = dtype == "f16", any(when.differs for _, _, when in sides) and not always
-        self.text.add(
-            f"{self.type(dtype, self.lanes, half)} {name}{' = ' + self.d.zero(self.lanes) if not sides else ''};"
-        )
+        self.text.add(Declare(self.type(dtype, self.lanes, half), name, "" if sides else self.d.zero(self.lanes)))
         wide = [side for side in sides if side[2].every is not None]
-        for number, (operand, region, when) in enumerate(wide):
-            head = "else " if number else ""
-            head += "" if number == len(wide) - 1 and not differ else f"if ({when.every})"
-            with self.text.block(head.strip()):
-                self._guarded(entry, operand, region, name, dtype)
+        cases: "List[Case]" = [("" if number == len(wide) - 1 and not differ else str(when.every),
+                                partial(self._guarded, entry, operand, region, name, dtype))
+                               for number, (operand, region, when) in enumerate(wide)]
         if differ:
-            with self.text.block("else" if wide else ""):
-                self._lane_by_lane(entry, sides, name, dtype)
+            cases.append(("", lambda: self._lane_by_lane(entry, sides, name, dtype)))
+        self.text.cases(cases)
         return Value(name, dtype, self.lanes, half)
 
     def _update(self, entry: Entry) -> Value:
@@ -360,7 +353,7 @@ class Regions(Loads, Elementwise):
                 low = f"{x} < 0 ? 0 : " if signed else ""
                 last = str(runtime.last) if runtime.last < 1 << 31 else self.d.literal(runtime.last, dtype)
                 high = f"{x} > {last} ? {last} : " if bounded else ""
-                self.text.add(f"const {t} {runtime.name} = ({t})({low}{high}{x});")
+                self.text.add(Let(t, runtime.name, f"({t})({low}{high}{x})"))
             else:
                 def nearer(opcode: str, limit: int) -> Value:
                     return self.apply(opcode, {}, dtype, [dtype, dtype], [value, ops.constant(self.d, limit, dtype)],
@@ -369,10 +362,8 @@ class Regions(Loads, Elementwise):
                 value = nearer("maximum", 0) if signed else value
                 value = nearer("minimum", runtime.last) if bounded else value
                 name = self._lanes_of[runtime.name] = self.name(f"{runtime.name}_l", "")
-                self.text.add(
-                    f"{t} {name}[{self.lanes}];",
-                    f"for ({t} lane = 0; lane < {self.lanes}; ++lane) {name}[lane] = ({t}){self._lane_array(value)};",
-                )
+                self.text.add(Declare(t, name, count=self.lanes),
+                              self.each_lane(Assign(f"{name}[lane]", f"({t}){self._lane_array(value)}")))
 
     # ---- loops ----
 
@@ -388,30 +379,19 @@ class Regions(Loads, Elementwise):
         if 0 in sizes or tests is None:
             yield False
             return
-        t = self.d.index[self.index_type]
-        heads = [
-            f"for ({t} {v} = {n}; {v}-- > 0;)" if down else f"for ({t} {v} = 0; {v} < {n}; ++{v})"
-            for v, n in zip(names, sizes)
-        ]
-        heads += [f"if ({' && '.join(tests)})"] if tests else []
-        self._before_loops.append(len(self.text.lines))
-        self._depths.append(self.text.depth)
+        loops = [For(self.d.index[self.index_type], v, str(n), falling=down) for v, n in zip(names, sizes)]
+        outermost, reads = self._before_loops is None, len(self.accesses)
+        if outermost:
+            self._before_loops = []
         self._held += tests
-        reads = len(self.accesses)
-        for head in heads:
-            self.text.add(f"{head} {{")
-            self.text.depth += 1
-        yield True
-        at = self._before_loops.pop()
+        with self.text.nested(*loops, *([If(" && ".join(tests))] if tests else [])) as (around, at):
+            yield True
         if free and len(names) > 1:
             steps = self._steps(names, [access.position for access in self.accesses[reads:] if access.verb == "read"])
-            for k, n in enumerate(sorted(range(len(names)), key=lambda n: -steps[n])):
-                self.text.lines[at + k] = f"{'  ' * (self._depths[-1] + k)}{heads[n]} {{"
-        self._depths.pop()
+            interchange(loops, sorted(range(len(names)), key=lambda n: -steps[n]))
         del self._held[len(self._held) - len(tests):]
-        for _ in heads:
-            self.text.depth -= 1
-            self.text.add("}")
+        if outermost:
+            around[at:at], self._before_loops = self._before_loops or [], None
 
     def _steps(self, names: "Sequence[str]", flats: "Sequence[str]") -> List[int]:
         """How far each loop goes in memory, of the first read that says so for all; else nothing."""
@@ -425,7 +405,7 @@ class Regions(Loads, Elementwise):
     def _variable(self, of: str, start: Value) -> Value:
         """A variable with its first value."""
         name, start = self.name(of), self.real(start)
-        self.text.add(f"{self.type(start.dtype, self.lanes)} {name} = {self.splat(start)};")
+        self.text.add(Declare(self.type(start.dtype, self.lanes), name, self.splat(start)))
         return Value(name, start.dtype, self.lanes)
 
     def _reduce(self, entry: Entry) -> List[Value]:
@@ -445,7 +425,7 @@ class Regions(Loads, Elementwise):
                 for name, value in zip(
                     names, self._settled([self.real(v) for v in self.scalar(instruction.called[0], x)], names)
                 ):
-                    self.text.add(f"{name} = {self.splat(value)};")
+                    self.text.add(Assign(name, self.splat(value)))
         return [replace(v, rounded=not (self.excess and v.dtype in SMALL)) for v in sums]
 
     def _product(self, entry: Entry) -> Value:
@@ -470,9 +450,8 @@ class Regions(Loads, Elementwise):
                     for value, scale in zip(x, x[2:])
                 ] or x
                 product = self.apply("multiply", {}, kind, [kind, kind], x, "product")
-                self.text.add(
-                    f"{total.text} = {self.splat(self.apply('add', {}, kind, [kind, kind], [total, product], 'next'))};"
-                )
+                self.text.add(Assign(total.text, self.splat(self.apply("add", {}, kind, [kind, kind], [total, product],
+                                                                       "next"))))
         return convert(total, kind, instruction.shape.dtype)
 
     def _number(self, sizes: "Sequence[int]", names: "Sequence[str]") -> str:
@@ -491,21 +470,25 @@ class Regions(Loads, Elementwise):
             return self.apply("convert", {}, "s32", [number], [here], instruction.name)
         best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
         seen = self.name(f"{instruction.name}_seen")   # whether a first element was met
-        self.text.add(f"int {seen} = 0;")
+        self.text.add(Declare("int", seen, "0"))
         with self._loops(entry, loop, inside) as some:
             if some:
                 self.region(inside)
                 new = self.real(self.read(self.partition.operand(entry, 0, inside), inside))
                 this = Value(f"({self.d.register(number)})({self._number(sizes, loop.ranges)})", number)
                 keep = self.scalar(instruction.attributes["select"], [best, new])[0]
-                with self.text.block(f"if (!{seen})"):
-                    self.text.add(f"{best.text} = {self.splat(new)};", f"{here.text} = {self.splat(this)};")
-                with self.text.block("else"):
-                    for kept, other in ((best, new), (here, this)):
+                pairs = ((best, new), (here, this))
+
+                def first() -> None:
+                    self.text.add(*(Assign(kept.text, self.splat(other)) for kept, other in pairs))
+
+                def next_one() -> None:
+                    for kept, other in pairs:
                         of = ["pred", kept.dtype, kept.dtype]
                         chosen = self.apply("select", {}, kept.dtype, of, [keep, kept, other], "chosen")
-                        self.text.add(f"{kept.text} = {self.splat(chosen)};")
-                self.text.add(f"{seen} = 1;")
+                        self.text.add(Assign(kept.text, self.splat(chosen)))
+                self.text.cases([(f"!{seen}", first), ("", next_one)])
+                self.text.add(Assign(seen, "1"))
         return self.apply("convert", {}, "s32", [number], [here], instruction.name)
 
     def _window_scatter(self, entry: Entry) -> Value:
@@ -523,8 +506,8 @@ class Regions(Loads, Elementwise):
                 self.region(at_place)
                 choice = self.real(self.read(self.partition.operand(entry, 0, at_place), at_place))
                 this = self._number(loop_sizes(instruction), places.ranges)
-                with self.text.block(f"if ({choice.text} == ({self.d.register('s32')})({this}))" if self.lanes == 1
-                                     else ""):
+                with self.text.nested(If(f"{choice.text} == ({self.d.register('s32')})({this})") if self.lanes == 1
+                                      else Block()):
                     source = self.read(self.partition.operand(entry, 1, at_place), at_place)
                     scattered = self.real(self.scalar(instruction.attributes["scatter"], [source, total])[0])
                     if self.lanes > 1:
@@ -534,7 +517,7 @@ class Regions(Loads, Elementwise):
                                             "chosen")
                         scattered = self.apply("select", {}, dtype, ["pred", dtype, dtype],
                                                [chosen, scattered, total], "scattered")
-                    self.text.add(f"{total.text} = {self.splat(scattered)};")
+                    self.text.add(Assign(total.text, self.splat(scattered)))
         return replace(total, rounded=not (self.excess and total.dtype in SMALL))
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:

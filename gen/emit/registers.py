@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import List
+
 from gen.emit.state import State
+from gen.emit.statements import Assign, Declare, If, Let, Statement
 from gen.emit.values import Value
 from gen.targets import TINY
 
@@ -20,7 +23,7 @@ class Registers(State):
 
     def declare(self, of: str, dtype: str, lanes: int, text: str, bits: bool = False) -> Value:
         name = self.name(of)
-        self.text.add(f"const {self.type(dtype, lanes, bits)} {name} = {text};")
+        self.text.add(Let(self.type(dtype, lanes, bits), name, text))
         return Value(name, dtype, lanes, bits)
 
     def real(self, value: Value) -> Value:
@@ -51,16 +54,14 @@ class Registers(State):
         in it.
         whole: the text of all lanes at once, which holds under the condition `where`."""
         name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
-        out, wide, gathered = self.text, self.type(dtype, self.lanes,
-                                                   bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
-        each = [f"{t} {lanes}[{self.lanes}];", self._each_lane(self.lanes, f"{lanes}[lane] = {text};", index)]
+        wide, gathered = self.type(dtype, self.lanes, bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
+        each: "List[Statement]" = [Declare(t, lanes, count=self.lanes),
+                                   self.each_lane(Assign(f"{lanes}[lane]", text), index)]
         if whole:
-            out.add(f"{wide} {name};")
-            out.add(f"if ({where}) {name} = {whole};")
-            with out.block("else"):
-                out.add(*each, f"{name} = {gathered};")
+            one_by_one = [*each, Assign(name, gathered)]
+            self.text.add(Declare(wide, name), If(where, [Assign(name, whole)], one_by_one, brief=True))
         else:
-            out.add(*each, f"const {wide} {name} = {gathered};")
+            self.text.add(*each, Let(wide, name, gathered))
         return Value(name, dtype, self.lanes, bits)
 
     def round(self, text: str, dtype: str, lanes: int, plain: bool = False) -> str:
@@ -71,8 +72,8 @@ class Registers(State):
         if value.lanes == 1:
             return value.text
         name = self.name(f"{value.text if value.text.isidentifier() else 't'}_x", "")
-        self.text.add(f"{self.type(value.dtype, 1, value.bits)} {name}[{self.lanes}];")
-        self.text.add(self.d.scatter("u16" if value.bits else value.dtype, self.lanes, value.text, name))
+        self.text.add(Declare(self.type(value.dtype, 1, value.bits), name, count=self.lanes),
+                      self.d.scatter("u16" if value.bits else value.dtype, self.lanes, value.text, name))
         return f"{name}[lane]"
 
     def from_memory(self, dtype: str, text: str) -> str:

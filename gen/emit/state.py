@@ -7,7 +7,7 @@ from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Set
 from gen import algebra
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
-from gen.emit.text import Text
+from gen.emit.statements import Code, For, Let, Statement
 from gen.emit.values import IndexRow, Touched, Value
 from gen.hlo import Instruction, Shape, c_identifier
 from gen.plan.buffer import Buffer
@@ -48,7 +48,7 @@ class State:
         self.shared, self.stored_lanes = frozenset(shared), stored
         self.moves = self.loop.moves    # elements are unsigned integers of their width, whatever they mean
         self.steady, self.strip, self.walked, self.staged = steady, strip, walked, dict(staged or {})
-        self.before, self.text, self.after = Text(), Text(), Text()
+        self.before, self.text, self.after = Code(), Code(), Code()
         # of a step, by number of the level, pointer and position
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
         self.index_rows: List[IndexRow] = []             # that a step reads
@@ -68,8 +68,7 @@ class State:
         self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
         # regions
         self._open: "set[Region]" = set()                # those of steady runtime variables: read as the body's own are
-        self._before_loops: List[int] = []    # the loops that are open: where in the text each begins, and how deep
-        self._depths: List[int] = []
+        self._before_loops: "Optional[List[Statement]]" = None    # of the outermost loop that is open; None: none is
         self._held: List[str] = []                       # the conditions of their guards
 
     def accessed(self, verb: str, buffer: Buffer, flat: str) -> None:
@@ -116,17 +115,18 @@ class State:
         """The runtime variables of a map that each lane has for itself."""
         return [v.name for v in algebra.info(index).variables if v.name in self._lanes_of] if self._lanes_of else []
 
-    def _own(self, index: str) -> str:
+    def _own(self, index: str) -> "List[Statement]":
         """The definitions of the runtime variables that a lane has for itself, of those that the results of a map name
         ("": of no map)."""
         if not self._lanes_of or not index:
-            return ""
+            return []
         t, named = self.d.index[self.index_type], {name for result in algebra.info(index).results
                                                    for name in result.variables}
-        return "".join(f"const {t} {name} = {array}[lane]; " for name, array in self._lanes_of.items() if name in named)
+        return [Let(t, name, f"{array}[lane]") for name, array in self._lanes_of.items() if name in named]
 
-    def _each_lane(self, count: int, text: str, index: str = "") -> str:
-        """The loop that does `text` for each lane. index: the map whose C text is in it."""
-        own = self._own(index)
-        return f"for ({self.d.index[self.index_type]} lane = 0; lane < {count}; ++lane) " + (
-            f"{{ {own}{text} }}" if own else text)
+    def each_lane(self, statement: Statement, index: str = "", first: "Union[int, str]" = 0,
+                  end: "Union[int, str]" = 0) -> For:
+        """The loop that does a statement for each lane from `first` to `end` (0: the last). index: the map whose C text
+        is in it."""
+        return For(self.d.index[self.index_type], "lane", str(end or self.lanes), [*self._own(index), statement],
+                   str(first), brief=True)

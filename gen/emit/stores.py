@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gen import algebra
 from gen.emit.loads import Loads
+from gen.emit.statements import Assign, Block, Declare
 from gen.emit.text import joined, offset
 from gen.emit.values import NotWide, Touched, Value
 from gen.hlo import dtypes
@@ -44,8 +45,8 @@ class Stores(Loads):
         sides = [(access.buffer.pointer, access.position) for access in accesses]
         words = [self.stride(flat, "lane")[0] == n for _, flat in sides]
         kind, names = self.d.register(dtype, whole), [self.name(pointer, "w_") for pointer, _ in sides]
-        self.before.add(*(f"{kind} {name}[{n * self.loop.fused_steps}];" for name in names))
-        lines = []
+        self.before.add(*(Declare(kind, name, count=n * self.loop.fused_steps) for name in names))
+        registers = []
         for (pointer, flat), in_words in zip(sides, words):
             stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}),
                                         "down" if in_words else "vec")
@@ -53,12 +54,11 @@ class Stores(Loads):
                 raise NotWide
             steps = [{"down" if in_words else "vec": k, **({"fused": i} if self.loop.fused_steps > 1 else {})}
                      for i in range(self.loop.fused_steps) for k in range(n)]
-            at = [self._element(pointer, dtype, self.c(flat, **{**self._start, **step})[0]) for step in steps]
-            registers = [text.replace(f"({self.d.pointer}{self.d.types[dtype]} *)", f"({self.d.pointer}{kind} *)", 1)
-                         for text in at]
+            at = [f"({self.d.pointer}{kind} *)({offset(pointer, self.c(flat, **{**self._start, **step})[0])})"
+                  for step in steps]
             # row by row
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
-            lines.append([(number, registers[number]) for number in order])
+            registers.append([(number, at[number]) for number in order])
         pointer, flat = sides[0]
         if words[0]:
             self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
@@ -70,12 +70,12 @@ class Stores(Loads):
             for k in range(n):
                 at = self.c(walked, **{**self._start, "down": k})[0]
                 self.before.add(self.d.prefetch("L2", offset(pointer, at), self.loop.order_prefetch, bits(dtype) // 8))
-        self.before.add(*(f"{names[0]}[{number}] = *{text};" for number, text in lines[0]))
+        self.before.add(*(Assign(f"{names[0]}[{number}]", f"*{text}") for number, text in registers[0]))
         for number in range(0, n * self.loop.fused_steps, n):
             to, of = (offset(name, str(number)) if number else name for name in reversed(names))
             self.before.add(f"{self.helpers.interleave(bits(dtype), n, words[0])}({to}, {of});")
         self.after.add(*(f"{self.d.store_word(self.loop.stream)}({names[1]}[{number}], {text});"
-                         for number, text in lines[1]))
+                         for number, text in registers[1]))
 
     def store(self, root: Root) -> None:
         if self.moves and self.registers_down == self.loop.interleaved > 1:
@@ -90,30 +90,31 @@ class Stores(Loads):
             self._store_packed(value, pointer, dtype, flat)
             return
         if (pointer, flat) in self.staged:
-            self.text.add(f"{self.staged[pointer, flat]} = {self.to_memory(value)};")
+            self.text.add(Assign(self.staged[pointer, flat], self.to_memory(value)))
             return
         if self.lanes == 1:
             word = self._word(flat, dtype) if step > 1 and self.stride(flat, "vec")[0] == 1 else None
             if word is None and step > 1 and self._rows_of_words(flat, dtype):
                 name = self.name(pointer, "w_")
-                self.text.add(f"{name}.at[{self._in_rows()}] = {self.to_memory(value)};")
-                self.after.add(*(f"{memory} = {word};"
+                self.text.add(Assign(f"{name}.at[{self._in_rows()}]", self.to_memory(value)))
+                self.after.add(*(Assign(memory, word)
                                  for word, memory in self._row_words(pointer, flat, dtype, name, "")))
                 return
             if word is None:
-                self.text.add(f"{pointer}[{self.c(flat)[0]}] = {self.to_memory(value)};")
+                self.text.add(Assign(f"{pointer}[{self.c(flat)[0]}]", self.to_memory(value)))
                 return
             kind, size = word
             name = self.name(pointer, "w_")
             count = step * bits(dtype) // 8 // size
             kind, declared = self.d.union_word(name, kind, size, dtype)
-            self.before.add(*declared, f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{step}]; }} {name};")
-            self.text.add(f"{name}.at[vec] = {self.to_memory(value)};")
+            self.before.add(*declared, self._union(kind, count, dtype, name))
+            self.text.add(Assign(f"{name}.at[vec]", self.to_memory(value)))
             at = self.c(flat, vec=0)[0]
             space = self.d.pointer
             for k in range(count):
                 further = f" + {k}" if k else ""
-                self.after.add(f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further}) = {name}.word[{k}];")
+                self.after.add(Assign(f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further})",
+                                      f"{name}.word[{k}]"))
             return
         self.store_wide(value, pointer, dtype, flat)
 
@@ -130,11 +131,10 @@ class Stores(Loads):
             )
             return
         name, width, at = self.name(pointer, "w_"), dtypes.TABLE[dtype].bits, self.c(flat, vec=0)[0]
-        self.before.add(f"{u8} {name}[{step // per}] = {{0}};")
-        self.text.add(
-            f"{name}[vec / {per}] = ({u8})({name}[vec / {per}] | (({u8}){text} & {(1 << width) - 1}) << vec % {per} * {width});"
-        )
-        self.after.add(*(f"{pointer}[({at}) / {per}{f' + {k}' if k else ''}] = {name}[{k}];"
+        byte, mask = f"{name}[vec / {per}]", (1 << width) - 1
+        self.before.add(Declare(u8, name, "{0}", step // per))
+        self.text.add(Assign(byte, f"({u8})({byte} | (({u8}){text} & {mask}) << vec % {per} * {width})"))
+        self.after.add(*(Assign(f"{pointer}[({at}) / {per}{f' + {k}' if k else ''}]", f"{name}[{k}]")
                          for k in range(step // per)))
 
     def store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
@@ -146,14 +146,14 @@ class Stores(Loads):
             start, width = algebra.substitute(flat, lane=0), bits(dtype)
             if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % (self.loop.interleaved * n) == 0:
                 name = self.name(pointer, "w_")
-                self.before.add(f"uint{n} {name} = {self.d.zero(n)};")
+                self.before.add(Declare(f"uint{n}", name, self.d.zero(n)))
                 if dtype == "bf16":
-                    self.text.add(f"{name} |= as_uint{n}({text}) >> (16u - {self._part(16)});")
+                    self.text.add(Assign(name, f"as_uint{n}({text}) >> (16u - {self._part(16)})", "|="))
                 else:
                     text = text if dtype in ("pred", "f16",
                                              f"u{width}") else self.d.reinterpret(text, dtype, f"u{width}", n)
                     text = f"convert_ushort{n}({text})" if width == 8 else text
-                    self.text.add(f"{name} |= convert_uint{n}({text}) << {self._part(width)};")
+                    self.text.add(Assign(name, f"convert_uint{n}({text}) << {self._part(width)}", "|="))
                 self.after.add(
                     f"{self.d.store_word(stream)}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));"
                 )
@@ -185,10 +185,8 @@ class Stores(Loads):
             raise NotWide
         wide = self.declare(pointer, dtype, n, text, value.bits)
         lane = Value(self._lane_array(wide), dtype, 1, value.bits)
-        first, end = self.stored_lanes or ("0", str(n))
-        self.text.add(
-            f"for ({self.d.index[self.index_type]} lane = {first}; lane < {end}; ++lane) {pointer}[{self.c(flat)[0]}] = {self.to_memory(lane)};"
-        )
+        self.text.add(self.each_lane(Assign(f"{pointer}[{self.c(flat)[0]}]", self.to_memory(lane)), "",
+                                     *(self.stored_lanes or ())))
 
     def _store_tile(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A result in the tile's other order: turned back in registers."""
@@ -196,8 +194,8 @@ class Stores(Loads):
         assert pitch is not None
         name = self.name(pointer, "w_")
         store = self.helpers.tile("store", dtype, n, rows, self.index_type, each=pitch.each)
-        self.before.add(f"{self.d.register(width, n)} {name}[{rows * self.registers_down}];")
-        self.text.add(f"{name}[{self._in_tile}] = {text};")
+        self.before.add(Declare(self.d.register(width, n), name, count=rows * self.registers_down))
+        self.text.add(Assign(f"{name}[{self._in_tile}]", text))
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.after.add(
                 f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch.strides))}, "
@@ -215,13 +213,13 @@ class Stores(Loads):
         """Registers whose elements are neighbours in turn: interleaved by shuffles, stored in whole vectors."""
         n, rows, width, name = self.lanes, self.loop.interleaved_rows, f"u{bits(dtype)}", self.name(pointer, "w_")
         interleave, kind = self.helpers.interleave(bits(dtype), rows, False, n), self.d.register(width, n)
-        self.before.add(f"{kind} {name}[{rows * self.registers_down}];")
-        self.text.add(f"{name}[{self._in_tile}] = {text};")
+        self.before.add(Declare(kind, name, count=rows * self.registers_down))
+        self.text.add(Assign(f"{name}[{self._in_tile}]", text))
         for down in range(self.registers_down):
             places, aligned = self._spread_registers(pointer, flat, down)
-            with self.after.block(""):
+            with self.after.nested(Block()):
                 self.after.add(
-                    f"{kind} words[{rows}];",
+                    Declare(kind, "words", count=rows),
                     f"{interleave}(words, {offset(name, str(down * rows)) if down else name});",
                 )
                 for k, at in enumerate(places):
@@ -240,10 +238,9 @@ class Stores(Loads):
         n, down, vec, width = self.lanes, self.registers_down, self.loop.vec, f"u{bits(dtype)}"
         name, join, whole = self.name(pointer,
                                       "w_"), self.helpers.join(width, n, down), self.d.register(width, n * down)
-        self.before.add(f"{self.d.register(width, n)} {name}[{vec * down}];")
-        self.text.add(
-            f"{name}[vec * {down} + down] = {text if dtype in ('bf16', 'f16', 'pred', width) else self.d.reinterpret(text, dtype, width, n)};"
-        )
+        self.before.add(Declare(self.d.register(width, n), name, count=vec * down))
+        bits_of = text if dtype in ("bf16", "f16", "pred", width) else self.d.reinterpret(text, dtype, width, n)
+        self.text.add(Assign(f"{name}[vec * {down} + down]", bits_of))
         for k in range(vec):
             at = offset(pointer, self.c(flat, lane=0, vec=k, down=0)[0])
             self.after.add(

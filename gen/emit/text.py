@@ -1,36 +1,8 @@
-"""Lines of C, and addresses as C text."""
+"""Addresses as C text."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Iterator, List
-
 from gen.targets import Target
-
-
-@dataclass
-class Text:
-    """Lines with an indentation."""
-
-    lines: List[str] = field(default_factory=list)
-    depth: int = 0
-
-    def add(self, *lines: str) -> None:
-        self.lines += ["  " * self.depth + line for line in lines]
-
-    @contextmanager
-    def block(self, head: str) -> "Iterator[None]":
-        self.add(f"{head} {{".lstrip())
-        self.depth += 1
-        yield
-        self.depth -= 1
-        self.add("}")
-
-    def take(self) -> List[str]:
-        """The lines so far; the text begins anew."""
-        lines, self.lines = self.lines, []
-        return lines
 
 
 def offset(pointer: str, at: str) -> str:

@@ -37,8 +37,8 @@ The computation of a step, with `gen/heroes/loop.py` as the example: `thread_map
 step to the index, `guard` the condition that the map needs. `step_body` makes a `Body` (`gen/emit/body.py`) for the
 function, that map and the schedule. `Regions.region` (`gen/emit/regions.py`) emits the function, `Stores.store`
 (`gen/emit/stores.py`) a root; `Stores.final` is the value that it stores, as C text: a vector where a step's registers
-have several lanes. In `gen/emit/state.py`, `before`, `text` and `after` are then the lines for the record; `add`
-(`gen/emit/text.py`) adds a line of the hero's. The template declares the numbers of group and work-item only where the
+have several lanes. In `gen/emit/state.py`, `before`, `text` and `after` hold the statements for the record;
+`Code.add` (`gen/emit/statements.py`) adds one of the hero's. The template declares the numbers of group and work-item only where the
 lines name them, else nvcc warns: `uses` (`gen/emit/state.py`) says so for a body's maps, `tested` (`gen/emit/maps.py`)
 for a guard. If `Loop.cut` (`gen/schedule/`) says that the end may cut a step, a second body computes one element:
 `Loop.scalar` has its thread map and its guard. Each body names its values from the beginning, so lines of two bodies in

@@ -10,6 +10,7 @@ from gen.targets import Target
 from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
+from gen.emit.statements import Statement
 from gen.emit.values import Touched
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of
@@ -26,7 +27,7 @@ class CFunction:
     name: str
     type: str
     arguments: str
-    lines: List[str]
+    lines: List[Statement]
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Step:
     computation of one register, stores of whole vectors. each: words for people, where the text is not done once for
     each register ("for each update")."""
 
-    before: List[str]
-    text: List[str]
-    after: List[str]
+    before: List[Statement]
+    text: List[Statement]
+    after: List[Statement]
     vec: int = 1
     lanes: int = 1
     each: str = ""

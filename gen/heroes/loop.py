@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 from gen import algebra, hlo
 from gen.emit.body import Body
 from gen.emit.maps import conditions, tested
-from gen.emit.text import Text
+from gen.emit.statements import Assign, Code, If, Let
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
@@ -218,20 +218,20 @@ def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: s
         return Gathered([], [])
     shift = f"(position) -> (position + {distance}), domain: position in [0, {elements - 1 - distance}]"
     thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
-    body, out, register = step_body(context, nest, loop, index_type, thread), Text(), []
+    body, out, register = step_body(context, nest, loop, index_type, thread), Code(), []
     sizes = [dtypes.storage_bytes(row.dtype) for row in body.index_rows]
     by_register = loop.vec > 1 and all(row.bytes == loop.step * size and loop.lanes * size >= LINE
                                        for row, size in zip(body.index_rows, sizes))
     if by_register:
         for k, row in enumerate(body.index_rows):
-            out.add(f"const {d.pointer}{d.memory(row.dtype)} *later{k} = {row.pointer};")
+            out.add(Let(f"{d.pointer}{d.memory(row.dtype)}", f"*later{k}", row.pointer))
             register += [d.prefetch("L2", f"later{k} + vec * {loop.lanes}", line, sizes[k])
                          for line in range(0, loop.lanes * sizes[k], LINE)]
     if body.index_rows:
-        with out.block(f"if ({guard(thread, loop.box(elements), index_type, loop, True)})"):
+        with out.nested(If(guard(thread, loop.box(elements), index_type, loop, True))):
             out.add(*body.before.lines)
             for k, (row, size) in enumerate(zip(body.index_rows, sizes)):
-                out.add(*([f"later{k} = {row.first};"] if by_register else
+                out.add(*([Assign(f"later{k}", row.first)] if by_register else
                           [d.prefetch("L2", row.first, line, size) for line in range(0, row.bytes, LINE)]))
     return Gathered(out.lines, register)
 

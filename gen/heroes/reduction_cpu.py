@@ -28,6 +28,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.statements import weight
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero, Refused
@@ -42,7 +43,7 @@ from gen.schedule import LANES, Device, Schedule
 from gen.targets import FLOATS
 
 
-UNROLLED_LINES = 8      # lines of a step, at most, that is written for each of several rows
+UNROLLED_STATEMENTS = 8     # of a step, at most, that is written for each of several rows
 
 
 @dataclass(frozen=True)
@@ -720,7 +721,7 @@ class Emitter(reduction.Emitter):
         whole = digits.sizes[inner] % rows == 0 and (
             inner != cut_digit or sweep.parts == 1 or sweep.per_part % rows == 0)
         return Columns(**common, groups=groups, rows=rows, rest=not whole, blocks=self.blocks, digits=loops,
-                       unrolled=len(step.before) + len(step.text) <= UNROLLED_LINES,
+                       unrolled=weight(step.before) + weight(step.text) <= UNROLLED_STATEMENTS,
                        prefetches=_prefetches(body), step=step, results=results, edge=edge, edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> Flat:

@@ -25,6 +25,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.state import Given
+from gen.emit.statements import If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
 from gen.heroes.hero import Context, Refused
@@ -248,7 +249,7 @@ class _StageWriter(reduction_cpu.Emitter):
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
         self.late = False       # whether it goes with the next row
-        self.before_kept: "List[str]" = []      # lines of the row before, which come before what is kept is replaced
+        self.before_kept: "List[Statement]" = []      # lines of the row before, which come before what is kept is replaced
         super().__init__(context, view(whole.nest, stage), whole.digits, whole.sweep, whole.index_type)
 
     def name(self, h: int, k: int, of: str = "a") -> str:
@@ -501,11 +502,11 @@ class _Writer:
         steps = [stage.steps.step, *([stage.rest.step] if stage.rest else [])]
         return None if any(step.before or step.after for step in steps) else stage
 
-    def of_row_before(self, step: Step) -> "List[str]":
-        """The lines of a step of the row before, where there is one."""
+    def of_row_before(self, step: Step) -> "List[Statement]":
+        """The statements of a step of the row before, where there is one."""
         blocks = self.writers[0].blocks
         assert blocks
-        return [f"if (block > {blocks.first}) {{", *(f"  {line}" for line in step.text), "}"]
+        return [If(f"block > {blocks.first}", step.text)]
 
     def needed(self) -> "List[Kept]":
         """What a late stage needs of its row."""

@@ -19,6 +19,7 @@ from typing import Any, Callable, Iterable, List, Optional
 
 from gen.emit.body import Body
 from gen.emit.state import Given
+from gen.emit.statements import Block, Statement
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Context, Hero
@@ -181,13 +182,13 @@ class Emitter(scan.Emitter):
             return [v if self.excess else body.settled(v, "scan") for v in values]
         return values
 
-    def join(self, into: str, before: str, x: str) -> List[str]:
+    def join(self, into: str, before: str, x: str) -> List[Statement]:
         """The lines of into = f(before, x), where # stands for the id of each carry."""
-        lines: List[str] = []
+        lines: List[Statement] = []
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.of(h)))]
             body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
             new = self.extended(body, h, *([side.replace("#", suffix) for suffix in ids] for side in (before, x)))
             body.text.add(*(f"{into.replace('#', suffix)} = {text};" for suffix, text in zip(ids, new)))
-            lines += ["{", *("  " + line for line in body.text.lines), "}"]
+            lines.append(Block(body.text.lines))
         return lines

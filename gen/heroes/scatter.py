@@ -27,7 +27,8 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
-from gen.emit.text import Text, offset
+from gen.emit.statements import Block, Code, If
+from gen.emit.text import offset
 from gen.emit.values import Value
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
@@ -678,7 +679,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
               rows: "List[int]", part: DimensionLoop) -> List[str]:
     """The lines that prefetch the part of a later row's window that is a work-item's, and the elements of the result
     that it is combined with, where these are contiguous. None where there is no later row."""
-    dims, out = nest.shape.dims, Text()
+    dims, out = nest.shape.dims, Code()
     if dims[rows[-1]] <= form.updates_prefetch:
         return []
     names = [f"i{k}" for k in range(len(dims))]
@@ -703,9 +704,9 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
             at = offset(buffer.pointer, writer.of.c(flat, **start)[0])
             lines += [d.prefetch("L2", at, line, size) for line in range(0, min(form.chunk * size, form.prefetch_bytes), form.line)]
     if lines:
-        with out.block(f"if ({' && '.join(inside)})"):
+        with out.nested(If(" && ".join(inside))):
             out.add(*indices)
-            with out.block(f"if ({in_range})" if in_range else ""):
+            with out.nested(If(in_range) if in_range else Block()):
                 out.add(*writer.variables(), f"const {writer.t} {part.name} = {part.first};", *lines)
     return out.lines
 

@@ -13,6 +13,7 @@ from typing import Dict, List, Tuple
 import pytest
 
 from gen import algebra, hlo, pipeline, render, run
+from gen.emit.statements import printed
 from gen.heroes.kernel import Kernel
 from gen.plan.nests import planned
 from gen.schedule import DEVICES
@@ -93,7 +94,7 @@ def test_every_kernel_shows_its_code() -> None:
         for part in kernel.scheduled:
             about = f"{part.name} of {module} for {target.name}"
             assert part.code, about
-            shown = "\n".join([*part.code.before, *part.code.text, *part.code.after]).splitlines()
+            shown = printed([*part.code.before, *part.code.text, *part.code.after])
             assert shown and lines >= {line.strip() for line in shown}, about
 
 

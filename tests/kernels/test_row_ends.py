@@ -11,6 +11,7 @@ import pytest
 
 from drawn import ON, SEED, agree, fusions, plain
 from gen import pipeline
+from gen.emit.statements import printed
 from gen.plan.nests import planned
 from gen.schedule import DEVICES
 from gen.targets import TARGETS
@@ -61,7 +62,7 @@ def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
     """Both the row's number and the place in it, with the lanes one by one only at a row's end; no predicates in bytes."""
     (fusion,) = fusions(ONE_HOT)
     emitted = pipeline.emit(planned(fusion).nests, TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False)
-    text = "\n".join(emitted.kernels[0].code.text)
+    text = "\n".join(printed(emitted.kernels[0].code.text))
     assert text.count("% 1000 <= 984)") == 2 and text.count("else {") == 2
     assert "as_float16(" in text and "char16" not in text
 
@@ -99,4 +100,4 @@ def test_what_is_read_downwards_is_walked_upwards(name: str, device: str) -> Non
     (fusion,) = fusions(text)
     (kernel,) = pipeline.emit(planned(fusion).nests, TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False).kernels
     assert kernel.loop.backwards == steps
-    assert ("backwards(" in "\n".join(kernel.code.text)) == (name != "other_rows")
+    assert ("backwards(" in "\n".join(printed(kernel.code.text))) == (name != "other_rows")

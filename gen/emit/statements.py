@@ -1,0 +1,180 @@
+"""Statements: the code of a step as a tree, which is built, transformed and counted before it is text.
+
+A leaf is a Let, a Declare, an Assign, or a statement in a target's own words, as text. Block, For and If have
+statements inside. `Code` builds a tree, `printed` makes lines of it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Callable, Iterator, List, Sequence, Tuple, Union
+
+
+@dataclass(frozen=True)
+class Let:
+    """A constant. count: the elements of an array (0: it is no array)."""
+
+    type: str
+    name: str
+    value: str
+    count: int = 0
+
+    def __str__(self) -> str:
+        return f"const {Declare(self.type, self.name, self.value, self.count)}"
+
+
+@dataclass(frozen=True)
+class Declare:
+    """A variable, with its first value if it has one. count: as for Let."""
+
+    type: str
+    name: str
+    value: str = ""
+    count: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.name}{f'[{self.count}]' * bool(self.count)}{f' = {self.value}' * bool(self.value)};"
+
+
+@dataclass(frozen=True)
+class Assign:
+    target: str
+    value: str
+    operator: str = "="
+
+    def __str__(self) -> str:
+        return f"{self.target} {self.operator} {self.value};"
+
+
+@dataclass
+class Block:
+    """Statements whose names are their own."""
+
+    body: "List[Statement]" = field(default_factory=list)
+
+
+@dataclass
+class For:
+    """A loop over first, .., end - 1; falling: over end - 1, .., 0. brief: it is printed in one line."""
+
+    type: str
+    variable: str
+    end: str
+    body: "List[Statement]" = field(default_factory=list)
+    first: str = "0"
+    falling: bool = False
+    brief: bool = False
+
+    @property
+    def head(self) -> str:
+        if self.falling:
+            return f"for ({self.type} {self.variable} = {self.end}; {self.variable}-- > 0;)"
+        return f"for ({self.type} {self.variable} = {self.first}; {self.variable} < {self.end}; ++{self.variable})"
+
+
+@dataclass
+class If:
+    """brief: the body is printed in the line of the condition."""
+
+    condition: str
+    body: "List[Statement]" = field(default_factory=list)
+    otherwise: "List[Statement]" = field(default_factory=list)
+    brief: bool = False
+
+    @property
+    def head(self) -> str:
+        return f"if ({self.condition})"
+
+
+Leaf = Union[str, Let, Declare, Assign]
+Statement = Union[Leaf, Block, For, If]
+Case = Tuple[str, Callable[[], None]]      # a condition ("": it always holds), and what adds the statements of the case
+
+
+class Code:
+    """Statements, and where the next one goes: `nested` and `cases` lead into loops and conditions."""
+
+    def __init__(self) -> None:
+        self.lines: "List[Statement]" = []
+        self._into = self.lines
+
+    def add(self, *statements: Statement) -> None:
+        self._into += statements
+
+    @contextmanager
+    def nested(self, *nodes: "Union[Block, For, If]") -> "Iterator[Tuple[List[Statement], int]]":
+        """Adds nodes, each inside the one before; what is added meanwhile goes into the last. Yields the statements
+        around the first node, and its number among them."""
+        outer, number = self._into, len(self._into)
+        for node in nodes:
+            self._into.append(node)
+            self._into = node.body
+        yield outer, number
+        self._into = outer
+
+    def cases(self, cases: "Sequence[Case]") -> None:
+        """Adds the choice of the first case whose condition holds."""
+        outer = into = self._into
+        for condition, write in cases:
+            self._into = into
+            if condition:
+                node = If(condition)
+                into.append(node)
+                self._into, into = node.body, node.otherwise
+            elif into is outer:
+                block = Block()
+                into.append(block)
+                self._into = block.body
+            write()
+        self._into = outer
+
+    def take(self) -> "List[Statement]":
+        """The statements so far; the code begins anew."""
+        lines, self.lines = self.lines, []
+        self._into = self.lines
+        return lines
+
+
+def weight(statements: "Sequence[Statement]") -> int:
+    """The number of statements, those in loops and conditions too."""
+    return sum(1 + weight(statement.body) + (weight(statement.otherwise) if isinstance(statement, If) else 0)
+               if isinstance(statement, (Block, For, If)) else 1 for statement in statements)
+
+
+def interchange(loops: "Sequence[For]", order: "Sequence[int]") -> None:
+    """Gives loops, each inside the one before, the heads of the loops whose numbers `order` has."""
+    heads = [(loop.variable, loop.end) for loop in loops]
+    for loop, number in zip(loops, order):
+        loop.variable, loop.end = heads[number]
+
+
+def printed(statements: "Sequence[Statement]") -> List[str]:
+    """The lines of C."""
+    lines: List[str] = []
+    for statement in statements:
+        if isinstance(statement, Block):
+            lines += _in_braces("", statement.body)
+        elif isinstance(statement, For):
+            lines += _headed(statement.head, statement.body, statement.brief)
+        elif isinstance(statement, If):
+            lines += _headed(statement.head, statement.body, statement.brief)
+            if len(statement.otherwise) == 1 and isinstance(statement.otherwise[0], If):
+                first, *rest = printed(statement.otherwise)
+                lines += [f"else {first}", *rest]
+            elif statement.otherwise:
+                lines += _in_braces("else ", statement.otherwise)
+        else:
+            lines.append(str(statement))
+    return lines
+
+
+def _headed(head: str, body: "Sequence[Statement]", brief: bool) -> List[str]:
+    if not brief:
+        return _in_braces(f"{head} ", body)
+    text = " ".join(printed(body))
+    return [f"{head} {text}" if len(body) == 1 else f"{head} {{ {text} }}"]
+
+
+def _in_braces(head: str, body: "Sequence[Statement]") -> List[str]:
+    return [f"{head}{{", *(f"  {line}" for line in printed(body)), "}"]
