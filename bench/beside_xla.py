@@ -22,8 +22,8 @@ from typing import Any, Dict, List, Sequence
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import algebra, hlo, run  # noqa: E402
-from gen.run import bench, rivals  # noqa: E402
+from gen import algebra, hlo, run
+from gen.run import bench, rivals
 
 XLA = "XLA:CPU"
 FAST = bench.BenchOptions(rounds=25, seconds=1.5, with_check=False)

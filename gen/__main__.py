@@ -8,23 +8,23 @@ import sys
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.SIG_DFL)    # until the modules are there, Ctrl-C just ends
 
-import argparse  # noqa: E402
-import os  # noqa: E402
-import re  # noqa: E402
-from contextlib import closing  # noqa: E402
-from functools import partial  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any, Callable, Dict, List, Optional, Tuple  # noqa: E402
+import argparse
+import os
+import re
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
-from gen import algebra, explain, hlo, jobs, pipeline, run  # noqa: E402
-from gen.run import bench, cost, layouts, proofs, roofline  # noqa: E402
-from gen.plan.nest import BuildError  # noqa: E402
-from gen.schedule import DEFAULT, DEVICES  # noqa: E402
-from gen.suggest import did_you_mean  # noqa: E402
-from gen.targets import RUNNERS, TARGETS  # noqa: E402
-from gen.terminal import PROGRESS, Unwritable, opened, put  # noqa: E402
+from gen import algebra, explain, hlo, jobs, pipeline, run
+from gen.run import bench, cost, layouts, proofs, roofline
+from gen.plan.nest import BuildError
+from gen.schedule import DEFAULT, DEVICES
+from gen.suggest import did_you_mean
+from gen.targets import RUNNERS, TARGETS
+from gen.terminal import PROGRESS, Unwritable, opened, put
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
@@ -160,7 +160,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
     parser.add_argument("file", metavar="FILE", help="a file of HLO text, or - for standard input")
     target(parser, CHECK_TARGETS)
-    parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR", 
+    parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR",
                         help="the folder of p0.bin, p1.bin, ..; of a parameter that is a tuple p0_0.bin, p0_1.bin, ..")
     parser.add_argument("--out", dest="out_dir", required=True, metavar="DIR", help="the folder for r0.bin, r1.bin, ..")
     limit(parser)

@@ -108,7 +108,7 @@ def compare(old: Path, new: Path, show: bool) -> int:
         a, b = before.get(name), after.get(name)
         if a == b:
             continue
-        lines = [line for line in difflib.unified_diff((a or "").splitlines(), (b or "").splitlines(), str(old / name), str(new / name), lineterm="", n=2)]
+        lines = list(difflib.unified_diff((a or "").splitlines(), (b or "").splitlines(), str(old / name), str(new / name), lineterm="", n=2))
         changed.append((name, sum(line[0] in "+-" and line[:3] not in ("+++", "---") for line in lines)))
         if show:
             print("\n".join(lines))

@@ -96,7 +96,7 @@ HERO = _Hero()
 
 def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) -> RowSweep:
     sizes, out, minor = digits.sizes, digits.out, digits.minor
-    size, reads = sizes[minor], [a for a in space.accesses[1 + len(nest.columns):]]
+    size, reads = sizes[minor], list(space.accesses[1 + len(nest.columns):])
     columns = [a.strides for a in space.accesses[1:1 + len(nest.columns)]]
     if not digits.kept():
         raise Refused("there is a single row")

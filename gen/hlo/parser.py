@@ -391,8 +391,7 @@ class Parser:
                 and key not in COMMON
                 and not (
                     instruction.opcode in ("fusion", "call", "parameter")
-                    or key.startswith("_")
-                    or key.startswith("xla")
+                    or key.startswith(("_", "xla"))
                 )
             ):
                 names = ", ".join(sorted(typed)) or "none of its own"

@@ -34,7 +34,7 @@ def reference(computation: Computation, name: str) -> str:
         if array.dtype in PACKED:
             out = Array(emitter.unique(f"result_{number}"), array.dtype, array.dims, True, "given")
             given[out.name] = f"void *const v_{out.name} = results[{number}];"
-            order = [d for d in range(len(array.dims))] if not shape.minor_to_major else list(
+            order = list(range(len(array.dims))) if not shape.minor_to_major else list(
                 reversed(shape.minor_to_major))
             indices = indices_of(array.dims)
             to, of = position_of(indices,

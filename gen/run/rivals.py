@@ -110,9 +110,9 @@ def _leaves_of(name: str, shape: Any, lines: List[str]) -> List[str]:
     if shape.kind != "tuple":
         return [name]
     leaves: List[str] = []
-    for k, child in enumerate(shape.children):
-        lines.append(f"%{name}_{k} = {child.text} get-tuple-element(%{name}), index={k}")
-        leaves += _leaves_of(f"{name}_{k}", child, lines)
+    for k, part in enumerate(shape.children):
+        lines.append(f"%{name}_{k} = {part.text} get-tuple-element(%{name}), index={k}")
+        leaves += _leaves_of(f"{name}_{k}", part, lines)
     return leaves
 
 

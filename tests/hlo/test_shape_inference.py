@@ -30,11 +30,11 @@ neg { a = f32[3,5] parameter(0) ROOT r = f32[3,5] negate(a) }
 never { a = f32[3,5] parameter(0) ROOT r = pred[] constant(false) }
 ENTRY e {
 """
-PARAMETERS = dict(x="f32[3,5]", y="f32[5,7]", z="f32[]", t="f32[3,5]{0,1}", i="s32[3,5]", k="s32[]", p="pred[]",
-                  pr="pred[3,5]", b="bf16[3,5]", h="bf16[5,7]", c="c64[3,5]", q="s8[3,5]", qb="s8[5,7]", v="f32[5]",
-                  w="f32[3]", g="u32[2]", im="f32[2,8,8,4]", ke="f32[3,3,4,6]", sq="f32[2,4,4]",
-                  tile="f32[170,160]{1,0:T(8,128)}", tu="(f32[3,5], s32[])", di="f32[2,3,5]", dj="f32[2,5,7]", ro="s32[4,1]",
-                  up="f32[4,5]", gs="s32[2]", rhs="f32[2,5,7]")
+PARAMETERS = {"x": "f32[3,5]", "y": "f32[5,7]", "z": "f32[]", "t": "f32[3,5]{0,1}", "i": "s32[3,5]", "k": "s32[]", "p": "pred[]",
+                  "pr": "pred[3,5]", "b": "bf16[3,5]", "h": "bf16[5,7]", "c": "c64[3,5]", "q": "s8[3,5]", "qb": "s8[5,7]", "v": "f32[5]",
+                  "w": "f32[3]", "g": "u32[2]", "im": "f32[2,8,8,4]", "ke": "f32[3,3,4,6]", "sq": "f32[2,4,4]",
+                  "tile": "f32[170,160]{1,0:T(8,128)}", "tu": "(f32[3,5], s32[])", "di": "f32[2,3,5]", "dj": "f32[2,5,7]", "ro": "s32[4,1]",
+                  "up": "f32[4,5]", "gs": "s32[2]", "rhs": "f32[2,5,7]"}
 
 # An op's text, and the shape of its result.
 GOOD = """
@@ -167,7 +167,7 @@ def rows(table: str) -> List[List[str]]:
 
 def good() -> Dict[str, str]:
     """Texts with their shapes: the table's, and each elementwise op of a row of opcodes.ELEMENTWISE."""
-    table = {text: shape for text, shape in rows(GOOD)}
+    table = dict(rows(GOOD))
     operands = {"p": "pr", "s": "i", "f": "t", "c": "c"}
     for row in opcodes.ELEMENTWISE.values():
         if row.result != "rule" and row.opcode not in ("real", "imag"):

@@ -321,7 +321,7 @@ def test_apart(tmp_path: Path) -> None:
     for name, (text, count) in APART.items():
         (fusion,) = fusions(text)
         made = [kernel.hero for kernel in program(fusion, "c").kernels]
-        assert len([one for one in made]) >= count, f"{name}: {made}"
+        assert len(made) >= count, f"{name}: {made}"
     agree({f"f{k}": text for k, (text, _) in enumerate(APART.values())}, "c", "cpu", tmp_path)
 
 

@@ -162,7 +162,7 @@ def check_best(seen: "dict[str, int]", kind: str, rows: int, columns: int, drawn
     while columns % unit:
         unit //= 2
     unit = max(unit, *widths)
-    padded = {pad: cost(accesses, lambda p: p + p // columns * pad, bits) for pad in range(0, 32 * 32 // bits, unit)}  # noqa: B023
+    padded = {pad: cost(accesses, lambda p: p + p // columns * pad, bits) for pad in range(0, 32 * 32 // bits, unit)}
     pads = [k for k, line in enumerate(lines) if line.startswith("padding: ")]
     assert bool(pads) == (min(padded.values()) < plain), (drawn, kind, rows, columns, said, padded)
     for k in [found, *pads]:
@@ -246,7 +246,7 @@ def test_triton_shared() -> None:
         load = f"(t, m, k, e) -> (m * 16 + t mod 16, (k * 2 + t floordiv 16) * 8 + e), domain: t in [0, 31], m in [0, 3], k in [0, {columns // 16 - 1}], e in [0, 7]"
         accesses = [(np.array([[(j * 256 // columns + t // (columns // 8)) * columns + t % (columns // 8) * 8 for t in range(32)] for j in range(rows * columns // 256)]), 8),
                     (np.array([[(m * 16 + t % 16) * columns + (k * 2 + t // 16) * 8 for t in range(32)] for m in range(4) for k in range(columns // 16)]), 8)]
-        theirs = cost(accesses, lambda p: p // columns * columns + (p % columns ^ vec * (p // columns // per % most)), 16)  # noqa: B023
+        theirs = cost(accesses, lambda p: p // columns * columns + (p % columns ^ vec * (p // columns // per % most)), 16)
         said = banks("--vector", "e", store, f"f16[{rows},{columns}]", load)[1]
         k = next(k for k, line in enumerate(said.split("\n")) if line.startswith("swizzle: "))
         ours = int(re.match(r"  (\d+) turns", said.split("\n")[k + 1])[1])

@@ -250,7 +250,7 @@ def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:
         assert done.returncode == (128 + number if number != signal.SIGKILL else -number) and "Traceback" not in err, err
         assert until(lambda: not marked(mark), 300), "left running"
         if number != signal.SIGKILL or count > 1:
-            assert until(lambda: not [path for path in work.iterdir()], 300), "left behind"
+            assert until(lambda: not list(work.iterdir()), 300), "left behind"
     finally:
         done.kill()
         done.wait()

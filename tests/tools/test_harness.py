@@ -124,7 +124,7 @@ class Harness(unittest.TestCase):
     # ---- what is right passes ----
 
     def test_a_right_kernel_passes_with_every_dtype(self) -> None:
-        for dtype, result in self.all({d: dict(body="r0[i] = p0[i];", dtype=d, exact=True) for d in C_TYPE}).items():
+        for dtype, result in self.all({d: {"body": "r0[i] = p0[i];", "dtype": d, "exact": True} for d in C_TYPE}).items():
             with self.subTest(dtype):
                 self.assertEqual((result.status, result.reason), ("PASS", ""))
                 self.assertEqual((result.max_abs, result.unbounded), (0, 0))
@@ -150,7 +150,7 @@ class Harness(unittest.TestCase):
 
     def test_one_wrong_bit_of_every_dtype(self) -> None:
         flip = {"f32": "as_float(as_int(p0[i]) ^ (i == 999))", "f64": "as_double(as_long(p0[i]) ^ (i == 999))"}
-        cases = {d: dict(body=f"r0[i] = {flip.get(d, '(p0[i] ^ (i == 999))')};", dtype=d, exact=True) for d in C_TYPE}
+        cases = {d: {"body": f"r0[i] = {flip.get(d, '(p0[i] ^ (i == 999))')};", "dtype": d, "exact": True} for d in C_TYPE}
         for dtype, result in self.all(cases).items():
             with self.subTest(dtype):
                 self.assertEqual(result.status, "FAIL")
@@ -215,7 +215,7 @@ class Harness(unittest.TestCase):
         """What no kernel can get wrong is not compared. A bound that leaves one value out is a comparison."""
         every = {"pred": "1", "s8": "fmax(p0[i] + 128, 127 - p0[i])", "s32": "fmax(p0[i] + 0x1p31, 0x1p31 - 1 - p0[i])",
                  "u64": "fmax((double)p0[i], (double)(~0ull - p0[i]))"}
-        cases = {(dtype, less): dict(body="r0[i] = p0[i];", dtype=dtype, bound=f"b[i] = i < 100 ? ({bound}) * {1 - less} : 0;")
+        cases = {(dtype, less): {"body": "r0[i] = p0[i];", "dtype": dtype, "bound": f"b[i] = i < 100 ? ({bound}) * {1 - less} : 0;"}
                  for dtype, bound in every.items() for less in (0, 1e-9)}
         for (dtype, less), result in self.all(cases).items():
             with self.subTest(dtype, less=less):
@@ -260,8 +260,8 @@ class Harness(unittest.TestCase):
         floats = ("isnan(p0[i])", "p0[i] == INFINITY", "p0[i] == -INFINITY", "as_uint(p0[i]) == 0x80000000u",
                   "as_uint(p0[i]) == 1u", "fabs(p0[i]) == FLT_MAX")
         integers = ("p0[i] == INT_MIN", "p0[i] == INT_MAX", "p0[i] == -1", "p0[i] == 32", "p0[i] == 0")
-        cases = {v: dict(body=f"r0[i] = {v} ? 7 : p0[i];", dtype="f32", exact=True) for v in floats}
-        cases.update({v: dict(body=f"r0[i] = {v} ? 7 : p0[i];", dtype="s32") for v in integers})
+        cases = {v: {"body": f"r0[i] = {v} ? 7 : p0[i];", "dtype": "f32", "exact": True} for v in floats}
+        cases.update({v: {"body": f"r0[i] = {v} ? 7 : p0[i];", "dtype": "s32"} for v in integers})
         for value, result in self.all(cases).items():
             with self.subTest(value):
                 self.assertEqual(result.status, "FAIL")

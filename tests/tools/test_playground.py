@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "gen" / "playground"))
 
-import make  # noqa: E402
+import make
 
 CHROMIUM = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
 EXAMPLES = re.findall(r'\["([^"]+)", "([^"]*)"\]', (ROOT / "gen" / "playground" / "page.html").read_text().split("const NOTATIONS")[0])
