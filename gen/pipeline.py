@@ -50,7 +50,7 @@ def emit(nests: Sequence[Nest], target: Target, device: Device, excess: bool) ->
     """The kernels of all nests, each by the hero that takes it."""
     between = {root.buffer for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
-    context = heroes.Context(target, device, Helpers(target), excess, sorted(between))
+    context = heroes.Context(target, device, Helpers(target), excess, sorted(between), heroes.kernels)
     kernels = [kernel for nest in nests for kernel in heroes.kernels(nest, context)]
     used = {buffer for kernel in kernels for buffer in kernel.buffers}
     # a buffer that no kernel names has no bytes

@@ -13,10 +13,9 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import Any, Iterable, List, Optional, Tuple
 
-from gen import heroes
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, arguments
-from gen.heroes.loop import Walk
+from gen.heroes.walk import Walk
 from gen.plan.buffers import buffers_of
 from gen.plan.concatenation import Concatenate
 from gen.plan.nest import Nest
@@ -69,7 +68,7 @@ class _Hero(Hero):
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Concatenate)
-        kernels = [k for part in nest.parts for k in heroes.kernels(part, context)]
+        kernels = [k for part in nest.parts for k in context.kernels(part, context)]
         apart = len(kernels) > len(nest.parts) or any(k.walk is None for k in kernels)
         return kernels if apart else [_joined(nest, kernels, context)]
 
@@ -81,7 +80,7 @@ def _joined(nest: Concatenate, kernels: List[Kernel], context: Context) -> Kerne
     """One kernel whose blocks are those of the parts' kernels, one after another."""
     threads = max(kernels, key=lambda k: k.nest.shape.elements).threads
     settled = replace(context, threads=threads)
-    kernels = [k if k.threads == threads else heroes.kernels(k.nest, settled)[0] for k in kernels]
+    kernels = [k if k.threads == threads else context.kernels(k.nest, settled)[0] for k in kernels]
     kernels = [k.other or k for k in kernels]     # the kernel that does `walk`
     reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
     writes = [root.buffer for part in nest.parts for root in part.partition.roots]

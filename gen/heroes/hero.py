@@ -73,8 +73,8 @@ did not take the nest, or gave no schedule.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
 from gen.algebra import TooNarrow
 from gen.emit.helpers import Helpers
@@ -90,14 +90,15 @@ from gen.targets import Target
 @dataclass
 class Context:
     """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers
-    between kernels so far. threads: of a block, where they are settled (0: the hero chooses): a schedule must then have
-    that number."""
+    between kernels so far. kernels: gives the kernels of a part of a nest, by the hero that takes it. threads: of a
+    block, where they are settled (0: the hero chooses): a schedule must then have that number."""
 
     target: Target
     device: Device
     helpers: Helpers
     excess: bool
     scratch: List[Buffer]
+    kernels: "Callable[[Nest, Context], List[Kernel]]"
     threads: int = 0
 
     def between(self, shape: Shape) -> Buffer:
@@ -108,7 +109,7 @@ class Context:
     def trial(self) -> "Context":
         """The same, with copies of what a hero adds to."""
         target = self.target.of_file(self.target.used)
-        return Context(target, self.device, self.helpers.trial(target), self.excess, list(self.scratch), self.threads)
+        return replace(self, target=target, helpers=self.helpers.trial(target), scratch=list(self.scratch))
 
     def keep(self, trial: "Context") -> None:
         """Takes over what a trial has added."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Collection, Iterable, List, Optional, Sequence
+from typing import Any, Collection, Iterable, List, Optional, Sequence
 
 from gen.algebra import TooNarrow
 from gen.targets import Target
@@ -12,14 +12,12 @@ from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
 from gen.emit.statements import Statement
 from gen.emit.values import Touched
+from gen.heroes.walk import Walk
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import TOO_LARGE, BuildError, Nest
 from gen.plan.partition import Function, Partition
 from gen.schedule import Schedule
-
-if TYPE_CHECKING:
-    from gen.heroes.loop import Walk
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from gen import algebra, hlo
@@ -11,6 +11,7 @@ from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Code, If, Let
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
+from gen.heroes.walk import Bursts, Walk
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import Interleaving, falling, interleaving, row
@@ -19,55 +20,6 @@ from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
 from gen.schedule import LINE, Device, Loop, candidates, reversed_walk
 from gen.targets import COMPLEX, TINY
-
-
-@dataclass(frozen=True)
-class Walk:
-    """A walk as C text, which templates/parts/walk.j2 prints.
-
-    t: the type of an index. group, item: whether the text names the number of the work-group, of the work-item in it.
-    chunks: steps of a work-item in each of its `streams`. step: elements of a step, which has `registers` rows of
-    `registers_down` registers of `lanes` elements.
-    burst: steps whose lines are prefetched together. prefetch: the lines of code that prefetch a step's elements, of
-    each pointer; empty where nothing is prefetched.
-    whole: the condition that all elements of a step are inside ("": they always are).
-    before, register, after: loads of whole vectors, the computation of register `vec`, stores of whole vectors.
-    inside: the condition that element `vec` of a step is inside ("": the end cuts no step). element: its computation.
-    """
-
-    t: str
-    group: bool
-    item: bool
-    chunks: int
-    step: int
-    whole: str
-    inside: str
-    lanes: int = 1
-    registers: int = 1
-    registers_down: int = 1
-    streams: int = 1
-    burst: int = 0
-    prefetch: "List[List[str]]" = field(default_factory=list)
-    before: List[str] = field(default_factory=list)
-    register: List[str] = field(default_factory=list)
-    after: List[str] = field(default_factory=list)
-    element: List[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Bursts:
-    """Two walks of one launch: for processors on which bursts of prefetches pay, and for all others."""
-
-    bursts: Walk
-    plain: Walk
-
-    @property
-    def group(self) -> bool:
-        return self.bursts.group or self.plain.group
-
-    @property
-    def item(self) -> bool:
-        return self.bursts.item or self.plain.item
 
 
 def _widths(nest: Nest) -> Tuple[List[int], int]:

@@ -14,7 +14,8 @@ from gen.emit.values import Touched
 from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import Argument, CFunction, Kernel, Step, Table
 from gen.heroes.loop import HERO as LOOP_HERO
-from gen.heroes.loop import Walk, guard, thread_map
+from gen.heroes.loop import guard, thread_map
+from gen.heroes.walk import Walk
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of, memory_map, reads_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import functools
 import inspect
 import io
@@ -160,3 +161,14 @@ def test_lines() -> None:
                 literal |= set(range(token.start[0], token.end[0] + 1))
         long += [f"{path}:{number}" for number, line in enumerate(text.split("\n"), 1) if len(line) > 120 and number not in literal]
     assert not long
+
+
+def test_no_circles() -> None:
+    """No file of the generator imports another that imports it in turn, wherever in the file the import stands."""
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in (ROOT / "gen").rglob("*.py")}
+    imported = {name: {place for node in ast.walk(ast.parse(path.read_text())) for place in (
+        [alias.name for alias in node.names] if isinstance(node, ast.Import) else
+        [f"{node.module}.{alias.name}" if f"{node.module}.{alias.name}" in files else node.module for alias in node.names]
+        if isinstance(node, ast.ImportFrom) else []) if place in files} - {name} for name, path in files.items()}
+    assert len(files) > 100 and "gen.hlo.scanner" in imported["gen.hlo.parser"]
+    graphlib.TopologicalSorter(imported).prepare()
