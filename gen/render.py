@@ -210,7 +210,7 @@ def program(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess
             results=len(results),
             halves=halves,
             aligned=[min(64, 1 << shape.bytes.bit_length() - 1) if shape.bytes else 1 for shape in [*params, *results]],
-            words=first.target.vectors(first.body),
+            words=first.target.vectors(),
         )
         .lstrip()
     )

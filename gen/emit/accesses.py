@@ -91,9 +91,10 @@ class Accesses(Registers):
     def _row_words(self, pointer: str, flat: str, dtype: str, name: str, constant: str) -> "List[Tuple[str, str]]":
         """The words of an interleaved step: in the union that is declared here, and in memory."""
         n, each = self.loop.interleaved_rows, self.loop.step * bits(dtype) // 8 // 16 // self.loop.interleaved_rows
-        self.before.add(self._union("uint4", n * each, dtype, name))
+        kind = self.d.register("u32", 4)
+        self.before.add(self._union(kind, n * each, dtype, name))
         return [(f"{name}.word[{row * each + k}]",
-                 f"*(({constant}{self.d.pointer}uint4 *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})"
+                 f"*(({constant}{self.d.pointer}{kind} *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})"
                  + (f" + {k})" if k else ")")) for row in range(n) for k in range(each)]
 
     def _union(self, kind: str, count: int, dtype: str, name: str) -> Declare:
@@ -169,5 +170,4 @@ class Accesses(Registers):
             size //= 2
         if size <= bits(dtype) // 8 or not self.d.words:
             return None
-        kinds = {16: "uint4", 8: "uint2", 4: self.d.types["u32"], 2: self.d.types["u16"]}
-        return kinds[size], size
+        return self.d.register("u16") if size == 2 else self.d.register("u32", size // 4), size

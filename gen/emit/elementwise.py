@@ -40,14 +40,14 @@ class Elementwise(Registers):
         if opcode == "clamp" and to == "f32" and lanes > 1:
             high = self.apply("maximum", {}, to, sources[:2], (x[1], x[0]), of)
             return self.apply("minimum", {}, to, sources[1:], (high, x[2]), of)
-        texts = [v.text if lanes == 1 else self.splat(v) for v in x]
         short = lanes > 1 and self._short_nan(opcode, to, x, lanes)
-        masked = self._masked(opcode, attributes, to, sources, x, texts, of) if lanes > 1 else None
+        masked = self._masked(opcode, attributes, to, sources, x, of) if lanes > 1 else None
         if masked:
             return replace(masked, rounded=keeps or to not in SMALL, short_nan=short)
         narrows = opcode == "convert" and (sources[0] == "f64" or (sources[0] in SMALL and _holds(to, sources[0])))
         rounding = ops.rounds(opcode,
                               to) and not narrows and not (self.excess and to in SMALL and opcode not in ("convert",))
+        texts = [v.text if lanes == 1 else self.splat(v) for v in x]
         text = ops.bounded(self.d, need, opcode, to, sources, x, texts, lanes) if lanes > 1 else None
         text = text or ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
         if text is None:
@@ -72,15 +72,16 @@ class Elementwise(Registers):
         return all(v.short_nan or v.dtype == "pred" or (v.dtype == "bf16" and v.rounded) for v in x)
 
     def _masked(self, opcode: str, attributes: Dict[str, object], to: str, sources: Sequence[str], x: Sequence[Value],
-                texts: Sequence[str], of: str) -> Optional[Value]:
+                of: str) -> Optional[Value]:
         """A comparison on vectors, logic of comparisons, a choice by one, or its conversion to numbers, without the way
         through bytes; None: it is something else."""
-        width = max((v.mask_bits for v in x), default=0)
+        width, lanes = max((v.mask_bits for v in x), default=0), self.lanes
         if opcode == "compare":
-            text, width = ops.mask(self.d, attributes, sources[0], texts, self.lanes), self.d.register_bits(sources[0])
+            text = ops.mask(self.d, attributes, sources[0], [self.splat(v) for v in x], lanes)
+            width = self.d.register_bits(sources[0])
         elif opcode == "select" and x[0].mask:
             chosen = ops.resized(self.d, x[0].mask_bits, self.d.register_bits(to), x[0].mask, self.lanes)
-            return self.declare(of, to, self.lanes, self.d.choose(to, self.lanes, chosen, *texts[1:]))
+            return self.declare(of, to, self.lanes, self.d.choose(to, lanes, chosen, *(self.splat(v) for v in x[1:])))
         elif opcode == "convert" and x[0].mask and to == "pred":
             return x[0]
         elif opcode == "convert" and x[0].mask and to not in NARROW:
@@ -94,7 +95,7 @@ class Elementwise(Registers):
         if text is None:
             return None
         name = self.declare(of, f"s{width}", self.lanes, text).text
-        return Value(ops.of_mask(self.d, width, name, self.lanes), "pred", self.lanes, mask=name, mask_bits=width)
+        return Value(lambda: ops.of_mask(self.d, width, name, lanes), "pred", lanes, mask=name, mask_bits=width)
 
     def _f16_bits(self, to: str, x: Value, of: str) -> Value:
         """A bitcast that starts or ends at f16: its bits are at hand."""
@@ -106,7 +107,7 @@ class Elementwise(Registers):
                     self.helpers.need("bits", "bf16") + f"({x.text})"
                     if x.dtype == "bf16" and x.lanes == 1
                     else (
-                        f"convert_ushort{x.lanes}(as_uint{x.lanes}({x.text}) >> 16)"
+                        self.to_bits("bf16", x.text, x.lanes)
                         if x.dtype == "bf16"
                         else self.d.reinterpret(x.text, x.dtype, "u16", x.lanes)
                     )
@@ -117,7 +118,7 @@ class Elementwise(Registers):
             text = (
                 f"{self.helpers.need('value', 'bf16')}({x.text})"
                 if x.lanes == 1
-                else f"as_float{x.lanes}(convert_uint{x.lanes}({x.text}) << 16)"
+                else self.of_bits("bf16", x.text, x.lanes)
             )
             return self.declare(of, to, x.lanes, text)
         return self.declare(of, to, x.lanes, self.d.reinterpret(x.text, "u16", to, x.lanes))

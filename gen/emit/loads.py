@@ -194,15 +194,16 @@ class Loads(Accesses):
                 if region is self.function.body:
                     self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
                 loads = [self._words(pointer, flat, down) for down in range(self.registers_down)]
-                self.before.add(Let(f"uint{n}", words, loads[0]) if self.registers_down == 1
-                                else Let(f"uint{n}", words, f"{{{', '.join(loads)}}}", self.registers_down))
+                kind = self.d.register("u32", n)
+                self.before.add(Let(kind, words, loads[0]) if self.registers_down == 1
+                                else Let(kind, words, f"{{{', '.join(loads)}}}", self.registers_down))
                 word = words if self.registers_down == 1 else f"{words}[down]"
                 if dtype == "bf16":
-                    return self.declare(parameter.name, dtype, n,
-                                        f"as_float{n}({word} << (16u - {self._part(16)}) & 0xffff0000u)")
+                    high = f"{word} << (16u - {self._part(16)}) & 0xffff0000u"
+                    return self.declare(parameter.name, dtype, n, self.d.reinterpret(high, "u32", "f32", n))
                 width = bits(dtype)
-                text = f"convert_ushort{n}({word} >> {self._part(width)})"
-                text = f"convert_uchar{n}({text})" if width == 8 else text      # in steps: gcc knows these
+                text = self.d.convert("u16", n, f"{word} >> {self._part(width)}")
+                text = self.d.convert("u8", n, text) if width == 8 else text      # in steps: gcc knows these
                 return self.declare(parameter.name, dtype, n,
                                     text if dtype in ("pred", "f16", f"u{width}")
                                     else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
@@ -268,7 +269,7 @@ class Loads(Accesses):
         """C text: elements a few apart, picked from whole vectors; or those of one vector, the last first."""
         load, t = self.helpers.load_apart(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
         at = offset(pointer, self._first(flat))
-        return self._of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))")
+        return self.of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))", self.lanes)
 
     def _load_spread(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """Neighbours that are spread over the registers of a step: loaded in whole vectors, separated by shuffles."""
@@ -294,13 +295,7 @@ class Loads(Accesses):
 
     def _from_bits(self, parameter: Buffer, dtype: str, text: str) -> Value:
         """A register's value from its bits."""
-        return self.declare(parameter.name, dtype, self.lanes, self._of_bits(dtype, text), dtype == "f16")
-
-    def _of_bits(self, dtype: str, text: str) -> str:
-        n, width = self.lanes, f"u{bits(dtype)}"
-        if dtype == "bf16":
-            return f"as_float{n}(convert_uint{n}({text}) << 16)"
-        return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, width, dtype, n)
+        return self.declare(parameter.name, dtype, self.lanes, self.of_bits(dtype, text, self.lanes), dtype == "f16")
 
     def _row_prefetch(self, flat: str, size: int, pitch: int) -> int:
         """The prefetch distance of a tile's rows in elements: in each row or, where a page holds several rows, to the
@@ -314,7 +309,7 @@ class Loads(Accesses):
         at = offset(pointer, self.c(flat, **{**self._start, **({"down": down} if self.registers_down > 1 else {})})[0])
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         if align % (self.loop.interleaved * self.lanes) == 0:
-            return f"*(const {self.d.pointer}uint{self.lanes} *)({at})"
+            return f"*(const {self.d.pointer}{self.d.register('u32', self.lanes)} *)({at})"
         return self._load_anywhere("u32", f"(const {self.d.pointer}{self.d.types['u32']} *)({at})")
 
     def _load_anywhere(self, dtype: str, at: str) -> str:
@@ -336,9 +331,9 @@ class Loads(Accesses):
 
     def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
         """A whole vector: PoCL's vloadn goes piece by piece, so it is not used where a pointer says the same."""
-        n, t = self.lanes, self.d.memory(dtype, self.lanes)
-        text = f"*(const {self.d.pointer}{t} *)({at})" if aligned else self._load_anywhere(dtype, at)
-        return f"as_float{n}(convert_uint{n}({text}) << 16)" if dtype == "bf16" else text
+        text = f"*(const {self.d.pointer}{self.d.memory(dtype, self.lanes)} *)({at})" if aligned \
+            else self._load_anywhere(dtype, at)
+        return self.of_bits(dtype, text, self.lanes) if dtype == "bf16" else text
 
     def _load_pack(self, parameter: Buffer, flat: str) -> str:
         """A step's elements as aligned words in a union, loaded before the loop over vec; the name of its elements."""

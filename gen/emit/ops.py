@@ -220,7 +220,7 @@ def _convert(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> 
             return x
         if dtype == "f64":
             d.used.add("f64_to_f32")
-        return f"({register}){x}" if lanes == 1 else f"convert_{register}({x})"
+        return f"({register}){x}" if lanes == 1 else d.convert(to, lanes, x)
     if dtype in FLOATS:
         if lanes == 1:
             return f"{need('to_integer', dtype, to)}({x})"
@@ -235,8 +235,8 @@ def _wide(d: Target, width: int, to: str, x: str, lanes: int) -> str:
     last = d.register_bits(to)
     while width * 2 < last or width > last * 2:
         width = width * 2 if width < last else width // 2
-        x = f"convert_{d.register(f's{width}', lanes)}({x})"
-    return f"convert_{d.register(to, lanes)}({x})"
+        x = d.convert(f"s{width}", lanes, x)
+    return d.convert(to, lanes, x)
 
 
 def _bits(d: Target, need: Need, dtype: str, to: str, x: str, lanes: int) -> Optional[str]:
@@ -335,7 +335,8 @@ def _pred(d: Target, opcode: str, x: Sequence[str], lanes: int) -> Optional[str]
 
 
 def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
-    register, unsigned, width = d.register(dtype, lanes), d.unsigned(dtype, lanes), bits(dtype)
+    register, width = d.register(dtype, lanes), bits(dtype)
+    u = f"u{width}"
     if opcode in ("and", "or", "xor"):
         text = f"{x[0]} {row(opcode).operator} {x[1]}"
         return f"({register})({text})" if lanes == 1 and width < 32 else text
@@ -348,7 +349,8 @@ def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], l
             x = ["0" if lanes == 1 else d.splat(dtype, lanes, "0"), x[0]]
         symbol = row(opcode).operator or "-"
         if dtype in SIGNED and lanes > 1:
-            return f"as_{register}(as_{unsigned}({x[0]}) {symbol} as_{unsigned}({x[1]}))"
+            a, b = (d.reinterpret(v, dtype, u, lanes) for v in x)
+            return d.reinterpret(f"{a} {symbol} {b}", u, dtype, lanes)
         if dtype in SIGNED or (width < 32 and lanes == 1):
             wide = d.types["u64"] if width == 64 else d.types["u32"]
             return f"({register})(({wide}){x[0]} {symbol} ({wide}){x[1]})"
@@ -363,16 +365,17 @@ def _integer(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], l
     if opcode == "abs" and dtype not in SIGNED:
         return x[0]
     if opcode == "abs" and lanes > 1:
-        negative = f"as_{register}({d.splat(f'u{width}', lanes, '0')} - as_{unsigned}({x[0]}))"
-        return f"as_{register}(abs({x[0]}))" if d.integer_functions else d.choose(
-            dtype, lanes, d.compared(dtype, lanes, x[0], "<", d.splat(dtype, lanes, "0")), negative, x[0])
+        if d.integer_functions:
+            return d.reinterpret(f"abs({x[0]})", u, dtype, lanes)
+        negative = d.reinterpret(f"{d.splat(u, lanes, '0')} - {d.reinterpret(x[0], dtype, u, lanes)}", u, dtype, lanes)
+        return d.choose(dtype, lanes, d.compared(dtype, lanes, x[0], "<", d.splat(dtype, lanes, "0")), negative, x[0])
     if opcode in ("shift-left", "shift-right-logical") and lanes > 1:
-        a, b = (v if dtype not in SIGNED else f"as_{unsigned}({v})" for v in x)
-        u, symbol = f"u{width}", "<<" if opcode == "shift-left" else ">>"
+        a, b = (v if dtype not in SIGNED else d.reinterpret(v, dtype, u, lanes) for v in x)
+        symbol = "<<" if opcode == "shift-left" else ">>"
         fits, zero = d.compared(u, lanes, b, "<", d.splat(u, lanes, str(width))), d.splat(u, lanes, "0")
         text = d.choose(u, lanes, fits, f"{a} {symbol} {b}" if d.shifts_modulo else f"{a} {symbol} ({b} & {width - 1})",
                         zero)
-        return text if dtype not in SIGNED else f"as_{register}({text})"
+        return text if dtype not in SIGNED else d.reinterpret(text, u, dtype, lanes)
     if lanes > 1:
         return None
     return f"{need(opcode.replace('-', '_'), dtype)}({', '.join(x)})"
@@ -658,7 +661,7 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
     if name == "value":
         comment = "2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart"
         magnitude = choose("<", "0x0f800000u", as_u(f"{as_f('a')} * 0x1p112f"), "a | 0x7f800000u")
-        body = (f"  const {u} w = {'x' if n == 1 else f'convert_{u}(x)'}, a = (w & 0x7fffu) << 13;\n"
+        body = (f"  const {u} w = {'x' if n == 1 else d.convert('u32', n, 'x')}, a = (w & 0x7fffu) << 13;\n"
                 f"  const {u} m = {magnitude};\n  return {as_f('m | (w & 0x8000u) << 16')};\n")
     else:
         comment = "to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does"
@@ -668,7 +671,7 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
         body = (
             f"  const {u} w = {as_u('x')}, a = w & 0x7fffffffu;\n"
             f"  const {u} m = {choose('<', '0x38800000u', as_u(as_f('a') + ' + 0.5f') + ' - 0x3f000000u', normal)};\n"
-            f"  return {f'({h})(m | (w >> 16 & 0x8000u))' if n == 1 else f'convert_{h}(m | (w >> 16 & 0x8000u))'};\n"
+            f"  return {f'({h})(m | (w >> 16 & 0x8000u))' if n == 1 else d.convert('u16', n, 'm | (w >> 16 & 0x8000u)')};\n"
         )
     return f"/* {comment} */\n{d.function} {to} {title}({source} x)\n{{\n{head}{body}{'#endif' + chr(10) if head else ''}}}\n"
 
@@ -685,17 +688,18 @@ def _small_wide(d: Target, need: Need, name: str, dtype: str, n: int, title: str
             f"{d.function} ushort{n} {title}(float{n} x)\n{{\n  ushort t[{n}];\n  vstore_half{n}_rte(x, 0, (half *)t);\n"
             f"  return vload{n}(0, t);\n}}\n"
         )
-    head = f"{d.function} float{n} {title}(float{n} x)\n{{\n"
+    f, u, words = d.register("f32", n), d.register("u32", n), d.reinterpret("x", "f32", "u32", n)
+    head = f"{d.function} {f} {title}({f} x)\n{{\n"
     if dtype == "f16":
         return f"{head}  return {need('value', 'f16', str(n))}({need('bits', 'f16', str(n))}(x));\n}}\n"
     if name == "round_plain":
         return (
             f"/* to the nearest value of bf16, ties to even; a NaN whose lower half is empty stays one */\n{head}"
-            f"  const uint{n} u = as_uint{n}(x);\n  return as_float{n}((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n}}\n"
+            f"  const {u} u = {words};\n  return {d.reinterpret('(u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u', 'u32', 'f32', n)};\n}}\n"
         )
     return (
-        f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const uint{n} u = as_uint{n}(x);\n"
-        f"  const uint{n} r = {d.choose('u32', n, d.compared('f32', n, 'x', '!=', 'x'), 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return as_float{n}(r & 0xffff0000u);\n}}\n"
+        f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const {u} u = {words};\n"
+        f"  const {u} r = {d.choose('u32', n, d.compared('f32', n, 'x', '!=', 'x'), 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return {d.reinterpret('r & 0xffff0000u', 'u32', 'f32', n)};\n}}\n"
     )
 
 
@@ -741,7 +745,7 @@ def _to_integers(d: Target, need: Need, to: str, lanes: int, title: str) -> str:
         return f"{head}  const {t} y = {least};\n  return {inside}({most});\n}}\n"
     inside = where("<", real(high + 1), f"({where('>=', real(low), 'x', real(0))})", real(0))
     least, most = (d.splat(to, lanes, d.literal(n & 0xffffffff, to)) for n in (low, high))
-    beyond = where(">=", real(high + 1), most, where("<", real(low), least, f"convert_{r}(y)", to), to)
+    beyond = where(">=", real(high + 1), most, where("<", real(low), least, d.convert(to, lanes, "y"), to), to)
     return f"{head}  const {t} y = {inside};\n  return {beyond};\n}}\n"
 
 
@@ -749,7 +753,7 @@ def _to_integers_within(d: Target, to: str, lanes: int, title: str) -> str:
     """The same of what fits, or is a NaN, to 16 bits or fewer."""
     t, r = d.register("f32", lanes), d.register(to, lanes)
     number = d.choose("f32", lanes, d.compared("f32", lanes, "x", "==", "x"), "x", d.splat("f32", lanes, "0.0f"))
-    whole = f"convert_{d.register('s32', lanes)}({number})"
+    whole = d.convert("s32", lanes, number)
     text = f"  return {_wide(d, 32, to, whole, lanes)};\n"
     if d.half_by_bits and lanes == 16:
         d.used.add("intrinsics")

@@ -7,7 +7,7 @@ from typing import List
 from gen.emit.state import State
 from gen.emit.statements import Assign, Declare, If, Let, Statement
 from gen.emit.values import Value
-from gen.targets import TINY
+from gen.targets import TINY, bits
 
 
 class Registers(State):
@@ -75,6 +75,20 @@ class Registers(State):
         self.text.add(Declare(self.type(value.dtype, 1, value.bits), name, count=self.lanes),
                       self.d.scatter("u16" if value.bits else value.dtype, self.lanes, value.text, name))
         return f"{name}[lane]"
+
+    def of_bits(self, dtype: str, text: str, lanes: int) -> str:
+        """A vector from its bits, as memory has them."""
+        width = f"u{bits(dtype)}"
+        if dtype == "bf16":
+            return self.d.reinterpret(f"{self.d.convert('u32', lanes, text)} << 16", "u32", "f32", lanes)
+        return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, width, dtype, lanes)
+
+    def to_bits(self, dtype: str, text: str, lanes: int) -> str:
+        """The bits of a vector, as memory has them."""
+        width = f"u{bits(dtype)}"
+        if dtype == "bf16":
+            return self.d.convert("u16", lanes, f"{self.d.reinterpret(text, 'f32', 'u32', lanes)} >> 16")
+        return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, dtype, width, lanes)
 
     def from_memory(self, dtype: str, text: str) -> str:
         """An element as it is in memory to a register; an f16 stays as it is."""

@@ -28,7 +28,7 @@ class Stores(Loads):
         """A root's register as memory has it, an unsigned integer in each lane."""
         text = self.splat(self.moved(self._result(root)))
         if self.lanes > 1:
-            return self._to_bits(text, self.stored(root.shape.dtype))
+            return self.to_bits(self.stored(root.shape.dtype), text, self.lanes)
         text, dtype = self.final(root), self.stored(root.shape.dtype)
         return text if self.d.memory(dtype) == self.d.types[f"u{bits(dtype)}"] else self.d.reinterpret(
             text, dtype, f"u{bits(dtype)}")
@@ -146,30 +146,30 @@ class Stores(Loads):
             start, width = algebra.substitute(flat, lane=0), bits(dtype)
             if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % (self.loop.interleaved * n) == 0:
                 name = self.name(pointer, "w_")
-                self.before.add(Declare(f"uint{n}", name, self.d.zero(n)))
+                kind = self.d.register("u32", n)
+                self.before.add(Declare(kind, name, self.d.zero(n)))
                 if dtype == "bf16":
-                    self.text.add(Assign(name, f"as_uint{n}({text}) >> (16u - {self._part(16)})", "|="))
+                    words = self.d.reinterpret(text, "f32", "u32", n)
+                    self.text.add(Assign(name, f"{words} >> (16u - {self._part(16)})", "|="))
                 else:
-                    text = text if dtype in ("pred", "f16",
-                                             f"u{width}") else self.d.reinterpret(text, dtype, f"u{width}", n)
-                    text = f"convert_ushort{n}({text})" if width == 8 else text
-                    self.text.add(Assign(name, f"convert_uint{n}({text}) << {self._part(width)}", "|="))
-                self.after.add(
-                    f"{self.d.store_word(stream)}({name}, ({self.d.pointer}uint{n} *)({offset(pointer, self.c(flat, lane=0, vec=0)[0])}));"
-                )
+                    text = self.to_bits(dtype, text, n)
+                    text = self.d.convert("u16", n, text) if width == 8 else text
+                    self.text.add(Assign(name, f"{self.d.convert('u32', n, text)} << {self._part(width)}", "|="))
+                at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
+                self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}{kind} *)({at}));")
                 return
         if self.turned(flat, self.function.body):
-            self._store_tile(pointer, dtype, self._to_bits(text, dtype), flat)
+            self._store_tile(pointer, dtype, self.to_bits(dtype, text, n), flat)
             return
         if self._spread(flat, self.function.body):
-            self._store_spread(pointer, dtype, self._to_bits(text, dtype), flat)
+            self._store_spread(pointer, dtype, self.to_bits(dtype, text, n), flat)
             return
         if stride == self.loop.joined and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.joined == 0 \
                 and not self.stored_lanes:
             at = self._element(pointer, dtype, self._first(flat))
             align = self.stride(flat, "lane")[1] // self.loop.joined
             t = self.d.memory(dtype, n)
-            text = f"convert_ushort{n}(as_uint{n}({text}) >> 16)" if dtype == "bf16" else text
+            text = self.to_bits(dtype, text, n) if dtype == "bf16" else text
             if self.registers_down > 1 and not self.loop.tile and n * self.registers_down * bits(dtype) == VECTOR_BITS \
                     and self.stride(algebra.substitute(flat, down=0), "lane")[1] % (n * self.registers_down) == 0:
                 self._store_joined(pointer, dtype, text, flat)
@@ -201,13 +201,6 @@ class Stores(Loads):
                 f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch.strides))}, "
                 f"{offset(name, str(down * rows)) if down else name});"
             )
-
-    def _to_bits(self, text: str, dtype: str) -> str:
-        """A register's bits, as memory has them."""
-        n, width = self.lanes, f"u{bits(dtype)}"
-        if dtype == "bf16":
-            return f"convert_ushort{n}(as_uint{n}({text}) >> 16)"
-        return text if dtype in ("f16", "pred", width) else self.d.reinterpret(text, dtype, width, n)
 
     def _store_spread(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """Registers whose elements are neighbours in turn: interleaved by shuffles, stored in whole vectors."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Tuple
+from typing import Callable, NamedTuple, Optional, Tuple, Union
 
 from gen.plan.buffer import Buffer
 
@@ -37,15 +37,15 @@ class IndexRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Value:
-    """A register: C text, element type, lanes (1: the same for all lanes). bits: an f16 as it is in memory, so that a
+    """A register: C text, or what gives it when it is needed (code), element type, lanes (1: the same for all). bits: an f16 as it is in memory, so that a
     NaN that is only moved keeps its payload; otherwise an f16 is a float. rounded: no, where excess precision is still
     in it. mask: of a predicate on vectors that a comparison gave, the register of signed integers of `mask_bits` bits
-    that has -1 where it is true; text: the same as bytes, a call that nothing may need. short_nan: of a bf16 or f32 on
+    that has -1 where it is true; text: the same as bytes. short_nan: of a bf16 or f32 on
     vectors, or a constant: as a float, a NaN of it has an empty lower half, so that rounding to bf16 by a sum keeps
     it one. within: of a number that is known to be a NaN or no less than the first and no more than the second; nan:
     whether it may be one."""
 
-    text: str
+    code: "Union[str, Callable[[], str]]"
     dtype: str
     lanes: int = 1
     bits: bool = False
@@ -55,6 +55,10 @@ class Value:
     short_nan: bool = False
     within: "Optional[Tuple[float, float]]" = None
     nan: bool = True
+
+    @property
+    def text(self) -> str:
+        return self.code if isinstance(self.code, str) else self.code()
 
     @property
     def known(self) -> "Optional[float]":

@@ -28,7 +28,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.statements import weight
+from gen.emit.statements import Assign, weight
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Context, Hero, Refused
@@ -602,8 +602,8 @@ class Emitter(reduction.Emitter):
         for text, (h, _, dtype) in zip(texts, self.accumulators):
             if h in self.watched and dtype in FLOATS:
                 differs = self.d.compared(dtype, lanes, text, "!=", text)
-                wide = f"convert_{self.d.register('s32', lanes)}" if lanes > 1 and dtype == "f64" else ""
-                body.text.add(f"nan_{of}[{slot}] |= {f'{wide}({differs})' if wide else differs};")
+                flags = self.d.convert("s32", lanes, differs) if lanes > 1 and dtype == "f64" else differs
+                body.text.add(Assign(f"nan_{of}[{slot}]", flags, "|="))
         for h in range(len(self.nest.heroes)):
             own = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
             old = [f"{self.name(h, k, of)}[{slot}]" for k in range(len(own))]

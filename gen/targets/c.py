@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Dict, FrozenSet, List, Set, Tuple
 
 from gen.targets.runner import Runner
-from gen.targets.target import FLOATS, UNSIGNED, VECTOR, Target, bits
+from gen.targets.target import FLOATS, UNSIGNED, VECTOR, Target, VectorWord, bits
 from gen.targets.tools import c_compiler, native
 
 
@@ -17,7 +16,7 @@ class C(Target):
 
     def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
         if lanes > 1:
-            return f"as_{self.register(to, lanes)}({text})"
+            return super().reinterpret(text, source, to, lanes)
         real, number = (side in FLOATS for side in (source, to))
         if real:
             self.used.add(f"{self.register(source)}_bits")
@@ -28,26 +27,26 @@ class C(Target):
         return f"{self.register(to)}_of_bits({text})" if number else f"({self.register(to)})({text})"
 
     def splat(self, dtype: str, lanes: int, text: str) -> str:
-        return f"splat_{self.register(dtype, lanes)}({text})"
+        return f"{self.word('splat', dtype, lanes)}({text})"
 
     def zero(self, lanes: int) -> str:
         return "0" if lanes == 1 else "{0}"
 
     def choose(self, dtype: str, lanes: int, mask: str, a: str, b: str) -> str:
         return super().choose(dtype, lanes, mask, a,
-                              b) if lanes == 1 else f"choose_{self.register(dtype, lanes)}({mask}, {a}, {b})"
+                              b) if lanes == 1 else f"{self.word('choose', dtype, lanes)}({mask}, {a}, {b})"
 
     def compared(self, dtype: str, lanes: int, a: str, sign: str, b: str) -> str:
         if lanes == 1:
             return super().compared(dtype, lanes, a, sign, b)
         self.used.update(["register", "unroll"])
-        return f"{COMPARISONS[sign]}_{self.register(dtype, lanes)}({a}, {b})"
+        return f"{self.word(COMPARISONS[sign], dtype, lanes)}({a}, {b})"
 
     def gather(self, dtype: str, lanes: int, array: str) -> str:
-        return f"load_{self.register(dtype, lanes)}({array})"
+        return f"{self.word('load', dtype, lanes)}({array})"
 
     def scatter(self, dtype: str, lanes: int, value: str, array: str) -> str:
-        return f"store_{self.register(dtype, lanes)}({value}, {array});"
+        return f"{self.word('store', dtype, lanes)}({value}, {array});"
 
     def prefetch(self, word: str, at: str, distance: int, size: int) -> str:
         self.used.add("prefetch")
@@ -57,8 +56,20 @@ class C(Target):
         """C without vectors has no word for it."""
         return [self.unroll] if lanes > 1 else []
 
-    def vectors(self, text: str) -> "List[Vector]":
-        return vectors(text)
+    def vectors(self) -> "List[Vector]":
+        """Those that the text uses, and those that their words need."""
+        words: "Dict[Tuple[str, int], Set[str]]" = {}
+        for use in self.used:
+            if isinstance(use, VectorWord):
+                words.setdefault((use.dtype, use.lanes), set()).add(use.word)
+                if use.word == "choose" or use.word in COMPARISONS.values():
+                    words.setdefault((f"s{bits(use.dtype)}", use.lanes), set())
+        vectors = []
+        for (dtype, lanes), own in words.items():
+            mask = f"s{bits(dtype)}"
+            vectors.append(Vector(f"{VECTOR[dtype]}{lanes}", self.types[dtype], lanes, bits(dtype) // 8 * lanes,
+                                  f"{VECTOR[mask]}{lanes}", self.types[mask], frozenset(own)))
+        return sorted(vectors, key=lambda vector: vector.name)
 
 
 _C_TYPES = {**{f"s{b}": f"int{b}_t" for b in (8, 16, 32, 64)}, **{f"u{b}": f"uint{b}_t" for b in (8, 16, 32, 64)},
@@ -75,8 +86,6 @@ SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
 COMPARISONS = {"<": "less", ">": "greater", "<=": "at_most", ">=": "at_least", "==": "equal", "!=": "unequal"}
-_WORDS = ("as", "convert", "splat", "choose", "load", "store", *COMPARISONS.values())
-_VECTOR = re.compile(rf"\b(?:({'|'.join(_WORDS)})_)?(({'|'.join(VECTOR.values())})(\d+))\b")
 
 
 @dataclass(frozen=True)
@@ -96,29 +105,6 @@ class Vector:
     def comparisons(self) -> "List[Tuple[str, str]]":
         """Name and sign of those that the text uses."""
         return [(word, sign) for sign, word in COMPARISONS.items() if word in self.words]
-
-
-def vectors(text: str) -> "List[Vector]":
-    """The vectors of a text, and those that they need."""
-    words: Dict[str, Set[str]] = {}
-    for word, name, base, lanes in _VECTOR.findall(text):
-        words.setdefault(name, set()).add(word)
-        if word == "choose" or word in COMPARISONS.values():
-            words.setdefault(_mask(base) + lanes, set())
-    kinds = {base: dtype for dtype, base in VECTOR.items()}
-    vectors = []
-    for name in sorted(words):
-        base, lanes = re.match(r"([a-z]+)(\d+)", name).groups()   # type: ignore[union-attr]
-        dtype = kinds[base]
-        vectors.append(Vector(name, TARGET.types[dtype], int(lanes), bits(dtype) // 8 * int(lanes), _mask(base) + lanes,
-                           TARGET.types[f"s{bits(dtype)}"], frozenset(words[name])))
-    return vectors
-
-
-def _mask(base: str) -> str:
-    """The signed integers as wide as an element."""
-    dtype = next(dtype for dtype, name in VECTOR.items() if name == base)
-    return VECTOR[f"s{bits(dtype)}"]
 
 
 class _OnCpu(Runner):

@@ -10,7 +10,7 @@ type's name in them (`splat_float16`), which templates/files/c.j2 defines where 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
 from gen.hlo import dtypes
 
@@ -30,6 +30,14 @@ VECTOR = {"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "
 
 def bits(dtype: str) -> int:
     return 8 * dtypes.storage_bytes(dtype)
+
+
+class VectorWord(NamedTuple):
+    """A vector type, or (word: not empty) one of the words that are functions of it: as, convert, splat, .."""
+
+    dtype: str
+    lanes: int
+    word: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,10 +97,10 @@ class Target:
     unfused: str = ""
     flushes: bool = False             # whether sums by atomic operations lose subnormals of f32
     plain: "Optional[Target]" = None  # the same without vectors, where the file has a program for such compilers too
-    # of one file: names that its text has, and that its template declares
-    used: Set[str] = field(default_factory=set, compare=False, repr=False)
+    # of one file: what its text uses, and its template declares
+    used: "Set[Union[str, VectorWord]]" = field(default_factory=set, compare=False, repr=False)
 
-    def of_file(self, used: "Iterable[str]" = ()) -> "Target":
+    def of_file(self, used: "Iterable[Union[str, VectorWord]]" = ()) -> "Target":
         """The same target for one file: `used` is its own."""
         return replace(self, used=set(used))
 
@@ -154,8 +162,8 @@ class Target:
         """The lines of a function's body that gives the bits of a float as an f16."""
         return f"  {self.types['u16']} u;\n  vstore_half_rte({text}, 0, (half *)&u);\n  return u;\n"
 
-    def vectors(self, text: str) -> "List[Any]":
-        """The vector types of a text that the template of the file declares."""
+    def vectors(self) -> "List[Any]":
+        """The vector types that the text of the file uses and its template declares."""
         return []
 
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
@@ -173,11 +181,25 @@ class Target:
         if dtype in COMPLEX:
             self.used.add(dtype)
             return dtype
-        name = "f32" if dtype in TINY else f"{dtype[0]}8" if dtype in NARROW else {
-            "pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
+        name = self.register_type(dtype)
         if name == "f64":
             self.used.add("double")
-        return self.types[name] if lanes == 1 else f"{VECTOR[name]}{lanes}"
+        return self.types[name] if lanes == 1 else self.vector(name, lanes)
+
+    def vector(self, dtype: str, lanes: int, word: str = "") -> str:
+        """The name of a vector type, or of a word that is a function of it."""
+        self.used.add(VectorWord(dtype, lanes, word))
+        return f"{word}_{VECTOR[dtype]}{lanes}" if word else f"{VECTOR[dtype]}{lanes}"
+
+    def word(self, word: str, dtype: str, lanes: int) -> str:
+        """The name of a word that is a function of a register's vector type."""
+        return self.vector(self.register_type(dtype), lanes, word)
+
+    @staticmethod
+    def register_type(dtype: str) -> str:
+        """The element type of a register."""
+        return "f32" if dtype in TINY else f"{dtype[0]}8" if dtype in NARROW else {
+            "pred": "u8", "f16": "f32", "bf16": "f32"}.get(dtype, dtype)
 
     def unsigned(self, dtype: str, lanes: int = 1) -> str:
         """The unsigned integer as wide as a register of that type."""
@@ -207,9 +229,13 @@ class Target:
 
     def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
         """The bits of a register taken as another type of the same width."""
-        return f"as_{self.register(to, lanes)}({text})"
+        return f"as_{self.register(to)}({text})" if lanes == 1 else f"{self.word('as', to, lanes)}({text})"
 
     # ---- vectors ----
+
+    def convert(self, dtype: str, lanes: int, text: str) -> str:
+        """The lanes of a vector as values of another type."""
+        return f"{self.word('convert', dtype, lanes)}({text})"
 
     def splat(self, dtype: str, lanes: int, text: str) -> str:
         """A scalar in all lanes, bit by bit."""
