@@ -1,11 +1,16 @@
-"""gen/errors.md: every example is refused as the page says, and every refusal of gen/hlo/refusals.py has an example."""
+"""gen/errors.md: every example is refused as the page says, and every refusal of gen/hlo/refusals.py has an example.
+
+`ninja bless` writes the examples, from the modules of tests/hlo that the page names."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
 import subprocess
 import sys
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, Set
 
@@ -16,26 +21,31 @@ from gen.hlo import refusals
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "gen" / "errors.md").read_text()
-EXAMPLES = re.findall(r"^#### ([^\n]*)\n\n```hlo\n(.*?)```\n```text\n(.*?)```\n", PAGE, re.M | re.S)
-FAULTS = PAGE.index("### Text that is no HLO")      # those before it are refusals
+EXAMPLES = re.findall(r"^#### ([^\n]*)\n\n```hlo (\S+)\n(.*?)```\n```text\n(.*?)```\n", PAGE, re.M | re.S)
+
+
+def example(name: str, folder: Path) -> str:
+    """A module of tests/hlo and what `gen explain` says of it, as the page has them."""
+    path = folder / "m.hlo"
+    path.write_text(re.sub(r"\A// expect: .*\n", "", (ROOT / "tests" / "hlo" / name).read_text()))
+    with redirect_stderr(io.StringIO()) as said, redirect_stdout(io.StringIO()) as printed:
+        status = main(["explain", str(path)])
+    assert (status, printed.getvalue()) == (2, ""), name
+    return f"```hlo {name}\n{path.read_text()}```\n```text\n{said.getvalue().replace(str(path), path.name)}```\n"
 
 
 def test_form() -> None:
     """Each heading has an example. A refusal names the op, says why, and what to do instead."""
-    assert len(EXAMPLES) == len(re.findall(r"^```hlo$", PAGE, re.M)) > 40 and len({name for name, _, _ in EXAMPLES}) == len(EXAMPLES)
-    for name, module, said in EXAMPLES:
-        refusal = PAGE.index(f"#### {name}\n") < FAULTS
-        assert re.fullmatch(r"error: m\.hlo:\d+:\d+: .+\n", said), name
-        assert re.search(r": ('[a-z-]+'|expected sett_distribute).*; instead, ", said) if refusal else "instead" not in said, name
+    assert {name for _, name, _, _ in EXAMPLES} >= {f"refused/{path.name}" for path in (ROOT / "tests" / "hlo" / "refused").iterdir()}
+    assert len(EXAMPLES) == len(re.findall(r"^```hlo", PAGE, re.M)) > 40 and len({title for title, *_ in EXAMPLES}) == len(EXAMPLES)
+    for title, name, _, said in EXAMPLES:
+        assert re.fullmatch(r"error: m\.hlo:\d+:\d+: .+\n", said), title
+        assert re.search(r": ('[a-z-]+'|expected sett_distribute).*; instead, ", said) if name.startswith("refused/") else "instead" not in said, title
 
 
-@pytest.mark.parametrize("name, module, said", EXAMPLES, ids=[name.replace(" ", "-") for name, _, _ in EXAMPLES])
-def test_example(name: str, module: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("m.hlo").write_text(module)
-    assert main(["explain", "m.hlo"]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err) == ("", said)
+@pytest.mark.parametrize("name", [name for _, name, _, _ in EXAMPLES])
+def test_example(name: str, tmp_path: Path) -> None:
+    assert example(name, tmp_path) in PAGE, "ninja bless"
 
 
 def test_cutting_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -108,7 +118,7 @@ def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.chdir(tmp_path)
     before = sys.gettrace()
-    for _, module, _ in EXAMPLES:
+    for _, _, module, _ in EXAMPLES:
         Path("m.hlo").write_text(module)
         sys.settrace(trace)
         try:
@@ -118,3 +128,8 @@ def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(wanted) > 20 and sorted(wanted - reached) == []
     for refusal in refusals._NOT_OURS:
         assert f"'{refusal.why}; instead, {refusal.instead}\n" in PAGE, refusal
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        (ROOT / "gen" / "errors.md").write_text(re.sub(r"^```hlo (\S+)\n.*?^```\n```text\n.*?^```\n", lambda found: example(found[1], Path(folder)), PAGE, flags=re.M | re.S))
