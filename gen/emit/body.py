@@ -2,7 +2,8 @@
 prints.
 
 A body is built in layers, each a file and a class that says by its bases what it uses:
-- `State` (state.py): what the body is made for, its texts, names and maps;
+- `Form` (form.py): what the body computes, before it has a statement;
+- `State` (state.py): its statements, names and maps as C text;
 - `Registers` (registers.py): values in registers;
 - `Elementwise` (elementwise.py): ops on them;
 - `Accesses` (accesses.py): how a step's elements lie in memory;

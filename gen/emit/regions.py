@@ -248,7 +248,7 @@ class Regions(Loads, Elementwise):
         return " && ".join(c for c in tests if c not in self._thread_guards)
 
     def _of_thread(self, guard: algebra.Guard) -> bool:
-        return self.thread is not None and guard in algebra.guards(self.thread)
+        return bool(self.thread) and guard in algebra.guards(self.thread)
 
     def _guarded(self, entry: Entry, operand: int, region: Region, name: str, dtype: str) -> None:
         self.region(region)

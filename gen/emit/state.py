@@ -2,64 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Set, Tuple, Union
+from typing import Dict, List, Optional, Set, Tuple, Union
 
 from gen import algebra
+from gen.emit.form import Form, Given
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.statements import Code, For, Let, Statement
 from gen.emit.values import IndexRow, Touched, Value
-from gen.hlo import Instruction, Shape, c_identifier
+from gen.hlo import Instruction, c_identifier
 from gen.plan.buffer import Buffer
-from gen.plan.partition import Function, Partition, Region, compose
-from gen.schedule import Schedule
+from gen.plan.partition import Region
 from gen.targets import Target
 
-# The values of an instruction, one an output, or the function that computes them in a body.
-Given = Union[List[Value], Callable[[Any], List[Value]]]
 
-
-class State:
-    """What a body is made for, the texts that it writes, its names, and its maps as C text. No other module sets an
-    attribute.
+class State(Form):
+    """A form that is written: its texts, its names, and its maps as C text. No other module sets an attribute.
 
     `before`, `text` and `after` are the loads of whole vectors, the computation of one register, and the stores of
     whole vectors.
     """
 
-    def __init__(self, target: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,
-                 thread: Optional[str] = None, loop: Optional[Schedule] = None, excess: bool = False,
-                 box: "Optional[Dict[str, Tuple[int, int]]]" = None, *, lanes: "Optional[int]" = None,
-                 steady: bool = False, strip: str = "", walked: "Optional[Shape]" = None,
-                 staged: "Optional[Dict[Tuple[str, str], str]]" = None,
-                 given: "Optional[Mapping[Instruction, Given]]" = None, shared: "Collection[Buffer]" = (),
-                 stored: "Optional[Tuple[str, str]]" = None) -> None:
-        """thread: the map from a work-item's step to the element; None: the function's own indices. box: the bounds of
-        its variables.
-        lanes: of a register, where the schedule does not say. excess: excess precision is kept. steady: runtime
-        variables that are the same for all of a step are bound before it. strip: the variable that counts tiles along
-        the lanes. walked: the shape in whose memory order steps follow one another. staged: C text of elements that lie
-        in a shared-memory tile, by pointer and position. given: values of instructions that the partition takes as
-        given, or how they are computed when first read. shared: buffers that other pointers lead to. stored: the first
-        lane of a register that is stored and the one after the last, as C texts, where not all are."""
-        self.d, self.helpers, self.partition, self.function = target, helpers, partition, function
-        self.index_type, self.thread, self.loop, self.excess = index_type, thread, loop or Schedule(), excess
-        self.lanes = self.loop.lanes if lanes is None else lanes
-        self.shared, self.stored_lanes = frozenset(shared), stored
+    def __init__(self, target: Target, helpers: Helpers, form: Form, index_type: str, excess: bool = False) -> None:
+        """excess: excess precision is kept."""
+        vars(self).update(vars(form))
+        self.d, self.helpers, self.index_type, self.excess = target, helpers, index_type, excess
         self.moves = self.loop.moves    # elements are unsigned integers of their width, whatever they mean
-        self.steady, self.strip, self.walked, self.staged = steady, strip, walked, dict(staged or {})
         self.before, self.text, self.after = Code(), Code(), Code()
         # of a step, by number of the level, pointer and position
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
         self.index_rows: List[IndexRow] = []             # that a step reads
         self.accesses: List[Touched] = []
-        self.box = {**(box or {f"i{k}": (0, size - 1) for k, size in enumerate(function.dims)}),
-                    **{name: (0, size - 1) for name, size in partition.ranges.items()}}
-        self._thread_guards = frozenset(conditions(thread, self.box, index_type)) if thread else frozenset()
+        self._thread_guards = frozenset(conditions(self.thread, self.box, index_type)) if self.thread else frozenset()
         # values with names: of instructions in regions; of loads, by buffer, position and region; given ones
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
         self._loads: Dict[Tuple[str, str, Region], Value] = {}
-        self._given: Dict[Instruction, Given] = dict(given or {})
+        self._given: Dict[Instruction, Given] = dict(form.given)
         # of entries still to come, computed together with another entry
         self._together: Dict[Tuple[Instruction, Region, str], Value] = {}
         self._printed: List[str] = []                    # maps that are C text here
@@ -87,9 +65,6 @@ class State:
         self._names[base] = count
         self._names.setdefault(name, 0)
         return name
-
-    def mapped(self, index: str) -> str:
-        return compose(self.thread, index) if self.thread else index
 
     def c(self, index: str, **known: int) -> Tuple[str, ...]:
         index = algebra.substitute(index, **known) if known else index

@@ -13,6 +13,7 @@ from typing import Any, Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.values import Touched
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import CFunction, Kernel, Step, arguments, function_text
@@ -161,8 +162,8 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, 
     thread = algebra.simplify(f"(row, at)[vec, lane] -> (row * {length} + at + lane), domain: "
                               + ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items()))
     thread = compose(thread, algebra.call("shape", "unmap", part.shape.text))
-    body = Body(d, context.helpers, part.partition, part.partition.entry, index_type, thread, loop, context.excess, box,
-                steady=False)
+    body = Body(d, context.helpers, Form(part.partition, part.partition.entry, thread, loop, box), index_type,
+                context.excess)
     body.region(part.partition.entry.body)
     value, width = body.register_bits(root), 8 * dtypes.storage_bytes(root.shape.dtype)
     context.helpers.vector(f"u{width}", lanes)

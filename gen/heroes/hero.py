@@ -34,8 +34,8 @@ The interface, `gen/heroes/hero.py`:
   schedule fits.
 
 The computation of a step, with `gen/heroes/loop.py` as the example: `thread_map` gives the map from a thread and its
-step to the index, `guard` the condition that the map needs. `step_body` makes a `Body` (`gen/emit/body.py`) for the
-function, that map and the schedule. `Regions.region` (`gen/emit/regions.py`) emits the function, `Stores.store`
+step to the index, `guard` the condition that the map needs. `step_body` makes a `Form` (`gen/emit/form.py`) of the
+function, that map and the schedule, and a `Body` (`gen/emit/body.py`) of that. `Regions.region` (`gen/emit/regions.py`) emits the function, `Stores.store`
 (`gen/emit/stores.py`) a root; `Stores.final` is the value that it stores, as C text: a vector where a step's registers
 have several lanes. In `gen/emit/state.py`, `before`, `text` and `after` hold the statements for the record;
 `Code.add` (`gen/emit/statements.py`) adds one of the hero's. The template declares the numbers of group and work-item only where the

@@ -8,6 +8,7 @@ from typing import Any, Collection, Iterable, List, Optional, Sequence
 from gen.algebra import TooNarrow
 from gen.targets import Target
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
 from gen.emit.statements import Statement
@@ -172,7 +173,7 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
 
 def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,
                  excess: bool) -> CFunction:
-    body = Body(d, helpers, partition, function, index_type, excess=excess)
+    body = Body(d, helpers, Form(partition, function), index_type, excess)
     body.region(function.body)
     assert function.root is not None
     values = body.values_of(function.root, function.body, function.index)

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from gen import algebra, hlo
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Code, If, Let
 from gen.heroes.hero import Context, Hero
@@ -18,7 +19,7 @@ from gen.plan.digits import Interleaving, falling, interleaving, row
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
-from gen.schedule import LINE, Device, Loop, candidates, reversed_walk
+from gen.schedule import LINE, Device, Loop, Schedule, candidates, reversed_walk
 from gen.targets import COMPLEX, TINY
 
 
@@ -225,9 +226,10 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
 
 def step_body(context: Context, nest: Nest, loop: Loop, index_type: str, thread: str, whole: bool = True) -> Body:
     """The body that computes a step of `loop` in whole vectors where it can or, if not `whole`, one element of it."""
-    body = Body(context.target, context.helpers, nest.partition, nest.partition.entry, index_type, thread,
-                loop if whole else None, context.excess, loop.box(nest.shape.elements), steady=whole,
-                walked=None if loop.index else nest.shape, shared=nest.shared)
+    form = Form(nest.partition, nest.partition.entry, thread, loop if whole else Schedule(),
+                loop.box(nest.shape.elements), steady=whole, walked=None if loop.index else nest.shape,
+                shared=nest.shared)
+    body = Body(context.target, context.helpers, form, index_type, context.excess)
     body.region(nest.partition.entry.body)
     if nest.reads_first:
         for root in nest.partition.roots:

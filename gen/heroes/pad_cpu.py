@@ -13,6 +13,7 @@ from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
@@ -132,7 +133,7 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
                        operand.shape.dims, cuts=cuts)
     start = Partition(computation, [Root(0, init.shape, init, 0, Function("", ()).index)], nest.name + "_padding", (),
                       cuts=cuts)
-    begin, body = (Body(d, context.helpers, p, p.entry, index_type, None, None, context.excess)
+    begin, body = (Body(d, context.helpers, Form(p, p.entry), index_type, context.excess)
                    for p in (start, values))
     begin.region(start.entry.body)
     value = begin.to_memory(begin.read(start.root_read(start.roots[0]), start.entry.body))

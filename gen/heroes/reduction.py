@@ -16,7 +16,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.state import Given
+from gen.emit.form import Form, Given
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Kernel, arguments, function_text
@@ -126,14 +126,15 @@ class Emitter:
 
     def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
-        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, sweep, self.excess, box,
-                    given=given)
+        form = Form(partition, partition.entry, thread, sweep, box, given=given or {})
+        return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
     def plain(self, lanes: int = 1) -> Body:
         """A body for statements that read nothing. Like every body it names its values from the beginning: its lines
         stand in braces of their own."""
         partition = self.nest.epilogue
-        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess, lanes=lanes)
+        form = Form(partition, partition.entry, loop=Schedule(lanes=lanes))
+        return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
     # ---- where things are ----
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Dict, List, Sequence, Set
 
 from gen.emit.body import Body
-from gen.emit.state import Given
+from gen.emit.form import Given
 from gen.emit.values import Value
 from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Kernel, function_text

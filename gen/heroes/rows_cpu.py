@@ -24,7 +24,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.state import Given
+from gen.emit.form import Given
 from gen.emit.statements import If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu

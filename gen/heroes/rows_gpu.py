@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.state import Given
+from gen.emit.form import Given
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Context, Refused

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.maps import conditions
-from gen.emit.state import Given
+from gen.emit.form import Form, Given
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import CFunction, Coordinate, Kernel, Step, arguments, function_text
@@ -138,7 +138,7 @@ class Emitter:
     def begin(self) -> Tuple[List[str], List[str]]:
         """Lines that compute what the heroes start from, and its texts."""
         partition = self.nest.inits
-        body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
+        body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
         body.region(partition.entry.body)
         values = [body.real(body.settled(body.read(partition.scalar_read(init), partition.entry.body), "init"))
                   for init in partition.scalars]
@@ -176,8 +176,8 @@ class Emitter:
 
     def body(self, thread: str, box: Box, schedule: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
-        return Body(self.d, self.helpers, partition, partition.entry, self.index_type, thread, schedule, self.excess,
-                    box, given=given)
+        form = Form(partition, partition.entry, thread, schedule, box, given=given or {})
+        return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
     def results(self, thread: str, box: Box, schedule: Schedule, extend: Extend) -> Body:
         """A step: elements are read, what is carried goes on, results are written."""

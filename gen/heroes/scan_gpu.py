@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterable, List, Optional
 
 from gen.emit.body import Body
-from gen.emit.state import Given
+from gen.emit.form import Form, Given
 from gen.emit.statements import Block, Statement
 from gen.emit.values import Value
 from gen.heroes import scan
@@ -187,7 +187,7 @@ class Emitter(scan.Emitter):
         lines: List[Statement] = []
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.of(h)))]
-            body = Body(self.d, self.helpers, partition, partition.entry, self.index_type, excess=self.excess)
+            body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
             new = self.extended(body, h, *([side.replace("#", suffix) for suffix in ids] for side in (before, x)))
             body.text.add(*(f"{into.replace('#', suffix)} = {text};" for suffix, text in zip(ids, new)))
             lines.append(Block(body.text.lines))

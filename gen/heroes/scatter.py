@@ -25,6 +25,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
 from gen.emit.statements import Block, Code, If
@@ -321,7 +322,7 @@ class _Writer:
     def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool,
                  thread: Optional[str] = None, box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
         self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
-        self.at, self.of = (Body(d, helpers, p, p.entry, index_type, thread, None, excess, box)
+        self.at, self.of = (Body(d, helpers, Form(p, p.entry, thread or "", box=box or {}), index_type, excess)
                             for p in (nest.indices, nest.partition))
         self.excess, self.thread = excess, thread or ""
         self.named: "List[Tuple[str, str]]" = []         # the runtime variables of the position, and their definitions
@@ -452,7 +453,7 @@ class _Writer:
         width = dtypes.TABLE[dtype].bits if dtype in dtypes.PACKED else bits(dtype)
         word, per = d.types["u64" if width == 64 else "u32"], max(1, 32 // width)
         half = dtype == "f16"
-        body = Body(d, self.helpers, nest.partition, Function(name, ()), self.index_type, excess=self.excess)
+        body = Body(d, self.helpers, Form(nest.partition, Function(name, ())), self.index_type, self.excess)
         mask = f"0x{(1 << width) - 1:x}u"
         held = "was" if per == 1 else f"(was >> shift & {mask})"
         old = body.declare("old", dtype, 1, self.from_word(held, dtype), half)

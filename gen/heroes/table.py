@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 from gen import algebra
 from gen.emit import ops
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.text import offset
 from gen.emit.values import Touched
 from gen.heroes.hero import Context, Hero, Refused
@@ -101,8 +102,9 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
         if dtype == "f16"
         else f"{helpers.need('value', dtype)}(x)" if dtype == "bf16" else f"({d.register(dtype)})x"
     )
-    body = Body(d, helpers, partition, partition.entry, index_type, excess=context.excess,
+    form = Form(partition, partition.entry,
                 given={source: lambda body: [body.declare(source.name, dtype, 1, x, dtype == "f16")]})
+    body = Body(d, helpers, form, index_type, context.excess)
     body.region(partition.entry.body)
     u16, space = d.types["u16"], d.pointer
     function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])

@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tu
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit import register_tiles
 from gen.emit.helpers import Helpers
 from gen.heroes.hero import Context, Hero
@@ -64,7 +65,7 @@ def takes(nest: Nest, context: Context) -> bool:
 
 
 @dataclass(frozen=True)
-class Form:
+class Tiled:
     """The nest with its values inlined, where its tiles lie, and a tile."""
 
     nest: Nest
@@ -90,7 +91,7 @@ class _Hero(Hero):
             digit = transposed(space)
             if digit is not None:
                 frame = _frame(context.device, space, digit, joined)
-                yield from (Form(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
+                yield from (Tiled(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         return [_on_cpu(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, index_type,
@@ -314,8 +315,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
         f"({', '.join(names)})[{', '.join(v for v in box if v not in names)}] -> ({frame.position(texts)}), domain: {domain}"
     )
     thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
-    body = Body(d, helpers, nest.partition, nest.partition.entry, index_type, thread, tile, excess, box,
-                steady=True, strip=f"g{minor}")
+    form = Form(nest.partition, nest.partition.entry, thread, tile, box, steady=True, strip=f"g{minor}")
+    body = Body(d, helpers, form, index_type, excess)
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)

@@ -23,6 +23,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Se
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.text import joined
@@ -398,7 +399,7 @@ def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
 # ---- the kernel ----
 
 @dataclass(frozen=True)
-class Form:
+class Tiled:
     """The nest with its values inlined, where its tiles lie, a tile, and what goes through it."""
 
     nest: Nest
@@ -431,7 +432,7 @@ class _Hero(Hero):
             laid = [_in_banks(context.device, tile, stage) for stage in stages]
             stages, tile = [stage for stage, _ in laid], replace(tile, notes=tuple(note for _, note in laid))
             if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) <= context.target.shared_bytes:
-                yield Form(nest, frame, tile, stages)
+                yield Tiled(nest, frame, tile, stages)
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         return [_Writer(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, schedule.stages,
@@ -618,8 +619,8 @@ class _Writer:
         thread = compose(position_map, algebra.call("shape", "unmap", nest.shape.text))
         box = _box(frame, tile, tile.vec, "lanes")
         held, staged = self.holds(_in_tile(tile, tile.vec, "lanes"), thread)
-        body = Body(d, self.helpers, partition, partition.entry, self.index_type, thread, tile, self.excess, box,
-                    staged=staged)
+        form = Form(partition, partition.entry, thread, tile, box, staged=staged)
+        body = Body(d, self.helpers, form, self.index_type, self.excess)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)

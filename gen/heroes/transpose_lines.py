@@ -53,7 +53,7 @@ class Lines(Schedule):
 
 
 @dataclass(frozen=True)
-class Form:
+class Carried:
     """The nest with its values inlined, its iteration space, the digit that is transposed, and a schedule."""
 
     nest: Nest
@@ -77,7 +77,7 @@ class _Hero(Hero):
         if space and digit is not None and sum(a.bytes for a in space.accesses) > context.device.cache and not (
                 moves(nest.partition, space) and transpose_cpu.joins(space)):
             lines = _lines(context.device, nest, space, digit)
-            yield from [Form(nest, space, digit, lines)] * (lines is not None)
+            yield from [Carried(nest, space, digit, lines)] * (lines is not None)
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         return [_Writer(context.target, context.helpers, schedule.nest, schedule.space, schedule.digit, schedule.lines,

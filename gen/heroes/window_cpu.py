@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 from gen import algebra, hlo
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.values import Touched
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
@@ -255,9 +256,9 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
         return of(_thread(nest, sizes, at, box, ranges), box, wide, stored)
 
     def of(thread: str, box: Box, wide: bool, stored: "Optional[Tuple[str, str]]" = None) -> Body:
-        step = Schedule(lanes=lanes, stream=schedule.stream) if wide else None
-        body = Body(d, context.helpers, partition, partition.entry, index_type, thread, step, context.excess, box,
-                    stored=stored)
+        step = Schedule(lanes=lanes, stream=schedule.stream) if wide else Schedule()
+        form = Form(partition, partition.entry, thread, step, box, stored_lanes=stored)
+        body = Body(d, context.helpers, form, index_type, context.excess)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
@@ -308,6 +309,6 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     functions = [function_text(d, context.helpers, partition, f, context.excess)
                  for f in reversed(partition.functions[1:])]
     return Kernel(nest.name, nest, schedule, index_type, blocks, arguments(d, reads, writes, nest.shared),
-                  functions, attribute=d.launch_bounds(1), thread=step.thread or "",
+                  functions, attribute=d.launch_bounds(1), thread=step.thread,
                   accesses=seen, template="kernels/window_cpu", record=record,
                   code=Step.of(step, 1))

@@ -13,6 +13,7 @@ from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.heroes.hero import Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
@@ -144,7 +145,7 @@ def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kerne
                        nest.name + "_places", places, cuts=nest.partition.cuts)
     start = Partition(nest.partition.computation, [Root(0, init.shape, init, 0, Function("", ()).index)],
                       nest.name + "_start", (), cuts=nest.partition.cuts)
-    begin, body = (Body(d, context.helpers, p, p.entry, index_type, None, None, context.excess)
+    begin, body = (Body(d, context.helpers, Form(p, p.entry), index_type, context.excess)
                    for p in (start, values))
     begin.region(start.entry.body)
     value = begin.to_memory(begin.read(start.root_read(start.roots[0]), start.entry.body))
