@@ -228,14 +228,14 @@ def inputs(words: "List[str]") -> List[str]:
 Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
 
 
-def of_each(work: Work, given: argparse.Namespace,
-            then: "Callable[[str, Any], None]" = lambda file, value: None) -> int:
-    """work(given, file) for each file, then(file, value) with what it gives; a fault of one file is said and does not
-    keep the others from being done."""
+def over_files(work: Work, given: argparse.Namespace,
+               then: "Callable[[str, Any], None]" = lambda file, value: None) -> int:
+    """Call work(given, file) for each file, then then(file, value) with its value. A fault of one file is printed and
+    does not keep the others from being done."""
     files = inputs(given.files)
     algebra.build()     # before there are several processes
 
-    def begun(done: int, file: str) -> None:
+    def announce(done: int, file: str) -> None:
         if len(files) > 1:
             PROGRESS.before = (
                 f"{given.verb} {done + 1}/{len(files)}: "
@@ -246,7 +246,8 @@ def of_each(work: Work, given: argparse.Namespace,
 
     statuses = []
     try:
-        with closing(jobs.each(lambda file: told(partial(work, given, file)), files, given.jobs, begun)) as answers:
+        of_file = partial(report_faults, work, given)
+        with closing(jobs.parallel(of_file, files, given.jobs, announce)) as answers:
             for file, answer in zip(files, answers):
                 if answer.out or answer.err:
                     PROGRESS.end()
@@ -254,7 +255,7 @@ def of_each(work: Work, given: argparse.Namespace,
                 put(answer.err, sys.stderr)
                 status = answer.status
                 if answer.value is not None:
-                    status = max(status, told(lambda: (0, then(file, answer.value)))[0])
+                    status = max(status, report_faults(lambda: (0, then(file, answer.value)))[0])
                 statuses.append(status)
     finally:
         PROGRESS.before = ""
@@ -266,10 +267,10 @@ def of_each(work: Work, given: argparse.Namespace,
     return jobs.overall(statuses)
 
 
-def told(work: "Callable[[], Tuple[int, Any]]") -> "Tuple[int, Any]":
-    """What the work gives; a fault is said, and gives its status."""
+def report_faults(work: "Callable[..., Tuple[int, Any]]", *given: Any) -> "Tuple[int, Any]":
+    """Return what the work returns; where it raises a fault, print that and return its exit status."""
     try:
-        return work()
+        return work(*given)
     except (hlo.HloError, BuildError) as error:
         return _said(str(error), 2), None
     except algebra.AlgebraError as error:
@@ -306,7 +307,7 @@ def do_build(given: argparse.Namespace) -> int:
         if given.dump:
             publish(texts[1], Path(given.dump))
 
-    return of_each(build, given, then)
+    return over_files(build, given, then)
 
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
@@ -355,7 +356,7 @@ def publish(texts: Texts, folder: Path) -> None:
 
 
 def do_check(given: argparse.Namespace) -> int:
-    return of_each(check, given)
+    return over_files(check, given)
 
 
 def check(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
@@ -385,7 +386,7 @@ def do_run(given: argparse.Namespace) -> int:
 
 
 def do_explain(given: argparse.Namespace) -> int:
-    return of_each(explained, given)
+    return over_files(explained, given)
 
 
 def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
@@ -461,7 +462,7 @@ def main(words: Optional[List[str]] = None) -> int:
     if unused_device(given):
         PROGRESS.note(unused_device(given))
     try:
-        return told(lambda: (VERBS[given.verb](given), None))[0]
+        return report_faults(lambda: (VERBS[given.verb](given), None))[0]
     except BrokenPipeError:     # who read has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
 import subprocess
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Mapping, Optional, Sequence, Set
 
@@ -62,7 +64,7 @@ def run(command: Sequence[str], limit: Optional[Limit] = None, env: Optional[Map
         cwd: Optional[str] = None) -> Done:
     """Runs a command to its end, or to a limit; the processes that it starts have the same one of processor time each.
     FileNotFoundError where there is no such program."""
-    if not any(os.access(os.path.join(folder, command[0]), os.X_OK) for folder in os.get_exec_path()):
+    if not shutil.which(command[0]):
         raise FileNotFoundError(2, "No such file or directory", command[0])
     reading, writing = os.pipe()    # not inherited: no other process holds it open
     try:
@@ -102,10 +104,8 @@ def compiler(command: Sequence[str]) -> Done:
 
 
 def _kill(process: "subprocess.Popen[str]") -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def end_all() -> None:

@@ -1,17 +1,16 @@
 """Work on several inputs at a time, each in a process of its own. The answers come in the order of the inputs,
 whichever ends first.
 
-A process of work is told to stop when the caller stops (`each` is closed), and stops by itself when the caller is gone:
-it reads a pipe that only the caller can write to. It stops as from Ctrl-C: by an exception, so that what it has begun
-is cleaned up.
+A process of work is told to stop when the caller stops (`parallel` is closed), and stops by itself when the caller is
+gone. It stops as from Ctrl-C: by an exception, so that what it has begun is cleaned up.
+(concurrent.futures gives up all inputs where one process is killed; here that input alone fails.)
 """
 
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
-import pickle
-import selectors
 import signal
 import sys
 import tempfile
@@ -20,6 +19,7 @@ import time
 import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import connection
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -122,8 +122,8 @@ def _wake(reading: int, main: int) -> None:
 
 @dataclass
 class Answer:
-    """What the work on one input gave: an exit status and a value; what it wrote, where that was kept back until its
-    turn."""
+    """The answer of the work on one input: an exit status and a value; what it wrote, where that was kept back until
+    its turn."""
 
     status: int
     value: Any = None
@@ -131,110 +131,76 @@ class Answer:
     err: str = ""
 
 
-@dataclass
-class _Worker:
-    number: int
-    process: int
-    text: bytearray
-
-
 Work = Callable[[Any], Tuple[int, Any]]
 
 
-def each(work: Work, items: Sequence[Any], jobs: int,
-         begun: Callable[[int, Any], None] = lambda done, item: None) -> Iterator[Answer]:
-    """work(item) for each item, at most `jobs` at a time; begun(done, item) is called where work on an item begins,
-    with the number of those done. With one job or item there is no other process, and what the work writes appears at
-    once."""
+def parallel(work: Work, items: Sequence[Any], jobs: int,
+             announce: Callable[[int, Any], None] = lambda done, item: None) -> Iterator[Answer]:
+    """The answers of work(item) for each item, at most `jobs` at a time. Before work on an item begins,
+    announce(number of items done, item) is called. With one job or item there is no other process, and what the work
+    writes appears at once."""
     if jobs <= 1 or len(items) <= 1:
         for number, item in enumerate(items):
-            begun(number, item)
+            announce(number, item)
             yield Answer(*work(item))
         return
-    waiting, leash = list(enumerate(items)), os.pipe()
-    workers: Dict[int, _Worker] = {}    # by the end of the pipe that is read
+    fork, waiting = multiprocessing.get_context("fork"), list(enumerate(items))
+    workers: Dict[Any, Tuple[int, Any]] = {}    # the number of the item and the process, by the pipe of the answer
     answers: Dict[int, Answer] = {}
-    with selectors.DefaultSelector() as selector:
-        try:
-            given = 0
-            while given < len(items):
+    try:
+        for number in range(len(items)):
+            while number not in answers:
                 while waiting and len(workers) < jobs:
-                    number, item = waiting.pop(0)
-                    begun(len(answers), item)
-                    reading = _start(work, item, number, leash, workers)
-                    selector.register(reading, selectors.EVENT_READ)
-                for key, _ in selector.select():
-                    part, worker = os.read(key.fd, 1 << 16), workers[key.fd]
-                    worker.text += part
-                    if not part:
-                        selector.unregister(key.fd)
-                        os.close(key.fd)
-                        del workers[key.fd]
-                        answers[worker.number] = _answer(worker)
-                while given in answers:
-                    yield answers[given]
-                    given += 1
-        finally:
-            for worker in workers.values():
-                os.kill(worker.process, signal.SIGTERM)
-            for worker in workers.values():
-                os.waitpid(worker.process, 0)
-            for child in [*workers, *leash]:
-                os.close(child)
+                    announce(len(answers), waiting[0][1])
+                    reading, writing = fork.Pipe(duplex=False)
+                    process = fork.Process(target=_work, args=(work, waiting[0][1], writing))
+                    with held():    # until it is known who has to be told
+                        process.start()
+                        workers[reading] = waiting.pop(0)[0], process
+                    writing.close()
+                for reading in connection.wait(workers):
+                    answers[workers[reading][0]] = _answer(reading, workers[reading][1])
+                    del workers[reading]
+            yield answers[number]
+    finally:
+        for _, process in workers.values():
+            process.terminate()
+        for _, process in workers.values():
+            process.join()
 
 
-def _start(work: Work, item: Any, number: int, leash: Tuple[int, int], workers: Dict[int, _Worker]) -> int:
-    """A process that works on an item; the end of the pipe that its answer comes from."""
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)   # until it is known who has to be told
-    process = os.fork()
-    if process == 0:
-        status = 1
+def _work(work: Work, item: Any, writing: Any) -> None:
+    """The life of a process of work: sends the answer, with what the work writes."""
+    os.setpgid(0, 0)    # Ctrl-C reaches the caller alone, which passes it on once
+    sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+    stoppable()
+    signal.signal(signal.SIGTERM, _stop)
+    threading.Thread(target=_until_gone, daemon=True).start()
+    _holds.clear()      # the caller's
+    if not _late:
         try:
-            os.setpgid(0, 0)    # Ctrl-C reaches the caller alone, which passes it on once
-            os.close(leash[1])
-            stoppable()
-            signal.signal(signal.SIGTERM, _stop)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-            threading.Thread(target=_until_gone, args=(leash[0],), daemon=True).start()
-            data = pickle.dumps(_kept(work, item))
-            with os.fdopen(writing, "wb") as out:
-                out.write(data)
-            status = 0
-        except Stopped:
-            pass
-        finally:
-            os._exit(status)
-    os.close(writing)
-    workers[reading] = _Worker(number, process, bytearray())
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    return reading
+            status, value = work(item)
+        except Exception:
+            traceback.print_exc()
+            status, value = 1, None
+        writing.send(Answer(status, value, sys.stdout.getvalue(), sys.stderr.getvalue()))
 
 
-def _until_gone(leash: int) -> None:
-    os.read(leash, 1)
+def _until_gone() -> None:
+    caller = multiprocessing.parent_process()
+    connection.wait([caller.sentinel] if caller else [])
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _kept(work: Work, item: Any) -> Answer:
-    """The answer, with what the work writes."""
-    sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+def _answer(reading: Any, process: Any) -> Answer:
     try:
-        status, value = work(item)
-    except Exception:
-        traceback.print_exc()
-        status, value = 1, None
-    return Answer(status, value, sys.stdout.getvalue(), sys.stderr.getvalue())
-
-
-def _answer(worker: _Worker) -> Answer:
-    _, status = os.waitpid(worker.process, 0)
-    if not worker.text:
-        how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit status {os.WEXITSTATUS(status)}"
-        return Answer(3, None, "", f"error: the process ended by {how}: run fewer at a time, with --jobs 1\n")
-    answer: Answer = pickle.loads(bytes(worker.text))
+        answer: Answer = reading.recv()
+    except (EOFError, OSError):
+        process.join()
+        code = process.exitcode
+        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        answer = Answer(3, None, "", f"error: the process ended by {how}: run fewer at a time, with --jobs 1\n")
+    process.join()
     return answer
 
 

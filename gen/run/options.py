@@ -33,8 +33,8 @@ class Options:
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
     # for fusions that are too large: what is wrong, or None
     check_maps: Optional[Callable[[Any], Optional[str]]] = None
-    say: Callable[[str], None] = lambda text: None  # told what takes long before it begins
-    step: Callable[[str], None] = lambda text: None  # told what begins, for a line of progress
+    say: Callable[[str], None] = lambda text: None  # called before slow work, with what it is
+    step: Callable[[str], None] = lambda text: None  # called where a step begins, for a line of progress
 
 
 def runner_of(target: str) -> Runner:

@@ -276,7 +276,7 @@ def test_stop_of_build(count: int, tmp_path: Path) -> None:
     assert first.returncode == 0 and all((out / name).read_text() == text for name, text in contents(tmp_path / "again").items())
 
 
-# ---- jobs.each ----
+# ---- jobs.parallel ----
 
 
 def square(number: int) -> "Tuple[int, int]":
@@ -289,10 +289,10 @@ def square(number: int) -> "Tuple[int, int]":
     return 0, number * number
 
 
-def test_each() -> None:
+def test_parallel() -> None:
     """The order is that of the items; a process that is killed, and one that raises, keep no other from its answer."""
-    answers = list(jobs.each(square, range(7), 3))
+    answers = list(jobs.parallel(square, range(7), 3))
     assert [a.value for a in answers] == [0, 1, 4, None, None, 25, 36] and [a.status for a in answers] == [0, 0, 0, 3, 1, 0, 0]
     assert answers[1].out == "square of 1\n" and "signal 9" in answers[3].err and "ValueError: four" in answers[4].err
-    large = list(jobs.each(lambda number: (0, b"x" * number), [10 ** 6, 3, 10 ** 7], 3))
+    large = list(jobs.parallel(lambda number: (0, b"x" * number), [10 ** 6, 3, 10 ** 7], 3))
     assert [len(a.value) for a in large] == [10 ** 6, 3, 10 ** 7]
