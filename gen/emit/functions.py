@@ -3,15 +3,12 @@ are."""
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-from pathlib import Path
-from typing import Callable, Dict, Mapping, Tuple
+from typing import Callable, Mapping
 
+from gen.emit.pieces import pieces
 from gen.schedule import VECTOR_BITS
 from gen.targets import Target
 
-HERE = Path(__file__).resolve().parent
 # The functions of functions.c by type and opcode, and its vectors by type. more, less: the one of two that is more, or
 # less; the second where neither is.
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {
@@ -27,23 +24,6 @@ BINARY = ("pow", "atan2", "maximum", "minimum", "more", "less")
 # Processors have instructions for these, which are used where a language has functions of vectors. Of PoCL's, rint and
 # round are 13 instructions and more.
 EXACT = ("floor", "ceil", "maximum", "minimum", "more", "less")
-
-_NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|union (\w+)|#define (\w+)|static inline \w+ (\w+)\()", re.M)
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_COMMENT = re.compile(r"/\*.*?\*/", re.S)
-
-
-@lru_cache(maxsize=None)
-def pieces(suffix: str) -> Dict[str, Tuple[str, str]]:
-    """The pieces of functions.c and of a language's vectors: for each name the first that its piece defines, and the
-    piece's text."""
-    blocks: Dict[str, Tuple[str, str]] = {}
-    for file in (f"vectors{suffix}", "functions.c"):
-        for block in re.split(r"\n\n+", (HERE / file).read_text().strip("\n")):
-            names = [next(filter(None, match.groups())) for match in _NAME.finditer(block)]
-            blocks.update({name: (names[0], block + "\n") for name in names})
-    return blocks
-
 
 def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:
     """The function that computes an op on registers of f32 or f64; "" where there is none."""
@@ -70,13 +50,11 @@ def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str
     """A piece, after the pieces that it names; or a function on registers of a type and lanes, by one on the machine's
     vectors."""
     if not about:
-        known = pieces(d.suffix)
-        first, text = known[name]
-        d.used.update(["functions"] + ["double"] * ("double" in text))
-        for word in dict.fromkeys(_WORD.findall(_COMMENT.sub("", text))):
-            if word in known and known[word][0] != first:
-                need(known[word][0])
-        return text
+        piece = pieces(f"vectors{d.suffix}", "functions.c")[name]
+        d.used.update(["functions"] + ["double"] * piece.doubles)
+        for other in piece.needs:
+            need(other)
+        return piece.text
     vector, register = VECTORS[about[0]], d.register(about[0], int(about[1]))
     function, sides = need(f"{name}_{vector}"), ("x", "y") if name in BINARY else ("x",)
     pair = name in PAIRS.values()

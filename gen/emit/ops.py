@@ -12,7 +12,7 @@ import math
 from dataclasses import replace
 from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 
-from gen.emit import complex_functions, functions
+from gen.emit import functions, typed
 from gen.emit.values import Value
 from gen.hlo import dtypes
 from gen.hlo.opcodes import ELEMENTWISE, Elementwise
@@ -392,7 +392,8 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     t = d.register(dtype)
     title = "_".join((name, *about))
     if dtype in COMPLEX or (len(about) > 1 and about[1] in COMPLEX):
-        return _complex_helper(d, need, name, dtype, about[-1], title)
+        return typed.complex_conversion(d, need, dtype, about[1]) if name == "convert" \
+            else typed.complex_function(d, need, name, dtype)
     if name in ("maximum", "minimum"):
         sign = ">=" if name == "maximum" else "<="
         nan = " || a != a" if dtype in FLOATS else ""
@@ -437,57 +438,6 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     if name == "reduce_precision":
         return _reduce_precision(d, dtype, title)
     return _integer_helper(d, name, dtype, title)
-
-
-def _complex_helper(d: Target, need: Need, name: str, dtype: str, to: str, title: str) -> str:
-    """A function of complex numbers; every step rounds, no product is fused with a sum. (A difference of products is
-    written as a sum: gcc 12 takes x * y - z * w beside x * w + z * y for a complex product and fuses it, whatever it is
-    told.)"""
-    part = dtypes.TABLE[to].part or to
-    t = d.register(part)
-    binary = f"{d.function} {to} {title}({dtype} a, {dtype} b)\n{{\n"
-    unary = f"{d.function} {to} {title}({dtype} a)\n{{\n"
-
-    def result(re: str, im: str) -> str:
-        return f"  const {to} z = {{{re}, {im}}};\n  return z;\n}}\n"
-
-    def times(a: str, b: str) -> str:
-        return d.product(a, b, part)
-
-    def f(function: str, *arguments: str) -> str:
-        return f"{d.math(function, part)}({', '.join(arguments)})"
-    if name == "convert":
-        source = d.register(dtype)
-        if dtype in ("f64", "c128") and to == "c64":
-            d.used.add("f64_to_f32")
-        value = (f"({t})x.re", f"({t})x.im") if dtype in COMPLEX else (f"({t})x", "0")
-        return f"{d.function} {to} {title}({source} x)\n{{\n{result(*value)}"
-    if name == "complex":
-        return f"{d.function} {to} {title}({t} re, {t} im)\n{{\n{result('re', 'im')}"
-    if name == "equal":
-        return f"{d.function} {d.register('pred')} {title}({to} a, {to} b)\n{{\n  return a.re == b.re && a.im == b.im;\n}}\n"
-    if name in ("add", "subtract"):
-        sign = row(name).operator
-        return binary + result(f"a.re {sign} b.re", f"a.im {sign} b.im")
-    if name == "multiply":
-        return binary + result(f"{times('a.re', 'b.re')} + {times('-a.im', 'b.im')}",
-                               f"{times('a.re', 'b.im')} + {times('a.im', 'b.re')}")
-    if name in ("maximum", "minimum"):
-        sign, nan = ">" if name == "maximum" else "<", d.literal(dtypes.quiet_nan(part), part)
-        return (f"/* by the real part, then by the imaginary one; of a NaN, NaN in both */\n{binary}"
-                f"  const int first = a.re {sign} b.re || (a.re == b.re && a.im {sign}= b.im);\n"
-                f"  const int ordered = a.re == a.re && a.im == a.im && b.re == b.re && b.im == b.im;\n"
-                + result(f"ordered ? first ? a.re : b.re : {nan}", f"ordered ? first ? a.im : b.im : {nan}"))
-    if name == "negate":
-        return unary + result("-a.re", "-a.im")
-    if name == "abs":
-        return (
-            f"/* infinite where a part is, whatever NaN the other may be */\n{d.function} {t} {title}({dtype} a)\n{{\n"
-            f"  return {f('fabs', 'a.re')} == INFINITY || {f('fabs', 'a.im')} == INFINITY ? ({t})INFINITY : {f('hypot', 'a.re', 'a.im')};\n}}\n"
-        )
-    if name in complex_functions.NAMES:
-        return complex_functions.helper(d, need, name, dtype, title)
-    raise ValueError(f"'{name}' of {dtype} has no form")
 
 
 def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:

@@ -37,13 +37,13 @@ class IndexRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Value:
-    """A register: C text, or what gives it when it is needed (code), element type, lanes (1: the same for all). bits: an f16 as it is in memory, so that a
-    NaN that is only moved keeps its payload; otherwise an f16 is a float. rounded: no, where excess precision is still
-    in it. mask: of a predicate on vectors that a comparison gave, the register of signed integers of `mask_bits` bits
-    that has -1 where it is true; text: the same as bytes. short_nan: of a bf16 or f32 on
-    vectors, or a constant: as a float, a NaN of it has an empty lower half, so that rounding to bf16 by a sum keeps
-    it one. within: of a number that is known to be a NaN or no less than the first and no more than the second; nan:
-    whether it may be one."""
+    """A register: C text (code: the text, or what gives it when it is needed), element type, lanes (1: the same for all
+    lanes). bits: an f16 as it is in memory, so that a NaN that is only moved keeps its payload; otherwise an f16 is a
+    float. rounded: no, where excess precision is still in it. mask: of a predicate on vectors that a comparison gave,
+    the register of signed integers of `mask_bits` bits that has -1 where it is true; text: the same as bytes.
+    short_nan: of a bf16 or f32 on vectors, or a constant: as a float, a NaN of it has an empty lower half, so that
+    rounding to bf16 by a sum keeps it one. within: of a number that is known to be a NaN or no less than the first and
+    no more than the second; nan: whether it may be one."""
 
     code: "Union[str, Callable[[], str]]"
     dtype: str

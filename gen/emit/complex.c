@@ -1,0 +1,266 @@
+/* Functions of complex numbers. gen/reference/complex_functions.py says by which real steps each is defined; these are
+   the same steps a second time.
+
+   gen/emit/pieces.py cuts the file into pieces and puts words in: T is the complex type, REAL that of its parts, N(x)
+   a number of that, MUL(a, b) a product that is not fused with a sum, and FABS, SQRT, .. are functions of the target.
+   Every step rounds. (A difference of products is written as a sum: gcc 12 takes x * y - z * w beside x * w + z * y for a
+   complex product and fuses it, whatever it is told.) */
+
+static inline T convert_FROM_T(SOURCE x)
+{
+#if COMPLEX_SOURCE
+  const T z = {(REAL)x.re, (REAL)x.im};
+#else
+  const T z = {(REAL)x, 0};
+#endif
+  return z;
+}
+
+static inline T complex_T(REAL re, REAL im)
+{
+  const T z = {re, im};
+  return z;
+}
+
+static inline PRED equal_T(T a, T b)
+{
+  return a.re == b.re && a.im == b.im;
+}
+
+static inline T add_T(T a, T b)
+{
+  const T z = {a.re + b.re, a.im + b.im};
+  return z;
+}
+
+static inline T subtract_T(T a, T b)
+{
+  const T z = {a.re - b.re, a.im - b.im};
+  return z;
+}
+
+static inline T multiply_T(T a, T b)
+{
+  const T z = {MUL(a.re, b.re) + MUL(-a.im, b.im), MUL(a.re, b.im) + MUL(a.im, b.re)};
+  return z;
+}
+
+/* by the real part, then by the imaginary one; of a NaN, NaN in both */
+static inline T maximum_T(T a, T b)
+{
+  const int first = a.re > b.re || (a.re == b.re && a.im >= b.im);
+  const int ordered = a.re == a.re && a.im == a.im && b.re == b.re && b.im == b.im;
+  const T z = {ordered ? first ? a.re : b.re : QUIET_NAN(), ordered ? first ? a.im : b.im : QUIET_NAN()};
+  return z;
+}
+
+/* by the real part, then by the imaginary one; of a NaN, NaN in both */
+static inline T minimum_T(T a, T b)
+{
+  const int first = a.re < b.re || (a.re == b.re && a.im <= b.im);
+  const int ordered = a.re == a.re && a.im == a.im && b.re == b.re && b.im == b.im;
+  const T z = {ordered ? first ? a.re : b.re : QUIET_NAN(), ordered ? first ? a.im : b.im : QUIET_NAN()};
+  return z;
+}
+
+static inline T negate_T(T a)
+{
+  const T z = {-a.re, -a.im};
+  return z;
+}
+
+/* infinite where a part is, whatever NaN the other may be */
+static inline REAL abs_T(T a)
+{
+  return FABS(a.re) == INFINITY || FABS(a.im) == INFINITY ? (REAL)INFINITY : HYPOT(a.re, a.im);
+}
+
+/* x y, and a zero where x is zero though y be infinite or NaN */
+static inline REAL keep_zero_T(REAL x, REAL y)
+{
+  return x == 0 && y != 0 ? (y < 0 ? -x : x) : MUL(x, y);
+}
+
+/* a is y, b is x: of -i log((x + i y) / sqrt(x x + y y)), which is the same for x and y scaled */
+static inline T atan2_T(T a, T b)
+{
+  const REAL m = FMAX(FMAX(FABS(a.re), FABS(a.im)), FMAX(FABS(b.re), FABS(b.im)));
+  const REAL yr = a.re / m, yi = a.im / m, xr = b.re / m, xi = b.im / m;
+  const REAL pr = xr - yi, pi = xi + yr, qr = xr + yi, qi = xi - yr; /* p = x + i y, q = x - i y */
+  const REAL n = MUL(xi, yr) + MUL(-xr, yi); /* (|p|^2 - |q|^2) / 4 */
+  const REAL angle = MUL(N(0.5), ATAN2(MUL(N(2), (MUL(xr, yr) + MUL(xi, yi))),
+                                       (MUL(xr, xr) + MUL(xi, xi)) - (MUL(yr, yr) + MUL(yi, yi))));
+  const int flip = MUL(pr, COS(angle)) + MUL(pi, SIN(angle)) < 0; /* the other root */
+  return complex_T(flip ? angle - COPYSIGN(PI, angle == 0 ? -pi : angle) : angle,
+                   n < 0 ? MUL(N(0.25), LOG1P(MUL(N(-4), n) / (MUL(pr, pr) + MUL(pi, pi))))
+                         : -(MUL(N(0.25), LOG1P(MUL(N(4), n) / (MUL(qr, qr) + MUL(qi, qi))))));
+}
+
+static inline T cbrt_T(T a)
+{
+  const REAL size = abs_T(a), q = ATAN2(a.im, a.re) / N(3);
+  const REAL g = size < INFINITY ? CBRT(size)
+                                 : MUL(N(2), CBRT(abs_T(complex_T(MUL(N(0.125), a.re), MUL(N(0.125), a.im)))));
+  return complex_T(MUL(g, COS(q)), keep_zero_T(SIN(q), g));
+}
+
+static inline T cosh_T(T a)
+{
+  return complex_T(MUL(COSH(a.re), COS(a.im)), keep_zero_T(SIN(a.im), SINH(a.re)));
+}
+
+static inline T cosine_T(T a)
+{
+  return complex_T(MUL(COS(a.re), COSH(a.im)), -keep_zero_T(SIN(a.re), SINH(a.im)));
+}
+
+/* Smith's way on scaled parts, then the infinities and zeros of C's annex G */
+static inline T divide_T(T a, T b)
+{
+  const int large = FABS(a.re) >= HIGH || FABS(a.im) >= HIGH, small = FABS(a.re) <= LOW && FABS(a.im) <= LOW;
+  const int much = FABS(b.re) >= HIGH || FABS(b.im) >= HIGH, little = FABS(b.re) <= LOW && FABS(b.im) <= LOW;
+  const REAL sa = large ? N(0.5) : small ? UP : N(1), sb = much ? N(0.5) : little ? UP : N(1);
+  const REAL s = MUL(sb, (large ? N(2) : small ? DOWN : N(1)));
+  const REAL ar = MUL(a.re, sa), ai = MUL(a.im, sa), br = MUL(b.re, sb), bi = MUL(b.im, sb);
+  const int steep = FABS(br) < FABS(bi);
+  const REAL p = steep ? ai : ar, q = steep ? ar : ai, x = steep ? bi : br, y = steep ? br : bi, r = y / x;
+  const int none = r == 0 && FABS(x) < INFINITY; /* the product with y may overflow where x is infinite */
+  const REAL pr = none ? MUL(y, p) / x : MUL(p, r), qr = none ? MUL(y, q) / x : MUL(q, r);
+  const REAL below = x + MUL(y, r);
+  REAL re = MUL(((p + qr) / below), s), im = MUL(((steep ? pr - q : q - pr) / below), s);
+  if (re == re || im == im) {
+  } else if (b.re == 0 && b.im == 0 && (a.re == a.re || a.im == a.im)) {
+    re = MUL(COPYSIGN((REAL)INFINITY, b.re), a.re);
+    im = MUL(COPYSIGN((REAL)INFINITY, b.re), a.im);
+  } else if ((FABS(a.re) == INFINITY || FABS(a.im) == INFINITY) && FABS(b.re) < INFINITY && FABS(b.im) < INFINITY) {
+    const REAL u = COPYSIGN(FABS(a.re) == INFINITY ? N(1) : N(0), a.re); /* 1 in place of an infinite part, */
+    const REAL v = COPYSIGN(FABS(a.im) == INFINITY ? N(1) : N(0), a.im); /* 0 in place of another */
+    re = MUL((REAL)INFINITY, (MUL(u, b.re) + MUL(v, b.im)));
+    im = MUL((REAL)INFINITY, (MUL(v, b.re) + MUL(-u, b.im)));
+  } else if ((FABS(b.re) == INFINITY || FABS(b.im) == INFINITY) && FABS(a.re) < INFINITY && FABS(a.im) < INFINITY) {
+    const REAL u = COPYSIGN(FABS(b.re) == INFINITY ? N(1) : N(0), b.re); /* 1 in place of an infinite part, */
+    const REAL v = COPYSIGN(FABS(b.im) == INFINITY ? N(1) : N(0), b.im); /* 0 in place of another */
+    re = MUL(N(0), (MUL(ar, u) + MUL(ai, v)));
+    im = MUL(N(0), (MUL(ai, u) + MUL(-ar, v)));
+  }
+  return complex_T(re, im);
+}
+
+static inline T exponential_T(T a)
+{
+  const REAL e = EXP(a.re), c = COS(a.im), s = SIN(a.im);
+  if (FABS(a.re) == INFINITY && c != c) /* no angle */
+    return complex_T(e, e == 0 ? e : (REAL)NAN);
+  if (e == INFINITY) { /* the parts may be finite */
+    const REAL h = EXP(MUL(N(0.5), a.re));
+    return complex_T(MUL(MUL(h, c), h), keep_zero_T(keep_zero_T(s, h), h));
+  }
+  return complex_T(MUL(e, c), keep_zero_T(s, e));
+}
+
+static inline T exponential_minus_one_T(T a)
+{
+  const T e = exponential_T(a);
+  const REAL h = SIN(MUL(N(0.5), a.im)); /* cos b - 1 = -2 h h */
+  if (EXP(a.re) == INFINITY) return e;
+  return complex_T(MUL(EXPM1(a.re), COS(a.im)) - MUL(N(2), MUL(h, h)), e.im);
+}
+
+static inline T log_T(T a)
+{
+  const REAL x = FABS(a.re), y = FABS(a.im), m = x != x || x > y ? x : y;
+  const REAL n = x > y ? y : x, angle = ATAN2(a.im, a.re);
+  if (x == INFINITY || y == INFINITY) return complex_T((REAL)INFINITY, angle);
+  if (m == 0) return complex_T(-(REAL)INFINITY, angle);
+  if (m >= N(0.5) && m <= N(1.5)) /* |a| may be near 1 */
+    return complex_T(MUL(N(0.5), LOG1P(MUL((m - N(1)), (m + N(1))) + MUL(n, n))), angle);
+  const REAL q = n / m;
+  return complex_T(LOG(m) + MUL(N(0.5), LOG1P(MUL(q, q))), angle);
+}
+
+static inline T log_plus_one_T(T a)
+{
+  const T l = log_T(complex_T(N(1) + a.re, a.im));
+  if (!(FABS(a.re) < N(0.5) && FABS(a.im) < N(0.5))) return l;
+  return complex_T(MUL(N(0.5), LOG1P(MUL(a.re, (N(2) + a.re)) + MUL(a.im, a.im))), l.im);
+}
+
+static inline T logistic_T(T a)
+{
+  const REAL x = FABS(a.re), e = EXP(-x), u = -EXPM1(-x), h = COS(MUL(N(0.5), a.im));
+  /* g = 1 + cos b, d = |1 + exp(-a)|^2 or its mirror image */
+  const REAL g = MUL(N(2), MUL(h, h)), d = MUL(u, u) + MUL(N(2), MUL(e, g));
+  return complex_T((a.re < 0 ? MUL(e, (g - u)) : u + MUL(e, g)) / d, MUL(e, SIN(a.im)) / d);
+}
+
+static inline T power_T(T a, T b)
+{
+  const T l = log_T(a);
+  const REAL size = abs_T(a);
+  if ((b.re == 0 && b.im == 0) || (a.re == 1 && a.im == 0)) return complex_T(N(1), N(0));
+  if (a.re == INFINITY && a.im == 0 && b.re > 0 && b.im == 0) return complex_T((REAL)INFINITY, N(0));
+  const REAL g = b.im == 0 && size < INFINITY ? POW(size, b.re) : EXP(MUL(b.re, l.re) - MUL(b.im, l.im));
+  const REAL q = MUL(b.re, l.im) + keep_zero_T(b.im, l.re);
+  if (g == 0) return complex_T(N(0), N(0));
+  return complex_T(MUL(g, COS(q)), keep_zero_T(SIN(q), g));
+}
+
+static inline T rsqrt_T(T a)
+{
+  const REAL x = FABS(a.re), y = FABS(a.im), m = x != x || x > y ? x : y;
+  if (x == INFINITY || y == INFINITY) return complex_T(N(0), -COPYSIGN(N(0), a.im));
+  if (m == 0) return complex_T((REAL)INFINITY, (REAL)NAN);
+  const REAL u = x / m, v = y / m, h = HYPOT(u, v), r = SQRT(MUL(N(0.5), (u + h))), k = SQRT(m);
+  const REAL size = MUL(k, h), w = r / size, o = v / (MUL(N(2), (MUL(r, size))));
+  return a.re < 0 ? complex_T(o, -COPYSIGN(w, a.im)) : complex_T(w, -COPYSIGN(o, a.im));
+}
+
+static inline T sign_T(T a)
+{
+  const REAL x = FABS(a.re), y = FABS(a.im), m = x != x || x > y ? x : y;
+  if (m == 0) return a;
+  const REAL u = a.re / m, v = a.im / m, h = m == INFINITY ? N(1) : HYPOT(u, v);
+  return complex_T(u / h, v / h);
+}
+
+static inline T sine_T(T a)
+{
+  return complex_T(keep_zero_T(SIN(a.re), COSH(a.im)), MUL(COS(a.re), SINH(a.im)));
+}
+
+static inline T sinh_T(T a)
+{
+  return complex_T(MUL(SINH(a.re), COS(a.im)), keep_zero_T(SIN(a.im), COSH(a.re)));
+}
+
+static inline T sqrt_T(T a)
+{
+  const REAL x = FABS(a.re), y = FABS(a.im), m = x != x || x > y ? x : y;
+  if (y == INFINITY) return complex_T(y, a.im);
+  if (x == INFINITY) {
+    const REAL small = y == y ? 0 : y;
+    return a.re > 0 ? complex_T(x, COPYSIGN(small, a.im)) : complex_T(small, COPYSIGN(x, a.im));
+  }
+  if (m == 0) return complex_T(N(0), a.im);
+  const REAL u = x / m, v = y / m, h = HYPOT(u, v), r = SQRT(MUL(N(0.5), (u + h))), k = SQRT(m);
+  const REAL w = MUL(k, r), o = y / (MUL(N(2), w));
+  return a.re < 0 ? complex_T(o, COPYSIGN(w, a.im)) : complex_T(w, COPYSIGN(o, a.im));
+}
+
+static inline T tan_T(T a)
+{
+  const T r = tanh_T(complex_T(a.im, a.re));
+  return complex_T(r.im, r.re);
+}
+
+static inline T tanh_T(T a)
+{
+  const REAL x = FABS(a.re), s = SIN(a.im), c = COS(a.im);
+  if (x > N(20)) { /* 1 to the last bit */
+    const REAL e = EXP(-x), im = MUL(N(4), (MUL((MUL(s, e)), (MUL(c, e)))));
+    return complex_T(x == INFINITY || s == s ? COPYSIGN(N(1), a.re) : s,
+                     a.im == 0 || (x == INFINITY && !(FABS(a.im) < INFINITY)) ? COPYSIGN(N(0), a.im) : im);
+  }
+  const REAL sh = SINH(a.re), d = MUL(sh, sh) + MUL(c, c);
+  return complex_T(MUL(sh, COSH(a.re)) / d, a.im == 0 ? a.im : MUL(s, c) / d);
+}

@@ -1,0 +1,106 @@
+"""C functions that stand in files beside this one, cut into pieces.
+
+A piece is the text between two blank lines: functions, types and macros, with the comment right above. Words in
+capitals stand for facts of a type and of a target: a text (`TYPE`), or a macro (`MUL(a, b)`). #if takes or leaves lines
+by such a fact; a condition that is none stays for the C compiler.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Callable, Dict, List, Mapping, Tuple, Union
+
+HERE = Path(__file__).resolve().parent
+Words = Mapping[str, Union[str, bool, Callable[..., str]]]
+
+_NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|union (\w+)|#define (\w+)|static inline \w+ (\w+)\()", re.M)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_CONDITION = re.compile(r"#(if|elif|else|endif)\w*(?: (!?)(\w+)$)?")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """name: the first that the text defines. needs: the first names of the other pieces of its files that it uses.
+    doubles: whether it computes with doubles."""
+
+    name: str
+    text: str
+    needs: Tuple[str, ...]
+    doubles: bool
+
+
+@lru_cache(maxsize=None)
+def pieces(*files: str) -> Dict[str, Piece]:
+    """The pieces of files, by each name that they define."""
+    found: Dict[str, Piece] = {}
+    for file in files:
+        for block in re.split(r"\n\n+", (HERE / file).read_text().strip("\n")):
+            names = [next(filter(None, match.groups())) for match in _NAME.finditer(block)]
+            found.update({name: Piece(names[0], block + "\n", (), "double" in block) for name in names})
+    return {name: replace(piece, needs=needs(piece.name, piece.text, found)) for name, piece in found.items()}
+
+
+def needs(name: str, text: str, known: Mapping[str, Piece]) -> "Tuple[str, ...]":
+    """The first names of the pieces that a piece's text names, in their order."""
+    words = dict.fromkeys(_WORD.findall(_COMMENT.sub("", text)))
+    return tuple(dict.fromkeys(known[word].name for word in words if word in known and known[word].name != name))
+
+
+def taken(text: str, facts: Words) -> str:
+    """The lines that #if, #elif, #else and #endif of facts leave."""
+    lines: List[str] = []
+    open_: "List[Tuple[bool, bool, bool]]" = []     # of each #if: is it of a fact, are lines taken, was any branch taken
+    for line in text.splitlines(keepends=True):
+        directive = _CONDITION.match(line.rstrip())
+        if directive and directive[1] == "if":
+            of_fact = directive[3] in facts
+            holds = not of_fact or bool(facts[directive[3]]) != bool(directive[2])
+            open_.append((of_fact, holds, holds))
+        elif directive and open_[-1][0]:
+            _, _, before = open_.pop()
+            holds = not before and (directive[1] == "else" or bool(facts[directive[3]]) != bool(directive[2]))
+            open_.append((True, holds, before or holds))
+        if directive is None or not open_[-1][0]:
+            lines += [line] * all(holds for _, holds, _ in open_)
+        if directive and directive[1] == "endif":
+            open_.pop()
+    return "".join(lines)
+
+
+def filled(text: str, words: Words) -> str:
+    """A text with its words put in."""
+    word = _words(tuple(words))
+    parts, at, match = [], 0, word.search(text)
+    while match:
+        parts.append(text[at:match.start()])
+        of, at = words[match[0]], match.end()
+        if callable(of):
+            arguments, at = _arguments(text, at)
+            parts.append(of(*(filled(argument, words) for argument in arguments if argument)))
+        else:
+            parts.append(str(of))
+        match = word.search(text, at)
+    return "".join([*parts, text[at:]])
+
+
+@lru_cache(maxsize=None)
+def _words(words: "Tuple[str, ...]") -> "re.Pattern[str]":
+    """Any of the words, as a whole or between the underscores of a name."""
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(sorted(words, key=len, reverse=True))})(?![A-Za-z0-9])")
+
+
+def _arguments(text: str, at: int) -> "Tuple[List[str], int]":
+    """The arguments in the parentheses that open at a place, and where these are closed."""
+    arguments, depth, begin = [], 0, at + 1
+    for end in range(at, len(text)):
+        depth += (text[end] == "(") - (text[end] == ")")
+        if depth == 0 or (depth == 1 and text[end] == ","):
+            arguments.append(text[begin:end].strip())
+            begin = end + 1
+        if depth == 0:
+            return arguments, end + 1
+    raise ValueError(f"no closing parenthesis: {text}")
