@@ -119,6 +119,7 @@ LAWS (f is the function of a map on its domain; tests/algebra/test_indexing_map.
   L15 runs: contiguous, broadcast and vector divide what an enumeration says, and are it where they are exact
   L16 with_xor(m), without_xor(m): inside, outside and values as in L2; the same text always gives the same text. with_xor leaves its own text as it is.
       without_xor's holds no xor and is not simplified again: simplify and without_xor may write it otherwise
+  L17 fits(m, t): print_c writes m in t; in the first type that fits, of uint, int and long, where it may choose
 
 ANSWERS (in all sett headers)
   Nothing but a proved yes is true in an if. A question that may stay open is answered by a record: yes is 1 only where yes is
@@ -145,7 +146,7 @@ LIMITS
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
-  0.4  xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor. Maps of bits are inverted and compared,
+  0.4  fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor. Maps of bits are inverted and compared,
        and their questions answered, by matrices over two elements.
   0.3  a constraint that does not hold puts a point outside, whichever other has no value; rules R9 and C8.
        answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
@@ -414,6 +415,8 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
+/* Does a type hold all lines that print_c would write in it? Yes: 1; no: 0; else an error: there is no such text in any type. */
+SETT_INLINE int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
 /* By meaning: the same domain and the same values; points where one has no value do not count. No: at answer.point (one value a variable) they differ, or,
  * without a point, in how many variables or results they have. Variables meet by place, names do not count. What a map that is UNDEFINED equals is not decided. */
@@ -9975,6 +9978,12 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
   }
   sett_map_arena_rewind(arena, mark);
   return settp_map_finish(&out);
+}
+
+SETT_INLINE int sett_map_fits(sett_map_arena *arena, sett_map map, int type) {
+  int error;
+  (void)sett_map_print_c(arena, map, type, NULL, 0, &error);
+  return error == SETT_MAP_ERROR_INDEX_TYPE ? 0 : error ? error : 1;
 }
 
 /* ======================================================================= bodies: without xor ==== */

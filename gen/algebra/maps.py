@@ -166,6 +166,11 @@ def guards(text: str) -> tuple[Guard, ...]:
     return tuple(answer)
 
 
+def fits(text: str, type: str) -> bool:
+    """Whether the map is C expressions in an index type."""
+    return type in call("map", "fits", text).split()
+
+
 def c_text(text: str, type: str = "") -> CText:
     """The map as C expressions; type: uint, int or long. TooNarrow: a value does not fit it."""
     try:

@@ -373,6 +373,20 @@ static int map_c(command *self) {
   return error ? say_error(self, 0, sett_map_message(error)) : 0;
 }
 
+static int map_fits(command *self) {
+  static const char *const names[] = {"uint", "int", "long"};
+  sett_map_arena *arena = &self->arena;
+  sett_map map = read_map(self, arena, 2);
+  int i, any = 0;
+  if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
+  for (i = 0; i < 3; ++i) {
+    int fits = sett_map_fits(arena, map, SETT_MAP_UINT + i);
+    if (fits != 0 && fits != 1) return say_error(self, 0, sett_map_message(fits));
+    if (fits) say_text(self, any++ ? " " : ""), say_text(self, names[i]);
+  }
+  return 0;
+}
+
 /* After `no: ` or `not decided: `: the reason, and the witness where there is one. */
 static int say_reason(command *self, sett_map map, const sett_map_answer *answer) {
   say_text(self, answer->reason);
@@ -635,6 +649,8 @@ static const command_verb map_verbs[] = {
      "(d0) -> (d0), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_guards},
     {"c", "MAP [uint|int|long]", "the results and guards as C, in the narrowest type that holds them",
      "(d0) -> (d0 floordiv 4, d0 mod 4), domain: d0 in [0, 63]", map_c},
+    {"fits", "MAP", "those of the types uint, int and long that hold the results and guards as C",
+     "(d0) -> (d0 - 3), domain: d0 in [0, 4000000000]", map_fits},
     {"substitute", "MAP V=K,W=K,..", "the map with those values for these variables",
      "(d0)[s0] -> (d0 * 4 + s0), domain: d0 in [0, 7], s0 in [0, 3]\ts0=2", map_substitute},
     {"rename", "MAP NAMES", "the map with other names for its variables",

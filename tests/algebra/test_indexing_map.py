@@ -690,6 +690,25 @@ def test_c_text_compiled() -> None:
     assert types["uint"] > 20 and types["int"] > 20, types
 
 
+def test_fits() -> None:
+    """L17: a map fits a type where it is C text of that type, and the narrowest type is the first that fits."""
+    rng, seen = random.Random(SEED + 17), {}    # type: random.Random, dict[str, int]
+    for text in [*(draw_map(rng, partial=rng.random() < 0.2) for _ in range(COUNT)),
+                 "(d0) -> (d0 - 3), domain: d0 in [0, 4000000000]", "(d0) -> (d0 - 3), domain: d0 in [3, 9]",
+                 "(d0) -> (d0 * 5000000000), domain: d0 in [0, 3]", "(d0) -> ((d0 - 4) mod 5), domain: d0 in [0, 9]"]:
+        status, types = algebra.run("map", "fits", text)
+        if status:
+            assert (status, types) == algebra.run("map", "c", text, "long"), text
+            continue
+        for kind in ("uint", "int", "long"):
+            status, answer = algebra.run("map", "c", text, kind)
+            assert (status == 0) == (kind in types.split()) == algebra.fits(text, kind), (text, kind, answer)
+        status, answer = algebra.run("map", "c", text)
+        assert answer.split("\n")[0] == types.split(" ")[0] if status == 0 else not types, text
+        seen[types] = seen.get(types, 0) + 1
+    assert {"uint int long", "int long", "long"} <= set(seen), seen
+
+
 def test_c_text_says_why_not() -> None:
     divisor = "a divisor may be zero: expected bounds that exclude 0"
     for text, expected in [("(d0, d1) -> (d0 mod d1), domain: d0 in [0, 9], d1 in [0, 3]", divisor), ("(d0, d1) -> (d0 mod d1 + 1), domain: d0 in [0, 9], d1 in [0, 3]", divisor),
