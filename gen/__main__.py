@@ -99,7 +99,9 @@ def targets(text: str) -> List[str]:
 
 def version() -> str:
     """That of the headers, which come with the generator."""
-    number = int(re.search(r"#define SETT_VERSION (\d+)", (pipeline.ROOT / "include/sett.h").read_text())[1])
+    found = re.search(r"#define SETT_VERSION (\d+)", (pipeline.ROOT / "include/sett.h").read_text())
+    assert found
+    number = int(found[1])
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
@@ -229,7 +231,7 @@ Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
 
 
 def over_files(work: Work, given: argparse.Namespace,
-               then: "Callable[[str, Any], None]" = lambda file, value: None) -> int:
+               then: "Callable[[str, Any], Any]" = lambda file, value: None) -> int:
     """Call work(given, file) for each file, then then(file, value) with its value. A fault of one file is printed and
     does not keep the others from being done."""
     files = inputs(given.files)

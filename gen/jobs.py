@@ -20,7 +20,7 @@ import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Callable, Dict, Generator, Iterator, List, Sequence, Tuple
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WAKE = signal.SIGUSR1       # does nothing but end a wait
@@ -135,7 +135,7 @@ Work = Callable[[Any], Tuple[int, Any]]
 
 
 def parallel(work: Work, items: Sequence[Any], jobs: int,
-             announce: Callable[[int, Any], None] = lambda done, item: None) -> Iterator[Answer]:
+             announce: Callable[[int, Any], None] = lambda done, item: None) -> Generator[Answer, None, None]:
     """The answers of work(item) for each item, at most `jobs` at a time. Before work on an item begins,
     announce(number of items done, item) is called. With one job or item there is no other process, and what the work
     writes appears at once."""
@@ -152,12 +152,12 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
             while number not in answers:
                 while waiting and len(workers) < jobs:
                     announce(len(answers), waiting[0][1])
-                    reading, writing = fork.Pipe(duplex=False)
-                    process = fork.Process(target=_work, args=(work, waiting[0][1], writing))
+                    pipe = fork.Pipe(duplex=False)
+                    process = fork.Process(target=_work, args=(work, waiting[0][1], pipe[1]))
                     with held():    # until it is known who has to be told
                         process.start()
-                        workers[reading] = waiting.pop(0)[0], process
-                    writing.close()
+                        workers[pipe[0]] = waiting.pop(0)[0], process
+                    pipe[1].close()
                 for reading in connection.wait(workers):
                     answers[workers[reading][0]] = _answer(reading, workers[reading][1])
                     del workers[reading]

@@ -116,18 +116,18 @@ def ranges(text: str) -> tuple[tuple[int, int], ...]:
 
 @functools.lru_cache(maxsize=65536)
 def info(text: str) -> Info:
-    variables, results, constraints = [], [], []
+    variables: list[Variable] = []
+    facts: dict[str, list[Bounded]] = {"result": [], "constraint": []}
     for line in call("map", "info", text).splitlines():
         word, rest = line.split(" ", 1)
         if word in ("dim", "range", "rt"):
             name, lo, hi = rest.split(" ")
             variables.append(Variable(word, name, int(lo), int(hi)))
-        elif word in ("result", "constraint"):
+        elif word in facts:
             bounds, names, expression = rest.split("\t")
             lo, hi = bounds.split(" ")
-            (results if word == "result"
-             else constraints).append(Bounded(int(lo), int(hi), expression, tuple(names.split(",")) if names else ()))
-    return Info(tuple(variables), tuple(results), tuple(constraints))
+            facts[word].append(Bounded(int(lo), int(hi), expression, tuple(names.split(",")) if names else ()))
+    return Info(tuple(variables), tuple(facts["result"]), tuple(facts["constraint"]))
 
 
 def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
@@ -151,9 +151,8 @@ def access(text: str, variable: str) -> tuple[Access, ...]:
 def divisions(text: str) -> tuple[Division, ...]:
     """The quotients and remainders in the results."""
     lines = (line.split(" ") for line in call("map", "divisions", text).splitlines())
-    return tuple(
-        Division(0 if words[0] == "-" else int(words[0]), *words[1:2], *map(int, words[2:])) for words in lines
-    )
+    return tuple(Division(0 if divisor == "-" else int(divisor), more[0] if more else "", int(more[1]) if more else 0)
+                 for divisor, *more in lines)
 
 
 def guards(text: str) -> tuple[Guard, ...]:

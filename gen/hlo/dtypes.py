@@ -209,9 +209,9 @@ def encode(value: "Union[Number, complex]", name: str) -> int:
         part = complex(value) if not isinstance(value, complex) else value
         width = TABLE[dtype.part].bits
         return encode(part.real, dtype.part) | encode(part.imag, dtype.part) << width
+    if isinstance(value, complex):
+        raise ValueError(f"a complex value does not fit {name}")
     if dtype.kind == "float":
-        if isinstance(value, complex):
-            raise ValueError(f"a complex value does not fit {name}")
         return _encode_float(value, dtype)
     number = int(value)
     low, high = integer_range(name)

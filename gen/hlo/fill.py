@@ -18,24 +18,23 @@ class Filled(Sequence):     # type: ignore[type-arg]
 
     def __init__(self, dtype: str, count: int, seed: str) -> None:
         draw = random.Random(seed).random     # a text's seed and random() give the same values in every Python
-        self.dtype, self.count = dtype, count
+        self.elements = count
         self.values = [_pattern(dtype, draw) for _ in range(min(count, PERIOD))]
 
     def __len__(self) -> int:
-        return self.count
+        return self.elements
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return [self.values[k % PERIOD] for k in range(*at.indices(self.count))]
-        if not -self.count <= at < self.count:
+            return [self.values[k % PERIOD] for k in range(*at.indices(self.elements))]
+        if not -self.elements <= at < self.elements:
             raise IndexError(at)
-        return self.values[at % self.count % PERIOD]
+        return self.values[at % self.elements % PERIOD]
 
 
 def _pattern(dtype: str, draw: Any) -> int:
     about = dtypes.TABLE[dtype]
     if about.kind == "complex":
-        # type: ignore[arg-type]
         return dtypes.encode(complex(*(dtypes.decode(_pattern(about.part, draw), about.part) for _ in range(2))), dtype)
     if about.kind == "float":
         return dtypes.encode(8.0 ** (2 * draw() - 1) if about.style == "scale" else 2 * draw() - 1, dtype)
@@ -49,8 +48,7 @@ def fill_constants(module: Module, seed: int) -> None:
     left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
                 and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
     for number, constant in enumerate(left_out):
-        # type: ignore[assignment]
-        constant.literal = Filled(constant.shape.dtype, constant.shape.elements, f"{seed} {number}")
+        constant.literal = Filled(constant.shape.dtype, constant.shape.elements, f"{seed} {number}")  # type: ignore
     if left_out:
         values = f"{len(left_out)} constant" + ("s have" if len(left_out) > 1 else " has")
         module.filled = f"{values} drawn values, as the text leaves out its own (--fill-constants {seed}): results are of no use but for tests and timing"

@@ -79,13 +79,12 @@ class Window:
     @property
     def text(self) -> str:
         each, zeros = (1,) * len(self.size), (0,) * len(self.size)
-        lists = [("size", self.size, None), ("stride", self.stride, each),
+        lists: List[Tuple[str, Tuple[Any, ...], Any]] = [("size", self.size, None), ("stride", self.stride, each),
                  ("pad", tuple(zip(self.low, self.high)), tuple(zip(zeros, zeros))),
                  ("lhs_dilate", self.base_dilation, each), ("rhs_dilate", self.dilation, each),
                  ("rhs_reversal", self.reversal, zeros)]
-        # type: ignore[arg-type]
-        words = ["x".join("_".join(map(str, value)) if name == "pad" else str(value) for value in values)
-                 for name, values, _ in lists]
+        words = ["x".join("_".join(map(str, value)) if isinstance(value, tuple) else str(value) for value in values)
+                 for _, values, _ in lists]
         return " ".join(f"{name}={word}" for (name, values, plain), word in zip(lists, words) if values
                         and values != plain)
 

@@ -132,7 +132,6 @@ class Inliner:
         for k in range(array.shape.dims[0]):
             leaf = array
             for opcode, dims, attributes in (("slice", (1,), {"slice": ((k, k + 1, 1),)}), ("reshape", (), {})):
-                # type: ignore[arg-type]
                 leaf = self._add(array, opcode, array_shape(array.shape.dtype, dims), [leaf], **attributes)
             leaves.append(leaf)
         return leaves

@@ -153,7 +153,7 @@ class Kept(Check):
         return self.shapes[0]
 
     def _conditional(self) -> Shape:
-        keys = ("branch_computations",)
+        keys: Tuple[str, ...] = ("branch_computations",)
         if keys[0] not in self.i.attributes.get("raw", {}):
             keys = ("true_computation", "false_computation")
         branches = [(key, of) for key in keys for of in self.computations(key)]

@@ -107,7 +107,7 @@ class Literal:
 
     def _array(self, of: Shape) -> List[int]:
         """Nested braces without recursion: counts[k] is how many items the open brace of level k has had."""
-        scanner, dims, bits = self.scanner, of.dims, []  # type: ignore[var-annotated]
+        scanner, dims, bits = self.scanner, of.dims, []
         scanner.need("{", f"to open the values of {of.text}")
         counts = [0]
         while counts:

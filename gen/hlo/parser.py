@@ -477,7 +477,8 @@ class Parser:
     def _read_window(self, instruction: Instruction, key: str) -> None:
         """`{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`, all but the size as it
         is by default where left out."""
-        scanner, numbers, where = self.scanner, {}, {}  # type: ignore[var-annotated]
+        scanner, where = self.scanner, {}
+        numbers: Dict[str, Tuple[Any, ...]] = {}
         scanner.need("{", f"to open '{key}'")
         while scanner.peek() != "}":
             pos = scanner.skip()

@@ -298,7 +298,7 @@ def _gbps(event: Optional[Row]) -> str:
 
 
 def _library_cell(row: Row, name: str) -> str:
-    library = next((r for r in row["libraries"] if r["name"] == name), {})
+    library: Row = next((r for r in row["libraries"] if r["name"] == name), {})
     return _gbps(library if library.get("status") == "PASS" else None) + "*" * bool(library.get("differs"))
 
 

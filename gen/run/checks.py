@@ -38,13 +38,14 @@ def unknown(built: Built, excess_precision: bool) -> List[str]:
 
 
 def _result(built: Built, event: Event, device: str, excess_precision: bool) -> CheckResult:
-    unbounded = [int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan", "unbounded_integers",
-                                                      "unbounded_moderate")]
+    free, nan, integers, moderate = (int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan",
+                                                                          "unbounded_integers", "unbounded_moderate"))
     return CheckResult(built.name, built.hero, event["status"], _with_indices(event["reason"], built.manifest),
                        event.get("max_abs", 0.0), event.get("max_ulp", 0.0), event.get("max_share", 0.0),
                        _with_indices(event.get("nearest", ""), built.manifest), int(event.get("compared", 0)),
-                       *unbounded, unknown(built, excess_precision) if unbounded[0] > unbounded[1] + unbounded[2]
-                       else (), int(event.get("rounds", 0)), device)
+                       free, nan, integers, moderate,
+                       unknown(built, excess_precision) if free > nan + integers else (), int(event.get("rounds", 0)),
+                       device)
 
 
 def check_built(fusions: Sequence[Built], target: str, options: Options, round_seconds: float = 0,

@@ -12,7 +12,7 @@ import re
 import struct
 from array import array
 from pathlib import Path
-from typing import List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from gen import hlo, reference, run
 from gen.hlo import Computation, Instruction, dtypes, printer
@@ -73,11 +73,11 @@ def _numbers(data: bytes, dtype: str) -> Sequence[float]:
     step = max(1, len(data) // size // MOST)
     if dtype == "bf16":
         return memoryview(array("I", (h << 16 for h in memoryview(data).cast("H")[::step]))).cast("B").cast("f")
-    codes = {"f16": "e", "f32": "f", "f64": "d", "pred": "B", "s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i",
+    codes: Dict[str, Any] = {"f32": "f", "f64": "d", "pred": "B", "s8": "b", "u8": "B", "s16": "h", "u16": "H", "s32": "i",
              "u32": "I", "s64": "q", "u64": "Q"}
     if dtype == "f16":
         return struct.unpack(f"<{len(data) // 2}e", data)[::step]
-    return memoryview(data).cast(codes[dtype])[::step]  # type: ignore[no-any-return]
+    return memoryview(data).cast(codes[dtype])[::step]
 
 
 def distance(got: Sequence[float], exact: Sequence[float]) -> float:

@@ -15,7 +15,7 @@ from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import position, reach, strides
 from gen.plan.nest import Nest, divided
 from gen.plan.nests import planned
-from gen.plan.partition import EMPTY, compose
+from gen.plan.partition import EMPTY, Root, compose
 
 
 def check(fusion: Fusion) -> Optional[str]:
@@ -37,7 +37,8 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
                 buffer = buffer_of(partition, read)
                 if buffer and not _indices_inside(read.map, buffer.shape):
                     return f"{buffer.pointer} of {buffer.shape.text} is read beyond its end: {read.map}"
-        for target in nest.targets:
+        targets: Sequence[Root] = nest.targets
+        for target in targets:
             if not _indices_inside(nest.place, target.shape):
                 return f"{target.buffer.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
     return None
