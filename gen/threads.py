@@ -18,7 +18,7 @@ from gen.schedule import Device
 
 def threads(kernels: "Sequence[Kernel]", device: Device) -> List[int]:
     """For each kernel, the number of threads beyond which it takes longer: handing over a part of the work
-    takes a thread `device.hand_over`. What is estimated too low is done by fewer threads, and right."""
+    takes a thread `device.threads.hand_over`. What is estimated too low is done by fewer threads, and right."""
     counts = []
     for number, kernel in enumerate(kernels):
         first = all(other.nest is not kernel.nest for other in kernels[:number])
@@ -26,8 +26,8 @@ def threads(kernels: "Sequence[Kernel]", device: Device) -> List[int]:
                     else buffer.shape.bytes for buffer in kernel.buffers if buffer.role is not Role.TABLE)
         # later kernels fold what the first one computed
         steps = operations(kernel.nest) / kernel.loop.lanes if first else 0
-        nanoseconds = max(moved / device.core_bytes, steps * device.vector_time)
-        counts.append(max(1, min(kernel.blocks, int(nanoseconds / device.hand_over))))
+        nanoseconds = max(moved / device.threads.core_bytes, steps * device.threads.vector_time)
+        counts.append(max(1, min(kernel.blocks, int(nanoseconds / device.threads.hand_over))))
     return counts
 
 

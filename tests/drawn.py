@@ -62,7 +62,8 @@ def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Schedules as for data that no cache holds: lines are streamed, and carried where rows begin anywhere; reductions are cut into parts, and
     columns of scans into blocks."""
     for name, device in schedule.DEVICES.items():
-        monkeypatch.setitem(schedule.DEVICES, name, replace(device, cache=0, part_bytes=4096, scan_bytes=512, loading_bytes=1, reduction_threads=64))
+        monkeypatch.setitem(schedule.DEVICES, name, replace(device, cache=0, part_bytes=4096, scan_cpu=replace(device.scan_cpu, bytes=512),
+                                                            reduction_gpu=replace(device.reduction_gpu, loading_bytes=1, threads=64)))
 
 
 def device_or_skip(target: str, options: run.Options = run.Options()) -> None:

@@ -53,9 +53,9 @@ class _Hero(Hero):
         (root,), device = nest.partition.roots, context.device
         reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
         width = dtypes.storage_bytes(root.shape.dtype)
-        block, elements = device.staged_bytes // width, nest.shape.elements
+        block, elements = device.loop_cpu.staged_bytes // width, nest.shape.elements
         stream = root.shape.bytes + sum(buffer.shape.bytes for buffer in reads) > device.cache
-        chunks = chunks_of(device, -(-elements // block), device.walk_chunks)
+        chunks = chunks_of(device, -(-elements // block), device.loop_cpu.chunks)
         return [Staged(chunks=chunks, lanes=LINE // width, stream=stream, block=block)]
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
@@ -155,7 +155,7 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, 
     # where an operand's rows follow one another, so do the elements that are prefetched
     follows = space is not None and any(not a.write and a.strides and a.strides[-2:] == (length, 1)
                                         for a in space.accesses)
-    loop = Loop(lanes=lanes, moves=moved and lanes > 1, l2_prefetch=context.device.walk_prefetch
+    loop = Loop(lanes=lanes, moves=moved and lanes > 1, l2_prefetch=context.device.loop_cpu.prefetch
                 if staged.stream and follows and lanes * dtypes.storage_bytes(root.shape.dtype) >= LINE // 2 else 0)
     last = length - lanes
     box = {"row": (0, rows.rows - 1), "at": (0, last), "vec": (0, 0), "lane": (0, lanes - 1)}

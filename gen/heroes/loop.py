@@ -69,15 +69,15 @@ def _widened(device: Device, nest: Nest, loop: Loop) -> Loop:
     if not any(algebra.info(index).results[0].lo < algebra.info(index).results[0].hi for index in indices):
         return loop
     line = loop.step * dtypes.storage_bytes(nest.partition.roots[0].shape.dtype)
-    wider = max(1, device.gathered_bytes // line)
+    wider = max(1, device.loop_cpu.gathered_bytes // line)
     while elements % (loop.step * wider) or loop.chunks % wider \
             or any(_along(index, elements, loop.step * wider) != 0 for index in indices):
         wider //= 2
         if not wider:
             return loop
+    steps = device.loop_cpu.gathered_prefetch // (line * wider) if loop.stream else 0
     return replace(loop, vec=loop.vec * wider, chunks=loop.chunks // wider, streams=1, burst=0, l2_prefetch=0,
-                   l1_prefetch=0, gathered_prefetch_steps=device.gathered_prefetch // (line * wider) if loop.stream
-                   else 0)
+                   l1_prefetch=0, gathered_prefetch_steps=steps)
 
 
 def thread_map(nest: Nest, loop: Loop) -> str:

@@ -104,7 +104,7 @@ class _Hero(Hero):
         if dims[order[0]] % max(device.lanes, 2) == 0 and pad.attributes["padding"][order[0]] == (0, 0, 0):
             return []       # vectors of the loop hero have no border in them
         size, count = dtypes.storage_bytes(nest.shape.dtype), 1
-        while count < len(order) - 1 and math.prod(dims[d] for d in order[:count]) * size < device.padded_row:
+        while count < len(order) - 1 and math.prod(dims[d] for d in order[:count]) * size < device.pad_cpu.row:
             count += 1
         row = math.prod(dims[d] for d in order[:count])
         rows = nest.shape.elements // row

@@ -110,6 +110,7 @@ HERO = _Hero()
 
 
 def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationSpace) -> Sweep:
+    numbers = device.reduction_cpu
     sizes, out, minor = digits.sizes, digits.out, digits.minor
     reads = [a for a in accesses.accesses if not a.write and a.strides]
     width = max([dtypes.storage_bytes(hero.operands[0].shape.dtype) for hero in nest.heroes] + [a.width for a in reads])
@@ -133,18 +134,18 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             many = sum(len(hero.operands) // 2 for hero in nest.heroes) * max(1, width // 4)
             many += many > 1     # NaNs may be watched
             blocks, outer = sizes[row] // LANES, results // sizes[row]
-            streams = device.reduction_streams if size * width > device.short_row else device.reduction_streams // 2
+            streams = numbers.streams if size * width > numbers.short_row else numbers.streams // 2
             streams = (
                 streams
                 if size >= LANES
-                and blocks * outer >= device.stream_blocks * device.reduction_streams * device.units
-                and blocks >= device.reduction_streams
+                and blocks * outer >= numbers.stream_blocks * numbers.streams * device.units
+                and blocks >= numbers.streams
                 else 1
             )
             if size >= LANES:
                 paired = paired and size >= 2 * LANES
-                vec = 2 if paired else min(device.row_vectors, size // LANES // 2 * 2 or 1)
-                while vec > (2 if paired else 1) and vec * streams * many > device.column_registers:
+                vec = 2 if paired else min(numbers.row_vectors, size // LANES // 2 * 2 or 1)
+                while vec > (2 if paired else 1) and vec * streams * many > numbers.column_registers:
                     vec //= 2
             elif size in (2, 4, 8) and digits.weights[row] == size:
                 vec, paired = size, False
@@ -153,11 +154,11 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             data = LANES * width * math.prod(sizes[k] for k in digits.reduced())
             each = blocks // streams
             chunks = max(1, min(each, device.part_bytes // data, each * outer // (device.unit_items * device.units)))
-            if data * blocks * outer < device.flat_parts * device.part_bytes or streams > 1 or size < LANES:
+            if data * blocks * outer < numbers.flat_parts * device.part_bytes or streams > 1 or size < LANES:
                 items = -(-each // chunks) * outer
                 return Sweep(threads if items >= device.group_items * threads else 1, chunks, vec,
-                             interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
-                             burst=device.prefetch_burst, kind="rows", rows=LANES)
+                             interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
+                             burst=numbers.prefetch_burst, kind="rows", rows=LANES)
         lane = size
         below = 1
     elif sizes[minor] >= LANES and not _periodic(device, digits):
@@ -170,36 +171,36 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         def cut_in(registers: int) -> Tuple[int, int, int]:
             """(work-items without parts, parts, steps a part) with blocks of so many accumulators."""
             items = -(-size // (registers * LANES)) * results // size
-            together = device.column_rows if registers > device.column_registers and inner == 1 else 1
-            return items, *parts(items, sizes[cut], inner * registers * LANES * width, device.part_rows,
-                                 device.column_items, together)
+            together = numbers.column_rows if registers > numbers.column_registers and inner == 1 else 1
+            return items, *parts(items, sizes[cut], inner * registers * LANES * width, numbers.part_rows,
+                                 numbers.column_items, together)
 
         registers = size // LANES
-        if size > LANES * device.column_registers:
+        if size > LANES * numbers.column_registers:
             widths = [dtypes.storage_bytes(hero.operands[k].shape.dtype)
                       for hero in nest.heroes for k in range(len(hero.operands) // 2)]
             widths += [4] * (len(widths) > 1)     # NaNs may be watched
-            most = max(device.column_registers, device.column_bytes // (LANES * sum(widths)))
+            most = max(numbers.column_registers, numbers.column_bytes // (LANES * sum(widths)))
             while most * LANES * width > device.page:
                 items, count, _ = cut_in(_column_block(device, most, size))
-                if items * count >= device.column_items * device.units:
+                if items * count >= numbers.column_items * device.units:
                     break
                 most //= 2
             registers = _column_block(device, most, size)
         items, count, per = cut_in(registers)
-        in_memory = registers > device.column_registers
-        together = device.column_rows if in_memory and sizes[digits.reduced()[-1]] >= 2 * device.column_rows else 1
+        in_memory = registers > numbers.column_registers
+        together = numbers.column_rows if in_memory and sizes[digits.reduced()[-1]] >= 2 * numbers.column_rows else 1
         return Sweep(
             threads if items * count >= device.group_items * threads else 1,
             vec=registers,
             kind="columns",
             parts=count,
             per_part=per,
-            blocked=size > LANES * device.column_registers,
-            burst=device.prefetch_burst,
+            blocked=size > LANES * numbers.column_registers,
+            burst=numbers.prefetch_burst,
             l2_prefetch=digits.weights[digits.reduced()[-1] if together > 1 else cut]
             * width
-            * max(together, device.column_prefetch // (registers * LANES * width)),
+            * max(together, numbers.column_prefetch // (registers * LANES * width)),
             rows_together=together,
         )
     if out[minor]:
@@ -209,33 +210,35 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         lane = sizes[minor] * sizes[minor - 1]
     period = below // math.gcd(below, LANES)
     paired = paired and below == 1
-    streams = device.reduction_streams if period == 1 and lane >= device.stream_vectors * LANES else 1
-    vec = 2 if paired else period if streams > 1 else period * max(1, device.row_vectors // period)
+    streams = numbers.streams if period == 1 and lane >= numbers.stream_vectors * LANES else 1
+    vec = 2 if paired else period if streams > 1 else period * max(1, numbers.row_vectors // period)
     steps = lane // (vec * LANES * streams)
     if steps == 0:
         raise Refused(f"{lane} contiguous elements are fewer than {vec * LANES * streams}")
     inner = math.prod(sizes[k] for k in digits.reduced()) * below // lane
-    count, per = parts(results // below, steps, vec * LANES * streams * width * inner, device.part_steps)
+    count, per = parts(results // below, steps, vec * LANES * streams * width * inner, numbers.part_steps)
     if streams > 1 and count * per != steps:   # all parts are alike: further steps belong to the rest
         per = steps // count
-    return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=device.reduction_prefetch,
-                 burst=device.prefetch_burst, parts=count, per_part=per)
+    return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
+                 burst=numbers.prefetch_burst, parts=count, per_part=per)
 
 
 def _column_block(device: Device, most: int, size: int) -> int:
     """Accumulators of a block of columns, `most` at most, in the fewest blocks that cover all."""
     def covered(count: int) -> int:
         return -(-size // (count * LANES))
-    return min(range(device.column_registers // 2, min(most, size // LANES) + 1), key=lambda n: (covered(n), n))
+    least = device.reduction_cpu.column_registers // 2
+    return min(range(least, min(most, size // LANES) + 1), key=lambda n: (covered(n), n))
 
 
 def _periodic(device: Device, digits: Digits) -> bool:
     """Whether there are few columns and many rows, so that vectors that go over several rows pay."""
+    numbers = device.reduction_cpu
     minor = digits.minor
     below = digits.sizes[minor]
     period = below // math.gcd(below, LANES)
-    least = device.period_vectors * LANES * max(device.row_vectors, period)
-    return below < LANES or (minor > 0 and not digits.out[minor - 1] and period <= device.column_period
+    least = numbers.period_vectors * LANES * max(numbers.row_vectors, period)
+    return below < LANES or (minor > 0 and not digits.out[minor - 1] and period <= numbers.column_period
                              and digits.sizes[minor - 1] * below >= least)
 
 
@@ -697,7 +700,7 @@ class Emitter(reduction.Emitter):
         before = dict(self.at)
         cut_digit = max(digits.reduced(), key=lambda k: digits.sizes[k])
         loops = self.loops(cut=cut_digit)
-        vec = sweep.vec if sweep.vec <= self.device.column_registers else 1
+        vec = sweep.vec if sweep.vec <= self.device.reduction_cpu.column_registers else 1
         groups, box = sweep.vec // vec, {**self.box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
         group = ""
         if groups > 1:
@@ -741,7 +744,8 @@ class Emitter(reduction.Emitter):
         elif sweep.parts > 1:
             (first, last), of_part = self.part_of(count), sweep.per_part
             of_last = count - (sweep.parts - 1) * of_part
-        turn = self.device.turn_steps if self.sums() and of_part >= 2 * self.device.turn_steps else 0
+        turn = self.device.reduction_cpu.turn_steps
+        turn = turn if self.sums() and of_part >= 2 * turn else 0
         whole = turn > 0 and of_part % turn == 0 and of_last % turn == 0
         steps = self.steps("turn" if turn else first, "end" if turn else last, count, base, turn if whole else 0)
         count = sweep.parts * sweep.per_part if sweep.streams > 1 else count
@@ -813,7 +817,8 @@ class Emitter(reduction.Emitter):
 
     def second(self) -> Kernel:
         """Combines the parts of every result in their order."""
-        lanes = LANES if self.results % LANES == 0 and self.results >= self.device.fold_vectors * LANES else 1
+        least = self.device.reduction_cpu.fold_vectors * LANES
+        lanes = LANES if self.results % LANES == 0 and self.results >= least else 1
         items = self.results // lanes
         threads = self.device.group if items >= self.device.least_groups * self.device.group else 1
         buffers, self.partial, self.seen = self.partial, [], []

@@ -94,11 +94,12 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     """widths: bytes of the elements that neighbouring positions read or write side by side; values: accumulators for
     each result.
     first: the kernel that reads the inputs; the second finds what it reads in a cache, and there is little of it."""
+    numbers = device.reduction_gpu
     minor, sizes, kept = digits.minor, digits.sizes, digits.kept()
     column = bool(digits.out[minor])
     vec = min(most_vec, device.line // min(widths)) if widths else 1
     while vec > 1 and (vec * max(widths) > device.step_bytes or sizes[minor] % vec
-                       or (column and vec * values > device.reduction_values)):
+                       or (column and vec * values > numbers.values)):
         vec //= 2
     width, over = max(widths, default=4), _over(digits, vec)
     units, digit = math.prod(over.values()), minor if column else None
@@ -113,27 +114,27 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
         digit = minor - 1
     wide = 1 if digit is None else sizes[digit] // (vec if column else 1)
     rows = math.prod(sizes[k] for k in kept if k != digit)
-    across = _across(wide, device.column_threads if first else max(1, device.sector // (vec * width)))
+    across = _across(wide, numbers.column_threads if first else max(1, numbers.sector // (vec * width)))
     most = _pow2(threads // across) if across & (across - 1) == 0 else threads // across
-    fold = most if units // device.thread_steps >= most else _pow2(units // device.thread_steps)
+    fold = most if units // numbers.thread_steps >= most else _pow2(units // numbers.thread_steps)
     if across == 1:
         fold = min(most,
                    max(fold, min(max(1, device.coalesced // (vec * width)),
-                                 1 << (-(-units * vec * width // device.thread_bytes) - 1).bit_length())))
+                                 1 << (-(-units * vec * width // numbers.thread_bytes) - 1).bit_length())))
         while fold > 1 and 3 * -(-units // fold) * fold > 4 * units:   # at most a quarter is idle
             fold //= 2
-    while 2 * fold <= min(most, units) and rows * wide * fold < device.reduction_unit_threads * device.units:
+    while 2 * fold <= min(most, units) and rows * wide * fold < numbers.unit_threads * device.units:
         fold *= 2
     across = _across(wide, max(across, threads // fold)) if first else across
     columns, together = -(-wide // across), max(1, min(rows, threads // (fold * across)))
     used = -(-together * fold * across // device.warp) * device.warp
     blocks, steps, parts, per = -(-rows // together) * columns, units // fold, 1, 1
-    loads = max(1, device.loading_bytes // (vec * width))      # steps that are loaded at once
+    loads = max(1, numbers.loading_bytes // (vec * width))      # steps that are loaded at once
     # fewer are done before a second kernel starts
-    if first and blocks < device.unit_blocks * device.units and steps >= device.part_loads * loads:
-        per = -(-steps // (loads * -(-device.part_blocks * device.units // blocks))) * loads
+    if first and blocks < numbers.unit_blocks * device.units and steps >= numbers.part_loads * loads:
+        per = -(-steps // (loads * -(-numbers.part_blocks * device.units // blocks))) * loads
         parts = -(-steps // per)
-    slots = vec if column else min(vec, device.thread_results)
+    slots = vec if column else min(vec, numbers.thread_results)
     return Block(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=loads,
                  parts=parts, per_part=per)
 
@@ -507,7 +508,7 @@ class _Emitter(BlockEmitter):
         """The largest block whose values fit into the shared memory."""
         sizes = [self.d.register_bits(dtype) // 8 for _, _, dtype in self.accumulators] + [4] * bool(self.watched)
         for vec in (16, 4, 2, 1):
-            for threads in (self.device.reduction_threads, self.device.least_threads):
+            for threads in (self.device.reduction_gpu.threads, self.device.reduction_gpu.least_threads):
                 block = _block(self.device, digits, widths, len(sizes), vec, threads, first)
                 if self.cells(block) * (block.slots if digits.out[digits.minor]
                                         else 1) * sum(sizes) <= self.d.shared_bytes:

@@ -95,6 +95,7 @@ HERO = _Hero()
 
 
 def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) -> RowSweep:
+    numbers = device.rows_cpu
     sizes, out, minor = digits.sizes, digits.out, digits.minor
     size, reads = sizes[minor], list(space.accesses[1 + len(nest.columns):])
     columns = [a.strides for a in space.accesses[1:1 + len(nest.columns)]]
@@ -117,7 +118,7 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     along = {a.name for a in reads if a.strides and a.strides[minor]}
     small = {buffer.shape.dtype for buffer in reads_of(nest) | writes_of(nest) if buffer.pointer in along} == {"bf16"}
     paired = small and size >= 2 * LANES
-    vec = 2 if paired else min(device.row_vectors, size // LANES // 2 * 2 or 1)
+    vec = 2 if paired else min(device.reduction_cpu.row_vectors, size // LANES // 2 * 2 or 1)
     steps = elements // size * (size // (vec * LANES))
     left = -(-(size % (vec * LANES)) // LANES) * (elements // size)
     kept, width = steps * vec + left, 4 * max(
@@ -125,27 +126,27 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     )
     count = sum(len(stage.kept) for stage in nest.stages)
     keeps = count * kept * LANES * width
-    together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= device.row_block else 1
+    together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= numbers.block else 1
     together = 1 if columns and sizes[row] % together else together      # each row once
     totals = kept * LANES * sum(
         4 * max(1, dtypes.storage_bytes(hero.shape.dtype) // 4) for stage in nest.stages for hero in stage.columns
     )
-    if of_row + shared + keeps + totals > device.held_bytes:
-        raise Refused(f"a row of {of_row + shared + keeps + totals} bytes is longer than {device.held_bytes}")
-    if together * keeps + totals > device.kept_bytes:
-        raise Refused(f"{together * keeps + totals} bytes that stages keep are more than {device.kept_bytes}")
-    if rows < 2 * device.units and of_row > device.row_block:
+    if of_row + shared + keeps + totals > numbers.held_bytes:
+        raise Refused(f"a row of {of_row + shared + keeps + totals} bytes is longer than {numbers.held_bytes}")
+    if together * keeps + totals > numbers.kept_bytes:
+        raise Refused(f"{together * keeps + totals} bytes that stages keep are more than {numbers.kept_bytes}")
+    if rows < 2 * device.units and of_row > numbers.block:
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all cores")
     blocks = sizes[row] // together
     outer = rows // sizes[row]
     shares = blocks * outer // (device.unit_items * device.units)
     if columns:
-        chunks = min(blocks, max(-(-device.part_rows // together), shares))
+        chunks = min(blocks, max(-(-device.reduction_cpu.part_rows // together), shares))
     else:
         chunks = max(1, min(blocks, device.part_bytes // max(1, together * of_row), shares))
     traffic, parts = sum(a.bytes for a in reads), -(-blocks // chunks) * outer
-    few = parts < 2 * device.units and of_row > device.row_block
-    if columns and (few or parts * device.part_rows > rows + device.part_rows):
+    few = parts < 2 * device.units and of_row > numbers.block
+    if columns and (few or parts * device.reduction_cpu.part_rows > rows + device.reduction_cpu.part_rows):
         raise Refused(f"the columns of {rows} rows in {parts} parts")
     return RowSweep(
         1,
@@ -314,7 +315,7 @@ class _StageWriter(reduction_cpu.Emitter):
         step_slot = f"step * {sweep.vec} + vec" if sweep.vec > 1 else "step"
         self.slot, self.column = before + step_slot, of_columns + step_slot
         self.sweep = replace(sweep, l2_prefetch=prefetch, burst=1)
-        turn = self.device.row_turn_steps
+        turn = self.device.rows_cpu.turn_steps
         turn = turn if self.stage.heroes and self.sums() and count >= 2 * turn else 0
         self.before_kept = self.whole.of_row_before(row_before.steps.step) if row_before else []
         steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count,
@@ -521,7 +522,7 @@ class _Writer:
         later = self.nest.stages[1:len(self.nest.stages) - late]
         if not later:
             return [0, count, count]
-        room = [0 if stage.writes else self.sweep.vec * _cost(stage) // self.context.device.prefetch_cost
+        room = [0 if stage.writes else self.sweep.vec * _cost(stage) // self.context.device.rows_cpu.prefetch_cost
                 for stage in later]
         rest = count - sum(room)
         if rest >= 0:

@@ -126,14 +126,14 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         vec //= 2
     in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]
     units, each = elements // vec, vec * sum(_words(i) for i in in_registers)
-    for registers in (device.row_registers, 2 * device.row_registers):      # more of them for rows that else do not fit
+    for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):    # more for rows that else do not fit
         steps, fold = max(1, registers // max(vec, each)), 2
-        while fold < min(units, device.row_threads) and (fold * vec * min(widths) < device.coalesced
+        while fold < min(units, device.rows_gpu.threads) and (fold * vec * min(widths) < device.coalesced
                                                          or fold * steps < units):
             fold *= 2
         if fold * steps >= units:
             break
-    together = max(1, min(rows, device.reduction_threads // fold))
+    together = max(1, min(rows, device.reduction_gpu.threads // fold))
     values = sum(len(stage.heroes) for stage in nest.stages)
     if fold * steps < units:
         raise Refused(f"a row of {elements} is longer than a block's registers hold")
@@ -142,8 +142,8 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
     shared = values * 8 * (fold * together + together)
     if shared > context.target.shared_bytes:
         raise Refused(f"{shared} bytes of shared memory are more than {context.target.shared_bytes}")
-    long = elements * max(widths) > device.reduction_threads * device.loading_bytes
-    if rows < device.units // device.few_rows and long:
+    long = elements * max(widths) > device.reduction_gpu.threads * device.reduction_gpu.loading_bytes
+    if rows < device.units // device.rows_gpu.few_rows and long:
         # reductions in parts keep more processors busy
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)

@@ -49,13 +49,13 @@ class _Hero(Hero):
             while vec > 1 and nest.size < vec * device.warp:
                 vec //= 2
             threads = device.warp
-            while threads < device.reduction_threads and threads * vec < nest.size:
+            while threads < device.reduction_gpu.threads and threads * vec < nest.size:
                 threads *= 2
             while nest.size < vec * threads and vec > 1:
                 vec //= 2
             yield Prefixes(threads, vec=vec, kind="rows")
         items = nest.outer * nest.below
-        yield Prefixes(min(device.transpose_threads, -(-items // device.warp) * device.warp), kind="columns")
+        yield Prefixes(min(device.transpose_gpu.threads, -(-items // device.warp) * device.warp), kind="columns")
 
     def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
         assert isinstance(nest, Scan)

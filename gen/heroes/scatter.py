@@ -252,7 +252,7 @@ class _Hero(Hero):
             )
         )
         run, why = (1, "") if plain else _run(device, nest)
-        return [Updates(device.scatter_threads, how=how + why, plain=plain, run=run)]
+        return [Updates(device.scatter.threads, how=how + why, plain=plain, run=run)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
         return tuple(schedule.index_types)
@@ -269,6 +269,7 @@ def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
 
     There are at least as many runs as positions in the result, a few for each unit of the device, and threads that fill
     the device."""
+    numbers = device.scatter
     if not sorted_indices(nest.instruction):
         return 1, ""
     count, combiner = len(nest.targets), nest.instruction.attributes["to_apply"]
@@ -278,12 +279,12 @@ def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
         if target.shape.dtype in (*dtypes.PACKED, *TINY):
             return 1, f"; sorted, but sums of {target.shape.dtype} are not kept"
     rows, places = _rows(nest), math.prod(last + 1 for last in nest.lasts)
-    if rows <= device.runs * device.units:
+    if rows <= numbers.runs * device.units:
         return 1, f"; sorted, but {rows} rows are too few for runs"
-    run = -(-rows // max(device.runs * device.units, places))
+    run = -(-rows // max(numbers.runs * device.units, places))
     if run == 1:
         return 1, f"; sorted, but {rows} rows for {places} places are no runs"
-    run = min(run, max(2, nest.shape.elements // (device.unit_threads * device.units)))
+    run = min(run, max(2, nest.shape.elements // (numbers.unit_threads * device.units)))
     return run, f"; sorted: {run} rows a thread, one operation for those of one place"
 
 
@@ -549,7 +550,7 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_typ
 def _shared(context: Context, nest: Scatter) -> InOrder:
     """The schedule in which work-items share a result so that no two write one element."""
     dims, a, device = nest.targets[0].shape.dims, nest.instruction.attributes, context.device
-    if nest.shape.elements < device.shared_updates or any(target.shape.dtype in dtypes.PACKED
+    if nest.shape.elements < device.scatter.shared_updates or any(target.shape.dtype in dtypes.PACKED
                                                           for target in nest.targets):
         return InOrder()
     shape, indexed = nest.targets[0].shape, list(a["scatter_dims_to_operand_dims"])
@@ -563,15 +564,15 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
 
     still = [d for d in range(len(dims)) if d not in indexed and d not in a["inserted_window_dims"]]
     for among, items, least in (
-        (still, device.window_items, 2 * device.line),      # two work-items should not write one line in turn
-        (indexed, device.indexed_items, 0),
-        (still, device.window_items, 0),
+        (still, device.scatter.window_items, 2 * device.line),      # two work-items should not write one line in turn
+        (indexed, device.scatter.indexed_items, 0),
+        (still, device.scatter.window_items, 0),
     ):
         dimension = widest(among, least)
         if dimension is not None:
             size, moved = size_of[dimension], among is indexed
             chunk = -(-size // min(max(1, items * device.units), size))
-            chunk = max(chunk, min(device.shared_neighbours, -(-size // 2)))
+            chunk = max(chunk, min(device.scatter.shared_neighbours, -(-size // 2)))
             chunk = -(-chunk // LANES) * LANES if chunk > LANES else chunk
             large = device.wide and not moved and shape.bytes > device.cache
             return InOrder(
@@ -579,9 +580,9 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
                 chunk=chunk,
                 dimension=dimension,
                 moved=moved,
-                picked=device.picked_rows * moved,
-                updates_prefetch=device.updates_prefetch * large,
-                prefetch_bytes=device.gathered_bytes,
+                picked=device.scatter.picked_rows * moved,
+                updates_prefetch=device.scatter.prefetch * large,
+                prefetch_bytes=device.loop_cpu.gathered_bytes,
                 line=device.line,
             )
     return InOrder()

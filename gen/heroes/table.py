@@ -62,6 +62,7 @@ HERO = _Hero()
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     """The 16-bit parameter of which each element of the result is a function that is worth a table; None where there is
     none. Refused: there are too few elements."""
+    numbers = device.table
     entry = nest.partition.entry
     if len(nest.partition.roots) != 1 or dtypes.storage_bytes(nest.partition.roots[0].shape.dtype) != 2 \
             or nest.partition.roots[0].shape.place \
@@ -77,13 +78,13 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
             sources[source, read.map] = None
     cost = sum(ops.row(e.instruction.opcode).cost + 5 * ops.rounds(e.instruction.opcode, e.instruction.shape.dtype)
                for e in entry.body.entries)
-    if len(sources) != 1 or cost < device.table_cost:
+    if len(sources) != 1 or cost < numbers.cost:
         return None
     source, index = next(iter(sources))
     if source.shape.kind != "array" or dtypes.storage_bytes(source.shape.dtype) != 2:
         return None
-    if nest.shape.elements < device.table_elements:
-        raise Refused(f"{nest.shape.elements} elements are fewer than {device.table_elements}")
+    if nest.shape.elements < numbers.elements:
+        raise Refused(f"{nest.shape.elements} elements are fewer than {numbers.elements}")
     unmap, root = algebra.call("shape", "unmap", nest.shape.text), nest.partition.roots[0]
     read_at, written_at = (compose(unmap, compose(m, memory_map(s)))
                            for m, s in ((index, source.shape), (root.map, root.shape)))

@@ -174,7 +174,7 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
     turned = [s for s in regular if s[digit] == 1 and s[-1] > 1]
     runs, straight = [[digit], [minor]], [s for s in regular if s[-1] == 1]
     for run, accesses in zip(runs, (turned, straight)):
-        while math.prod(space.sizes[k] for k in run) < device.tile_joined:
+        while math.prod(space.sizes[k] for k in run) < device.transpose_cpu.joined:
             size = math.prod(space.sizes[k] for k in run)
             more = next((k for k in range(len(space.sizes)) if k not in runs[0] + runs[1]
                          and all(s[k] == size for s in accesses)), None)
@@ -186,13 +186,14 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
 
 def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Tile]:
     """Tiles that fit, best first."""
+    numbers = device.transpose_cpu
     space, digit = frame.space, frame.rows[0]
     turned = [a for a in space.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
     widths = {a.width for a in space.accesses}
     width = max(a.width for a in turned)
     traffic = sum(a.bytes for a in space.accesses)
     threads = device.group
-    shapes = device.moved_tiles[width] if moves else device.computed_tiles[max(widths)]
+    shapes = numbers.moved_tiles[width] if moves else numbers.computed_tiles[max(widths)]
     for shape in (*shapes, TileShape(4, 4, 1, 64)):
         if shape.streamed and traffic <= device.cache:
             continue
@@ -202,7 +203,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
             continue
         lanes, rows, down, load_bytes = shape.lanes, shape.rows, shape.registers_down, shape.load_bytes
         if frame.fits(rows, lanes * down):
-            chunks = min(-(-frame.high // rows), max(device.tile_run, device.page // width) // rows)
+            chunks = min(-(-frame.high // rows), max(numbers.run, device.page // width) // rows)
             while chunks > 1 and _items(frame, lanes * down, rows, chunks) < device.unit_items * device.units:
                 chunks = -(-chunks // 2)
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes)
@@ -211,7 +212,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
             stream = traffic > device.cache and line >= device.line
             items = _items(frame, lanes * down, rows, chunks)
             yield Tile(threads if items >= device.group_items * threads else 1, chunks, rows, lanes, down, load_bytes,
-                       stream, moves, frame.joined, row_prefetch=device.tile_prefetch if traffic > device.cache
+                       stream, moves, frame.joined, row_prefetch=numbers.prefetch if traffic > device.cache
                        and rows * width >= device.line else 0, page=device.page,
                        turns=down * PIECES if shape.pipelined else 1)
 

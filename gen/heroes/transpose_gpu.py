@@ -199,7 +199,7 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
     """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from
     it join."""
     runs, line = {"rows": [row], "lanes": [lane]}, max(
-        device.banks, device.coalesced // min(a.width for a in staged) // unit
+        device.transpose_gpu.banks, device.coalesced // min(a.width for a in staged) // unit
     )
 
     def size(run: str) -> int:
@@ -207,7 +207,7 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
 
     def following(run: str) -> Optional[int]:
         used = {*runs["rows"], *runs["lanes"], len(sizes) - 1}
-        if size(run) % line == 0 or size(run) >= device.run_lines * line:
+        if size(run) % line == 0 or size(run) >= device.transpose_gpu.run_lines * line:
             return None
         if run == "lanes":
             return runs["lanes"][-1] - 1 if runs["lanes"][-1] - 1 not in used and runs["lanes"][-1] else None
@@ -237,11 +237,12 @@ def _power(n: int, most: int) -> int:
 
 def _tiles(device: Device, frame: Frame, staged: Sequence[Access], others: Sequence[Access]) -> Iterator[Tile]:
     """Tiles, best first: words of several rows, wide accesses, large."""
+    numbers = device.transpose_gpu
     small = min(a.width for a in staged)
     widths = [a.width for a in others] or [a.width for a in staged]
-    for pack in [device.bank // small, 1] if small < device.bank and frame.unit == 1 else [1]:
-        full = device.tile_side
-        for side in (full * pack if pack > 1 else full * min(2, max(1, device.bank // small)), full, full // 2):
+    for pack in [numbers.bank // small, 1] if small < numbers.bank and frame.unit == 1 else [1]:
+        full = numbers.tile_side
+        for side in (full * pack if pack > 1 else full * min(2, max(1, numbers.bank // small)), full, full // 2):
             if pack > 1 and side < full * pack:
                 continue
             rows, lanes = min(side, frame.high), min(side, frame.wide)
@@ -255,7 +256,7 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[Access], others: Seque
                 if rows % pack == 0 and frame.high % pack == 0 and _whole(vec, lanes, frame.wide, rows, frame.high,
                                                                           pack, frame.unit):
                     accesses = rows // pack * lanes * frame.unit // vec
-                    threads = min(device.transpose_threads, -(-accesses // device.tile_threads) * device.tile_threads)
+                    threads = min(numbers.threads, -(-accesses // numbers.tile_threads) * numbers.tile_threads)
                     yield Tile(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
                 vec //= 2
 
@@ -343,17 +344,18 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
     free of conflicts.
     address: a map (th_x)[..] to words of `word` bytes; at: values of its further variables. Words of 8 and 16 bytes go
     in halves and quarters of a warp."""
-    worst, together = 1, device.banks * device.bank // max(word, device.bank)
-    warps = {0, device.banks, (threads - 1) // device.banks * device.banks}
-    for first in (warp + part for warp in warps for part in range(0, device.banks, together)):
+    numbers = device.transpose_gpu
+    worst, together = 1, numbers.banks * numbers.bank // max(word, numbers.bank)
+    warps = {0, numbers.banks, (threads - 1) // numbers.banks * numbers.banks}
+    for first in (warp + part for warp in warps for part in range(0, numbers.banks, together)):
         for rest in at:
             banks: Dict[int, Set[int]] = {}
             for lane in range(together):
                 element = algebra.evaluate(address, first + lane, *rest) if first + lane < threads else None
                 if element is not None:
-                    start = element[0] * word // device.bank
-                    for k in range(start, start + max(1, word // device.bank)):
-                        banks.setdefault(k % device.banks, set()).add(k)
+                    start = element[0] * word // numbers.bank
+                    for k in range(start, start + max(1, word // numbers.bank)):
+                        banks.setdefault(k % numbers.banks, set()).add(k)
             worst = max(worst, *(len(words) for words in banks.values())) if banks else worst
     return worst
 
@@ -378,7 +380,7 @@ def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
         pack = stage.held if tile.unit == 1 else 1
         count = tile.rows // pack
         plain = count * max(1, tile.unit // stage.held)
-        padded, lanes = plain + max(1, device.bank // stage.word), max(1, tile.vec // tile.unit)
+        padded, lanes = plain + max(1, device.transpose_gpu.bank // stage.word), max(1, tile.vec // tile.unit)
         turns = [(lanes, turn) for turn in (4, 2, 1) if turn < count]
         for pitch, turn in ((plain, (1, 0)), (padded, (1, 0)),
                             *((pitch, turn) for turn in turns for pitch in (plain, padded))):
@@ -467,7 +469,7 @@ def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequen
     stages = []
     for access in staged:
         width = access.width
-        held = min(tile.pack, max(1, device.bank // width)) if frame.unit == 1 else _power(
+        held = min(tile.pack, max(1, device.transpose_gpu.bank // width)) if frame.unit == 1 else _power(
             math.gcd(frame.unit, tile.vec), device.line // width)
         vec = device.line // width
         while vec > held and not (vec % held == 0

@@ -90,34 +90,35 @@ HERO = _Hero()
 def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[Lines]":
     """The schedule where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not
     fit."""
+    numbers = device.transpose_lines
     reads, writes = [a for a in space.accesses if not a.write], [a for a in space.accesses if a.write]
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
         return None
     width, last, (root, *more) = writes[0].width, len(space.sizes) - 1, nest.partition.roots
     if (
         more
-        or width not in device.carried_tiles
+        or width not in numbers.tiles
         or reads[0].width != width
         or nest.partition.entry.body.entries
         or not buffer_of(nest.partition, nest.partition.root_read(root))
     ):
         return None
-    square = device.carried_tiles[width]
+    square = numbers.tiles[width]
     side = square.side
     if (
         writes[0].strides[digit] % side == 0
-        or len(_starts(space, digit, side)) > device.carried_starts
+        or len(_starts(space, digit, side)) > numbers.starts
         or space.sizes[last] < 2 * side
         or space.sizes[digit] < side
     ):
         return None
     outer = math.prod(size for k, size in enumerate(space.sizes) if k not in (digit, last))
-    columns, strips, wanted = device.carried_columns, space.sizes[last] // side, device.carried_items * device.units
-    while columns > device.carried_sides * side and outer * max(1, space.sizes[digit] // columns) < wanted:
+    columns, strips, wanted = numbers.columns, space.sizes[last] // side, numbers.items * device.units
+    while columns > numbers.sides * side and outer * max(1, space.sizes[digit] // columns) < wanted:
         columns //= 2
-    parts = max(1, min(strips // device.carried_strips, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
+    parts = max(1, min(strips // numbers.strips, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
     return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width,
-                 columns=columns, parts=parts, row_prefetch=device.tile_prefetch)
+                 columns=columns, parts=parts, row_prefetch=device.transpose_cpu.prefetch)
 
 
 def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:

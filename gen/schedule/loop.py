@@ -121,6 +121,7 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
     widths: bytes of the elements that are contiguous along the walk. traffic: bytes that are moved.
     apart: how neighbours of one access lie apart in another. row: elements of a row, where rows are not one after
     another (0: one row)."""
+    numbers = device.loop_cpu
     widths = [w for w in widths if w] or [4]
     if not device.cpu:
         return _of_gpu(device, elements, widths, apart)
@@ -130,8 +131,8 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
             loops += (_interleaved if apart.words else _spread)(device, elements, widths, traffic > device.cache, apart)
         loops += _wide(device, elements, widths, traffic > device.cache, row)
     if device.group == 1:
-        return loops + [Loop(chunks=chunks_of(device, elements, device.scalar_chunks), blocked=True)]
-    return loops + [Loop(device.scalar_group if elements >= device.scalar_elements else 1)]
+        return loops + [Loop(chunks=chunks_of(device, elements, numbers.scalar_chunks), blocked=True)]
+    return loops + [Loop(numbers.scalar_group if elements >= numbers.scalar_elements else 1)]
 
 
 def reversed_walk(loop: Loop, elements: int, run: int) -> "Optional[Loop]":
@@ -151,27 +152,28 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
                  apart: Interleaving) -> "List[Loop]":
     """The schedules of a CPU in which registers interleave rows: moves of whole lines first, with the steps of each row
     fused."""
+    numbers = device.loop_cpu
     loops = []
     rows, into_words, block = apart.registers, apart.registers_down > 1, apart.block
     for down, moved in [(rows, True)] * apart.moves + [(apart.registers_down, False)]:
         step = device.lanes * rows * down
-        chunks = chunks_of(device, -(-elements // step), max(1, device.interleaved_elements // step))
+        chunks = chunks_of(device, -(-elements // step), max(1, numbers.interleaved_elements // step))
         threads = _group(device, elements, step * chunks)
-        burst = min(device.walk_burst, chunks) if into_words and stream else 0      # reads are in order there
-        whole = elements % (device.walk_streams * step * chunks * threads) == 0
-        in_order = moved and stream and 0 < block <= 2 * device.order_prefetch
+        burst = min(numbers.burst, chunks) if into_words and stream else 0      # reads are in order there
+        whole = elements % (numbers.streams * step * chunks * threads) == 0
+        in_order = moved and stream and 0 < block <= 2 * numbers.order_prefetch
         plain = Loop(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows, stream=stream,
-                     moves=moved, streams=device.walk_streams if burst and whole else 1, burst=burst,
-                     l2_prefetch=device.walk_prefetch if burst else 0,
-                     order_prefetch=device.order_prefetch if in_order else 0)
+                     moves=moved, streams=numbers.streams if burst and whole else 1, burst=burst,
+                     l2_prefetch=numbers.prefetch if burst else 0,
+                     order_prefetch=numbers.order_prefetch if in_order else 0)
         # the same elements of a work-item in several streams of fused steps
-        fused = max(1, device.row_bytes // (step * min(widths)))
-        side = device.walk_streams * fused
+        fused = max(1, numbers.row_bytes // (step * min(widths)))
+        side = numbers.streams * fused
         most = chunks * plain.streams // side
         if moved and stream and most and elements % (
                 side * step * most * threads) == 0 and side * most == chunks * plain.streams:
-            distance = device.walk_prefetch if into_words else device.row_order_prefetch
-            loops.append(replace(plain, chunks=most, fused_steps=fused, streams=device.walk_streams, burst=1,
+            distance = numbers.prefetch if into_words else numbers.row_order_prefetch
+            loops.append(replace(plain, chunks=most, fused_steps=fused, streams=numbers.streams, burst=1,
                                  l2_prefetch=distance, order_prefetch=0, other=plain))
         loops.append(plain)
     return loops
@@ -179,17 +181,18 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
 
 def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, apart: Interleaving) -> "List[Loop]":
     """The schedules of a CPU where a few neighbours are spread over registers by shuffles: of whole lines first."""
+    numbers = device.loop_cpu
     full = device.line // apart.width
     lanes, down = (full, 1) if apart.moves else (device.lanes, max(1, full // device.lanes))
     loops = []
     for lanes, down in dict.fromkeys([(lanes, down), (device.lanes, 1)]):
         step = apart.registers * lanes * down
         cut = apart.row % step
-        if apart.row < (device.cut_row_steps if cut else 1) * step:
+        if apart.row < (numbers.cut_row_steps if cut else 1) * step:
             continue
-        chunks = chunks_of(device, -(-elements // step), device.walk_chunks)
+        chunks = chunks_of(device, -(-elements // step), numbers.chunks)
         threads = _group(device, elements, step * chunks)
-        burst = device.walk_burst if stream and chunks >= 2 * device.walk_burst else 0
+        burst = numbers.burst if stream and chunks >= 2 * numbers.burst else 0
         loops.append(
             Loop(
                 threads,
@@ -202,7 +205,7 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
                 stream=stream,
                 moves=apart.moves,
                 burst=burst,
-                l2_prefetch=device.walk_prefetch if burst else 0,
+                l2_prefetch=numbers.prefetch if burst else 0,
                 row=apart.row if cut else 0,
             )
         )
@@ -212,37 +215,39 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
 def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[Loop]":
     """The schedules of a CPU in whole vectors: 16-bit elements in pairs of registers first, else as many registers as
     fill a line."""
+    numbers = device.loop_cpu
     loops = []
     registers = max(1, device.line // (device.lanes * min(widths)))
     for vec, pairs in [(2, True)] * (set(widths) == {2}) + [(registers, False)]:
         step = device.lanes * vec
-        chunks = chunks_of(device, -(-elements // step), device.walk_chunks)
+        chunks = chunks_of(device, -(-elements // step), numbers.chunks)
         threads = _group(device, elements, step * chunks)
-        if row >= device.cut_row_steps * step and row % step:
+        if row >= numbers.cut_row_steps * step and row % step:
             loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, row=row))
         if elements >= step:
-            burst = device.walk_burst if chunks >= 2 * device.walk_burst else 0
-            streams = device.pair_streams if pairs else device.walk_streams
+            burst = numbers.burst if chunks >= 2 * numbers.burst else 0
+            streams = numbers.pair_streams if pairs else numbers.streams
             streams = streams if burst and stream and elements % (streams * step * chunks * threads) == 0 else 1
             loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, stream=stream,
-                              streams=streams, burst=burst, l2_prefetch=device.walk_prefetch if burst else 0,
-                              l1_prefetch=device.pair_prefetch if burst and pairs else 0))
+                              streams=streams, burst=burst, l2_prefetch=numbers.prefetch if burst else 0,
+                              l1_prefetch=numbers.pair_prefetch if burst and pairs else 0))
     return loops
 
 
 def _of_gpu(device: Device, elements: int, widths: Sequence[int], apart: Interleaving) -> "List[Loop]":
     """The schedules of a GPU: an access of a thread is as wide as the device has it, where elements suffice for all
     threads."""
+    numbers = device.loop_gpu
     vec = device.line // min(widths)
     if apart.registers > 1:      # an access of each row
         vec *= apart.registers
-        threads = min(device.walk_threads, -(-elements // (vec * device.warp)) * device.warp)
+        threads = min(numbers.threads, -(-elements // (vec * device.warp)) * device.warp)
         return [Loop(threads, vec=vec, interleaved_rows=apart.registers), Loop(threads)]
     vec = max(1, vec)
     while vec > 1 and (vec * max(widths) > device.step_bytes
-                       or elements < vec * max(1, device.units * device.walk_unit_threads)):
+                       or elements < vec * max(1, device.units * numbers.unit_threads)):
         vec //= 2
-    threads = min(device.walk_threads, max(1, -(-elements // vec)))
+    threads = min(numbers.threads, max(1, -(-elements // vec)))
     threads = -(-threads // device.warp) * device.warp
     plain = Loop(threads, vec=vec)
     return [plain] if vec == 1 else [plain, replace(plain, vec=1)]

@@ -256,7 +256,7 @@ def test_columns_in_the_pass_of_the_rows(target: str, device: str, tmp_path: Pat
     (fusion,) = fusions(stopped())
     assert [kernel.hero for kernel in program(fusion, target, device).kernels].count("rows") == 1
     agree({"stopped": stopped()}, target, device, tmp_path)
-    monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], kept_bytes=4 << 10))
+    monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], rows_cpu=replace(DEVICES[device].rows_cpu, kept_bytes=4 << 10)))
     (fusion,) = fusions(COLUMNS["long rows"][0])
     found = program(fusion, target, device)
     assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and found.kernels[1].loop.kind == "columns"
@@ -330,7 +330,7 @@ def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = softmax("f32", [8, 3000], [1])
     (fusion,) = fusions(text)
     assert len(program(fusion, "c").kernels) == 1
-    monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], held_bytes=16 << 10))
+    monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], rows_cpu=replace(DEVICES["cpu"].rows_cpu, held_bytes=16 << 10)))
     found = program(fusion, "c")
     assert [kernel.hero for kernel in found.kernels] == ["reduction", "reduction", "loop"]
     agree({"long": text}, "c", "cpu", tmp_path)
