@@ -18,11 +18,8 @@ from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, Read, Region, compose
-from gen.schedule import LINE, PIECES
+from gen.schedule import LINE, PICKED_STRIDE, PIECES
 from gen.targets import NARROW, SMALL, TINY, bits
-
-
-MOST_APART = 4      # elements between neighbours of a register, up to which they are picked from whole vectors
 
 
 class Loads(Accesses):
@@ -232,7 +229,7 @@ class Loads(Accesses):
             raise NotWide
         # whole vectors read what lies between, which another work-item may be writing where a result is updated in
         # place
-        picked = stride is not None and 2 <= stride <= MOST_APART and parameter not in self.shared
+        picked = stride is not None and 2 <= stride <= PICKED_STRIDE and parameter not in self.shared
         if stride is not None and (picked or stride == -1) and dtype not in TINY:
             return self.declare(parameter.name, dtype, self.lanes, self._load_apart(pointer, dtype, flat, stride),
                                 dtype == "f16")

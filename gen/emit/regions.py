@@ -20,9 +20,8 @@ from gen.plan import combiner
 from gen.plan.buffers import buffer_of, buffers_of, memory_map
 from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Region, Runtime, compose, loop_sizes
+from gen.schedule import GUARD_REGISTERS
 from gen.targets import SMALL
-
-LEAST_RUN = 2      # registers between two changes of a guard along the lanes, at least, in a body of whole vectors
 
 
 class When(NamedTuple):
@@ -210,7 +209,7 @@ class Regions(Loads, Elementwise):
         for guard in guards:
             value = f"({variable.name}) -> ({guard.text}), domain: {variable.name} in [0, {size - 1}]"
             digits = strides(algebra.simplify(value))
-            if not digits or (digits[1][-1] and digits[0][-1] < LEAST_RUN * self.lanes * step):
+            if not digits or (digits[1][-1] and digits[0][-1] < GUARD_REGISTERS * self.lanes * step):
                 raise NotWide
             (*_, row), (*_, stride) = digits
             start, change = compose(first, value), stride * reach

@@ -23,9 +23,8 @@ from gen.heroes.hero import Context
 from gen.heroes.kernel import Kernel
 from gen.hlo import distribution
 from gen.plan.nest import Nest
-from gen.schedule import Loop
+from gen.schedule import LANES, Loop
 
-VECTOR = 16               # elements of a step
 SHOWN = (16, 110)         # lines and columns of a picture
 
 
@@ -99,7 +98,7 @@ def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]"
     minor = next((d for d in minor_to_major if d >= first and slots[f"e{d - first}"] > 1), -1)
     element = f"e{minor - first}" if minor >= 0 else ""
     # some steps are whole
-    vec = max(n for n in range(1, VECTOR + 1) if slots.get(element, 1) % n == 0 and (n == 1 or n <= dims[minor]))
+    vec = max(n for n in range(1, LANES + 1) if slots.get(element, 1) % n == 0 and (n == 1 or n <= dims[minor]))
     counts = {name: size // vec if name == element else size for name, size in slots.items()}
     chunks, below, digits = math.prod(counts.values()), math.prod(counts.values()), []
     for name, size in counts.items():

@@ -39,11 +39,8 @@ from gen.plan.buffers import buffers_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
 from gen.plan.plan import Reduction
-from gen.schedule import LANES, Device, Schedule
+from gen.schedule import LANES, UNROLLED_STATEMENTS, Device, Schedule
 from gen.targets import FLOATS
-
-
-UNROLLED_STATEMENTS = 8     # of a step, at most, that is written for each of several rows
 
 
 @dataclass(frozen=True)

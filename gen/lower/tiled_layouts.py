@@ -17,10 +17,7 @@ from typing import Dict, List, Sequence, Tuple
 from gen import algebra
 from gen.hlo import (Computation, Instruction, Leaf, Shape, array_shape, distribution, dtypes, layout_map,
                      result_leaves, shape as of_text, tuple_shape)
-
-# One graph is for all devices, so these numbers are no device's.
-LEAST = 1 << 16      # elements of whole tiles, at least, before the rest has kernels of its own
-VECTOR = 16          # elements; of the rest of a minor dimension, multiples of them are whole vectors on a CPU
+from gen.schedule import LANES, TILED_ELEMENTS
 
 
 def plain(shape: Shape) -> Shape:
@@ -76,7 +73,7 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     unit = [math.lcm(*by) for by in zip(*tiles)]
     whole = tuple(-(-n // by) * by for n, by in zip(shape.dims, tiles[0]))
     inner = tuple(n // by * by for n, by in zip(shape.dims, unit))
-    if inner == whole or math.prod(inner) < max(LEAST, math.prod(whole) // 2):
+    if inner == whole or math.prod(inner) < max(TILED_ELEMENTS, math.prod(whole) // 2):
         return []
     room, exact = _part(shape, whole), _part(shape, inner)
     if positions(exact) != exact.elements or positions(room) != room.elements or positions(room) != positions(shape):
@@ -88,7 +85,7 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
         return Box(tuple(start if k == d else 0 for k in range(shape.rank)),
                    tuple(end - start if k == d else n for k, n in enumerate(dims)), whole)
     for d in reversed(shape.minor_to_major):
-        even = inner[d] + (shape.dims[d] - inner[d]) // VECTOR * VECTOR if d == shape.minor_to_major[0] else inner[d]
+        even = inner[d] + (shape.dims[d] - inner[d]) // LANES * LANES if d == shape.minor_to_major[0] else inner[d]
         vectors = slab(d, inner[d], even)
         if even > inner[d] and positions(_part(shape, vectors.dims)) == math.prod(vectors.dims):
             boxes.append(vectors)

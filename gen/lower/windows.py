@@ -14,10 +14,7 @@ from typing import Any, List, Sequence, Tuple
 from gen.hlo import Computation, Instruction, Shape, Window, array_shape
 from gen.hlo.copy import replaced
 from gen.plan import combiner
-
-LEAST_ELEMENTS = 1 << 16    # of an operand, before a second kernel pays
-LEAST_STRIDE = 5            # of windows along the contiguous dimension, where up to 4 are picked from whole vectors
-LEAST_WINDOW = 32           # elements of windows that overlap
+from gen.schedule import WINDOW_ELEMENTS, WINDOW_OVERLAP, WINDOW_STRIDE
 
 
 def lowered(computation: Computation) -> Computation:
@@ -35,7 +32,7 @@ def splits(instruction: Instruction) -> bool:
     if instruction.opcode != "reduce-window" or len(instruction.operands) != 2:
         return False
     operand, window = instruction.operands[0].shape, instruction.attributes["window"]
-    if operand.elements < LEAST_ELEMENTS or not instruction.shape.elements:
+    if operand.elements < WINDOW_ELEMENTS or not instruction.shape.elements:
         return False
     d, whole = _contiguous(operand), math.prod(window.size)
     if window.size[d] == 1 or whole == window.size[d]:
@@ -45,8 +42,8 @@ def splits(instruction: Instruction) -> bool:
         return False
     outer = whole // window.size[d]
     apart = operand.dims[d] // instruction.shape.dims[d]
-    return window.stride[d] >= LEAST_STRIDE or (
-        whole >= LEAST_WINDOW and 2 * (outer * apart + window.size[d]) <= whole)
+    return window.stride[d] >= WINDOW_STRIDE or (
+        whole >= WINDOW_OVERLAP and 2 * (outer * apart + window.size[d]) <= whole)
 
 
 def _split(copied: Computation, instruction: Instruction, operands: "List[Instruction]") -> Instruction:

@@ -9,12 +9,11 @@ from gen import algebra
 from gen.hlo import Instruction, Shape, array_shape, dtypes
 from gen.plan import plan
 from gen.plan.buffers import memory_map
-from gen.plan.digits import LINE, strides
+from gen.plan.digits import strides
 from gen.plan.nest import Nest
 from gen.plan.partition import Entry, Partition, Read, Root, compose
+from gen.schedule import LINE
 
-
-# One plan is for all devices, so these numbers are no device's.
 MOST_OPERANDS = 8
 MOST_OPS = 2000      # of all parts: each part computes for itself what it shares with others
 

@@ -18,11 +18,9 @@ from gen.hlo import Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Partition, Root, compose
+from gen.schedule import SPREAD_ELEMENTS, SPREAD_ROW, Interleaving
 
 MOST_DIGITS = 12
-LINE = 64               # bytes that should lie together: a line of most caches; nests are planned for no device
-MOST_INTERLEAVED = 8    # elements; above that a tile transposes them
-LEAST_ROW = 128         # elements of a row, at least, that neighbours of another access are spread over
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ def interleaved(space: IterationSpace, lines: bool = False) -> int:
     fixed = [a for a in space.accesses if a.strides and a.strides[-2] == 0 and not a.write]
     if not words or not rows or len(words) + len(rows) + len(fixed) < len(space.accesses):
         return 1
-    return n if in_words(space, lines) or (n <= MOST_INTERLEAVED and length >= LEAST_ROW) else 1
+    return n if in_words(space, lines) or (n <= SPREAD_ELEMENTS and length >= SPREAD_ROW) else 1
 
 
 def whole(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
@@ -282,27 +280,6 @@ def moves(partition: Partition, space: IterationSpace) -> bool:
         and not partition.entry.body.entries
         and all(buffer_of(partition, partition.root_read(root)) is not None for root in partition.roots)
     )
-
-
-@dataclass(frozen=True)
-class Interleaving:
-    """How elements that are neighbours in one access lie apart in another.
-
-    registers: number of registers that neighbours are spread over (1: they are neighbours in all accesses).
-    registers_down: registers of each of these, so that whole lines are written.
-    moves: whether elements are only moved, by whole lines.
-    block: bytes of the row block selected by the last digit, if blocks are read consecutively; else 0.
-    words: whether neighbours fill a 32-bit word, and rows are whole registers; if not, shuffles spread them.
-    row: elements of all rows together. width: bytes of the narrowest element that is written.
-    """
-
-    registers: int = 1
-    registers_down: int = 1
-    moves: bool = False
-    block: int = 0
-    words: bool = True
-    row: int = 0
-    width: int = 4
 
 
 def interleaving(nest: Nest) -> Interleaving:

@@ -5,8 +5,8 @@ result may then be at the same position of its own memory, or where it reads the
 before it: with transpose(p) beside log(p), p is read once, and log(p) is written in the other order. Result by result
 (as they come, or those that turn something first: what costs less in all) the cheapest is taken of each way to join a
 kernel that there is, and of a kernel of its own. The cost is bytes moved, of each buffer once for each order in which
-it is accessed. Bytes that are not contiguous cost STRIDED times as much, unless a tile can transpose them: it can for
-one digit only. A further kernel costs LAUNCH.
+it is accessed. Bytes that are not contiguous cost STRIDED_COST times as much, unless a tile can transpose them: it can
+for one digit only. A further kernel costs LAUNCH_BYTES.
 
 Where whole lines are permuted (the minor dimension is kept) a kernel goes in the order of its reads: a CPU prefetches
 contiguous reads by itself, and stores of whole lines may go anywhere. The same holds where words are split into several
@@ -21,13 +21,10 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Computation, Instruction, Leaf, Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
-from gen.plan.digits import (LINE, Access, IterationSpace, MemoryMap, interleaved, meeting, position, space_of,
-                             transposed)
+from gen.plan.digits import Access, IterationSpace, MemoryMap, interleaved, meeting, position, space_of, transposed
 from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
+from gen.schedule import LAUNCH_BYTES, LINE, STRIDED_COST
 
-# One plan is for all devices, so these numbers are no device's: they only say which of two plans moves less.
-STRIDED = 8          # cost of a byte that is not contiguous with its neighbours
-LAUNCH = 1 << 20     # bytes that could be moved while a kernel is launched
 MOST_RESULTS = 16    # more than that are not rearranged
 
 Kernel = List[Tuple[Leaf, str]]                 # results, each with the map of the kernel's position to its own
@@ -103,17 +100,17 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
     kernels: List[Kernel] = []
     costs: List[int] = []
     for leaf in group:
-        ways = [(LAUNCH + _traffic([(leaf, same)], reads), len(kernels), same)]
+        ways = [(LAUNCH_BYTES + _traffic([(leaf, same)], reads), len(kernels), same)]
         for number, kernel in enumerate(kernels):
             ways += [(_traffic([*kernel, (leaf, at)], reads) - costs[number], number, at)
                      for at in _ways(leaf, kernel, reads, same)]
         cost, number, at = min(ways, key=lambda way: (way[0], way[1], way[2] != same))
         if number == len(kernels):
             kernels.append([])
-            costs.append(-LAUNCH)
+            costs.append(-LAUNCH_BYTES)
         kernels[number].append((leaf, at))
         costs[number] += cost
-    return sum(costs) + LAUNCH * len(kernels), kernels
+    return sum(costs) + LAUNCH_BYTES * len(kernels), kernels
 
 
 def _space(group: "Sequence[Leaf]") -> Shape:
@@ -179,7 +176,7 @@ def _contiguous(access: Access, row: Optional[int]) -> bool:
 
 def _cost(space: IterationSpace) -> int:
     row = transposed(space)
-    return sum(a.bytes * (1 if _contiguous(a, row) else STRIDED) for a in space.accesses)
+    return sum(a.bytes * (1 if _contiguous(a, row) else STRIDED_COST) for a in space.accesses)
 
 
 def _least(space: IterationSpace) -> int:
@@ -191,7 +188,7 @@ def _traffic(kernel: Kernel, reads: "Dict[int, Reads]") -> int:
     space = _iteration_space(kernel, reads)
     if space:
         return _cost(space)
-    return STRIDED * sum(read.bytes for leaf, _ in kernel for read in reads[leaf.number])   # no order is known
+    return STRIDED_COST * sum(read.bytes for leaf, _ in kernel for read in reads[leaf.number])   # no order is known
 
 
 def _ways(leaf: Leaf, kernel: Kernel, reads: "Dict[int, Reads]", same: str) -> List[str]:

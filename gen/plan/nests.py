@@ -13,8 +13,9 @@ from gen.plan.buffer import Role
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
-from gen.plan.storing import CPU, GPU, Costs, Storage
+from gen.plan.storing import Storage
 from gen.plan.update import Update
+from gen.schedule import CPU_COSTS, GPU_COSTS, Costs
 
 
 MOST_STORED = 4     # values of one nest
@@ -37,7 +38,7 @@ def planned(fusion: Fusion, cpu: bool = True) -> Planned:
     computation, leaves = lower.lowered(fusion)
     name = f"sett_{fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)
-    costs = CPU if cpu else GPU
+    costs = CPU_COSTS if cpu else GPU_COSTS
     if update is None:
         nests, storage = _nests(name, computation, leaves, costs)
         return Planned(nests, why and f"no kernel for the update alone: {why}", storage)

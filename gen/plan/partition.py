@@ -19,13 +19,13 @@ from gen import algebra
 from gen.hlo import dtypes
 from gen.hlo import CONTRACTIONS, LOOPS, Computation, Instruction, Shape, Window, c_identifier
 from gen.plan.buffer import Buffer, Role
+from gen.schedule import MOST_DIVISIONS
 
 MOVES = frozenset("broadcast transpose reshape bitcast slice reverse copy get-tuple-element".split())
 LEAVES = frozenset("parameter constant iota".split())
 # their first operand where its map is defined, else the second (tile: gen/lower/tiled_layouts.py)
 PADS = ("pad", "tile")
 INLINE = 256         # entries that a function may repeat to compute values at each of the indices that they are read at
-MOST_DIVISIONS = 4   # quotients and remainders of an index up to which a value is computed at each of several
 MOST_REGIONS = 24    # inside each other
 
 EMPTY = "KNOWN EMPTY"

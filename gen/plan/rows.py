@@ -25,11 +25,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Entry, Function, Partition, Read, Region, Root, compose, regions
 from gen.plan.plan import Reduction, reads_same
 from gen.plan.update import bound_in
-
-# One plan is for all devices, so this is no device's number.
-# instructions for a register from which on a value is kept, not computed again: a store and a load are two, and room in
-# the caches
-KEPT_COST = 12
+from gen.schedule import KEPT_COST
 
 
 @dataclass(eq=False)

@@ -21,41 +21,11 @@ from gen.plan.partition import (EMPTY, INLINE, PADS, RUNTIME, Entry, Function, P
                                 divisions)
 from gen.plan.plan import Plan, stops
 from gen.plan.scan import prefix
+from gen.schedule import DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, Costs
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What a class of devices takes, in nanoseconds.
-
-    instruction: one op of `Elementwise.cost` 1 for one element of 4 bytes, in vectors. sides: factor where the sides of
-    a pad or a concatenate are computed, for neighbours do not all do the same. called: factor in functions that are
-    called, not inlined. byte: moving a byte to or from memory. cached_byte: the same where the buffer stays in a cache
-    of `cache` bytes. kernel: one more kernel."""
-
-    instruction: float
-    sides: float
-    called: float
-    byte: float
-    cached_byte: float
-    cache: int
-    kernel: float
-
-
-# Instructions of an element that is not read with its neighbours: bringing its index into bounds, the address, the
-# load, the insertion into a vector.
-SCATTERED = 24
-SIDES = 2       # instructions that choose between two sides of a pad or a concatenate
-STEP = 2        # instructions of a step of a product
-DIVISION = 2    # instructions of a quotient or remainder of an index
 MOST_ENTRIES = 1 << 20
 MOST_TRIED = 1 << 16    # stored values times all values up to which each of the stored is tried without
-
-
-# Two cores with 512-bit vectors: three instructions a nanosecond for 16 elements; 25 GB/s to and from what does not fit
-# in the second level.
-CPU = Costs(instruction=0.02, sides=2, called=16, byte=0.04, cached_byte=0.01, cache=2 << 20, kernel=200)
-# A GPU of some 10 TFLOP/s and 1.5 TB/s.
-GPU = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
 
 
 class Evaluation(NamedTuple):
@@ -172,7 +142,7 @@ class Evaluations(Partition):
                 if entry.callee is not None:
                     work.reads[entry.callee] = work.reads.get(entry.callee, 0.0) + weight
                     work.sites[entry.callee] = work.sites.get(entry.callee, 0) + 1
-                    work.instructions += weight * DIVISION * divisions(entry.map)
+                    work.instructions += weight * DIVISION_COST * divisions(entry.map)
                     continue
                 inner = self._weight(entry.regions[-1]) if _loops(entry) else weight
                 if entry.instruction not in self._known:
@@ -429,11 +399,11 @@ def instructions(instruction: Instruction) -> float:
     if row is not None:
         return row.cost * factor
     if instruction.opcode in RUNTIME:
-        return SCATTERED * factor
+        return SCATTERED_COST * factor
     if instruction.opcode in (*PADS, "concatenate"):
-        return SIDES * factor
+        return SIDES_COST * factor
     if instruction.opcode in CONTRACTIONS:
-        return STEP * factor
+        return STEP_COST * factor
     return factor * max(1.0, operations(instruction))
 
 

@@ -46,6 +46,61 @@ PIECES = LINE // PIECE
 LANES = VECTOR_BITS // 32   # 32-bit elements of a CPU's vectors
 
 
+# Numbers of graphs and plans, which are one for all devices of a class, or for all. Estimated, not measured one by one,
+# but for those that say what was.
+
+SPREAD_ELEMENTS = 8         # neighbours, at most, that shuffles spread over registers; above that tiles transpose
+SPREAD_ROW = 128            # elements of a row, at least, that neighbours of another access are spread over
+STRIDED_COST = 8            # of a byte that is not contiguous with its neighbours; a contiguous one costs 1
+LAUNCH_BYTES = 1 << 20      # bytes that could be moved while a kernel is launched
+# instructions for a register from which on a value is kept, not computed again: a store and a load are two, and room in
+# the caches
+KEPT_COST = 12
+# instructions of an element that is not read with its neighbours: bringing its index into bounds, the address, the
+# load, the insertion into a vector
+SCATTERED_COST = 24
+SIDES_COST = 2              # instructions that choose between two sides of a pad or a concatenate
+STEP_COST = 2               # instructions of a step of a product
+DIVISION_COST = 2           # instructions of a quotient or remainder of an index
+MOST_DIVISIONS = 4          # of an index, up to which a value is computed at each of several indices
+TILED_ELEMENTS = 1 << 16    # elements of whole tiles, at least, before the rest has kernels of its own
+WINDOW_ELEMENTS = 1 << 16   # elements of an operand, at least, before a second kernel for outer dimensions pays
+# stride of windows along the contiguous dimension from which on that kernel pays (32x32 blocks of f32[1024,1024] on one
+# thread: 0.62 ms, not 2.1)
+WINDOW_STRIDE = 5
+WINDOW_OVERLAP = 32         # elements of windows that overlap, at least, before it pays
+# elements between neighbours of a register, up to which they are picked from whole vectors: f32 slices 1.1 to 1.8 times
+# as fast, u8 1.3 to 15 times
+PICKED_STRIDE = 4
+GUARD_REGISTERS = 2         # registers between two changes of a guard along the lanes, at least, in whole vectors
+UNROLLED_STATEMENTS = 8     # of a step, at most, that is written for each of several rows
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a class of devices takes, in nanoseconds.
+
+    instruction: one op of `Elementwise.cost` 1 for one element of 4 bytes, in vectors. sides: factor where the sides of
+    a pad or a concatenate are computed, for neighbours do not all do the same. called: factor in functions that are
+    called, not inlined. byte: moving a byte to or from memory. cached_byte: the same where the buffer stays in a cache
+    of `cache` bytes. kernel: one more kernel."""
+
+    instruction: float
+    sides: float
+    called: float
+    byte: float
+    cached_byte: float
+    cache: int
+    kernel: float
+
+
+# Two cores with 512-bit vectors: three instructions a nanosecond for 16 elements; 25 GB/s to and from what does not fit
+# in the second level.
+CPU_COSTS = Costs(instruction=0.02, sides=2, called=16, byte=0.04, cached_byte=0.01, cache=2 << 20, kernel=200)
+# A GPU of some 10 TFLOP/s and 1.5 TB/s.
+GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
+
+
 @dataclass(frozen=True)
 class Threads:
     """The number of threads of a CPU that a kernel is worth (gen/threads.py)."""

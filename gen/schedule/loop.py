@@ -6,9 +6,29 @@ from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.plan.digits import Interleaving
 from gen.schedule.devices import Device
 from gen.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Interleaving:
+    """How elements that are neighbours in one access lie apart in another.
+
+    registers: number of registers that neighbours are spread over (1: they are neighbours in all accesses).
+    registers_down: registers of each of these, so that whole lines are written.
+    moves: whether elements are only moved, by whole lines.
+    block: bytes of the row block selected by the last digit, if blocks are read consecutively; else 0.
+    words: whether neighbours fill a 32-bit word, and rows are whole registers; if not, shuffles spread them.
+    row: elements of all rows together. width: bytes of the narrowest element that is written.
+    """
+
+    registers: int = 1
+    registers_down: int = 1
+    moves: bool = False
+    block: int = 0
+    words: bool = True
+    row: int = 0
+    width: int = 4
 
 
 @dataclass(frozen=True)

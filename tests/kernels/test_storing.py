@@ -20,7 +20,7 @@ import pytest
 
 import stated
 from drawn import device_or_skip, fusions
-from gen import hlo, lower, run
+from gen import hlo, lower, run, schedule
 from gen.plan import nests, plan, storing
 
 try:
@@ -293,7 +293,7 @@ def within(name: str, fusion: hlo.Fusion) -> int:
     """Asserts the bounds of a fusion's plans; how many values may be stored."""
     computation, leaves = lower.lowered(fusion)
     evaluations = storing.Evaluations(computation, leaves, {i for i in computation.instructions if plan.stops(i)})
-    for cpu, costs in ((True, storing.CPU), (False, storing.GPU)):
+    for cpu, costs in ((True, schedule.CPU_COSTS), (False, schedule.GPU_COSTS)):
         chosen = evaluations.chosen(costs)
         time = evaluations.nanoseconds(chosen, costs)
         assert time <= evaluations.nanoseconds(frozenset(), costs), f"{name}: storing nothing takes less"

@@ -145,7 +145,7 @@ class Draw:
 @pytest.mark.parametrize("target, device", ON)
 @pytest.mark.parametrize("batch", range(0, COUNT if ALL else COUNT // 2, BATCH))
 def test_drawn(batch: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     if batch // BATCH % 2:
         uncached(monkeypatch)
     agree({f"t{n}": Draw(SEED * 1000 + n).fusion() for n in range(batch, min(COUNT, batch + BATCH))}, target, device, tmp_path)
@@ -170,7 +170,7 @@ COPIES = [("bf16[33,390]{1,0}", "bf16[33,390]{1,0:T(8,128)(2,1)}"), ("f32[30,300
 def test_copies(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To and from the formats of TPUs and others, whole tiles and ragged ones, as if no cache held them."""
     uncached(monkeypatch)
-    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     texts = {}
     for n, (a, b) in enumerate(COPIES if ALL else COPIES[:4]):
         texts[f"to{n}"] = f"e {{\n  p = {a} parameter(0)\n  ROOT c = {b} copy(p)\n}}\n"
@@ -207,7 +207,7 @@ SEVERAL = {"sum": """e {
 def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Computed between arrays of different tiles, in whole tiles with vectors."""
     uncached(monkeypatch)
-    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     agree(SEVERAL, target, device, tmp_path)
 
 
@@ -224,7 +224,7 @@ def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
         for fusion, wanted in zip(hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)), schedules):
             for target in ("opencl", "c"):
                 assert wanted in pipeline.program(fusion, target).kernels[0].loop.text(), (fusion.name, target)
-    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     (ragged,) = fusions("e {\n  p = bf16[100,400]{1,0} parameter(0)\n  ROOT c = bf16[100,400]{1,0:T(8,128)(2,1)} copy(p)\n}\n")
     made = pipeline.program(ragged, "c")
     assert len(made.kernels) == 4 and all("2 rows interleaved" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
@@ -242,7 +242,7 @@ def told_of_bursts(bursts: Optional[int], monkeypatch: pytest.MonkeyPatch) -> No
 def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The walk of processors where lines are prefetched in bursts, and that of others, whichever this one is."""
     told_of_bursts(bursts, monkeypatch)
-    monkeypatch.setattr(tiled_layouts, "LEAST", 1)
+    monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     texts = {}
     for n, (shape, tiling) in enumerate((("bf16[128,256]", "(8,128)(2,1)"), ("s8[256,512]", "(8,128)(4,1)"), ("u16[64,1024]", "(8,128)(2,1)"))):
         texts[f"to{n}"] = f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T{tiling}}} copy(p)\n}}\n"

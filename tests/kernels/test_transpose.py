@@ -119,7 +119,7 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
     """Agreement with the reference; every second batch is split into kernels as if a launch cost nothing, and streamed."""
     if first // BATCH % 2:
         uncached(monkeypatch)
-        monkeypatch.setattr(grouping, "LAUNCH", 0)
+        monkeypatch.setattr(grouping, "LAUNCH_BYTES", 0)
     agree({f"f{k}": Draw(SEED * 1000003 + k).fusion() for k in range(first, min(first + BATCH, COUNT))}, target, device, tmp_path)
 
 
