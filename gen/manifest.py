@@ -72,7 +72,7 @@ def distinct(computation: Computation) -> Dict[int, List[int]]:
     """Parameters' buffers of indices that are drawn so that no two updates meet."""
     ways: Dict[int, List[int]] = {}
     for i in computation.instructions:
-        how, source = (hlo.apart(i), hlo.index_parameter(i)) if i.opcode == "scatter" else (None, None)
+        how, source = (hlo.unshared_places(i), hlo.index_parameter(i)) if i.opcode == "scatter" else (None, None)
         if how and source:
             ways[first_leaf(source)] = how
     return ways
@@ -121,7 +121,7 @@ def _layout(shape: Shape) -> Dict[str, Any]:
 def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str, Any]:
     kernels = planned(fusion, all(p.device.cpu for p in programs[:1])).nests
     leaves = result_leaves(fusion.computation)
-    indices, apart, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(
+    indices, places, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(
         fusion.computation)
     varying, drawn = (set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation, drawn)
                       for drawn in (False, True))
@@ -138,7 +138,7 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
                 "name": name,
                 **entry(shape),
                 **({"index_below": indices[n]} if n in indices else {}),
-                **({"distinct": apart[n]} if n in apart else {}),
+                **({"distinct": places[n]} if n in places else {}),
                 **({"sorted": ordered[n]} if n in ordered else {}),
                 **({"same_as": fusion.same[n]} if n in fusion.same else {}),
             }

@@ -8,7 +8,7 @@ from typing import Iterable
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """The word that is most like the given one; "" where none is like it."""
-    by_lower = {other.lower(): other for other in words}
+    by_lower = {known.lower(): known for known in words}
     return by_lower.get((difflib.get_close_matches(word.lower(), by_lower, 1, 0.6) or [""])[0], "")
 
 

@@ -18,9 +18,9 @@ and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
 from gen.hlo.graph import (Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, Window, accumulator,
-                           apart, array_shape, in_order, index_parameter, is_row_major, layout_map, memory_bits, relaid,
+                           array_shape, in_order, index_parameter, is_row_major, layout_map, memory_bits, relaid,
                            row_major, same_positions, same_shape, shape, sorted_indices, tuple_shape, unique_indices,
-                           zero_sign_matters)
+                           unshared_places, zero_sign_matters)
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import (
     STANDARD_INPUT,
@@ -56,7 +56,6 @@ __all__ = [
     "Value",
     "Window",
     "accumulator",
-    "apart",
     "array_shape",
     "c_identifier",
     "difference",
@@ -92,6 +91,7 @@ __all__ = [
     "steps",
     "tuple_shape",
     "unique_indices",
+    "unshared_places",
     "unsupported",
     "without_single_steps",
     "zero_sign_matters",

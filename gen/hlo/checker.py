@@ -127,11 +127,11 @@ class Check:
             self.fail(f"expected {words} as operand {number}, found {of.text}", operand=number)
         return of
 
-    def alike(self, number: int, other: int = 0) -> Shape:
+    def alike(self, number: int, model: int = 0) -> Shape:
         """Operand `number` must have the type and the dimensions of operand `other`."""
-        of, like = self.array(number), self.array(other)
+        of, like = self.array(number), self.array(model)
         if not same_shape(of, like):
-            self.fail(f"expected {bare(like)} as operand {number}, as operand {other} is, found {bare(of)}",
+            self.fail(f"expected {bare(like)} as operand {number}, as operand {model} is, found {bare(of)}",
                       operand=number)
         return of
 

@@ -78,10 +78,10 @@ class Window:
 
     @property
     def text(self) -> str:
-        each, zeros = (1,) * len(self.size), (0,) * len(self.size)
-        lists: List[Tuple[str, Tuple[Any, ...], Any]] = [("size", self.size, None), ("stride", self.stride, each),
+        ones, zeros = (1,) * len(self.size), (0,) * len(self.size)
+        lists: List[Tuple[str, Tuple[Any, ...], Any]] = [("size", self.size, None), ("stride", self.stride, ones),
                  ("pad", tuple(zip(self.low, self.high)), tuple(zip(zeros, zeros))),
-                 ("lhs_dilate", self.base_dilation, each), ("rhs_dilate", self.dilation, each),
+                 ("lhs_dilate", self.base_dilation, ones), ("rhs_dilate", self.dilation, ones),
                  ("rhs_reversal", self.reversal, zeros)]
         words = ["x".join("_".join(map(str, value)) if isinstance(value, tuple) else str(value) for value in values)
                  for _, values, _ in lists]
@@ -407,7 +407,7 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
             *sorted(range(len(to)), key=lambda k: to[k])]
 
 
-def apart(scatter: Instruction) -> "Optional[List[int]]":
+def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
     """Where a scatter promises unique indices and they are a parameter of its own: how a check draws them, below 2^31
     or all ones. Between an index's components in memory, how many there are, and for each of them its places that
     windows do not share, and the window's size."""

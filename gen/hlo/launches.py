@@ -160,20 +160,20 @@ def _leaf(of: Shape, path: str) -> int:
     return -1 if of.kind == "tuple" else before
 
 
-def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, where: Place) -> Dict[int, int]:
+def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, place: Place) -> Dict[int, int]:
     """`{ {0}: (1, {}), .. }`: from flattened results to flattened operands."""
     aliases: Dict[int, int] = {}
     if not _ALIASES.fullmatch(text or "{}"):
-        raise HloError(*where, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
+        raise HloError(*place, f"{key}: expected {{ {{RESULT}}: (OPERAND, {{INDEX}}), .. }}, found {text[:60]}")
     for to, number, of in _ALIAS.findall(text):
         leaf = _leaf(result, to)
         inner = _leaf(operands[int(number)], of) if int(number) < len(operands) else -1
         if leaf < 0 or inner < 0:
             raise HloError(
-                *where, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})"
+                *place, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})"
             )
         if leaf in aliases:
-            raise HloError(*where, f"{key}: expected each result once, found {{{to}}} again")
+            raise HloError(*place, f"{key}: expected each result once, found {{{to}}} again")
         aliases[leaf] = sum(len(shape.leaves()) for shape in operands[:int(number)]) + inner
     return aliases
 

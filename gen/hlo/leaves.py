@@ -48,7 +48,8 @@ def result_leaves(computation: Computation) -> "List[Leaf]":
             waiting.insert(0, Run(instruction.operands[0], before + first, count))
         else:
             given += [(instruction, k) for k in range(first, first + count)]
-    return [Leaf(number, shape, *by) for number, (shape, by) in enumerate(zip(computation.root.shape.leaves(), given))]
+    shapes = computation.root.shape.leaves()
+    return [Leaf(number, shape, *producer) for number, (shape, producer) in enumerate(zip(shapes, given))]
 
 
 def param_leaves(fusion: Fusion) -> List[Shape]:

@@ -477,7 +477,7 @@ class Parser:
     def _read_window(self, instruction: Instruction, key: str) -> None:
         """`{size=3x5 stride=1x2 pad=0_0x1_-1 lhs_dilate=2x1 rhs_dilate=1x1 rhs_reversal=0x1}`, all but the size as it
         is by default where left out."""
-        scanner, where = self.scanner, {}
+        scanner, places = self.scanner, {}
         numbers: Dict[str, Tuple[Any, ...]] = {}
         scanner.need("{", f"to open '{key}'")
         while scanner.peek() != "}":
@@ -491,7 +491,7 @@ class Parser:
             parts = [pattern.match(part) for part in text.split("x")]
             if None in parts or (name == "pad" and any(part and part[3] for part in parts)):
                 scanner.fail(pos, f"expected {form} for each dimension of '{name}', joined by x, found '{text[:60]}'")
-            where[name] = pos
+            places[name] = pos
             numbers[name] = tuple(
                 (
                     (scanner.small(part[1], pos), scanner.small(part[2], pos))
@@ -506,17 +506,17 @@ class Parser:
         for name, values in numbers.items():
             if len(values) != len(size):
                 scanner.fail(
-                    where[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}"
+                    places[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}"
                 )
         low, high = zip(*numbers["pad"]) if "pad" in numbers else ((0,) * len(size),) * 2
-        each = (1,) * len(size)
+        ones = (1,) * len(size)
         window = Window(
             size,
-            numbers.get("stride", each),
+            numbers.get("stride", ones),
             low,
             high,
-            numbers.get("lhs_dilate", each),
-            numbers.get("rhs_dilate", each),
+            numbers.get("lhs_dilate", ones),
+            numbers.get("rhs_dilate", ones),
             numbers.get("rhs_reversal", (0,) * len(size)),
         )
         for name, values, least in (
@@ -530,7 +530,7 @@ class Parser:
                 name == "rhs_reversal" and any(value > 1 for value in values)
             ):
                 scanner.fail(
-                    where[name],
+                    places[name],
                     f"expected {'0 or 1' if name == 'rhs_reversal' else f'at least {least}'} in each dimension of '{name}'",
                 )
         instruction.attributes[key] = window

@@ -199,11 +199,11 @@ def _why_not_loop(loop: Instruction) -> Refusal:
 
 def why_not_op(opcode: str) -> Refusal:
     base, _, half = opcode.rpartition("-")
-    apart = half in ("start", "update", "done") and opcode not in TABLE
+    is_half = half in ("start", "update", "done") and opcode not in TABLE
     for refusal, ops in _NOT_OURS.items():
-        if opcode in ops or (apart and base in ops):
+        if opcode in ops or (is_half and base in ops):
             return refusal
-    if apart:
+    if is_half:
         return Refusal(" is half of an op that runs beside others",
                        f"write {'the op that it wraps' if base == 'async' else repr(base)} itself")
     return Refusal(" is not supported yet", CUT)

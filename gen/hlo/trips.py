@@ -96,9 +96,9 @@ def _step(body: Computation, number: int) -> Optional[int]:
         return None if less is None else -less
     if after is None or after.opcode != "add":
         return 0 if after is not None and _carried(after, body) == number else None
-    for value, other in (after.operands, after.operands[::-1]):
+    for value, step in (after.operands, after.operands[::-1]):
         if _carried(value, body) == number:
-            return _integer(other)
+            return _integer(step)
     return None
 
 

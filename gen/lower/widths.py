@@ -47,7 +47,7 @@ class _Steps:
             of = array_shape(of.dtype, (of.elements,) if narrower else (of.elements // many, many))
             value = self.add("bitcast", of, value)
         dims = (*of.dims, many) if narrower else of.dims[:-1]
-        result = self.apart(value, dims) if narrower else self.joined(value, dims, many)
+        result = self.split(value, dims) if narrower else self.joined(value, dims, many)
         last = array_shape(to.dtype, dims) if self.like.opcode == "bitcast" else to
         result = self.same(result, last, f"u{memory_bits(to)}")
         if self.like.opcode == "bitcast":
@@ -75,14 +75,14 @@ class _Steps:
         return self.add("broadcast", array_shape(dtype, dims),
                         self.add("constant", array_shape(dtype, ()), literal=[value]), dimensions=())
 
-    def apart(self, value: Instruction, dims: "Tuple[int, ...]") -> Instruction:
+    def split(self, value: Instruction, dims: "Tuple[int, ...]") -> Instruction:
         """Parts of each element, in a further dimension."""
         bits = max(32, memory_bits(value.shape))
         shape = array_shape(f"u{bits}", dims)
         whole = self.add("broadcast", shape, self.wide(value, bits), dimensions=tuple(range(len(dims) - 1)))
-        by = self.add("multiply", shape, self.add("iota", shape, iota_dimension=len(dims) - 1),
+        shifts = self.add("multiply", shape, self.add("iota", shape, iota_dimension=len(dims) - 1),
                       self.number(f"u{bits}", dims, memory_bits(self.like.shape)))
-        return self.add("shift-right-logical", shape, whole, by)
+        return self.add("shift-right-logical", shape, whole, shifts)
 
     def joined(self, value: Instruction, dims: "Tuple[int, ...]", many: int) -> Instruction:
         """The elements that the parts along the last dimension make, joined."""

@@ -41,9 +41,9 @@ def splits(instruction: Instruction) -> bool:
     if not order.free or order.start is None or order.start[0] is None:
         return False
     outer = whole // window.size[d]
-    apart = operand.dims[d] // instruction.shape.dims[d]
+    spacing = operand.dims[d] // instruction.shape.dims[d]
     return window.stride[d] >= WINDOW_STRIDE or (
-        whole >= WINDOW_OVERLAP and 2 * (outer * apart + window.size[d]) <= whole)
+        whole >= WINDOW_OVERLAP and 2 * (outer * spacing + window.size[d]) <= whole)
 
 
 def _split(copied: Computation, instruction: Instruction, operands: "List[Instruction]") -> Instruction:

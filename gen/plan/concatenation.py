@@ -37,9 +37,9 @@ class Concatenate(Nest):
     together: bool = True
     rows: Optional[SideBySide] = None
 
-    def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
+    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         return [(part.shape, root) for part in self.parts
-                for root in part.partition.roots] if apart else super().written(apart)
+                for root in part.partition.roots] if divided else super().written(divided)
 
 
 def parted(nest: Nest, rows: bool) -> Nest:

@@ -55,9 +55,9 @@ class Nest:
         """The buffers that are one with another one."""
         return {*self.aliases, *self.aliases.values()}
 
-    def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
-        """What the nest writes at the positions of a walk, and what it walks then. apart: as a hero does that takes the
-        nest apart or together."""
+    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+        """What the nest writes at the positions of a walk, and what it walks then. divided: as a hero does that
+        takes the parts of the nest one by one."""
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (side.shape, root) for side in self.sides for root in side.partition.roots]
 

@@ -45,9 +45,9 @@ class Reduction(Nest):
     space: Shape = None  # type: ignore[assignment]
     sides: "List[Nest]" = field(default_factory=list)   # nests whose results are written in this one's pass
 
-    def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
-        if not apart:
-            return super().written(apart)
+    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+        if not divided:
+            return super().written(divided)
         count = sum(len(side.partition.roots) for side in self.sides)
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (self.space, root) for root in self.inputs.roots[len(self.inputs.roots) - count:]]

@@ -70,8 +70,8 @@ class Rows(Nest):
     def heroes(self) -> "List[Instruction]":
         return [hero for stage in self.stages for hero in stage.heroes]
 
-    def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
-        if apart:
+    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+        if divided:
             return [part for member in self.undivided() for part in member.written(False)]
         return (
             [(self.space, root) for stage in self.stages for root in stage.writes]

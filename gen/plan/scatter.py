@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
-from gen.hlo import Computation, Instruction, Shape, apart, dtypes, unique_indices
+from gen.hlo import Computation, Instruction, Shape, dtypes, unique_indices, unshared_places
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Root
 
@@ -27,7 +27,7 @@ class Scatter(Nest):
     def further(self) -> "Tuple[Partition, ...]":  # type: ignore[override]
         return (self.indices,)
 
-    def written(self, apart: bool) -> "List[Tuple[Shape, Root]]":
+    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         return []       # a copy has written all before
 
     def mapped(self) -> "List[str]":
@@ -127,7 +127,7 @@ def varying(computation: Computation, drawn: bool = False) -> "Set[Instruction]"
     differing: "Set[Instruction]" = set()
     for instruction in computation.instructions:
         count = len(instruction.operands) // 2
-        if instruction.opcode == "scatter" and (apart(instruction) is None if drawn
+        if instruction.opcode == "scatter" and (unshared_places(instruction) is None if drawn
                                                 else not unique_indices(instruction)):
             combiner, shapes = instruction.attributes["to_apply"], instruction.shape.leaves()
             if not all(_any_order(combiner, k, count, shape.dtype) for k, shape in enumerate(shapes)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Sequence
 
-from gen.hlo import Instruction, apart, array_shape, unique_indices, zero_sign_matters
+from gen.hlo import Instruction, array_shape, unique_indices, unshared_places, zero_sign_matters
 from gen.reference.combiners import combine, combine_simple, combiner_parts, introduces, through
 from gen.reference.emitter import Emitter
 from gen.reference.indexed import anything, unsure_index
@@ -133,7 +133,7 @@ def scatter_way(e: Emitter, i: Instruction, part: Optional[Instruction], of: Seq
     updates meet)."""
     if not e.options.intervals:
         return "exact"
-    exact, once = all(operand.exact for operand in of), apart(i) is not None
+    exact, once = all(operand.exact for operand in of), unshared_places(i) is not None
     if unique_indices(i) and not once:      # what is drawn may break the promise that kernels rely on
         return "met"
     if part is not None:

@@ -223,10 +223,10 @@ def bench_fusion(fusion: Any, report: Report) -> Row:
 def expected_seconds(fusions: Sequence[Any], options: BenchOptions) -> float:
     """Of a bench of fusions, on an idle machine: each kernel's turns to the last, its check in two rounds, and what
     goes before."""
-    each = [costs.cost(fusion).check_seconds(False) for fusion in fusions if options.with_check]
+    checks = [costs.cost(fusion).check_seconds(False) for fusion in fusions if options.with_check]
     return len(fusions) * (START_SECONDS + min(options.seconds,
                                                options.rounds / TURNS_A_SECOND)) + 2 * sum(
-        min(seconds, costs.MOST_SECONDS) for seconds in each)
+        min(seconds, costs.MOST_SECONDS) for seconds in checks)
 
 
 def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None) -> Report:
@@ -243,9 +243,9 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
         options.run.say(
             f"{run.counted(len(fusions), 'kernel')}, about {costs.duration(expected_seconds([fusion for _, fusion in fusions], options))}"
         )
-        begun = time.monotonic()
+        start = time.monotonic()
         for number, (file, fusion) in enumerate(fusions):
-            left = (time.monotonic() - begun) / number * (len(fusions) - number) if number else 0
+            left = (time.monotonic() - start) / number * (len(fusions) - number) if number else 0
             progress = f"{number + 1}/{len(fusions)}{f', about {costs.duration(left)} left' if number else ''}: "
             step = options.run.step
             report.options = replace(options, run=replace(options.run, step=lambda text: step(progress + text)))
@@ -380,9 +380,9 @@ def _summary(report: Report) -> List[str]:
             for r in row["libraries"]:
                 if r["name"] == name and r["status"] == "PASS":
                     ahead[row["matrix_products"]].append((r["ahead"], row["kernel"]))
-        for apart, pairs in ahead.items():
+        for is_product, pairs in ahead.items():
             if len(pairs) > 1:
-                what = "kernels with matrix products or convolutions" if apart else "kernels"
+                what = "kernels with matrix products or convolutions" if is_product else "kernels"
                 behind = [f"{kernel} {factor:.2f}" for factor, kernel in sorted(pairs) if factor < 1]
                 lines.append(
                     f"{len(pairs)} {what} are {geometric_mean([x for x, _ in pairs]):.2f} times as fast as {name} in the geometric mean; "

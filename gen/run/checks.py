@@ -133,8 +133,8 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
                 )
     for rounds, numbers in alike.items():
         most, all_ = max(seconds[n] for n in numbers), sum(seconds[n] * max(1, abs(rounds)) for n in numbers)
-        some = replace(options, rounds=rounds)
-        results.update(zip(numbers, check_built([fusions[n] for n in numbers], target, some, most, all_)))
+        in_rounds = replace(options, rounds=rounds)
+        results.update(zip(numbers, check_built([fusions[n] for n in numbers], target, in_rounds, most, all_)))
     return [results[number] for number in range(len(fusions))]
 
 

@@ -140,14 +140,14 @@ def copy_text(source: Layout, to: Layout) -> str:
     return f"HloModule copy\n\nENTRY copy {{\n  p = {source.shape.text} parameter(0)\n  ROOT c = {to.shape.text} copy(p)\n}}\n"
 
 
-def read_text(layout: Layout, by: str, tile: Sequence[int]) -> str:
+def read_text(layout: Layout, order: str, tile: Sequence[int]) -> str:
     """Every element once; the bits of each row, column or tile become one value by xor, which is exact in any order. A
     tile that reaches beyond the array is filled up with zeros, which are not in memory."""
     dtype = layout.shape.dtype
     bits = "pred" if dtype == "pred" else f"u{dtypes.TABLE[dtype].bits}"
     dims, rank = layout.shape.dims, layout.shape.rank
     steps, value = [], "p"
-    if by == "tiles":
+    if order == "tiles":
         over = [-d % t for d, t in zip(dims, tile)]
         padded = [d + o for d, o in zip(dims, over)]
         if any(over):
@@ -157,13 +157,13 @@ def read_text(layout: Layout, by: str, tile: Sequence[int]) -> str:
         steps.append(f"tiles = {bits}[{_commas(split)}] reshape({value})")
         value, kept, reduced = "tiles", split[::2], range(1, 2 * rank, 2)
     else:
-        gone = rank - 1 if by == "rows" else rank - 2
+        gone = rank - 1 if order == "rows" else rank - 2
         kept, reduced = [d for k, d in enumerate(dims) if k != gone], range(gone, gone + 1)
     steps.append(
         f"ROOT r = {bits}[{_commas(kept)}] reduce({value}, zero), dimensions={{{_commas(reduced)}}}, to_apply=combine"
     )
     body = "\n".join(f"  {step}" for step in steps)
-    return f"""HloModule read_by_{by}
+    return f"""HloModule read_by_{order}
 
 combine {{
   a = {bits}[] parameter(0)
@@ -171,7 +171,7 @@ combine {{
   ROOT c = {bits}[] xor(a, b)
 }}
 
-ENTRY read_by_{by} {{
+ENTRY read_by_{order} {{
   p = {bits}[{_commas(dims)}]{layout.text} parameter(0)
   zero = {bits}[] constant({'false' if bits == 'pred' else '0'})
 {body}
@@ -248,7 +248,7 @@ def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
 
 def ways(matrix: Matrix) -> List[str]:
     """The reads that an array of its rank has."""
-    return [by for by in READS if matrix.shape.rank > 1 or by == "rows"]
+    return [order for order in READS if matrix.shape.rank > 1 or order == "rows"]
 
 
 def _command(words: Sequence[str], target: str, options: bench.BenchOptions) -> str:
@@ -331,9 +331,9 @@ def table(matrix: Matrix) -> str:
     empty."""
     copies = {(row["from"], row["to"]): row for row in matrix.copies}
     reads = {(row["layout"], row["by"]): row for row in matrix.reads}
-    layouts, by = [x.text for x in matrix.layouts], ways(matrix)
-    each = " or ".join(word[:-1] for word in by)
-    headings = [f"by {word}" + (f" {tile_text(matrix)}" if word == "tiles" else "") for word in by]
+    layouts, orders = [x.text for x in matrix.layouts], ways(matrix)
+    part = " or ".join(word[:-1] for word in orders)
+    headings = [f"by {word}" + (f" {tile_text(matrix)}" if word == "tiles" else "") for word in orders]
     return "\n".join(
         [
             *bench.head(matrix.report),
@@ -341,7 +341,7 @@ def table(matrix: Matrix) -> str:
             f"copy of {bare(matrix)}: GB/s, share of the fastest copy of as many bytes in the same run",
             *_grid([["from, to", *layouts], *([a, *(cell(copies[a, b]) for b in layouts)] for a in layouts)]),
             "",
-            f"read of {bare(matrix)}: GB/s, share of the fastest read; a kernel that xors the bits of each {each} into one value",
+            f"read of {bare(matrix)}: GB/s, share of the fastest read; a kernel that xors the bits of each {part} into one value",
             *_grid(
                 [
                     ["layout", "bytes", "padding", *headings],
@@ -350,7 +350,7 @@ def table(matrix: Matrix) -> str:
                             x.text,
                             bench.bytes_text(x.shape.bytes),
                             f"{100 * x.padding:.3g}%",
-                            *(cell(reads[x.text, word]) for word in by),
+                            *(cell(reads[x.text, word]) for word in orders),
                         ]
                         for x in matrix.layouts
                     ),

@@ -71,10 +71,10 @@ def _indices_inside(index: str, shape: Shape) -> bool:
     for result, size in zip(info.results, shape.dims):
         intervals = [(result.lo, result.hi)]
         for c in info.constraints:
-            apart = algebra.ranges(
+            distances = algebra.ranges(
                 algebra.simplify(f"({names}) -> (({result.text}) - ({c.text})), domain: {', '.join(domain)}")
             )[0]
-            intervals += [(c.lo + apart[0], c.hi + apart[1])]
+            intervals += [(c.lo + distances[0], c.hi + distances[1])]
         beyond = [(low, -1) for low in [max(low for low, _ in intervals)] if low < 0] + \
             [(size, high) for high in [min(high for _, high in intervals)] if high >= size]
         for low, high in beyond:
@@ -112,11 +112,11 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
         if wrong or low < 0 or high >= root.shape.elements:
             return f"the update of result {root.buffer.pointer}: {wrong or f'written at [{low}, {high}] of {root.shape.elements}'}"
     levels = _levels(kernels)
-    for some, apart in [*((level, False) for level in levels), (levels[-1], True)]:
-        inner = {buffer for nest in some if not apart for buffer in nest.inner}
+    for nests, in_parts in [*((level, False) for level in levels), (levels[-1], True)]:
+        inner = {buffer for nest in nests if not in_parts for buffer in nest.inner}
         pieces: "Dict[Buffer, List[Piece]]" = {buffer: [] for buffer in results if buffer not in in_place | inner}
-        for nest in some:
-            for shape, root in nest.written(apart):
+        for nest in nests:
+            for shape, root in nest.written(in_parts):
                 if not shape.elements:
                     continue
                 part = replace(root.shape, place="")
@@ -136,12 +136,12 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
 
 def _steps(sizes: "Sequence[int]", steps: "Sequence[int]") -> "List[int]":
     """The steps of a walk's digits; one digit whose step is the length of another is part of that."""
-    apart: "List[int]" = []
+    joined: "List[int]" = []
     end = -1
     for step, size in sorted((abs(step), size) for size, step in zip(sizes, steps) if size > 1):
-        apart += [] if step == end else [step]
+        joined += [] if step == end else [step]
         end = step * size
-    return apart
+    return joined
 
 
 def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Optional[str]:
@@ -165,8 +165,8 @@ def _exactly(pieces: "Sequence[Piece]", room: int, whole: bool = True) -> Option
         box = tuple((v.lo, v.hi) for v in algebra.info(back).variables)
         if math.prod(high - low + 1 for low, high in box) != shape.elements:
             return f"not written at every point of the walk: {flat}"
-        for other, piece in zip(boxes, pieces):
-            if all(low <= h and l <= high for (low, high), (l, h) in zip(box, other)):
+        for earlier, piece in zip(boxes, pieces):
+            if all(low <= h and l <= high for (low, high), (l, h) in zip(box, earlier)):
                 return f"written twice: {piece.flat} and {flat}"
         boxes.append(box)
     count = sum(math.prod(high - low + 1 for low, high in box) for box in boxes)
