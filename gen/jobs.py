@@ -121,7 +121,7 @@ def _wake(reading: int, main: int) -> None:
 
 
 @dataclass
-class Answer:
+class Outcome:
     """The answer of the work on one input: an exit status and a value; what it wrote, where that was kept back until
     its turn."""
 
@@ -135,18 +135,18 @@ Work = Callable[[Any], Tuple[int, Any]]
 
 
 def parallel(work: Work, items: Sequence[Any], jobs: int,
-             announce: Callable[[int, Any], None] = lambda done, item: None) -> Generator[Answer, None, None]:
+             announce: Callable[[int, Any], None] = lambda done, item: None) -> Generator[Outcome, None, None]:
     """The answers of work(item) for each item, at most `jobs` at a time. Before work on an item begins,
     announce(number of items done, item) is called. With one job or item there is no other process, and what the work
     writes appears at once."""
     if jobs <= 1 or len(items) <= 1:
         for number, item in enumerate(items):
             announce(number, item)
-            yield Answer(*work(item))
+            yield Outcome(*work(item))
         return
     fork, waiting = multiprocessing.get_context("fork"), list(enumerate(items))
     workers: Dict[Any, Tuple[int, Any]] = {}    # the number of the item and the process, by the pipe of the answer
-    answers: Dict[int, Answer] = {}
+    answers: Dict[int, Outcome] = {}
     try:
         for number in range(len(items)):
             while number not in answers:
@@ -159,7 +159,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
                         workers[pipe[0]] = waiting.pop(0)[0], process
                     pipe[1].close()
                 for reading in connection.wait(workers):
-                    answers[workers[reading][0]] = _answer(reading, workers[reading][1])
+                    answers[workers[reading][0]] = _outcome(reading, workers[reading][1])
                     del workers[reading]
             yield answers[number]
     finally:
@@ -183,7 +183,7 @@ def _work(work: Work, item: Any, writing: Any) -> None:
         except Exception:
             traceback.print_exc()
             status, value = 1, None
-        writing.send(Answer(status, value, sys.stdout.getvalue(), sys.stderr.getvalue()))
+        writing.send(Outcome(status, value, sys.stdout.getvalue(), sys.stderr.getvalue()))
 
 
 def _until_gone() -> None:
@@ -192,14 +192,14 @@ def _until_gone() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _answer(reading: Any, process: Any) -> Answer:
+def _outcome(reading: Any, process: Any) -> Outcome:
     try:
-        answer: Answer = reading.recv()
+        answer: Outcome = reading.recv()
     except (EOFError, OSError):
         process.join()
         code = process.exitcode
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
-        answer = Answer(3, None, "", f"error: the process ended by {how}: run fewer at a time, with --jobs 1\n")
+        answer = Outcome(3, None, "", f"error: the process ended by {how}: run fewer at a time, with --jobs 1\n")
     process.join()
     return answer
 

@@ -102,7 +102,7 @@ GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byt
 
 
 @dataclass(frozen=True)
-class Threads:
+class ThreadsNumbers:
     """The number of threads of a CPU that a kernel is worth (gen/threads.py)."""
 
     hand_over: int = 15000              # nanoseconds until another thread has begun its part, and its end is known
@@ -111,7 +111,7 @@ class Threads:
 
 
 @dataclass(frozen=True)
-class LoopCpu:
+class LoopCpuNumbers:
     """Walks over memory of a CPU."""
 
     chunks: int = 64                    # steps of a work-item, at most
@@ -140,7 +140,7 @@ class LoopCpu:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableNumbers:
     """Functions of 16-bit elements that are looked up in a table."""
 
     # instructions for 16 elements above which looking up takes less time: a logarithm (30) takes 0.86 of the time in C
@@ -150,7 +150,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class TransposeCpu:
+class TransposeCpuNumbers:
     # register tiles by bytes of an element that is only moved, the best first
     moved_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=lambda: {
         1: (*(TileShape(64, 64, down, 64, streamed=True, pipelined=True) for down in (2, 1)),
@@ -171,7 +171,7 @@ class TransposeCpu:
 
 
 @dataclass(frozen=True)
-class TransposeLines:
+class TransposeLinesNumbers:
     """Transposes of a CPU that carry parts of lines in registers."""
 
     # work-items for each core, at least, before one gets several steps: each begins with a line cut in two
@@ -187,7 +187,7 @@ class TransposeLines:
 
 
 @dataclass(frozen=True)
-class ReductionCpu:
+class ReductionCpuNumbers:
     # places in memory that a work-item reads in turn: their pages are looked up together (one: 0.90 to 0.94 for 0.89 to
     # 0.98)
     streams: int = 4
@@ -221,13 +221,13 @@ class ReductionCpu:
 
 
 @dataclass(frozen=True)
-class ScanCpu:
+class ScanCpuNumbers:
     bytes: int = 8 << 10                # bytes of a block of columns that are carried down the rows
     least_bytes: int = 512              # bytes of such a block that are not halved for more work-items
 
 
 @dataclass(frozen=True)
-class RowsCpu:
+class RowsCpuNumbers:
     """Rows that go through several stages."""
 
     turn_steps: int = 8                 # as those of reductions, for these rows, which are shorter
@@ -241,12 +241,12 @@ class RowsCpu:
 
 
 @dataclass(frozen=True)
-class PadCpu:
+class PadCpuNumbers:
     row: int = 4 << 10                  # bytes of a row, at least, where several dimensions are one
 
 
 @dataclass(frozen=True)
-class Scatter:
+class ScatterNumbers:
     """Scatters of CPUs and GPUs; a number of the other class is 0."""
 
     window_items: int = 0               # work-items for each core that share the windows of a scatter
@@ -266,7 +266,7 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class LoopGpu:
+class LoopGpuNumbers:
     """Walks over memory of a GPU."""
 
     threads: int = 128                  # of a block
@@ -274,7 +274,7 @@ class LoopGpu:
 
 
 @dataclass(frozen=True)
-class ReductionGpu:
+class ReductionGpuNumbers:
     unit_threads: int = 1024            # threads for each unit, at least, before more threads share a result
     threads: int = 256                  # of a block
     least_threads: int = 64             # of a block, where shared memory does not suffice for more
@@ -292,7 +292,7 @@ class ReductionGpu:
 
 
 @dataclass(frozen=True)
-class RowsGpu:
+class RowsGpuNumbers:
     threads: int = 1024                 # of a block that shares one row, at most
     # registers of a thread that hold its part of a row; twice that where threads are too few
     registers: int = 16
@@ -300,7 +300,7 @@ class RowsGpu:
 
 
 @dataclass(frozen=True)
-class TransposeGpu:
+class TransposeGpuNumbers:
     threads: int = 256                  # of a block
     # elements of a side of a shared-memory tile; half of it where memory or the array is small: a row of the tile is
     # read by 32 threads, a line of four-byte elements; also where waves are 64
@@ -339,20 +339,20 @@ class Device:
     step_bytes: int = 0         # bytes of the widest element's access in a step, at most
     coalesced: int = 0          # bytes that neighbouring threads should read together
 
-    threads: Threads = Threads()
-    loop_cpu: LoopCpu = LoopCpu()
-    loop_gpu: LoopGpu = LoopGpu()
-    pad_cpu: PadCpu = PadCpu()
-    reduction_cpu: ReductionCpu = ReductionCpu()
-    reduction_gpu: ReductionGpu = ReductionGpu()
-    rows_cpu: RowsCpu = RowsCpu()
-    rows_gpu: RowsGpu = RowsGpu()
-    scan_cpu: ScanCpu = ScanCpu()
-    scatter: Scatter = Scatter()
-    table: Table = Table()
-    transpose_cpu: TransposeCpu = field(default_factory=TransposeCpu)
-    transpose_gpu: TransposeGpu = TransposeGpu()
-    transpose_lines: TransposeLines = field(default_factory=TransposeLines)
+    threads: ThreadsNumbers = ThreadsNumbers()
+    loop_cpu: LoopCpuNumbers = LoopCpuNumbers()
+    loop_gpu: LoopGpuNumbers = LoopGpuNumbers()
+    pad_cpu: PadCpuNumbers = PadCpuNumbers()
+    reduction_cpu: ReductionCpuNumbers = ReductionCpuNumbers()
+    reduction_gpu: ReductionGpuNumbers = ReductionGpuNumbers()
+    rows_cpu: RowsCpuNumbers = RowsCpuNumbers()
+    rows_gpu: RowsGpuNumbers = RowsGpuNumbers()
+    scan_cpu: ScanCpuNumbers = ScanCpuNumbers()
+    scatter: ScatterNumbers = ScatterNumbers()
+    table: TableNumbers = TableNumbers()
+    transpose_cpu: TransposeCpuNumbers = field(default_factory=TransposeCpuNumbers)
+    transpose_gpu: TransposeGpuNumbers = TransposeGpuNumbers()
+    transpose_lines: TransposeLinesNumbers = field(default_factory=TransposeLinesNumbers)
 
     @property
     def wide(self) -> bool:
@@ -367,9 +367,9 @@ class Device:
 # A core with 512-bit vectors. line, page: the processor's.
 _CPU = Device("cpu", "c", cpu=True, units=2, warp=1, line=LINE, cache=8 << 20, unit_items=16, least_groups=4,
               group_items=64, part_bytes=256 << 10,
-              scatter=Scatter(window_items=8, indexed_items=1, picked_rows=64, prefetch=32))
+              scatter=ScatterNumbers(window_items=8, indexed_items=1, picked_rows=64, prefetch=32))
 _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coalesced=128,
-              scatter=Scatter(runs=4, unit_threads=2048))
+              scatter=ScatterNumbers(runs=4, unit_threads=2048))
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
