@@ -187,7 +187,6 @@ class _Writer:
         self.read, self.write = (compose(unmap, compose(index, memory_map(shape)))
                                  for index, shape in ((read.map, source.shape), (root.map, root.shape)))
         self.columns, self.length = space.sizes[digit], space.sizes[self.last]
-        # type: ignore[index]
         self.pitch, self.stride = (next(a for a in space.accesses if a.write == write).strides[k]
                                    for write, k in ((True, digit), (False, self.last)))
         self.strips, self.rest = divmod(self.length, form.side)

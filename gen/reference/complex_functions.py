@@ -170,7 +170,6 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         return (r.choose(infinite, 0, re), r.choose(infinite, op("negate", r.copysign(0.0, b)), im))
     if opcode == "sign":
         h = r.choose(r.infinite(larger), 1, h)
-        # type: ignore[return-value]
         return tuple(r.choose(r.is_("EQ", larger, 0), p, r.over(r.over(p, larger), h)) for p in x)
     if opcode == "cbrt":
         size, angle = op("hypot", a, b), r.over(op("atan2", b, a), number(3))

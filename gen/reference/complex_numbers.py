@@ -33,7 +33,6 @@ def real_computation(computation: Computation) -> Computation:
         return i
 
     def flat(value: PartsOf) -> List[Instruction]:
-        # type: ignore[union-attr]
         return [value] if isinstance(value, type(like)) else [leaf for child in value for leaf in flat(child)]
 
     firsts: Dict[int, int] = {}     # of a parameter by its number: the number of the first that stands for it
@@ -124,7 +123,6 @@ def real_computation(computation: Computation) -> Computation:
         if opcode in ("real", "imag") and is_pair:
             return x[0][opcode == "imag"]  # type: ignore[index]
         if opcode == "select":
-            # type: ignore[index,return-value]
             return tuple(do("select", x[0], *(side[k] for side in x[1:])) for k in (0, 1))
         if opcode == "convert":
             if is_pair:
@@ -205,10 +203,8 @@ def real_computation(computation: Computation) -> Computation:
             return bits_of_parts(shape, x[0])
         if opcode in ("broadcast", "transpose", "reshape", "bitcast", "bitcast-convert", "slice", "reverse", "pad",
                       "concatenate", "copy"):
-            # type: ignore[index,return-value]
             return tuple(op(opcode, part(shape), *(v[k] for v in x), keep=True) for k in (0, 1))
         if opcode in ("dynamic-slice", "dynamic-update-slice", "gather"):      # indices are real
-            # type: ignore[return-value]
             return tuple(
                 op(opcode, part(shape), *(v[k] if isinstance(v, tuple) else v for v in x), keep=True) for k in (0, 1)
             )

@@ -60,7 +60,6 @@ def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]
                 outer.append((-(-size // by), "0" if size <= by else f"({digit}) / {by}"))
                 inner.append((by, "0" if by == 1 else digit if size <= by else f"({digit}) % {by}"))
                 size, digit = 1, "0"
-        # type: ignore
         sizes, digits = (
             [*kept, *(pair[n] for pair in outer + inner)] for n, kept in ((0, sizes[:first]), (1, digits[:first]))
         )
