@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Sequence, Set, Tuple
 
-from gen import algebra, hlo, reference
+from gen import algebra, bounds, hlo
 from gen.heroes import scatter
 from gen.chains import Chain
 from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, is_row_major, param_leaves, param_names, \
@@ -159,7 +159,7 @@ def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str,
                     )
                 ),
             }
-            for (_, shape, instruction, _), moved in zip(leaves, reference.bitwise(fusion.computation, excess))
+            for (_, shape, instruction, _), moved in zip(leaves, bounds.bitwise(fusion.computation, excess))
         ],
         "aliases": [
             {"result": result.number, "parameter": parameter.number}

@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from gen import heroes, reference, render
+from gen import bounds, heroes, reference, render
 from gen.emit.helpers import Helpers
 from gen.hlo import Fusion
 from gen.manifest import manifest
@@ -86,8 +86,8 @@ def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: O
     """All files of one fusion, with the bound for a check; the manifest."""
     texts, about = files(fusion, list(targets), device, excess_precision)
     flushes = any(TARGETS[target].flushes for target in about["targets"])
-    texts[f"{fusion.name}_bound.c"] = reference.bound(fusion.computation, fusion.name,
-                                                      excess_precision=excess_precision, flushes=flushes)
+    texts[f"{fusion.name}_bound.c"] = bounds.bound(fusion.computation, fusion.name,
+                                                   excess_precision=excess_precision, flushes=flushes)
     for name, text in texts.items():
         write(Path(out_dir) / name, text)
     return about
@@ -117,4 +117,4 @@ def write(path: Path, text: str) -> None:
 def sources() -> List[Path]:
     """What generated text depends on: the generator, its templates, the headers."""
     return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"),
-                   *ROOT.glob("gen/command/*.c"), *ROOT.glob("gen/reference/*.c"), *ROOT.glob("gen/emit/*.c*")])
+                   *ROOT.glob("gen/*/*.c*")])

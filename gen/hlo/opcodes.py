@@ -2,9 +2,10 @@
 
 An elementwise op is a row of ELEMENTWISE. To add one:
 - its row here, and its name in gen/command/sett_indexing.c, the command that needs no Python;
-- what it means, in gen/reference: the value of an element and the interval of what kernels may have there, in real
-  steps where complex numbers are allowed. A monotone function of floats with an error of more than half an ulp needs
-  nothing here if C's library has it, else a C function of gen/reference/library.c (elements.py says which);
+- what it means: the value of an element, in gen/reference, in real steps where complex numbers are allowed, and the
+  interval of what kernels may have there, in gen/bounds. A monotone function of floats with an error of more than half
+  an ulp needs nothing there if C's library has it, else a C function of gen/reference/values.c (elements.py says
+  which);
 - its text in gen/emit/ops.py, unless the targets' library has it as a function (`function`) or C as an operator
 (`operator`). tests/hlo/test_opcodes.py takes each row through every target.
 

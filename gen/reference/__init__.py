@@ -1,17 +1,15 @@
-"""The scalar reference of a fusion, and the bound that a right kernel keeps: both C11 text, written from the graph.
+"""The scalar reference of a fusion: C11 text, written from the graph, that says what each op means.
 
 `reference(computation, name)` is plain loops, one nest an HLO op. It includes no sett header and uses none of the
 project's index algebra: strides are computed here, from dims and minor_to_major, and positions in tiles by their
-definition. `bound(computation, name)` runs the same ops on intervals. Both are to be compiled with -ffp-contract=off
-(and without -ffast-math); neither has undefined behaviour (-fsanitize=undefined is clean).
+definition. It is to be compiled with -ffp-contract=off (and without -ffast-math); it has no undefined behaviour
+(-fsanitize=undefined is clean).
 
     int NAME_ref(const void *const *params, void *const *results);    the results of right kernels, or near them
-    int NAME_bound(const void *const *params, double *const *bounds);    how near
-    bitwise(computation)                                              which results have no bit to spare
 
-Parameters and results are flattened tuples, each in its own layout (minor_to_major, tiles, tail padding); bounds[k] has
-an element for each element of results[k], at the same position. Padding of results is 0, that of parameters is not
-read. No buffer may overlap another. The answer is 0, or 1 when out of memory.
+Parameters and results are flattened tuples, each in its own layout (minor_to_major, tiles, tail padding). Padding of
+results is 0, that of parameters is not read. No buffer may overlap another. The answer is 0, or 1 when out of memory.
+How near kernels must be is in gen/bounds.
 
 WHAT EACH OP MEANS (kernels follow the same rules)
   every op          rounds to its own type before the next one reads it; a NaN stays a NaN, its payload is free
@@ -65,56 +63,19 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     bits first, stays bit k. pred has the bits of a byte, 0 or 1; a byte that is not zero is true.
   reduce-precision  nearest even to the mantissa bits; too large: infinity; below the least normal: zero.
 
-THE BOUND: what a kernel may differ by
-  Each value is an interval [lo, hi] that holds every value that a right kernel may have there, the reference's own
-  among them. `all` = [-inf, inf] also says that NaN is possible; [NaN, NaN] says that it is certain.
-  bound = max(hi - v, v - lo): 0 demands equality (of values: NaN equals NaN, -0 equals +0; `bitwise` says where the
-  bits must agree), infinity accepts anything. For pred and integers it is the difference of the integers.
-  * Parameters, constants, moves, integer ops, exact float ops, comparisons: no error of their own. An instruction which
-    only such ops and correctly rounded ones (+ - * /, sqrt, conversions) lead to is exact, and this is decided
-    statically.
-  * A correctly rounded op on intervals: the op on the ends (all corners for * and /; NaN at some but not all: `all`;
-    a divisor which may be zero: `all`), each end rounded to the type: rounding is monotone, so nothing is lost.
-  * A function: its value at the ends (sin, cos: slope at most 1; tan, power, atan2: monotone pieces, else the whole
-    image), widened by the ulps below, then rounded to the type. Ulps are those of float for f16, bf16, f32 (kernels
-    compute the small types in float) and of double for f64, where libm's own error is added. So a bf16 result moves
-    only where the float budget crosses a rounding boundary.
-  * floor, ceil, round, sign, conversions to integer: monotone, so the ends decide. Compare and select: where the
-    intervals do not decide, both outcomes.
-  * reduce with add on floats: kernels may take any order, so n additions may move the sum by n * u * sum |x| (u half an
-    ulp of 1; true for every order of summation and every n, Jeannerod and Rump 2013); where a partial sum might
-    overflow, `all`. multiply: (1 + u)^n - 1 relative, if no partial product can leave the normal range. Bitwise ops,
-    maximum, minimum, integer sums do not depend on order. Other combiners are taken in the reference's order, and so
-    is everything with reassociate=False.
-  * dot and convolution of floats: products may be rounded or fused into the sum, in any order: n of them may move it by
-    (n + 2) * u * sum |a b| and n least subnormals; u of the accumulator's type. Complex ones: twice as many terms.
-  * select-and-scatter: in the reference's order; where what is compared has an error of its own, each element that may
-    be the best one may have been combined or not (of windows of more than 256 elements nothing is known).
-  * scatter: kernels may take the updates of an element in any order. n of them that are added are bounded as a reduce's
-    sum is; in CUDA's atomicAdd subnormals of f32 (there, added or coming out) count as zeros: 2 n of the least normal
-    more. What no order changes has no error of its own. Of other combiners, and of unique indices that a check cannot
-    draw so, nothing is known where two updates meet.
-  * excess_precision: between ops on f16 and bf16 a kernel may or may not keep a float: both are in the interval.
-  * dynamic-slice, dynamic-update-slice, gather: where a start index is not certain, any element may be anything.
-  * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.
-  * A value used twice is two independent intervals, except in multiply(x, x) and compare(x, x).
-  Not covered: kernels that flush subnormals (but for scatter's sums), contract to fused multiply-add, or round f64 ->
-  f16 twice.
-
 WHERE IT STANDS
-  It shares nothing with the rest of gen but the graph (gen.hlo): no algebra, no planning, no targets.
-  files.py          the two functions above and `bitwise`, `unknown`
+  It shares nothing with the rest of gen but the graph (gen.hlo): no algebra, no planning, no targets, no bounds.
+  files.py          the function above
   computation.py    a computation as steps, and which module knows which op: elementwise, moves, indexed, scatter,
                     select_and_scatter, reductions (with combiners), products; emitter.py: what they share
   complex_numbers.py, complex_functions.py    complex computations as real ones on the parts
-  elements.py       the value of an elementwise op;  intervals.py: the interval of one;  ulps.py: the promised ulps
+  elements.py       the value of an elementwise op
   types.py, loops.py, values.py    elements in C, loops and positions, the records of a reference under way
-  library.c, typed.c    the C functions that the text calls;  library.py: cuts them;  assembly.py: puts a file together
+  values.c          the C functions that the text calls;  library.py: notes which;  assembly.py: puts a file together
 """
 
 from __future__ import annotations
 
-from gen.reference.files import bitwise, bound, reference, unknown
-from gen.reference.ulps import LIBM_ULPS, ULPS
+from gen.reference.files import reference
 
-__all__ = ["reference", "bound", "bitwise", "unknown", "LIBM_ULPS", "ULPS"]
+__all__ = ["reference"]

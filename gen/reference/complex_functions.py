@@ -55,68 +55,108 @@ is at most so many ulps of |result| (tests/kernels/test_complex.py measures it):
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Tuple
+from dataclasses import replace
+from typing import Dict, Optional, Tuple, Union
 
-Parts = Tuple[Any, Any]
+from gen.hlo import Computation, dtypes, Instruction, Shape
+
+Parts = Tuple[Instruction, Instruction]
+Number = Union[Instruction, float]      # a number is a constant of the part's type
 NAMES = frozenset(
     """divide exponential exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh
     tanh sign atan2""".split()
 )
 
 
+def computation(opcode: str, name: str, scalar: Shape, count: int) -> Computation:
+    """A function on scalars: of the parts of its operands, the parts of its value. name: of its instructions."""
+    r = Real(Computation(opcode), name, scalar)
+    for k in range(count):
+        r.inner.parameters.append(r.op("parameter"))
+        r.inner.parameters[-1].parameter_number = k
+    x = r.inner.parameters
+    r.inner.root = r.op("tuple", *function(opcode, r, (x[0], x[1]), (x[2], x[3]) if count > 2 else None))
+    return r.inner
+
+
 class Real:
-    """Real ops: `op(opcode, *operands)` gives a float of the part's type, `test(opcode, *operands, **attributes)` a
-    pred, `number(x)` a constant of the part's type `dtype`."""
+    """Real ops, which a computation takes in."""
 
-    def __init__(self, op: Callable[..., Any], test: Callable[..., Any], number: Callable[[float], Any],
-                 dtype: str) -> None:
-        self.op, self.test, self.number, self.dtype = op, test, number, dtype
+    def __init__(self, inner: Computation, name: str, scalar: Shape) -> None:
+        self.inner, self.name, self.scalar = inner, name, scalar
+        self.numbers: Dict[str, Instruction] = {}
 
-    def add(self, x: Any, y: Any) -> Any:
+    def op(self, opcode: str, *operands: Instruction, **attributes: str) -> Instruction:
+        return self.add_op(opcode, self.scalar, *operands, **attributes)
+
+    def test(self, opcode: str, *operands: Instruction, **attributes: str) -> Instruction:
+        """An op whose result is a pred."""
+        return self.add_op(opcode, replace(self.scalar, dtype="pred", text="pred"), *operands, **attributes)
+
+    def add_op(self, opcode: str, shape: Shape, *operands: Instruction, **attributes: str) -> Instruction:
+        i = Instruction(self.name, opcode, shape, list(operands), dict(attributes), computation=self.inner)
+        self.inner.instructions.append(i)
+        return i
+
+    def number(self, x: Number) -> Instruction:
+        if isinstance(x, Instruction):
+            return x
+        if str(x) not in self.numbers:
+            self.numbers[str(x)] = self.op("constant")
+            self.numbers[str(x)].literal = [dtypes.encode(x, self.scalar.dtype)]
+        return self.numbers[str(x)]
+
+    def add(self, x: Instruction, y: Instruction) -> Instruction:
         return self.op("add", x, y)
 
-    def subtract(self, x: Any, y: Any) -> Any:
+    def subtract(self, x: Instruction, y: Instruction) -> Instruction:
         return self.op("subtract", x, y)
 
-    def times(self, x: Any, y: Any) -> Any:
-        return self.op("multiply", self.number(x) if isinstance(x, (int, float)) else x, y)
+    def times(self, x: Number, y: Instruction) -> Instruction:
+        return self.op("multiply", self.number(x), y)
 
-    def over(self, x: Any, y: Any) -> Any:
+    def over(self, x: Instruction, y: Instruction) -> Instruction:
         return self.op("divide", x, y)
 
-    def is_(self, direction: str, x: Any, y: float, **more: str) -> Any:
+    def is_(self, direction: str, x: Instruction, y: float, **more: str) -> Instruction:
         """A comparison with a number."""
         return self.test("compare", x, self.number(y), direction=direction, **more)
 
-    def infinite(self, x: Any) -> Any:
+    def infinite(self, x: Instruction) -> Instruction:
         return self.is_("EQ", self.op("abs", x), math.inf)
 
-    def finite(self, x: Any) -> Any:
+    def finite(self, x: Instruction) -> Instruction:
         return self.is_("LT", self.op("abs", x), math.inf)
 
-    def nan(self, x: Any) -> Any:
+    def nan(self, x: Instruction) -> Instruction:
         return self.test("compare", x, x, direction="NE")
 
-    def any(self, *tests: Any) -> Any:
+    def any(self, *tests: Instruction) -> Instruction:
         return tests[0] if len(tests) == 1 else self.test("or", tests[0], self.any(*tests[1:]))
 
-    def all(self, *tests: Any) -> Any:
+    def all(self, *tests: Instruction) -> Instruction:
         return tests[0] if len(tests) == 1 else self.test("and", tests[0], self.all(*tests[1:]))
 
-    def choose(self, test: Any, x: Any, y: Any) -> Any:
-        return self.op("select", test, *(self.number(v) if isinstance(v, (int, float)) else v for v in (x, y)))
+    def choose(self, test: Instruction, x: Number, y: Number) -> Instruction:
+        return self.op("select", test, self.number(x), self.number(y))
 
-    def copysign(self, x: Any, of: Any) -> Any:
+    def either(self, test: Instruction, x: Tuple[Number, Number], y: Tuple[Number, Number]) -> Parts:
+        return self.choose(test, x[0], y[0]), self.choose(test, x[1], y[1])
+
+    def squares(self, x: Instruction, y: Instruction) -> Instruction:
+        return self.add(self.times(x, x), self.times(y, y))
+
+    def copysign(self, x: Number, of: Instruction) -> Instruction:
         """x without a sign, with the sign of another."""
-        x = self.number(x) if isinstance(x, (int, float)) else self.op("abs", x)
-        return self.choose(self.is_("LT", of, 0.0, type="TOTALORDER"), self.op("negate", x), x)
+        size = self.op("abs", x) if isinstance(x, Instruction) else self.number(x)
+        return self.choose(self.is_("LT", of, 0.0, type="TOTALORDER"), self.op("negate", size), size)
 
-    def keep_zero(self, x: Any, y: Any) -> Any:
+    def keep_zero(self, x: Instruction, y: Instruction) -> Instruction:
         zero = self.all(self.is_("EQ", x, 0), self.is_("NE", y, 0))
         return self.choose(zero, self.choose(self.is_("LT", y, 0), self.op("negate", x), x), self.times(x, y))
 
 
-def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
+def function(opcode: str, r: Real, x: Parts, y: Optional[Parts] = None) -> Parts:
     """The parts of a function's value, of the parts of its operands."""
     a, b = x
     op, number, times = r.op, r.number, r.times
@@ -131,7 +171,7 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
                  r.choose(huge, r.keep_zero(r.keep_zero(s, h), h), r.keep_zero(s, e)))
         no_angle = r.all(r.infinite(a), r.test("not", r.finite(b)))
         of_no_angle = (e, r.choose(r.is_("EQ", e, 0), e, math.nan))
-        return tuple(r.choose(no_angle, p, q) for p, q in zip(of_no_angle, parts))  # type: ignore[return-value]
+        return r.either(no_angle, of_no_angle, parts)
     if opcode == "exponential-minus-one":
         whole, h = function("exponential", r, x), op("sine", times(0.5, b))
         re = r.subtract(times(op("exponential-minus-one", a), op("cosine", b)), times(2, times(h, h)))
@@ -156,21 +196,21 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
         w = times(root, half)
         o = r.over(op("abs", b), times(2, w))
         re, im = r.choose(negative, o, w), r.copysign(r.choose(negative, w, o), b)
-        re, im = (r.choose(r.is_("EQ", larger, 0), p, q) for p, q in ((0, re), (b, im)))
+        re, im = r.either(r.is_("EQ", larger, 0), (0, b), (re, im))
         small = r.choose(r.nan(b), b, 0)
         of_a = (r.choose(negative, small, math.inf), r.copysign(r.choose(negative, math.inf, small), b))
-        re, im = (r.choose(r.infinite(a), p, q) for p, q in zip(of_a, (re, im)))
+        re, im = r.either(r.infinite(a), of_a, (re, im))
         return (r.choose(r.infinite(b), math.inf, re), r.choose(r.infinite(b), b, im))
     if opcode == "rsqrt":
         size = times(root, h)
         w, o = r.over(half, size), r.over(v, times(2, times(half, size)))
         re, im = r.choose(negative, o, w), op("negate", r.copysign(r.choose(negative, w, o), b))
-        re, im = (r.choose(r.is_("EQ", larger, 0), p, q) for p, q in ((math.inf, re), (math.nan, im)))
+        re, im = r.either(r.is_("EQ", larger, 0), (math.inf, math.nan), (re, im))
         infinite = r.any(r.infinite(a), r.infinite(b))
         return (r.choose(infinite, 0, re), r.choose(infinite, op("negate", r.copysign(0.0, b)), im))
     if opcode == "sign":
         h = r.choose(r.infinite(larger), 1, h)
-        return tuple(r.choose(r.is_("EQ", larger, 0), p, r.over(r.over(p, larger), h)) for p in x)
+        return r.either(r.is_("EQ", larger, 0), x, (r.over(r.over(a, larger), h), r.over(r.over(b, larger), h)))
     if opcode == "cbrt":
         size, angle = op("hypot", a, b), r.over(op("atan2", b, a), number(3))
         eighth = op("cbrt", op("hypot", times(0.125, a), times(0.125, b)))
@@ -184,7 +224,7 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
                      op("exponential", r.subtract(times(c, l), times(d, t))))
         q = r.add(times(c, t), r.keep_zero(d, l))
         re, im = times(g, op("cosine", q)), r.keep_zero(op("sine", q), g)
-        re, im = (r.choose(r.is_("EQ", g, 0), 0, part) for part in (re, im))
+        re, im = r.either(r.is_("EQ", g, 0), (0, 0), (re, im))
         one = r.any(r.all(r.is_("EQ", c, 0), real), r.all(r.is_("EQ", a, 1), r.is_("EQ", b, 0)))
         infinite = r.all(r.is_("EQ", a, math.inf), r.is_("EQ", b, 0), r.is_("GT", c, 0), real)
         re, im = r.choose(infinite, math.inf, re), r.choose(infinite, 0, im)
@@ -219,15 +259,14 @@ def function(opcode: str, r: Real, x: Parts, y: "Parts | None" = None) -> Parts:
     assert opcode == "atan2" and y is not None
     scale = op("maximum", larger, op("maximum", *(op("abs", part) for part in y)))
     (yr, yi), (xr, xi) = ((r.over(p, scale), r.over(q, scale)) for p, q in (x, y))
-    square = lambda p, q: r.add(times(p, p), times(q, q))  # noqa: E731
     pr, pi, qr, qi = r.subtract(xr, yi), r.add(xi, yr), r.add(xr, yi), r.subtract(xi, yr)
     n = r.subtract(times(xi, yr), times(xr, yi))
     half = times(0.5, op("atan2", times(2, r.add(times(xr, yr), times(xi, yi))),
-                         r.subtract(square(xr, xi), square(yr, yi))))
+                         r.subtract(r.squares(xr, xi), r.squares(yr, yi))))
     flip = r.is_("LT", r.add(times(pr, op("cosine", half)), times(pi, op("sine", half))), 0)
     turn = r.copysign(math.pi, r.choose(r.is_("EQ", half, 0), op("negate", pi), half))
-    above = times(0.25, op("log-plus-one", r.over(times(4, n), square(qr, qi))))
-    below = times(0.25, op("log-plus-one", r.over(times(-4, n), square(pr, pi))))
+    above = times(0.25, op("log-plus-one", r.over(times(4, n), r.squares(qr, qi))))
+    below = times(0.25, op("log-plus-one", r.over(times(-4, n), r.squares(pr, pi))))
     return (r.choose(flip, r.subtract(half, turn), half), r.choose(r.is_("LT", n, 0), below, op("negate", above)))
 
 
@@ -236,9 +275,9 @@ def quotient(r: Real, x: Parts, y: Parts) -> Parts:
     result needs; then annex G's values of infinities and zeros, where both parts are NaN."""
     (a, b), (c, d) = x, y
     op, times = r.op, r.times
-    high, low, up = (2.0**126, 2.0**-102, 2.0**47) if r.dtype == "f32" else (2.0**1022, 2.0**-969, 2.0**105)
+    high, low, up = (2.0**126, 2.0**-102, 2.0**47) if r.scalar.dtype == "f32" else (2.0**1022, 2.0**-969, 2.0**105)
 
-    def extreme(p: Any, q: Any) -> "Tuple[Any, Any]":
+    def extreme(p: Instruction, q: Instruction) -> Parts:
         """Whether a part is large, and whether both are small."""
         sizes = op("abs", p), op("abs", q)
         return (r.any(*(r.is_("GE", size, high) for size in sizes)),
@@ -258,11 +297,11 @@ def quotient(r: Real, x: Parts, y: Parts) -> Parts:
     below, over = r.add(e, times(f, ratio)), r.choose(steep, r.subtract(of_p, q), r.subtract(q, of_p))
     parts = times(r.over(r.add(p, of_q), below), back), times(r.over(over, below), back)
 
-    def product(factor: float, u: Any, v: Any, w: Any, z: Any) -> Parts:
+    def product(factor: float, u: Instruction, v: Instruction, w: Instruction, z: Instruction) -> Parts:
         """A factor times (u + iv) (w - iz)."""
         return (times(factor, r.add(times(u, w), times(v, z))), times(factor, r.subtract(times(v, w), times(u, z))))
 
-    def unit(part: Any) -> Any:
+    def unit(part: Instruction) -> Instruction:
         return r.choose(r.infinite(part), r.copysign(1.0, part), r.copysign(0.0, part))
 
     pole = r.copysign(math.inf, c)
@@ -273,6 +312,5 @@ def quotient(r: Real, x: Parts, y: Parts) -> Parts:
     for when, values in ((at_zero, (times(pole, a), times(pole, b))),
                          (of_infinite, product(math.inf, unit(a), unit(b), c, d)),
                          (by_infinite, product(0.0, *near, unit(c), unit(d)))):
-        parts = tuple(r.choose(r.all(neither, when), value, part)  # type: ignore[assignment]
-                      for value, part in zip(values, parts))
+        parts = r.either(r.all(neither, when), values, parts)
     return parts

@@ -2,56 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 from gen.hlo import Computation, dtypes as table, Instruction, Shape
+from gen.hlo.graph import root_of
 from gen.reference import elementwise, indexed, moves, products, reductions
 from gen.reference.complex_numbers import real_computation
-from gen.reference.emitter import Emitter, reachable
+from gen.reference.elements import cut
+from gen.reference.emitter import Emitter, number_of, reachable
 from gen.reference.loops import indices_of, is_row_major, loops_over, place_of, position_of, strides_of
 from gen.reference.scatter import scatter
 from gen.reference.select_and_scatter import select_and_scatter
-from gen.reference.types import PACKED, STORAGE
-from gen.reference.values import Array, leaves_of, Options, Value
-
+from gen.reference.types import bits_of, PACKED
+from gen.reference.values import Argument, Array, leaves_of, Value
 
 # What an op adds to a reference: the arrays that it defines, by opcode. Every other opcode is elementwise.
-OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]],
-                        Value]] = {"constant": lambda e, i, x: e.constant(i), "iota": moves.iota,
-                                   "broadcast": moves.broadcast, "transpose": moves.transpose, "reshape": moves.reshape,
-                                   "copy": moves.reshape, "bitcast": moves.bitcast, "bitcast-convert": moves.bitcast,
-                                   "slice": moves.sliced, "reverse": moves.reverse, "pad": moves.pad,
-                                   "concatenate": moves.concatenate, "dynamic-slice": indexed.dynamic_slice,
-                                   "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather,
-                                   "reduce": reductions.reduce, "reduce-window": reductions.reduce, "scatter": scatter,
-                                   "select-and-scatter": select_and_scatter, "dot": products.dot,
-                                   "scaled-dot": products.scaled_dot, "convolution": products.convolution,
-                                   "map": elementwise.mapped,}
+OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
+    "constant": lambda e, i, x: e.constant(i), "iota": moves.iota, "broadcast": moves.broadcast,
+    "transpose": moves.transpose, "reshape": moves.reshape, "copy": moves.reshape, "bitcast": moves.bitcast,
+    "bitcast-convert": moves.bitcast, "slice": moves.sliced, "reverse": moves.reverse, "pad": moves.pad,
+    "concatenate": moves.concatenate, "dynamic-slice": indexed.dynamic_slice,
+    "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather, "reduce": reductions.reduce,
+    "reduce-window": reductions.reduce, "scatter": scatter, "select-and-scatter": select_and_scatter,
+    "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract,
+    "map": elementwise.mapped}
+
+# Is told of an op that has its steps: the instruction, the arrays of its operands, those of its results.
+Follow = Callable[[Instruction, List[Array], List[Array]], None]
 
 
-def walk(e: Emitter, computation: Computation, arguments: Sequence[Value]) -> Value:
+def walk(e: Emitter, computation: Computation, arguments: Sequence[Value], follow: Optional[Follow] = None) -> Value:
     """The root's value; every instruction that it needs adds its steps."""
     live = reachable(computation)
     known: Dict[int, Value] = {}
-    for instruction in computation.instructions:
-        if id(instruction) in live:
-            known[id(instruction)] = _instruction(e, instruction, [known[id(o)] for o in instruction.operands],
-                                                  arguments)
-    return known[id(computation.root)]
-
-
-def _instruction(e: Emitter, i: Instruction, x: List[Value], arguments: Sequence[Value]) -> Value:
-    if i.opcode == "parameter":
-        return arguments[i.parameter_number]
-    if i.opcode == "tuple":
-        return list(x)
-    if i.opcode == "get-tuple-element":
-        return x[0][i.attributes["index"]]
-    if i.opcode in ("fusion", "call"):
-        return walk(e, i.attributes["calls" if i.opcode == "fusion" else "to_apply"], x)
-    if i.opcode == "copy" and not isinstance(x[0], Array):
-        return x[0]
-    return OPS.get(i.opcode, elementwise.elementwise)(e, i, leaves_of(x))
+    for i in computation.instructions:
+        if id(i) not in live:
+            continue
+        x = [known[id(o)] for o in i.operands]
+        if i.opcode == "parameter":
+            known[id(i)] = arguments[number_of(i)]
+        elif i.opcode == "tuple":
+            known[id(i)] = list(x)
+        elif i.opcode == "get-tuple-element":
+            known[id(i)] = x[0][i.attributes["index"]]  # type: ignore[index]
+        elif i.opcode in ("fusion", "call"):
+            known[id(i)] = walk(e, i.attributes["calls" if i.opcode == "fusion" else "to_apply"], x, follow)
+        elif i.opcode == "copy" and not isinstance(x[0], Array):
+            known[id(i)] = x[0]
+        else:
+            operands = leaves_of(list(x))
+            known[id(i)] = OPS.get(i.opcode, elementwise.elementwise)(e, i, operands)
+            if follow:
+                follow(i, operands, leaves_of(known[id(i)]))
+    return known[id(root_of(computation))]
 
 
 class Result(NamedTuple):
@@ -61,77 +64,49 @@ class Result(NamedTuple):
     number: int
     shape: Shape
     half: Optional[int]
+    array: Array
+
+    def place(self) -> str:
+        """The position in memory of the element at the indices of a loop."""
+        at = place_of(self.shape, indices_of(self.shape.dims))
+        return at if self.half is None else f"({at}) * 2 + {self.half}"
 
 
-class Emitted(NamedTuple):
-    """A computation's steps, and the arrays that its results are, with what each is."""
-
-    emitter: Emitter
-    results: List[Result]
-    arrays: List[Array]
-
-
-def emit_all(computation: Computation, options: Options) -> Emitted:
-    """All steps of a computation."""
-    emitter = Emitter(options)
+def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None) -> List[Result]:
+    """All steps of a computation, from the function's parameters on; its results."""
+    real = real_computation(computation)
     arguments: List[Value] = []
-    number, real = 0, real_computation(computation)
+    number = 0
     for parameter in computation.parameters:
-        leaves: List[Value] = []
+        leaves: List[Array] = []
         for shape in parameter.shape.leaves():
-            if table.is_complex(shape.dtype):
-                for k, name in enumerate(("re", "im")):
-                    array = Array(emitter.unique(f"{parameter.name}_{name}"), table.TABLE[shape.dtype].part,
-                                  tuple(shape.dims), True)
-                    kind, indices = STORAGE[array.dtype], indices_of(array.dims)
-                    at, source = position_of(indices,
-                                             strides_of(array.dims)), position_of(
-                        indices, strides_of(array.dims, shape.minor_to_major))
-                    line = f"v_{array.name}[{at}] = ((const {kind} *)params[{number}])[({source}) * 2 + {k}];"
-                    emitter.step(
-                        f"{array.name} of {parameter.name} = {shape.text} parameter({parameter.parameter_number})",
-                        loops_over(array.dims, [line]),
-                        [array],
-                        [],
-                    )
-                    leaves.append(array)
-                number += 1
-                continue
-            array = emitter.array(parameter.name, shape, True)
-            array.home = "given"
-            kind = STORAGE[array.dtype]
-            if array.dtype in PACKED:
-                array.home = "heap"
-                indices = indices_of(array.dims)
-                source = f"{array.dtype}_unpack(params[{number}], {position_of(indices, strides_of(array.dims, shape.minor_to_major))})"
-                title = f"{parameter.name} = {shape.text} parameter({parameter.parameter_number}), to row-major, an element a byte"
-                emitter.step(
-                    title,
-                    loops_over(
-                        array.dims, [f"v_{array.name}[{position_of(indices, strides_of(array.dims))}] = {source};"]
-                    ),
-                    [array],
-                    [],
-                )
-            elif is_row_major(shape):
-                emitter.parameters[array.name] = f"const {kind} *const v_{array.name} = params[{number}];"
-            else:
-                array.home = "heap"
-                indices = indices_of(array.dims)
-                source = place_of(shape, indices)
-                line = f"v_{array.name}[{position_of(indices, strides_of(array.dims))}] = ((const {kind} *)params[{number}])[{source}];"
-                title = f"{parameter.name} = {shape.text} parameter({parameter.parameter_number}), to row-major"
-                emitter.step(title, loops_over(array.dims, [line]), [array], [])
-            leaves.append(array)
+            leaves += parameter_arrays(e, parameter, shape, Argument("params", number))
             number += 1
-        arguments += [regroup(parameter.shape, leaves)] if real is computation else leaves
-    result = walk(emitter, real, arguments)
-    results = [Result(number, shape, k) for number, shape in enumerate(computation.root.shape.leaves())
-               for k in ((0, 1) if table.is_complex(shape.dtype) else (None,))]
-    return Emitted(emitter, results, leaves_of(result))
+        arguments += [regrouped(parameter.shape, iter(leaves))] if real is computation else leaves
+    arrays = iter(leaves_of(walk(e, real, arguments, follow)))
+    return [Result(number, shape, k, next(arrays)) for number, shape in enumerate(root_of(computation).shape.leaves())
+            for k in ((0, 1) if table.is_complex(shape.dtype) else (None,))]
 
 
-def regroup(shape: Shape, leaves: List[Value]) -> Value:
-    if shape.kind == "array":
-        return leaves.pop(0)
-    return [regroup(child, leaves) for child in shape.children]
+def parameter_arrays(e: Emitter, parameter: Instruction, shape: Shape, given: Argument) -> List[Array]:
+    """The arrays of a parameter's leaf, brought from memory where it lies otherwise than row-major."""
+    name, dtype = parameter.name, table.TABLE[shape.dtype].part or shape.dtype
+    if is_row_major(shape) and dtype == shape.dtype and dtype not in PACKED:
+        return [e.array(name, dtype, shape.dims, given)]
+    indices = indices_of(shape.dims)
+    source, to = place_of(shape, indices), position_of(indices, strides_of(shape.dims))
+    memory, arrays = e.array(f"{name}_memory", "u8" if dtype in PACKED else dtype, shape.dims, given), []
+    for k, part in enumerate(("_re", "_im") if dtype != shape.dtype else ("",)):
+        out = e.array(f"{name}{part}", dtype, shape.dims)
+        value = f"{memory}[({source}) * 2 + {k}]" if part else f"{memory}[{source}]"
+        if dtype in PACKED:
+            value = cut(e.call, dtype, e.call("unpack", str(memory), source, str(bits_of(dtype))))
+        said = f"{name} = {shape.text} parameter({parameter.parameter_number}), to row-major"
+        e.step(f"{part[1:]} of {said}" if part else said, loops_over(shape.dims, [f"{out}[{to}] = {value};"]), [out],
+               [memory])
+        arrays.append(out)
+    return arrays
+
+
+def regrouped(shape: Shape, leaves: Iterator[Array]) -> Value:
+    return next(leaves) if shape.kind == "array" else [regrouped(child, leaves) for child in shape.children]

@@ -1,10 +1,11 @@
-"""What each elementwise op means: C text of one element's value."""
+"""The value of each elementwise op: C text of one element. gen/reference/__init__.py says what it is in words."""
 
 from __future__ import annotations
 
 from typing import Mapping, Sequence
 
 from gen.hlo.opcodes import ELEMENTWISE
+from gen.reference.library import Calls
 from gen.reference.types import (
     bits_of,
     FLOATS,
@@ -19,130 +20,149 @@ from gen.reference.types import (
     to_double,
     wide_of,
 )
-from gen.reference.ulps import ULPS
 from gen.reference.values import Scalar
 
-_OWN = {"logistic": "logistic", "rsqrt": "inverse_sqrt", "power": "power", "hypot": "magnitude"}     # in library.c
-# opcode -> C function on double
-FUNCTIONS = {opcode: _OWN.get(opcode) or ELEMENTWISE[opcode].function for opcode, ulps in ULPS.items() if ulps > 0.5}
+# C functions of double, by opcode: those of values.c, then of C's library.
+FUNCTIONS = {**{row.opcode: row.function for row in ELEMENTWISE.values() if (row.ulps or 0) > 0.5},
+             "logistic": "logistic", "rsqrt": "inverse_sqrt", "power": "power", "hypot": "magnitude"}
 BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "and": "&", "or": "|", "xor": "^"}
 COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 ROUND = {"floor": "floor", "ceil": "ceil", "round-nearest-afz": "round", "round-nearest-even": "rint"}
 PRED = {"add": "|", "maximum": "|", "or": "|", "multiply": "&", "minimum": "&", "and": "&", "subtract": "^", "xor": "^"}
+SHIFTS = {"shift-left": "shift_left", "shift-right-logical": "shift_right_logical",
+          "shift-right-arithmetic": "shift_right_arithmetic"}
+COUNTS = {"popcnt": "count_ones", "count-leading-zeros": "count_leading_zeros"}
 
 
-def value_of(opcode: str, attributes: Mapping[str, object], to: str, x: Sequence[Scalar]) -> str:
+def value_of(call: Calls, opcode: str, attributes: Mapping[str, object], to: str, x: Sequence[Scalar]) -> str:
     """C text of the op on storage values, in the storage type of `to`."""
     v, dtype = [s.v for s in x], x[-1].dtype
     kind = STORAGE[dtype]
     if opcode == "compare":
-        return compare_value(attributes, x)
+        sides = [ordered(call, dtype, text, attributes.get("type") == "TOTALORDER") for text in v]
+        return f"(uint8_t)({sides[0]} {COMPARE[str(attributes['direction'])]} {sides[1]})"
     if opcode == "select":
-        return f"{v[0]} ? {v[1]} : {v[2]}" if not kind.startswith(("int8", "uint8", "int16", "uint16")) else \
-            f"({kind})({v[0]} ? {v[1]} : {v[2]})"
+        return f"({kind})({v[0]} ? {v[1]} : {v[2]})" if bits_of(dtype) < 32 else f"{v[0]} ? {v[1]} : {v[2]}"
     if opcode == "convert":
-        return convert_value(dtype, to, v[0])
+        return convert_value(call, dtype, to, v[0])
     if opcode in ("copy", "bitcast", "real"):
         return v[0]
     if opcode == "imag":
         return f"({kind})0"
     if opcode == "is-finite":
-        return f"(uint8_t)(isfinite({load(dtype, v[0])}) != 0)"
+        return f"(uint8_t)(isfinite({load(call, dtype, v[0])}) != 0)"
     if opcode == "reduce-precision":
-        return f"{dtype}_reduce_precision({v[0]}, {attributes['exponent_bits']}, {attributes['mantissa_bits']})"
-    if opcode == "clamp":
-        v = [v[1], v[0], v[2]]
+        mantissa, widths = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[dtype], (attributes["exponent_bits"],
+                                                                                attributes["mantissa_bits"])
+        return of_bits(call, dtype, call("reduced_precision", bits_text(call, dtype, v[0]), str(bits_of(dtype)),
+                                         str(mantissa), *map(str, widths)))
     if dtype in FLOATS:
-        return float_value(opcode, dtype, v)
-    return integer_value(opcode, dtype, v)
+        return float_value(call, opcode, dtype, v)
+    if dtype == "pred":
+        return pred_value(opcode, v)
+    return integer_value(call, opcode, dtype, v)
 
 
-def compare_value(attributes: Mapping[str, object], x: Sequence[Scalar]) -> str:
-    dtype, sign = x[0].dtype, COMPARE[str(attributes["direction"])]
-    if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
-        sides = [f"{dtype}_total_order({s.v})" for s in x]
-    else:
-        sides = [load(dtype, s.v) for s in x]
-    return f"(uint8_t)({sides[0]} {sign} {sides[1]})"
+def bits_text(call: Calls, dtype: str, text: str) -> str:
+    return call(f"{dtype}_bits", text) if dtype in ("f32", "f64") else text
 
 
-def convert_value(dtype: str, to: str, v: str) -> str:
+def of_bits(call: Calls, dtype: str, text: str) -> str:
+    return call(f"{dtype}_of_bits", text) if dtype in ("f32", "f64") else f"({STORAGE[dtype]}){text}"
+
+
+def ordered(call: Calls, dtype: str, text: str, total: bool = False) -> str:
+    """What C compares in place of a value; total: by TOTALORDER."""
+    if total and dtype in FLOATS:
+        return call("total_order", bits_text(call, dtype, text), str(bits_of(dtype)))
+    return load(call, dtype, text)
+
+
+def convert_value(call: Calls, dtype: str, to: str, v: str) -> str:
     if dtype == to:
         return v
     if to == "pred":
-        return f"(uint8_t)({load(dtype, v)} != 0)"
-    if dtype in FLOATS and to in FLOATS:
-        return from_double(to, to_double(dtype, v)) if dtype == "f64" else \
-            {"f64": f"(double){load(dtype, v)}"}.get(to, store(to, load(dtype, v)))
-    if dtype in FLOATS:
-        return f"{to}_from_double({to_double(dtype, v)})"
+        return f"(uint8_t)({load(call, dtype, v)} != 0)"
+    if dtype == "f64" and to in FLOATS:
+        return from_double(call, to, v)
+    if to == "f64":
+        return f"(double){load(call, dtype, v)}"
     if to in FLOATS:
-        return store(to, f"({'double' if to == 'f64' else 'float'}){v}")
-    return f"{to}_wrap((uint64_t){v})" if to in NARROW else f"({STORAGE[to]}){v}"
+        return store(call, to, load(call, dtype, v) if dtype in FLOATS else f"(float){v}")
+    if dtype in FLOATS:
+        sign = "s64" if is_signed(to) else "u64"
+        return f"({STORAGE[to]}){call(f'{sign}_from_double', to_double(call, dtype, v), str(bits_of(to)))}"
+    return cut(call, to, v)
 
 
-def float_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
-    a = [load(dtype, text) for text in v]
+def float_value(call: Calls, opcode: str, dtype: str, v: Sequence[str]) -> str:
     suffix, arithmetic = ("", "f64") if dtype == "f64" else ("f", "f32")
-    if opcode in ("add", "subtract", "multiply", "divide"):
-        return store(dtype, f"{a[0]} {BINARY[opcode]} {a[1]}")
-    if opcode in ("maximum", "minimum"):
-        return store(dtype, f"{arithmetic}_{opcode}({a[0]}, {a[1]})")
-    if opcode == "clamp":
-        return store(dtype, f"{arithmetic}_minimum({arithmetic}_maximum({a[0]}, {a[1]}), {a[2]})")
-    if opcode == "remainder":
-        return store(dtype, f"fmod{suffix}({a[0]}, {a[1]})")
-    if opcode in ("negate", "abs") and dtype in TINY:
-        return store(dtype, f"-{a[0]}" if opcode == "negate" else f"fabsf({a[0]})")
-    if opcode == "negate":
+    if opcode == "negate" and dtype not in TINY:
         return f"(uint16_t)({v[0]} ^ 0x8000u)" if dtype in SMALL else f"-{v[0]}"
-    if opcode == "abs":
-        return f"(uint16_t)({v[0]} & 0x7fffu)" if dtype in SMALL else f"fabs{suffix}({v[0]})"
-    if opcode == "sign":
-        return store(dtype, f"{arithmetic}_sign({a[0]})")
-    if opcode == "sqrt" or opcode in ROUND:
-        return store(dtype, f"{ROUND.get(opcode, 'sqrt')}{suffix}({a[0]})")
+    if opcode == "abs" and dtype in SMALL:
+        return f"(uint16_t)({v[0]} & 0x7fffu)"
     if opcode in FUNCTIONS:
-        arguments = ", ".join(to_double(dtype, text) for text in v)
-        return from_double(dtype, f"{FUNCTIONS[opcode]}({arguments})")
-    raise ValueError(f"'{opcode}' of {dtype} has no reference")
+        return from_double(call, dtype, call(FUNCTIONS[opcode], *(to_double(call, dtype, text) for text in v)))
+    a = [load(call, dtype, text) for text in v]
+    if opcode in ("add", "subtract", "multiply", "divide"):
+        value = f"{a[0]} {BINARY[opcode]} {a[1]}"
+    elif opcode in ("maximum", "minimum", "sign"):
+        value = call(f"{arithmetic}_{opcode}", *a)
+    elif opcode == "clamp":
+        value = call(f"{arithmetic}_minimum", call(f"{arithmetic}_maximum", a[1], a[0]), a[2])
+    elif opcode == "negate":
+        value = f"-{a[0]}"
+    elif opcode in ("remainder", "abs", "sqrt") or opcode in ROUND:
+        value = call({"remainder": "fmod", "abs": "fabs", **ROUND}.get(opcode, opcode) + suffix, *a)
+    else:
+        raise ValueError(f"'{opcode}' of {dtype} has no reference")
+    return store(call, dtype, value)
 
 
-def integer_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
-    if dtype == "pred":
-        if opcode == "not":
-            return f"(uint8_t)!{v[0]}"
-        if opcode == "clamp":
-            return f"(uint8_t)(({v[0]} | {v[1]}) & {v[2]})"
-        if opcode in PRED:
-            return f"(uint8_t)({v[0]} {PRED[opcode]} {v[1]})"
-        raise ValueError(f"'{opcode}' of pred has no reference")
-    if dtype in NARROW:
-        return f"{dtype}_wrap((uint64_t)({byte_value(opcode, dtype, v)}))"
-    return byte_value(opcode, dtype, v)
-
-
-def byte_value(opcode: str, dtype: str, v: Sequence[str]) -> str:
-    """An integer op; of the narrow types, in a byte whose low bits are the answer's."""
-    kind = STORAGE[dtype]
-    wide = wide_of(bits_of(dtype))
-    if opcode in ("add", "subtract", "multiply"):
-        return f"({kind})(({wide}){v[0]} {BINARY[opcode]} ({wide}){v[1]})"
-    if opcode in ("and", "or", "xor"):
-        return f"({kind})({v[0]} {BINARY[opcode]} {v[1]})"
+def pred_value(opcode: str, v: Sequence[str]) -> str:
     if opcode == "not":
-        return f"({kind})~{v[0]}"
-    if opcode == "negate":
-        return f"({kind})(0 - ({wide}){v[0]})"
-    if opcode == "abs":
-        return f"({kind})({v[0]} < 0 ? 0 - ({wide}){v[0]} : ({wide}){v[0]})" if is_signed(dtype) else v[0]
-    if opcode == "sign":
-        return f"({kind})(({v[0]} > 0) - ({v[0]} < 0))" if is_signed(dtype) else f"({kind})({v[0]} != 0)"
+        return f"(uint8_t)!{v[0]}"
     if opcode == "clamp":
-        return f"{dtype}_minimum({dtype}_maximum({v[0]}, {v[1]}), {v[2]})"
-    if opcode in ("count-leading-zeros", "popcnt"):
-        return f"{dtype}_{'popcnt' if opcode == 'popcnt' else 'clz'}({v[0]})"
-    if opcode in ("maximum", "minimum", "divide", "remainder", "power", "shift-left", "shift-right-logical",
-                  "shift-right-arithmetic"):
-        return f"{dtype}_{opcode.replace('-', '_')}({v[0]}, {v[1]})"
-    raise ValueError(f"'{opcode}' of {dtype} has no reference")
+        return f"(uint8_t)(({v[1]} | {v[0]}) & {v[2]})"
+    if opcode in PRED:
+        return f"(uint8_t)({v[0]} {PRED[opcode]} {v[1]})"
+    raise ValueError(f"'{opcode}' of pred has no reference")
+
+
+def cut(call: Calls, dtype: str, text: str) -> str:
+    """The integer of a type that the low bits of an integer are."""
+    if dtype not in NARROW:
+        return f"({STORAGE[dtype]}){text}"
+    if is_signed(dtype):
+        return f"(int8_t){call('s64_of_bits', f'(uint64_t){text}', str(bits_of(dtype)))}"
+    return f"(uint8_t)({text} & {(1 << bits_of(dtype)) - 1})"
+
+
+def integer_value(call: Calls, opcode: str, dtype: str, v: Sequence[str]) -> str:
+    """An integer op, in a type that is as wide or wider, cut to its own."""
+    wide, width = [f"({wide_of(dtype)}){text}" for text in v], str(bits_of(dtype))
+    bits = [f"(uint64_t){text}" for text in v]
+    sign = "s64" if is_signed(dtype) else "u64"
+    if opcode in ("add", "subtract", "multiply"):
+        value = f"({wide[0]} {BINARY[opcode]} {wide[1]})"
+    elif opcode in ("and", "or", "xor"):
+        value = f"({v[0]} {BINARY[opcode]} {v[1]})"
+    elif opcode == "not":
+        value = f"~{v[0]}"
+    elif opcode == "negate":
+        value = f"(0 - {wide[0]})"
+    elif opcode == "abs":
+        value = f"({v[0]} < 0 ? 0 - {wide[0]} : {wide[0]})" if is_signed(dtype) else v[0]
+    elif opcode == "sign":
+        value = f"(({v[0]} > 0) - ({v[0]} < 0))" if is_signed(dtype) else f"({v[0]} != 0)"
+    elif opcode == "clamp":
+        value = call(f"{sign}_minimum", call(f"{sign}_maximum", v[1], v[0]), v[2])
+    elif opcode in COUNTS:
+        value = call(COUNTS[opcode], bits[0], width)
+    elif opcode in SHIFTS:
+        value = call(SHIFTS[opcode], *bits, width)
+    elif opcode in ("maximum", "minimum", "divide", "remainder", "power"):
+        value = call(f"{sign}_{opcode}", *v)
+    else:
+        raise ValueError(f"'{opcode}' of {dtype} has no reference")
+    return cut(call, dtype, value)

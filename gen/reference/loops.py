@@ -60,9 +60,8 @@ def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]
                 outer.append((-(-size // by), "0" if size <= by else f"({digit}) / {by}"))
                 inner.append((by, "0" if by == 1 else digit if size <= by else f"({digit}) % {by}"))
                 size, digit = 1, "0"
-        sizes, digits = (
-            [*kept, *(pair[n] for pair in outer + inner)] for n, kept in ((0, sizes[:first]), (1, digits[:first]))
-        )
+        sizes = [*sizes[:first], *(size for size, _ in outer + inner)]
+        digits = [*digits[:first], *(digit for _, digit in outer + inner)]
     return position_of(digits, strides_of(sizes)), sizes
 
 
@@ -78,18 +77,6 @@ def room_of(shape: Shape) -> int:
     tail = re.search(r"L\((\d+)\)", shape.text)
     count = count_of(place_in_tiles(shape, indices_of(shape.dims))[1])
     return -(-count // int(tail[1])) * int(tail[1]) if tail else count
-
-
-def row_major_position(shape: Shape) -> str:
-    """The row-major position of the element which is at i in memory."""
-    memory, logical = strides_of(shape.dims, shape.minor_to_major), strides_of(shape.dims)
-    terms = []
-    for d, size in enumerate(shape.dims):
-        if size > 1:
-            index = "i" if memory[d] == 1 else f"i / {memory[d]}"
-            index += f" % {size}"
-            terms.append(f"{index} * {logical[d]}" if logical[d] != 1 else index)
-    return " + ".join(terms) or "0"
 
 
 def position_of(indices: Sequence[str], strides: Sequence[int]) -> str:
@@ -135,7 +122,7 @@ def loops_over(dims: Sequence[int], body: Sequence[str], prefix: str = "i") -> L
 
 
 def loops_in_order(dims: Sequence[int], order: Sequence[int], body: Sequence[str]) -> List[str]:
-    """_nest with the dimensions' loops in an order, major first."""
+    """The body in one loop for each dimension that has more than one index, in an order, major first."""
     lines, names = list(body), indices_of(dims)
     for d in reversed(order):
         if dims[d] != 1:

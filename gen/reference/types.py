@@ -2,100 +2,107 @@
 
 from __future__ import annotations
 
-import re
 import struct
-from typing import Optional, Tuple
+from fractions import Fraction
+from typing import Dict, List, Optional, Sequence
 
 from gen.hlo import dtypes as table
+from gen.reference.library import Calls, floats_text
 
-STORAGE = {"pred": "uint8_t", "s8": "int8_t", "u8": "uint8_t", "s16": "int16_t", "u16": "uint16_t", "s32": "int32_t",
-           "u32": "uint32_t", "s64": "int64_t", "u64": "uint64_t", "f16": "uint16_t", "bf16": "uint16_t",
-           "f32": "float", "f64": "double", "s2": "int8_t", "u2": "uint8_t", "s4": "int8_t", "u4": "uint8_t"}
 TINY = ("f8e5m2", "f8e4m3", "f8e3m4", "f8e4m3fn", "f8e5m2fnuz", "f8e4m3fnuz", "f8e4m3b11fnuz", "f8e8m0fnu", "f4e2m1fn")
-STORAGE.update((dtype, "uint8_t") for dtype in TINY)
+SMALL = ("f16", "bf16")
+FLOATS = SMALL + ("f32", "f64") + TINY
 NARROW = ("s2", "u2", "s4", "u4")   # an element a byte in a reference's arrays, packed in parameters and results only
 PACKED = NARROW + ("f4e2m1fn",)
-FLOATS = ("f16", "bf16", "f32", "f64") + TINY
-SMALL = ("f16", "bf16")
-STORAGE["range_sum"] = "range_sum"    # what a bound keeps of each element of a scatter
-SIGNIFICANT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}       # bits, the leading one among them
-LARGEST = {"f16": "65504.0", "bf16": "0x1.fep127", "f32": "0x1.fffffep127", "f64": "0x1.fffffffffffffp1023"}
-LEAST = {"f32": "0x1p-149", "f64": "0x1p-1074"}
-LEAST_NORMAL = {"f16": "0x1p-14", "bf16": "0x1p-126", "f32": "0x1p-126", "f64": "0x1p-1022"}
+STORAGE = {"pred": "uint8_t", "s8": "int8_t", "u8": "uint8_t", "s16": "int16_t", "u16": "uint16_t", "s32": "int32_t",
+           "u32": "uint32_t", "s64": "int64_t", "u64": "uint64_t", "f16": "uint16_t", "bf16": "uint16_t",
+           "f32": "float", "f64": "double", "s2": "int8_t", "u2": "uint8_t", "s4": "int8_t", "u4": "uint8_t",
+           **{dtype: "uint8_t" for dtype in TINY}}
 
 
 def bits_of(dtype: str) -> int:
-    return 8 if dtype == "pred" else int(re.search(r"\d+", dtype).group())  # type: ignore[union-attr]
+    return 8 if dtype == "pred" else table.TABLE[dtype].bits
 
 
 def is_signed(dtype: str) -> bool:
-    return dtype[0] == "s"
+    return table.TABLE[dtype].kind == "sint"
 
 
-def wide_of(bits: int) -> str:
-    """The unsigned type in which arithmetic of an integer type of that width wraps without undefined behaviour."""
-    return "uint64_t" if bits == 64 else "uint32_t"
+def unsigned(dtype: str) -> str:
+    """The unsigned integer type of a type's width."""
+    return f"u{bits_of(dtype)}"
 
 
-def integer_limits(dtype: str) -> Tuple[str, str]:
-    bits = bits_of(dtype)
-    if dtype == "pred":
-        return "0", "1"
-    if bits < 8:
-        low, high = table.integer_range(dtype)
-        return f"({low})", str(high)
-    return (f"INT{bits}_MIN", f"INT{bits}_MAX") if is_signed(dtype) else ("0", f"UINT{bits}_MAX")
+def wide_of(dtype: str) -> str:
+    """The unsigned C type in which arithmetic of an integer type wraps without undefined behaviour."""
+    return "uint64_t" if bits_of(dtype) == 64 else "uint32_t"
 
 
-def key_limits(dtype: str) -> Tuple[str, str]:
-    """The ends of an integer type as keys of an irange."""
-    return ("INT64_MIN", "INT64_MAX") if bits_of(dtype) == 64 else integer_limits(dtype)
-
-
-def to_double(dtype: str, text: str) -> str:
-    return {"f64": text, "f32": f"(double){text}"}.get(dtype, f"(double){dtype}_to_float({text})")
-
-
-def from_double(dtype: str, text: str) -> str:
-    return {"f64": text, "f32": f"(float)({text})"}.get(dtype, f"{dtype}_from_double({text})")
-
-
-def load(dtype: str, text: str) -> str:
+def load(call: Calls, dtype: str, text: str) -> str:
     """Storage to the type that arithmetic is done in."""
-    return f"{dtype}_to_float({text})" if dtype in SMALL + TINY else text
-
-
-def store(dtype: str, text: str) -> str:
-    """The arithmetic type to storage."""
     if dtype in TINY:
-        return f"{dtype}_from_double((double)({text}))"
-    return {"f16": f"f16_from_double((double)({text}))", "bf16": f"bf16_from_float({text})"}.get(dtype, text)
+        return f"{call.table(small_float(dtype).values)}[{text}]"
+    return call(f"{dtype}_to_float", text) if dtype in SMALL else text
 
 
-def as_double(dtype: str, text: str) -> str:
-    return to_double(dtype, text) if dtype in FLOATS else f"(double){text}"
+def store(call: Calls, dtype: str, text: str) -> str:
+    """The arithmetic type to storage."""
+    return from_double(call, dtype, f"(double)({text})") if dtype in SMALL + TINY else text
 
 
-def key_of(dtype: str, text: str) -> str:
-    return f"u64_key({text})" if dtype == "u64" else f"(int64_t){text}"
+def to_double(call: Calls, dtype: str, text: str) -> str:
+    return text if dtype == "f64" else f"(double){load(call, dtype, text)}"
 
 
-def of_key(dtype: str, text: str) -> str:
-    return f"u64_of_key({text})" if dtype == "u64" else f"({STORAGE[dtype]}){text}"
+def from_double(call: Calls, dtype: str, text: str) -> str:
+    if dtype in TINY:
+        about = small_float(dtype)
+        return call(about.function, text, call.table(about.middles), *about.arguments)
+    return {"f64": text, "f32": f"(float)({text})"}.get(dtype) or call(f"{dtype}_from_double", text)
+
+
+class SmallFloat:
+    """How a float of 8 bits or less is read and rounded: its values, the middles between the finite ones, and the C
+    function that finds the nearest with what it needs to know."""
+
+    def __init__(self, dtype: str) -> None:
+        bits, style, top = bits_of(dtype), table.TABLE[dtype].style, table.largest_finite(dtype)
+        sign = 0 if style == "scale" else 1 << (bits - 1)
+        finite = [Fraction(table.decode(pattern, dtype)) for pattern in range(top + 1)]  # type: ignore[arg-type]
+        beyond = finite[-1] * Fraction(3, 2) if style == "scale" else finite[-1] + (finite[-1] - finite[-2]) / 2
+        nan = table.quiet_nan(dtype) if style == "ieee" else {"fn": top + 1, "scale": top + 1}.get(style, sign)
+        over = {"fnuz": sign, "finite": top}.get(style, top + 1)
+        values = [table.decode(pattern, dtype) for pattern in range(1 << bits)]
+        self.values = f"{dtype}_values", "float", [floats_text(value) for value in values]  # type: ignore[arg-type]
+        self.middles = f"{dtype}_middles", "double", [floats_text((a + b) / 2) for a, b in zip(finite, finite[1:])]
+        self.scale = style == "scale"
+        self.function = "scale_from_double" if self.scale else "small_from_double"
+        self.arguments = [str(top), floats_text(beyond)] + (
+            [str(nan)] if self.scale else [str(sign), str(over), str(nan), "false" if style == "fnuz" else "true"])
+
+
+_SMALL_FLOATS: Dict[str, SmallFloat] = {}
+
+
+def small_float(dtype: str) -> SmallFloat:
+    if dtype not in _SMALL_FLOATS:
+        _SMALL_FLOATS[dtype] = SmallFloat(dtype)
+    return _SMALL_FLOATS[dtype]
+
+
+def literal_texts(dtype: str, literal: Sequence[int]) -> Optional[List[str]]:
+    """Constants of the storage type; None where a NaN of f32 or f64 is among them, whose bits C cannot say."""
+    texts = [literal_text(dtype, bits) for bits in literal]
+    return None if None in texts else texts  # type: ignore[return-value]
 
 
 def literal_text(dtype: str, bits: int) -> Optional[str]:
-    """A constant of the storage type; None for a NaN of f32 or f64."""
     if dtype in SMALL + TINY:
         return f"0x{bits:0{bits_of(dtype) // 4}x}"
     if dtype in FLOATS:
-        code, integer = ("<f", "<I") if dtype == "f32" else ("<d", "<Q")
-        value = struct.unpack(code, struct.pack(integer, bits))[0]
-        if value != value:
-            return None
-        if value in (float("inf"), float("-inf")):
-            return "INFINITY" if value > 0 else "-INFINITY"
-        return re.sub(r"\.0(?=p)|(?<=[1-9a-f])0+(?=p)", "", value.hex()) + ("f" if dtype == "f32" else "")
+        code, whole = ("<f", "<I") if dtype == "f32" else ("<d", "<Q")
+        value = struct.unpack(code, struct.pack(whole, bits))[0]
+        return floats_text(value, "f" if dtype == "f32" else "") if value == value else None
     width = bits_of(dtype)
     if dtype == "pred":
         return str(bits & 1)

@@ -1,39 +1,59 @@
-"""What a reference's text is made of: arrays and scalars of C, steps, and the options of a bound."""
+"""What a reference's text is made of: arrays and scalars of C, and steps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import List, Mapping, Optional, Tuple, Union
+from dataclasses import dataclass
+from string import Template
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from gen.reference.loops import count_of
-from gen.reference.ulps import ULPS
+from gen.reference.types import STORAGE
 
 
-@dataclass
-class Array:
-    """An array of the emitted C: v_NAME row-major in the storage type; lo_NAME and hi_NAME beside it where not
-    exact."""
+class Argument(NamedTuple):
+    """Argument `name` of the function has an array's pointer at a number."""
 
     name: str
-    dtype: str
-    dims: Tuple[int, ...]
-    exact: bool
-    home: str = "heap"  # or "given": a parameter, a result or a constant
-    bits: bool = True  # False where a NaN may have any payload and sign: after float arithmetic
-    count: int = field(init=False)
+    number: int
 
-    def __post_init__(self) -> None:
-        self.count = count_of(self.dims)
+
+@dataclass(eq=False)
+class Array:
+    """An array of the emitted C, row-major. In a step's lines it is written as ${name}, which the function or the loop
+    that the step becomes replaces by a pointer's name."""
+
+    name: str       # of its pointer
+    dtype: str      # of HLO, or a C type that has its own name
+    dims: Tuple[int, ...]
+    given: Optional[Argument] = None    # of a parameter or a result
+    literal: Sequence[str] = ()         # of a constant: the lines that define it
+
+    @property
+    def count(self) -> int:
+        return count_of(self.dims)
+
+    @property
+    def kind(self) -> str:
+        return STORAGE.get(self.dtype, self.dtype)
+
+    @property
+    def on_heap(self) -> bool:
+        return self.given is None and not self.literal
+
+    def __str__(self) -> str:
+        return f"${{{self.name}}}"
+
+    def all(self) -> str:
+        """The loop variable of a loop over all elements, by loops_over((count,), ..)."""
+        return "0" if self.count == 1 else "i"
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """One value in a loop body: C text of its storage type and, unless it is exact, C text of its interval."""
+    """A value in a loop's body: C text of its storage type."""
 
     v: str
     dtype: str
-    interval: Optional[str] = None
-    bits: bool = True
 
 
 Value = Union[Array, List["Value"]]  # a tuple is a list
@@ -47,21 +67,17 @@ def leaves_of(value: Value) -> List[Array]:
 
 @dataclass
 class Step:
+    """Loops that define arrays. calls: the functions and tables that they need."""
+
     title: str
     lines: List[str]
     defines: List[Array]
     uses: List[Array]
+    calls: Dict[str, str]
 
+    @property
+    def arrays(self) -> List[Array]:
+        return list(dict.fromkeys([*self.defines, *self.uses]))
 
-@dataclass(frozen=True)
-class Options:
-    """What a kernel may do; `intervals` is False for the reference itself."""
-
-    intervals: bool = False
-    excess_precision: bool = False
-    reassociate: bool = True
-    flushes: bool = False
-    ulps: Mapping[str, float] = field(default_factory=dict)
-
-    def budget(self, opcode: str) -> float:
-        return float(self.ulps.get(opcode, ULPS[opcode]))
+    def text(self, names: Mapping[str, str]) -> List[str]:
+        return Template("\n".join(self.lines)).substitute(names).split("\n")

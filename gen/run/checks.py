@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
-from gen import algebra, hlo, jobs, reference
+from gen import algebra, bounds, hlo, jobs
 from gen.hlo import dtypes
 from gen.run import cost as costs, objects
 from gen.run.objects import Built, Manifest, compile_fusion, load
@@ -33,8 +33,8 @@ def _with_indices(reason: str, manifest: Manifest) -> str:
 
 
 def unknown(built: Built, excess_precision: bool) -> List[str]:
-    """Where in a fusion gen/reference lets a kernel give any value."""
-    return reference.unknown(built.source.computation, excess_precision) if built.source else []
+    """Where in a fusion gen/bounds lets a kernel give any value."""
+    return bounds.unknown(built.source.computation, excess_precision) if built.source else []
 
 
 def _result(built: Built, event: Event, device: str, excess_precision: bool) -> CheckResult:

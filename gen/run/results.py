@@ -24,7 +24,7 @@ class CheckResult:
     unbounded_nan: int = 0  # floats that are NaN in the reference
     unbounded_integers: int = 0  # integers and preds
     unbounded_moderate: int = 0  # in rounds of ordinary inputs, all types
-    unknown: Sequence[str] = ()  # what makes floats unbounded besides overflow, as gen/reference says it
+    unknown: Sequence[str] = ()  # what makes floats unbounded besides overflow, as gen/bounds says it
     rounds: int = 0
     device: str = ""
 

@@ -25,7 +25,7 @@ from typing import Dict, List, Sequence, Tuple
 
 import pytest
 
-from gen import hlo, pipeline, reference, run
+from gen import bounds, hlo, pipeline, run
 from gen.hlo import dtypes
 from gen.lower import tiled_layouts
 from gen.targets.cuda import TARGET as CUDA
@@ -348,7 +348,7 @@ def compare(text: str, stem: str, excess: bool = False, level: str = "-O0") -> i
             assert inside, f"{fusion.name} wrote outside of its results"
             assert [b.bytes() for b in turned] == [b.bytes() for b in got], f"{fusion.name} depends on the order of threads, in {folder}"
         assert ctypes.c_int.in_dll(library, "sett_cuda_allocations").value == 0, f"{fusion.name} keeps memory"
-        for number, (leaf, bitwise) in enumerate(zip(leaves, reference.bitwise(fusion.computation))):
+        for number, (leaf, bitwise) in enumerate(zip(leaves, bounds.bitwise(fusion.computation))):
             count += leaf.elements
             a, b = got[number].bytes(), want[number].bytes()
             if a == b:

@@ -21,7 +21,7 @@ from gen_run import gen, run
 from gen import hlo
 from gen.emit import functions
 from gen.hlo.opcodes import ELEMENTWISE
-from gen.reference import LIBM_ULPS, ULPS
+from gen.bounds import LIBM_ULPS, ULPS
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""

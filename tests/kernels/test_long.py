@@ -15,7 +15,7 @@ import pytest
 
 from drawn import device_or_skip, fusions
 from gen_run import gen
-from gen import reference, run
+from gen import bounds, reference, run
 from gen.run import cost, objects
 from gen.targets.tools import native
 
@@ -133,7 +133,7 @@ def test_reference_in_parts_is_that_in_one(monkeypatch: pytest.MonkeyPatch, tmp_
             computation = fusions(text)[0].computation
             draw = random.Random(n)
             given = [ctypes.create_string_buffer(draw.randbytes(leaf.bytes)) for p in computation.parameters for leaf in p.shape.leaves()]
-            for verb, write, width in (("ref", reference.reference, 4), ("bound", reference.bound, 8)):
+            for verb, write, width in (("ref", reference.reference, 4), ("bound", bounds.bound, 8)):
                 source, library = tmp_path / f"{verb}{n}_{steps}.c", tmp_path / f"{verb}{n}_{steps}.so"
                 source.write_text(write(computation, "r"))
                 assert ("take(" in source.read_text()) == (steps == 7 and (n, verb) != (0, "bound"))

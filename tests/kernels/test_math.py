@@ -1,5 +1,5 @@
 """Functions of generated kernels, measured in ulp against mpmath (SKIP where it is not installed), on samples that are dense where
-the functions are hard: beside their zeros, poles, limits and powers of two. The limits are gen/reference's ULPS.
+the functions are hard: beside their zeros, poles, limits and powers of two. The limits are gen/bounds' ULPS.
 
 SETT_SWEEP=1 (`ninja test-peer`) takes more samples, prints the largest error of each, and measures every target and type.
 """
@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import pytest
 
 from gen_run import run
-from gen.reference import LIBM_ULPS, ULPS
+from gen.bounds import LIBM_ULPS, ULPS
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
@@ -34,7 +34,7 @@ POINTS: Dict[str, Tuple[float, float, Tuple[float, ...]]] = {
     "atanh": (-1, 1, (0.0, 0.5, 1.0))}
 
 
-LEAST_LOGISTIC = {"f32": -88.0, "f64": -709.0}      # below, exp(-x) overflows and 0 stands for a subnormal number (gen/reference)
+LEAST_LOGISTIC = {"f32": -88.0, "f64": -709.0}      # below, exp(-x) overflows and 0 stands for a subnormal number (gen/bounds)
 
 
 def rounded(x: float, dtype: str) -> float:

@@ -20,8 +20,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from gen import hlo, reference as ref
+from gen import bounds as of_bounds, hlo, reference as ref
+from gen.bounds.files import bounded
+from gen.bounds.intervals import RANGES
+from gen.bounds.types import Options
 from gen.reference import library
+from gen.reference.computation import walked
+from gen.reference.emitter import Emitter
 from gen.hlo.dtypes import decode, encode
 from gen.hlo import Computation, Instruction, Shape
 from reference_calls import BITS, FOLDER, INTS, WARNINGS, call, compiled, packed, unpacked, within
@@ -94,7 +99,7 @@ def evaluate(library: ctypes.CDLL, g: Graph, inputs: Sequence[Sequence[int]]) ->
 
 
 def bounds(g: Graph, *inputs: Sequence[int], **options: Any) -> List[List[float]]:
-    library = compiled(ref.bound(g.computation, "t", **options))
+    library = compiled(of_bounds.bound(g.computation, "t", **options))
     data = [packed(bits, p.shape.dtype) for bits, p in zip(inputs, g.computation.parameters)]
     leaves = g.computation.root.shape.leaves()
     answers = call(library.t_bound, data, [8 * leaf.elements for leaf in leaves])
@@ -698,24 +703,24 @@ def test_exact_graphs_have_trivial_bounds() -> None:
     s = g.op("add", g.op("multiply", a, b), a)
     t = g.op("maximum", g.op("sqrt", s), g.op("divide", a, b))
     g.tuple(t, g.op("compare", s, t, to="pred", direction="LT"), g.op("convert", t, to="s8"))
-    text = ref.bound(g.computation, "t")
+    text = of_bounds.bound(g.computation, "t")
     assert "range" not in text and "malloc" not in text and "params[" not in text
     data = values("bf16", 1, 10)[:8]
     assert bounds(g, data, data) == [[0.0] * 8] * 3
-    assert "range" in ref.bound(g.computation, "t", excess_precision=True)
-    assert "range" in ref.bound(g.computation, "t", ulps={"divide": 2.5})
+    assert "range" in of_bounds.bound(g.computation, "t", excess_precision=True)
+    assert "range" in of_bounds.bound(g.computation, "t", ulps={"divide": 2.5})
 
 
 def test_function_bounds_are_the_ulps() -> None:
     for dtype in ("f32", "f64"):
-        opcodes = [opcode for opcode in sorted(ref.ULPS) if opcode not in ("power", "atan2", "divide", "sqrt", "hypot")]
+        opcodes = [opcode for opcode in sorted(of_bounds.ULPS) if opcode not in ("power", "atan2", "divide", "sqrt", "hypot")]
         g = Graph()
         x, above_one = g.parameter(dtype, 1), g.parameter(dtype, 1)
         g.tuple(*[g.op(opcode, above_one if opcode == "acosh" else x) for opcode in opcodes])
         inputs = [encode(0.625, dtype)], [encode(1.25, dtype)]
         slack = 6 if dtype == "f64" else 1
         for opcode, (value,), (got,) in zip(opcodes, run(g, *inputs), bounds(g, *inputs)):
-            unit, budget = ulp(decode(value, dtype), dtype), ref.ULPS[opcode]
+            unit, budget = ulp(decode(value, dtype), dtype), of_bounds.ULPS[opcode]
             assert budget * unit <= got * (1 + 1e-12) <= (budget + slack) * unit, (dtype, opcode, got / unit)
 
 
@@ -756,10 +761,10 @@ def test_bound_special_values() -> None:
 
 def perturbed(opcode: str, value: float, dtype: str, rng: random.Random) -> float:
     """What a right kernel may have computed for an exact result, before it rounds to its type."""
-    if opcode not in ref.ULPS or opcode in ("divide", "sqrt") or not math.isfinite(value):
+    if opcode not in of_bounds.ULPS or opcode in ("divide", "sqrt") or not math.isfinite(value):
         return value
     wide = "f64" if dtype == "f64" else "f32"
-    budget = ref.ULPS[opcode] * rng.choice([-1, 1, 0, rng.uniform(-1, 1)])
+    budget = of_bounds.ULPS[opcode] * rng.choice([-1, 1, 0, rng.uniform(-1, 1)])
     return value + budget * ulp(value, wide)
 
 
@@ -943,7 +948,7 @@ def test_bits_of_arithmetic_nans_are_free() -> None:
     total = g.op("add", a, b)
     g.tuple(g.add("reverse", array("f32", 2), a, dimensions=(0,)), total, g.add("bitcast-convert", array("s32", 2), total),
             g.op("compare", total, a, to="pred", direction="LT", type="TOTALORDER"), g.op("compare", total, a, to="pred", direction="EQ"))
-    assert ref.bitwise(g.computation) == [True, False, False, False, True]
+    assert of_bounds.bitwise(g.computation) == [True, False, False, False, True]
     got = bounds(g, [encode(v, "f32") for v in (INF, 1.0)], [encode(v, "f32") for v in (-INF, 2.0)])
     assert got[0] == got[1] == [0.0, 0.0] and got[2][0] > 2 ** 31 and got[2][1] == 0.0
     assert got[3] == [1.0, 0.0] and got[4] == [0.0, 0.0]
@@ -987,7 +992,7 @@ def test_integer_intervals() -> None:
     for dtype in ["pred", "s8", "u16", "s32", "u32", "s64", "u64"]:
         g, opcodes = integer_graph(dtype, 40)
         types = [o.shape.dtype for o in g.computation.root.operands]
-        results, library = run(g, *xs), compiled(ref.bound(g.computation, "t"), trap)
+        results, library = run(g, *xs), compiled(of_bounds.bound(g.computation, "t"), trap)
         data = [packed(column, "f32") for column in xs]
         assert in_child(lambda: call(library.t_bound, data, [8 * 40] * len(opcodes)) and None) == 0, dtype
         answers = call(library.t_bound, data, [8 * 40] * len(opcodes))
@@ -1029,7 +1034,7 @@ def test_no_undefined_behaviour() -> None:
     for dtype in ["f32", "f64"]:
         inputs = elementwise_inputs(dtype)
         g, made = elementwise_graph(dtype, len(inputs[0]))
-        library = compiled(ref.bound(g.computation, "t"), trap)
+        library = compiled(of_bounds.bound(g.computation, "t"), trap)
         data = [packed(bits, p.shape.dtype) for bits, p in zip(inputs, g.computation.parameters)]
         assert in_child(lambda: call(library.t_bound, data, [8 * len(inputs[0])] * len(made)) and None) == 0, dtype
 
@@ -1041,59 +1046,61 @@ def test_clang_takes_it() -> None:
     for dtype in ("s16", "bf16"):
         g, _ = elementwise_graph(dtype, 8)
         compiled(ref.reference(g.computation, "t"), compiler="clang")
-        compiled(ref.bound(g.computation, "t"), compiler="clang")
+        compiled(of_bounds.bound(g.computation, "t"), compiler="clang")
 
 
 def test_same_bytes_and_no_paths() -> None:
     g, _ = elementwise_graph("f16", 8)
-    for make in (ref.reference, ref.bound):
+    for make in (ref.reference, of_bounds.bound):
         text = make(g.computation, "t")
         assert text == make(g.computation, "t")
         assert "sett_" not in text and max(map(len, text.splitlines())) < 400
 
 
 def test_library_compiles_alone() -> None:
-    """library.c as it stands, typed.c with the words of each type: C11 without a warning."""
-    plain, typed = library.FILES
-    compilers = ["cc", *filter(shutil.which, ["clang"])]
-    for compiler, (file, row) in itertools.product(compilers, [(plain, {}), *((typed, row) for row in library.rows())]):
-        words = [f"-D{word}={value}" for word, value in row.items()]
-        command = [compiler, "-std=c11", *WARNINGS, "-fsyntax-only", *words, str(file)]
-        said = subprocess.run(command, capture_output=True, text=True)
-        assert said.returncode == 0, f"{file.name} {row.get('DTYPE', '')}: {said.stderr}"
-
-
-def test_library_has_each_function_once() -> None:
-    """All pieces, in one file, compile without a warning: no name stands for two, and none needs what is not there."""
-    whole = library.Library()
-    whole.scan(" ".join(f"{name}()" for name in library.pieces()) + " range irange range_sum range_product")
-    assert set(whole.texts) == set(library.pieces()) and len(whole.texts) > 250
-    text = library.FILES[0].read_text()
-    head = text[:text.index("/* ----")]
-    file = FOLDER / "library_whole.c"
-    file.write_text(head + "\n\n".join(whole.texts.values()) + "\n")
-    said = subprocess.run(["cc", "-std=c11", *WARNINGS, "-fsyntax-only", str(file)], capture_output=True, text=True)
-    assert said.returncode == 0, said.stderr
+    """values.c and ranges.c as they stand, and each function of values.c without the others, which it may not call: C11 without a warning."""
+    head = library.VALUES.read_text().split("/* ---- ")[0]
+    assert len(library.functions(library.VALUES)) > 40 and len(library.functions(RANGES)) > 60
+    alone = "".join(f"#if PIECE == {number}\n{text}\n#endif\n" for number, text in enumerate(library.functions(library.VALUES).values()))
+    (FOLDER / "alone.c").write_text(head + alone)
+    pieces = [[f"-DPIECE={number}", str(FOLDER / "alone.c")] for number in range(len(library.functions(library.VALUES)))]
+    for compiler in ["cc", *filter(shutil.which, ["clang"])]:
+        for words in [[str(library.VALUES)], [str(RANGES)], *pieces]:
+            said = subprocess.run([compiler, "-std=c11", *WARNINGS, "-fsyntax-only", *words], capture_output=True, text=True)
+            assert said.returncode == 0, f"{words}: {said.stderr}"
 
 
 def test_library_lists() -> None:
-    """#if chooses lines, a word is put in, a list that is too long for a line is wrapped."""
-    text = "#if A\n\nstatic int f_T(void) { return T; }\n\n#elif B || C\n\nstatic int g_T(void) {\n#if A\n  x;\n#else\n  static int v[N] = {V};\n#endif\n}\n\n#endif\n"
-    assert library._cut(text, {"A": "1", "T": "7"}) == {"f_7": "static int f_7(void) { return 7; }"}
-    row = {"C": "1", "T": "7", "N": "40", "V": ", ".join(map(str, range(40)))}
-    (found,) = library._cut(text, row).values()
-    assert found.startswith("static int g_7(void) {\n  static int v[40] = {\n    0, 1,") and found.endswith("39,\n  };\n}")
-    assert max(map(len, found.splitlines())) <= library.COLUMNS + 2
+    """What is called is noted with its text, C's own functions are not; a list that is too long for a line is wrapped."""
+    call = library.Calls()
+    assert call("f16_to_float", "x[0]") == "f16_to_float(x[0])" and call("exp", "y") == "exp(y)"
+    assert list(call.texts) == ["f16_to_float"] and call.texts["f16_to_float"].startswith("static float f16_to_float(uint16_t h) {\n")
+    assert call.table(("t", "float", list(map(str, range(40))))) == "t"
+    lines = call.texts["t"].split("\n")
+    assert lines[0] == "static const float t[40] = {" and lines[1].startswith("  0, 1,") and lines[-2].endswith("39,") and lines[-1] == "};"
+    assert max(map(len, lines)) <= library.COLUMNS + 2
+    assert [library.floats_text(x) for x in (0.0, -0.0, 1.0, -0.1, math.inf, -math.inf, math.nan)] \
+        == ["0x0p+0", "-0x0p+0", "0x1p+0", "-0x1.999999999999ap-4", "INFINITY", "-INFINITY", "NAN"]
 
 
 def test_reference_knows_the_graph_alone() -> None:
-    """What checks kernels shares nothing with what makes them."""
-    for file in Path(ref.__file__).parent.glob("*.py"):
-        for module in re.findall(r"^ *(?:from|import) (gen[\w.]*)", file.read_text(), re.M):
-            assert module == "gen.hlo" or module.startswith(("gen.hlo.", "gen.reference")), f"{file.name} imports {module}"
+    """What checks kernels shares nothing with what makes them, and values nothing with their bounds."""
+    for package, known in ((ref, ("gen.hlo", "gen.reference")), (of_bounds, ("gen.hlo", "gen.reference", "gen.bounds"))):
+        for file in Path(package.__file__).parent.glob("*.py"):
+            for module in re.findall(r"^ *(?:from|import) (gen[\w.]*)", file.read_text(), re.M):
+                assert module.startswith(known), f"{file.name} imports {module}"
     for file in Path(ref.__file__).parent.parent.rglob("*.py"):
         if file.parent.name in ("plan", "emit", "heroes", "schedule", "targets", "algebra", "lower", "hlo"):
-            assert not re.search(r"^ *(from|import) gen(\.| import .*\b)reference", file.read_text(), re.M), f"{file} imports gen.reference"
+            assert not re.search(r"^ *(from|import) gen(\.| import .*\b)(reference|bounds)", file.read_text(), re.M), f"{file} imports gen.reference"
+
+
+def test_values_of_a_bound_are_the_reference() -> None:
+    """Each step of a reference is one of its bound, in the same order."""
+    for graph in (elementwise_graph("bf16", 8)[0], elementwise_graph("s16", 8)[0]):
+        e = Emitter()
+        walked(e, graph.computation)
+        steps = iter([step.lines for step in bounded(graph.computation, Options(excess_precision=True)).bounds.e.steps])
+        assert len(e.steps) > 20 and all(step.lines in steps for step in e.steps)
 
 
 def test_unknown() -> None:
@@ -1119,4 +1126,4 @@ f {
     for table, combiner, wanted in (("i", "add", []), ("cc", "add", ["rounding decides an index of g"]), ("i", "grow", ["updates of one element meet in s"]),
                                     ("cc", "grow", ["rounding decides an index of g", "updates of one element meet in s"])):
         computation = hlo.fusions(hlo.parse(total + text % (table, combiner), "m.hlo"))[0].computation
-        assert ref.unknown(computation) == wanted
+        assert of_bounds.unknown(computation) == wanted

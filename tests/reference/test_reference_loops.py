@@ -13,7 +13,7 @@ import pytest
 
 from gen import hlo
 from gen.hlo import dtypes
-from gen import reference as ref
+from gen import bounds as of_bounds, reference as ref
 from reference_calls import call, compiled, packed, unpacked, within
 
 Index = Tuple[int, ...]
@@ -43,7 +43,7 @@ def results(module: str, inputs: Sequence[Tensor]) -> List[int]:
     leaf, kinds = computation.root.shape, [p.shape.dtype for p in computation.parameters]
     data = [packed([value & ((1 << dtypes.TABLE[kind].bits) - 1) for value in tensor.values()], kind) for tensor, kind in zip(inputs, kinds)]
     (answer,) = call(compiled(ref.reference(computation, "t")).t_ref, data, [leaf.bytes])
-    (bound,) = call(compiled(ref.bound(computation, "t")).t_bound, data, [8 * leaf.elements])
+    (bound,) = call(compiled(of_bounds.bound(computation, "t")).t_bound, data, [8 * leaf.elements])
     assert bound == bytes(8 * leaf.elements)
     size = 1 << dtypes.TABLE[leaf.dtype].bits
     return [value - size if leaf.dtype[0] == "s" and value >= size // 2 else value for value in unpacked(answer, leaf.dtype)[:leaf.elements]]
@@ -196,7 +196,7 @@ def test_bound_of_sums_of_products(scaled: bool) -> None:
         a = [min(x, 20.0) for x in a]
         data = [struct.pack(f"<{len(x)}f", *x) for x in (a, b)]
         (got,) = call(compiled(ref.reference(fusion.computation, "t")).t_ref, data, [8 * n])
-        (allowed,) = call(compiled(ref.bound(fusion.computation, "t")).t_bound, data, [16 * n])
+        (allowed,) = call(compiled(of_bounds.bound(fusion.computation, "t")).t_bound, data, [16 * n])
         values, allowances = struct.unpack(f"<{2 * n}f", got), struct.unpack(f"<{2 * n}d", allowed)
         for m, j in box((2, n)):
             left = [f32(math.exp(x)) if inexact else x for x in a[m * k:(m + 1) * k]]
@@ -218,7 +218,7 @@ def test_special_values() -> None:
     rows = [(math.nan, 1.0), (math.inf, 1.0), (math.inf, -math.inf), (3e38, 3e38), (3e38, -3e38), (0.0, -0.0)]
     data = [struct.pack("<12f", *(x for row in rows for x in row)), struct.pack("<2f", 1.0, 1.0)]
     (got,) = call(compiled(ref.reference(fusion.computation, "t")).t_ref, data, [24])
-    (allowed,) = call(compiled(ref.bound(fusion.computation, "t")).t_bound, data, [48])
+    (allowed,) = call(compiled(of_bounds.bound(fusion.computation, "t")).t_bound, data, [48])
     values, allowances = struct.unpack("<6f", got), struct.unpack("<6d", allowed)
     assert values[0] != values[0] and values[1] == math.inf and values[2] != values[2] and values[5] == 0
     assert allowances[:3] == (0, 0, 0) and allowances[3] == allowances[4] == math.inf and allowances[5] < 1e-40
@@ -232,7 +232,7 @@ def test_bound_of_an_unsure_choice() -> None:
              f"e {{ p = f32[{n}] parameter(0) s = f32[{n - size + 1}] parameter(1) z = f32[] constant(0) x = f32[{n}] exponential(p)\n" \
              f" ROOT r = f32[{n}] select-and-scatter(x, s, z), window={{size={size}}}, select=ge, scatter=plus }}"
     (fusion,) = hlo.fusions(hlo.parse(source, "t.hlo"))
-    bound = compiled(ref.bound(fusion.computation, "t"))
+    bound = compiled(of_bounds.bound(fusion.computation, "t"))
     ulps, unsure, sure = 3 * 2.0 ** -23, 0, 0
     for _ in range(12):
         a = [f32(rng.choice([0.5, 0.5, 2.0, 3.0]) + rng.choice([0, 1, 2]) * 2.0 ** -23) for _ in range(n)]
@@ -254,3 +254,22 @@ def test_bound_of_an_unsure_choice() -> None:
         unsure += sum(changed)
         sure += sum(allowance == 0 for allowance in allowances)
     assert unsure > 30 and sure > 30
+
+
+def test_bound_of_integers_from_floats() -> None:
+    """A product of integers that rounding decides is as vague as they are; where it decides nothing, it is exact."""
+    (fusion,) = hlo.fusions(hlo.parse("""e {
+  x = f32[2,2] parameter(0)
+  y = s16[2] parameter(1)
+  grown = f32[2,2] exponential(x)
+  whole = s16[2,2] convert(grown)
+  ROOT r = s16[2] dot(whole, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+""", "t.hlo"))
+    ends = math.log(20)
+    data = [struct.pack("<4f", 1.0, 0.5, ends, 0.0), struct.pack("<2h", 3, -5)]
+    (got,) = call(compiled(ref.reference(fusion.computation, "t")).t_ref, data, [4])
+    (allowed,) = call(compiled(of_bounds.bound(fusion.computation, "t")).t_bound, data, [16])
+    single = struct.unpack("<f", struct.pack("<f", ends))[0]
+    assert struct.unpack("<2h", got) == (3 * 2 - 5 * 1, 3 * int(struct.unpack("<f", struct.pack("<f", math.exp(single)))[0]) - 5)
+    assert struct.unpack("<2d", allowed)[0] == 0 and 3 <= struct.unpack("<2d", allowed)[1] < 65536

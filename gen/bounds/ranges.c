@@ -1,103 +1,7 @@
-/* The C functions that references and bounds call. gen/reference/library.py cuts this file into pieces (the text
-   between two blank lines: a function or a type, with the comment right above it) and puts into a reference those
-   that it needs. What there is for each type is in typed.c. The file compiles alone: a test does it. */
+/* The C functions that bounds call: intervals of floats and of integers. The whole file goes into a bound that is not
+   exact everywhere, after the functions of values. The file compiles alone: a test does it. */
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
-#ifdef __GNUC__ /* nobody calls them here */
-#pragma GCC diagnostic ignored "-Wunused-function"
-#endif
-
-/* ---- 16-bit floats and double ---- */
-
-static float f16_to_float(uint16_t h) {
-  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 0x1fu, fraction = h & 0x3ffu;
-  uint32_t bits;
-  float value;
-  if (exponent == 0) {
-    value = (float)fraction * 0x1p-24f;
-    return sign != 0 ? -value : value;
-  }
-  bits = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static uint16_t f16_from_double(double x) {
-  const double a = fabs(x);
-  uint64_t bits;
-  uint32_t sign;
-  memcpy(&bits, &x, sizeof bits);
-  sign = (uint32_t)(bits >> 48) & 0x8000u;
-  if (x != x) return (uint16_t)(sign | 0x7e00u | ((uint32_t)(bits >> 42) & 0x3ffu));
-  if (a >= 65520.0) return (uint16_t)(sign | 0x7c00u);
-  if (a < 0x1p-14) return (uint16_t)(sign | (uint32_t)rint(a * 0x1p24));
-  bits &= 0x7fffffffffffffffu;
-  bits += 0x1ffffffffffu + (bits >> 42 & 1u);
-  return (uint16_t)(sign | ((uint32_t)(bits >> 42) - (1008u << 10)));
-}
-
-static float bf16_to_float(uint16_t h) {
-  const uint32_t bits = (uint32_t)h << 16;
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static uint16_t bf16_from_float(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  if (x != x) return (uint16_t)(bits >> 16 | 0x40u);
-  return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-static uint16_t bf16_from_double(double x) {
-  /* to float with the last bit set where that is not exact, so that the second rounding is the only one */
-  float f = (float)x;
-  if ((double)f != x && x == x) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    if (fabs((double)f) > fabs(x)) bits -= 1;
-    bits |= 1u;
-    memcpy(&f, &bits, sizeof f);
-  }
-  return bf16_from_float(f);
-}
-
-/* ---- Functions of floats ---- */
-
-static float f32_maximum(float a, float b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
-
-static double f64_maximum(double a, double b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
-
-static float f32_minimum(float a, float b) { return a != a ? a : b != b ? b : a <= b ? a : b; }
-
-static double f64_minimum(double a, double b) { return a != a ? a : b != b ? b : a <= b ? a : b; }
-
-static float f32_sign(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
-
-static double f64_sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
-
-static double logistic(double x) { return 1.0 / (1.0 + exp(-x)); }
-
-static double inverse_sqrt(double x) { return 1.0 / sqrt(x); }
-
-/* pow, which may answer with a NaN for a signalling one where it says 1 for all others */
-static double power(double x, double y) { return y == 0.0 || x == 1.0 ? 1.0 : pow(x, y); }
-
-/* hypot, infinite where a part is, also beside a signalling NaN */
-static double magnitude(double x, double y) {
-  return fabs(x) == INFINITY || fabs(y) == INFINITY ? INFINITY : hypot(x, y);
-}
-
-/* ---- Indices that are read: from 0 to last ---- */
-
-static int64_t s64_index(int64_t x, int64_t last) { return x < 0 ? 0 : x > last ? last : x; }
-
-static int64_t u64_index(uint64_t x, int64_t last) { return x > (uint64_t)last ? last : (int64_t)x; }
+#include "../reference/values.c"
 
 /* ---- Intervals of floats: every value is a double, whatever the type. `all` is [-inf, inf], [NaN, NaN] a certain NaN ---- */
 
@@ -215,6 +119,24 @@ static range range_kept_bf16(range r) {
   return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
 }
 
+/* what a type of 8 bits or less makes of the ends */
+static range range_of_small(range r, double lo, double hi) {
+  if (range_is_point(r)) return range_of(lo, lo);
+  return lo != lo || hi != hi ? range_all() : range_of(lo, hi);
+}
+
+static range range_round_small(range r, const float *values, const double *middles, int top, double beyond, int sign_bit,
+                               int over, int nan, bool negative_zero) {
+  return range_of_small(
+      r, (double)values[small_from_double(r.lo, middles, top, beyond, sign_bit, over, nan, negative_zero)],
+      (double)values[small_from_double(r.hi, middles, top, beyond, sign_bit, over, nan, negative_zero)]);
+}
+
+static range range_round_scale(range r, const float *values, const double *middles, int top, double beyond, int nan) {
+  return range_of_small(r, (double)values[scale_from_double(r.lo, middles, top, beyond, nan)],
+                        (double)values[scale_from_double(r.hi, middles, top, beyond, nan)]);
+}
+
 /* ---- Intervals of floats: ops, on the ends ---- */
 
 static range range_add(range a, range b) {
@@ -283,16 +205,23 @@ static range range_abs(range a) {
 
 static range range_sign(range r) { return range_is_all(r) ? r : range_of(f64_sign(r.lo), f64_sign(r.hi)); }
 
-/* ---- Intervals of floats: functions; monotone ones are in typed.c unless they mind their domain ---- */
+/* ---- Intervals of floats: functions ---- */
 
-static range range_sine(range x) {
+/* of a monotone function, whose ends decide; those that mind their domain follow */
+static range range_monotone(range x, double (*function)(double)) {
+  const double a = function(x.lo), b = range_is_point(x) ? a : function(x.hi);
+  if (range_is_all(x)) return range_all();
+  return range_between(a, b);
+}
+
+static range range_sin(range x) {
   const double a = sin(x.lo), b = sin(x.hi), reach = (x.hi - x.lo) * 0.5000001;
   if (range_is_all(x) || range_is_point(x)) return range_is_all(x) ? x : range_of(a, a);
   if (!(reach < INFINITY)) return range_all();
   return range_of(fmax(-1.0, fmin(a, b) - reach), fmin(1.0, fmax(a, b) + reach));
 }
 
-static range range_cosine(range x) {
+static range range_cos(range x) {
   const double a = cos(x.lo), b = cos(x.hi), reach = (x.hi - x.lo) * 0.5000001;
   if (range_is_all(x) || range_is_point(x)) return range_is_all(x) ? x : range_of(a, a);
   if (!(reach < INFINITY)) return range_all();

@@ -1,0 +1,40 @@
+"""What a combiner does to running values and their intervals."""
+
+from __future__ import annotations
+
+from typing import List, Sequence
+
+from gen.bounds.following import Bounds
+from gen.bounds.types import interval_of, kind_of, Ranged
+from gen.hlo import Computation, Instruction
+from gen.reference.combiners import in_order
+from gen.reference.elements import value_of
+from gen.reference.types import STORAGE
+
+
+def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], elements: Sequence[Ranged],
+            behind: bool = False) -> List[str]:
+    """Statements that combine all totals with the elements. behind: the elements come first."""
+    lines: List[str] = []
+    results = b.inline(computation, [*elements, *totals] if behind else [*totals, *elements], lines)
+    changed = [(total, result) for total, result in zip(totals, results) if result.v != total.v]
+    for k, (total, result) in enumerate(changed):
+        lines += next_lines(total, k, result.v, interval_of(b.e.call, result))
+    return lines + [line for k, (total, _) in enumerate(changed) for line in put_lines(total, k)]
+
+
+def combine_part(b: Bounds, part: Instruction, k: int, total: Ranged, element: Ranged,
+                 behind: bool = False) -> List[str]:
+    """The same of a combiner whose component k is one op."""
+    x = in_order(part, k, total, element, behind)
+    value = value_of(b.e.call, part.opcode, {}, total.dtype, x)
+    return [*next_lines(total, k, value, b.intervals.of(part.opcode, {}, total.dtype, x, f"next{k}")),
+            *put_lines(total, k)]
+
+
+def next_lines(total: Ranged, k: int, value: str, interval: str) -> List[str]:
+    return [f"const {STORAGE[total.dtype]} next{k} = {value};", f"const {kind_of(total.dtype)} rnext{k} = {interval};"]
+
+
+def put_lines(total: Ranged, k: int) -> List[str]:
+    return [f"{total.v} = next{k};", f"{total.interval} = rnext{k};"]

@@ -1,0 +1,101 @@
+"""The file of a fusion's bound, and what is known of it without compiling: which results have no bit to spare, where
+nothing is known."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
+
+from gen.bounds import following, moves, products, reductions
+from gen.bounds.following import Bounds
+from gen.bounds.intervals import RANGES
+from gen.bounds.scatter import scatter
+from gen.bounds.select_and_scatter import select_and_scatter
+from gen.bounds.types import key_of, Options
+from gen.hlo import Computation, Instruction
+from gen.reference.assembly import assemble, Function
+from gen.reference.computation import Result, walked
+from gen.reference.library import functions, VALUES
+from gen.reference.loops import indices_of, loops_over, position_of, room_of, strides_of
+from gen.reference.types import FLOATS, SMALL, to_double
+from gen.reference.values import Argument, Array
+
+# What gives the intervals of an op's results, by opcode. Every other opcode is elementwise.
+OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] = {
+    **{opcode: moves.moved for opcode in ("broadcast", "transpose", "reshape", "copy", "slice", "reverse", "pad",
+                                          "concatenate", "dynamic-slice", "dynamic-update-slice", "gather")},
+    "bitcast": moves.bitcast, "bitcast-convert": moves.bitcast, "iota": following.iota, "map": following.mapped,
+    "reduce": reductions.reduce, "reduce-window": reductions.reduce, "scatter": scatter,
+    "select-and-scatter": select_and_scatter, "dot": products.contract, "scaled-dot": products.contract,
+    "convolution": products.contract, "constant": lambda b, i, x, outs: None}
+UNUSED = """#ifdef __GNUC__ /* the whole library is here, and intervals may need no values */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif"""
+
+
+class Bounded(NamedTuple):
+    """A computation's steps, with what is known of its results."""
+
+    bounds: Bounds
+    results: List[Result]
+
+
+def bounded(computation: Computation, options: Options) -> Bounded:
+    b = Bounds(options)
+    results = walked(b.e, computation,
+                     lambda i, x, outs: OPS.get(i.opcode, following.elementwise)(b, i, x, outs))
+    return Bounded(b, results)
+
+
+def bound(computation: Computation, name: str, *, excess_precision: bool = False, reassociate: bool = True,
+          flushes: bool = False, ulps: Optional[Mapping[str, float]] = None) -> str:
+    """C11 text of `int NAME_bound(const void *const *params, double *const *bounds)`.
+
+    excess_precision: kernels may keep a float between ops on f16 and bf16. reassociate: they may add and multiply the
+    elements of a reduce in any order. ulps: other budgets than ULPS, by opcode (divide 2.5 and sqrt 3 for OpenCL
+    devices that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: sums of f32 of a scatter
+    may lose subnormals.
+    """
+    b, results = bounded(computation, Options(excess_precision, reassociate, flushes, dict(ulps or {})))
+    outs = [put(b, result) for result in results]
+    exact = b.exact(*(result.array for result in results))
+    what = "exact everywhere" if exact else "what a right kernel may differ by"
+    function = Function(f"{name}_bound", {"params": "const void *const *", "bounds": "double *const *"})
+    return assemble(f"{name}_bound: {what}.", function, b.e.steps, outs,
+                    {} if exact else {"": UNUSED, **functions(VALUES), **functions(RANGES)})
+
+
+def put(b: Bounds, result: Result) -> Array:
+    """The array of a result's bounds."""
+    number, shape, half, array = result
+    out = b.e.array(f"bounds_{number}", "f64", array.dims, Argument("bounds", number))
+    if b.exact(array):
+        count = room_of(shape) if shape.tiled else array.count
+        place = "0" if count == 1 else "i"
+        place = place if half is None else f"{place} * 2 + {half}"
+        b.e.step(f"result {number}: {shape.text}, exact", loops_over((count,), [f"{out}[{place}] = 0.0;"]), [out], [])
+        return out
+    at = position_of(indices_of(array.dims), strides_of(array.dims))
+    interval = b.interval(array, at)
+    if array.dtype in SMALL and b.options.excess_precision:  # a result is stored rounded
+        interval = f"range_round_{array.dtype}({interval})"
+    value = f"range_bound({interval}, {to_double(b.e.call, array.dtype, f'{array}[{at}]')})" if array.dtype in FLOATS \
+        else f"irange_bound({interval}, {key_of(array.dtype, f'{array}[{at}]')})"
+    lines = [f"memset({out}, 0, {room_of(shape)} * sizeof(double));"] if shape.tiled else []
+    lines += loops_over(array.dims, [f"{out}[{result.place()}] = {value};"])
+    b.e.step(f"result {number}: {shape.text}", lines, [out], b.with_ranges([array]))
+    return out
+
+
+def bitwise(computation: Computation, excess_precision: bool = False) -> List[bool]:
+    """For each flattened result, whether kernels must give the reference's very bits, those of NaNs and zeros too:
+    integers and pred, and floats that are only moved."""
+    b, results = bounded(computation, Options(excess_precision))
+    return [all(b.of(result.array).bits and b.exact(result.array) for result in results if result.number == number)
+            for number in range(len({result.number for result in results}))]
+
+
+def unknown(computation: Computation, excess_precision: bool = False) -> List[str]:
+    """Where `bound` allows any value, as clauses of a sentence: an order, an index or a choice that is not followed."""
+    return list(dict.fromkeys(bounded(computation, Options(excess_precision)).bounds.unknown))

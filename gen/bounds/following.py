@@ -1,0 +1,123 @@
+"""Intervals beside values: after each op of a reference, the steps that give its result's intervals."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Sequence
+
+from gen.bounds.intervals import Intervals, keeps_bits
+from gen.bounds.types import interval_of, kind_of, Known, Options, Ranged
+from gen.hlo import Computation, Instruction
+from gen.reference.emitter import Emitter, plain
+from gen.reference.loops import indices_of, loops_over, position_of, strides_of
+from gen.reference.values import Array, Scalar
+
+
+class Bounds:
+    """What is known of the arrays of a reference under way. unknown: where any value is allowed, in words."""
+
+    def __init__(self, options: Options) -> None:
+        self.e, self.options = Emitter(), options
+        self.known: Dict[Array, Known] = {}
+        self.unknown: List[str] = []
+        self.of_points: Dict[Array, Array] = {}
+
+    @property
+    def intervals(self) -> Intervals:
+        """For the text of the step under way."""
+        return Intervals(self.e.call, self.options)
+
+    def of(self, array: Array) -> Known:
+        return self.known.get(array, Known())
+
+    def exact(self, *arrays: Array) -> bool:
+        return all(self.of(array).ranges is None for array in arrays)
+
+    def element(self, array: Array, position: str) -> Ranged:
+        about = self.of(array)
+        return Ranged(f"{array}[{position}]", array.dtype,
+                      None if about.ranges is None else f"{about.ranges}[{position}]", about.bits)
+
+    def interval(self, array: Array, position: str) -> str:
+        return interval_of(self.e.call, self.element(array, position))
+
+    def ranges(self, i: Instruction, out: Array, bits: bool = True) -> Array:
+        """The array of a result's intervals, which a step is to define."""
+        self.known[out] = Known(self.e.array(i.name, kind_of(out.dtype), out.dims), bits)
+        return self.known[out].ranges  # type: ignore[return-value]
+
+    def points(self, array: Array) -> Array:
+        """The array of an array's intervals, also where it is exact."""
+        about = self.of(array)
+        if about.ranges:
+            return about.ranges
+        if array not in self.of_points:
+            out = self.of_points[array] = self.e.array(f"{array.name}_points", kind_of(array.dtype), array.dims)
+            self.e.step(f"{array.name} as intervals", loops_over((array.count,), [
+                f"{out}[{out.all()}] = {self.interval(array, array.all())};"]), [out], [array])
+        return self.of_points[array]
+
+    def with_ranges(self, arrays: Sequence[Array]) -> List[Array]:
+        """What a step may read: arrays and their intervals."""
+        return [*arrays, *(about.ranges for about in map(self.of, arrays) if about.ranges)]
+
+    def step(self, what: str, lines: Sequence[str], defines: Sequence[Array], uses: Sequence[Array]) -> None:
+        self.e.step(f"{what}: intervals", lines, defines, self.with_ranges(uses))
+
+    def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[str]) -> List[Ranged]:
+        """A computation on scalars as statements for values and intervals."""
+        results = self.e.inline(computation, arguments, lines, self.scalar)
+        return [s if isinstance(s, Ranged) else Ranged(s.v, s.dtype) for s in results]
+
+    def scalar(self, i: Instruction, x: List[Scalar], value: Scalar, lines: List[str]) -> Ranged:
+        interval = self.intervals.op(i, x, value.v)
+        if interval is not None:
+            name = self.e.unique(f"r_{plain(i.name)}")
+            lines.append(f"const {kind_of(value.dtype)} {name} = {interval};")
+            interval = name
+        return Ranged(value.v, value.dtype, interval, keeps_bits(i, x))
+
+    def introduces(self, computation: Computation, dtypes: Sequence[str]) -> bool:
+        """Whether a computation on scalars may err though its arguments are exact."""
+        trial = Bounds(self.options)  # its text is thrown away
+        return any(s.interval is not None
+                   for s in trial.inline(computation, [Scalar(f"x{k}", d) for k, d in enumerate(dtypes)], []))
+
+
+def elementwise(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
+    (out,), operands = outs, [b.element(a, a.all()) for a in x]
+    at = out.all()
+    interval = b.intervals.op(i, operands, f"{out}[{at}]")
+    bits = keeps_bits(i, operands)
+    if interval is None:
+        b.known[out] = Known(None, bits)
+        return
+    ranges = b.ranges(i, out, bits)
+    b.step(i.name, loops_over((out.count,), [f"{ranges}[{at}] = {interval};"]), [ranges], [*x, out])
+
+
+def mapped(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
+    lines: List[str] = []
+    results = b.inline(i.attributes["to_apply"], [b.element(a, a.all()) for a in x], lines)
+    defines = []
+    for out, result in zip(outs, results):
+        b.known[out] = Known(None, result.bits)
+        if result.interval is not None:
+            defines.append(b.ranges(i, out, result.bits))
+            lines.append(f"{defines[-1]}[{out.all()}] = {result.interval};")
+    if defines:
+        b.step(i.name, loops_over((outs[0].count,), lines), defines, x)
+    else:
+        b.e.begin()
+
+
+def iota(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
+    """Of small floats a kernel may keep the index where it is not exact."""
+    (out,), d = outs, i.attributes["iota_dimension"]
+    size = i.shape.dims[d]
+    if not b.options.excess_precision or size <= {"f16": 2048, "bf16": 256}.get(i.shape.dtype, size):
+        return
+    indices = indices_of(out.dims)
+    at, index = position_of(indices, strides_of(out.dims)), f"(double)(float){indices[d]}"
+    ranges = b.ranges(i, out)
+    interval = b.intervals.kept(f"range_of({index}, {index})", out.dtype, f"{out}[{at}]")
+    b.step(i.name, loops_over(out.dims, [f"{ranges}[{at}] = {interval};"]), [ranges], [out])

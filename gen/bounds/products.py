@@ -1,0 +1,106 @@
+"""Sums of products: of floats in any order, fused or not, beside their sums in double; of integers by intervals."""
+
+from __future__ import annotations
+
+from typing import List, Optional, Sequence, Tuple
+
+from gen.bounds.following import Bounds
+from gen.bounds.types import kind_of, LARGEST, Known, LEAST, of_key, Ranged, SIGNIFICANT
+from gen.hlo import Instruction
+from gen.reference.elements import value_of
+from gen.reference.loops import count_of, loops_over, position_of, strides_of
+from gen.reference.products import accumulator_of, blocks, factor_places, Products, products
+from gen.reference.types import FLOATS, STORAGE, to_double
+from gen.reference.values import Array, Scalar
+
+
+def contract(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
+    (out,), kind, p = outs, accumulator_of(i), products(i)
+    b.known[out] = Known(None, out.dtype not in FLOATS)
+    if count_of(p.sizes) == 0 or (kind not in FLOATS and b.exact(*x)):
+        return
+    scales = x[2:] or (None, None)
+    ranges = b.ranges(i, out, out.dtype not in FLOATS)
+    (of_floats if kind in FLOATS else of_integers)(b, i, kind, p, x, scales, out, ranges)
+
+
+def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Array],
+              scales: Sequence[Optional[Array]], out: Array, ranges: Array) -> None:
+    """sum: of the products of the middles; mass: of the most of their magnitudes; core: of those of the middles."""
+    sides = []
+    for k in (0, 1):
+        exact = b.exact(*(a for a in (x[k], scales[k]) if a))
+        arrays = [b.e.array(f"{i.name}_{name}{k}", "f64", [x[k].dims[d] for d in p.orders[k]])
+                  for name in (["middle"] if exact else ["middle", "most"])]
+        to, lines, factor = factors(b, x[k], scales[k], p.orders[k], kind)
+        values = [to_double(b.e.call, kind, factor.v)] if exact else [f"range_middle({factor.interval})",
+                                                                     f"range_most({factor.interval})"]
+        lines += [f"{array}[{to}] = {value};" for array, value in zip(arrays, values)]
+        b.step(f"operand {k} of {i.name}", loops_over(arrays[0].dims, lines), arrays,
+               [a for a in (x[k], scales[k]) if a])
+        sides.append(arrays)
+    (first, second), exact = ([f"{array}[{at}]" for array in side] for side, at in zip(sides, p.at)), \
+        all(len(side) == 1 for side in sides)
+    start, step = ["double sum = 0.0;", "double mass = 0.0;"], [f"const double p = {first[0]} * {second[0]};",
+                                                                "sum += p;"]
+    if exact:      # of finite products: NaN and infinities are certain
+        slack = "0.0"
+        step.append("mass += fabs(p) < INFINITY ? fabs(p) : 0.0;")
+    else:
+        slack, most = "mass - core", [side[1] if len(side) > 1 else f"fabs({side[0]})" for side in (first, second)]
+        start.append("double core = 0.0;")
+        step += [f"mass += {most[0]} * {most[1]};", "core += fabs(p);"]
+    terms = count_of(p.sizes) * int(i.attributes.get("sums", 1))
+    limits = f"0x1p-{SIGNIFICANT[kind]}, {LEAST[kind]}, {LARGEST[kind]}"
+    total = f"range_of_products(sum, mass, {slack}, {terms}.0, {limits})"
+    end = [f"{ranges}[{p.result}] = {b.intervals.rounded(total, out.dtype, f'{out}[{p.result}]')};"]
+    b.step(i.name, p.loops(start, step, end), [ranges], [*(array for side in sides for array in side), out])
+
+
+def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Array],
+                scales: Sequence[Optional[Array]], out: Array, ranges: Array) -> None:
+    sides = []
+    for k in (0, 1):
+        sides.append(b.e.array(f"{i.name}_factor{k}", kind_of(kind), [x[k].dims[d] for d in p.orders[k]]))
+        to, lines, factor = factors(b, x[k], scales[k], p.orders[k], kind)
+        value = b.intervals.of("convert", {}, kind, [factor], factor.v)
+        lines.append(f"{sides[k]}[{to}] = {value};")
+        b.step(f"operand {k} of {i.name}", loops_over(sides[k].dims, lines), [sides[k]],
+               [a for a in (x[k], scales[k]) if a])
+
+    def combined(opcode: str, names: Sequence[str]) -> str:
+        """The interval of an op; its value counts where the operands are points."""
+        ends = [Scalar(of_key(kind, f"{name}.lo"), kind) for name in names]
+        return b.intervals.of(opcode, {}, kind, [Ranged("", kind, name) for name in names],
+                              f"({value_of(b.e.call, opcode, {}, kind, ends)})")
+
+    step = [f"const irange a = {sides[0]}[{p.at[0]}], b = {sides[1]}[{p.at[1]}];",
+            f"const irange p = {combined('multiply', 'ab')};", f"t = {combined('add', 'tp')};"]
+    b.step(i.name, p.loops(["irange t = irange_of(0, 0);"], step, [f"{ranges}[{p.result}] = t;"]), [ranges], sides)
+
+
+def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
+            kind: str) -> "Tuple[str, List[str], Ranged]":
+    """The position of a factor, the statements that find it, and the factor."""
+    to, of = factor_places(order, x.dims)
+    lines: List[str] = []
+    factor = converted(b, x, of, kind, "x", lines)
+    if scale:
+        by = converted(b, scale, blocks(of, x.dims, scale.dims), kind, "scale", lines)
+        lines.append(f"const {STORAGE[kind]} v = {value_of(b.e.call, 'multiply', {}, kind, [factor, by])};")
+        interval = None
+        if factor.interval or by.interval:
+            lines.append(f"const {kind_of(kind)} r_v = {b.intervals.of('multiply', {}, kind, [factor, by], 'v')};")
+            interval = "r_v"
+        factor = Ranged("v", kind, interval)
+    return to, lines, factor
+
+
+def converted(b: Bounds, x: Array, where: Sequence[str], kind: str, name: str, lines: List[str]) -> Ranged:
+    """An element in the accumulator's type, as a local of that name."""
+    element = b.element(x, position_of(where, strides_of(x.dims)))
+    lines.append(f"const {STORAGE[kind]} {name} = {value_of(b.e.call, 'convert', {}, kind, [element])};")
+    if element.interval is None:
+        return Ranged(name, kind)
+    lines.append(f"const {kind_of(kind)} r_{name} = {b.intervals.of('convert', {}, kind, [element], name)};")
+    return Ranged(name, kind, f"r_{name}")

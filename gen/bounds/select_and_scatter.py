@@ -1,0 +1,63 @@
+"""Select-and-scatter, in the reference's order: beside the element that the comparison prefers, all that it may."""
+
+from __future__ import annotations
+
+import math
+from typing import List
+
+from gen.bounds.following import Bounds
+from gen.bounds.types import every, interval_of, kind_of, Known, Ranged
+from gen.hlo import Instruction
+from gen.reference.loops import loops_over
+from gen.reference.select_and_scatter import selection
+from gen.reference.types import FLOATS
+from gen.reference.values import Array, Scalar
+
+MOST_COMPARED = 256     # elements of a window whose choice is followed
+
+
+def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
+    (of, source, init), (out,), s = x, outs, selection(i)
+    select, scatter, size = i.attributes["select"], i.attributes["scatter"], math.prod(i.attributes["window"].size)
+    vague = not b.exact(of) or b.introduces(select, [of.dtype] * 2)
+    b.known[out] = Known(None, out.dtype not in FLOATS)
+    if not vague and b.exact(source, init) and not b.introduces(scatter, [of.dtype] * 2):
+        return
+    ranges, at = b.ranges(i, out, out.dtype not in FLOATS), out.all()
+    if vague and size > MOST_COMPARED:
+        b.unknown.append(f"{i.name} compares more than {MOST_COMPARED} elements")
+        b.step(i.name, loops_over((out.count,), [f"{ranges}[{at}] = {every(out.dtype)};"]), [ranges], [])
+        return
+    now = b.e.array(f"{i.name}_now", out.dtype, out.dims)
+    lines = loops_over((out.count,), [f"{now}[{at}] = {init}[0];", f"{ranges}[{at}] = {b.interval(init, '0')};"])
+    start = ["int64_t best = -1;", f"{of.kind} chosen = 0;"]
+    step = [f"const {of.kind} next = {of}[at];"]
+    keeps = b.e.inline(select, [Scalar("chosen", of.dtype), Scalar("next", of.dtype)], step)[0]
+    step += [f"if (best < 0 || !{keeps.v}) {{", "  best = at;", "  chosen = next;", "}"]
+    sides = [b.element(source, s.source), Ranged(f"{now}[best]", out.dtype, f"{ranges}[best]")]
+    end: List[str] = []
+    if vague:
+        start.append(f"int64_t may[{size}], some = 0;")
+        step += maybe_chosen(b, i, of)
+        result = b.e.inline(scatter, [Scalar(side.v, side.dtype) for side in sides], end)[0]
+        there = Ranged(f"{now}[may[k]]", out.dtype, f"{ranges}[may[k]]")
+        maybe: List[str] = []
+        other = interval_of(b.e.call, b.inline(scatter, [sides[0], there], maybe)[0])
+        hull = f"{kind_of(out.dtype)}_hull({there.interval}, now)"
+        maybe += [f"const {kind_of(out.dtype)} now = {other};", f"{there.interval} = some == 1 ? now : {hull};"]
+        end += ["for (int64_t k = 0; k < some; ++k) {", *("  " + line for line in maybe), "}"]
+    else:
+        result = b.inline(scatter, sides, end)[0]
+        end.append(f"{ranges}[best] = {interval_of(b.e.call, result)};")
+    end = ["if (best >= 0) {", *("  " + line for line in [*end, f"{now}[best] = {result.v};"]), "}"]
+    b.step(i.name, lines + s.loops(start, step, end), [now, ranges], x)
+
+
+def maybe_chosen(b: Bounds, i: Instruction, of: Array) -> List[str]:
+    """Statements that keep in `may` the elements of a window that may be the one, after the element at `at`."""
+    choosing: List[str] = []
+    choice = b.inline(i.attributes["select"], [b.element(of, "may[k]"), b.element(of, "at")], choosing)[0]
+    return ["int64_t left = 0;", "int takes = some == 0;", "for (int64_t k = 0; k < some; ++k) {",
+            *("  " + line for line in choosing), f"  const irange kept = {interval_of(b.e.call, choice)};",
+            "  if (kept.hi != 0) may[left++] = may[k];", "  takes |= kept.lo == 0;", "}", "some = left;",
+            "if (takes) may[some++] = at;"]

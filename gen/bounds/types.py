@@ -1,0 +1,89 @@
+"""How intervals stand in the C text of a bound, and what is known of arrays and scalars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Mapping, Optional
+
+from gen.bounds.ulps import ULPS
+from gen.reference.library import Calls
+from gen.reference.types import bits_of, FLOATS, is_signed, STORAGE, to_double
+from gen.reference.values import Array, Scalar
+
+SIGNIFICANT = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}       # bits, the leading one among them
+LARGEST = {"f16": "65504.0", "bf16": "0x1.fep127", "f32": "0x1.fffffep127", "f64": "0x1.fffffffffffffp1023"}
+LEAST = {"f32": "0x1p-149", "f64": "0x1p-1074"}
+LEAST_NORMAL = {"f16": "0x1p-14", "bf16": "0x1p-126", "f32": "0x1p-126", "f64": "0x1p-1022"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a kernel may do."""
+
+    excess_precision: bool = False
+    reassociate: bool = True
+    flushes: bool = False
+    ulps: Mapping[str, float] = field(default_factory=dict)
+
+    def budget(self, opcode: str) -> float:
+        return float(self.ulps.get(opcode, ULPS[opcode]))
+
+
+@dataclass(frozen=True)
+class Known:
+    """Of an array: the array of its intervals (None: it is exact), and whether its bits are known, which a NaN's are
+    not after float arithmetic."""
+
+    ranges: Optional[Array] = None
+    bits: bool = True
+
+
+@dataclass(frozen=True)
+class Ranged(Scalar):
+    """A scalar with C text of its interval, unless it is exact."""
+
+    interval: Optional[str] = None
+    bits: bool = True
+
+
+def kind_of(dtype: str) -> str:
+    """The C type of a type's intervals."""
+    return "range" if dtype in FLOATS else "irange"
+
+
+def of_ends(call: Calls, dtype: str, low: str, high: str) -> str:
+    """C text of the interval between two values of a type."""
+    if dtype in FLOATS:
+        return f"range_of({to_double(call, dtype, low)}, {to_double(call, dtype, high)})"
+    return f"irange_of({key_of(dtype, low)}, {key_of(dtype, high)})"
+
+
+def interval_of(call: Calls, x: Scalar) -> str:
+    """The interval of a value; of an exact one, the point."""
+    return isinstance(x, Ranged) and x.interval or of_ends(call, x.dtype, x.v, x.v)
+
+
+def every(dtype: str) -> str:
+    """The interval of all values of a type."""
+    return "range_all()" if dtype in FLOATS else f"irange_of({least(dtype)}, {most(dtype)})"
+
+
+def least(dtype: str) -> str:
+    """The least value of an integer type, as a key of an irange."""
+    if bits_of(dtype) == 64:
+        return "INT64_MIN"
+    return str(-(1 << bits_of(dtype) - 1)) if is_signed(dtype) else "0"
+
+
+def most(dtype: str) -> str:
+    if bits_of(dtype) == 64:
+        return "INT64_MAX"
+    return "1" if dtype == "pred" else str((1 << bits_of(dtype) - is_signed(dtype)) - 1)
+
+
+def key_of(dtype: str, text: str) -> str:
+    return f"u64_key({text})" if dtype == "u64" else f"(int64_t){text}"
+
+
+def of_key(dtype: str, text: str) -> str:
+    return f"u64_of_key({text})" if dtype == "u64" else f"({STORAGE[dtype]}){text}"
