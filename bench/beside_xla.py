@@ -23,6 +23,7 @@ from typing import Any, Dict, List, Sequence
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gen import algebra, hlo, run
+from gen.program import build as programs
 from gen.run import bench, rivals
 
 XLA = "XLA:CPU"
@@ -33,23 +34,19 @@ def of_xla(row: bench.Row) -> Dict[str, Any]:
     return next((x for x in row["libraries"] if x["name"] == XLA), {"status": "SKIP", "reason": "it does nothing alike"})
 
 
-def rows_of(file: str, report: bench.Report) -> List[bench.Row]:
-    """A row for each fusion of a file; one that says why where it cannot be read or built."""
+def row_of(file: str, report: bench.Report) -> bench.Row:
+    """The row of a file; one that says why where it cannot be read or built."""
     try:
-        fusions = hlo.fusions(run.load(file))
+        program = programs.program(run.load(file))
+        row = bench.bench_program(program, report)
+        if of_xla(row)["status"] == "SKIP" and bench.DIFFERS.search(of_xla(row)["reason"]):
+            checked = replace(report, options=replace(report.options, with_check=True))
+            row = bench.bench_program(program, checked)
     except (hlo.HloError, run.RunError) as error:
-        return [{"file": file, "kernel": Path(file).stem, "status": "SKIP", "reason": str(error), "libraries": []}]
-    rows = []
-    for fusion in fusions:
-        try:
-            row = bench.bench_fusion(fusion, report)
-            if of_xla(row)["status"] == "SKIP" and bench.DIFFERS.search(of_xla(row)["reason"]):
-                checked = replace(report, options=replace(report.options, with_check=True))
-                row = bench.bench_fusion(fusion, checked)
-        except Exception as error:  # a fusion that is refused, or whose C does not compile, keeps no other from its turn
-            row = {"kernel": fusion.name, "status": "FAIL", "reason": str(error), "libraries": []}
-        rows.append({**row, "file": file})
-    return rows
+        row = {"kernel": Path(file).stem, "status": "SKIP", "reason": str(error), "libraries": []}
+    except Exception as error:  # a program whose C does not compile keeps no other from its turn
+        row = {"kernel": Path(file).stem, "status": "FAIL", "reason": str(error), "libraries": []}
+    return {**row, "file": file}
 
 
 COLUMNS = (("kernel", 50), ("time", 9), (XLA, 9), ("times", 7), ("share", 5))
@@ -123,7 +120,7 @@ def main() -> int:
             return 0
         print("\n".join([*bench.head(report)[:1], *HEADING]), flush=True)
         for file in files:
-            for row in rows_of(file, report):
+            for row in [row_of(file, report)]:
                 report.rows.append(row)
                 print(line(row), flush=True)
     print("\n".join([f"{len(files)} files in {time.monotonic() - begun:.0f} s", *means(report.rows), *differing(report.rows)]))

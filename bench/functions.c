@@ -38,7 +38,7 @@
 
 enum { COUNT = 4096, DRAWN = 1 << 26 };
 
-typedef int kernel(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
+typedef int kernel(const void *const *params, void *const *results, void *scratch);
 typedef long double wide;
 
 static double logistic(double x) { return 1 / (1 + exp(-x)); }
@@ -48,7 +48,6 @@ static wide rsqrtl(wide x) { return 1 / sqrtl(x); }
 struct function {
   const char *name;
   kernel *run;
-  size_t (*items)(int stage);
   double (*one)(double x);          /* of one float: in double */
   wide (*more)(wide x);             /* of one double */
   wide (*two)(wide x, wide y);      /* of two floats */
@@ -64,10 +63,10 @@ struct function {
 #define OWN_DOUBLES(F) F(rsqrt, 0, 100)
 
 static const struct function functions[] = {
-#define ONE(F, low, high) {#F "_f32", functions_##F##_f32_c, functions_##F##_f32_c_items, F, 0, 0, low, high},
-#define MORE(F, low, high) {#F "_f64", functions_##F##_f64_c, functions_##F##_f64_c_items, 0, F##l, 0, low, high},
-#define TWO(F, low, high) {#F "_f32", functions_##F##_f32_c, functions_##F##_f32_c_items, 0, 0, F##l, low, high},
-  FLOATS(ONE) OWN_FLOATS(ONE) PAIRS(TWO) DOUBLES(MORE) OWN_DOUBLES(MORE) {0, 0, 0, 0, 0, 0, 0, 0}};
+#define ONE(F, low, high) {#F "_f32", functions_##F##_f32_c_run, F, 0, 0, low, high},
+#define MORE(F, low, high) {#F "_f64", functions_##F##_f64_c_run, 0, F##l, 0, low, high},
+#define TWO(F, low, high) {#F "_f32", functions_##F##_f32_c_run, 0, 0, F##l, low, high},
+  FLOATS(ONE) OWN_FLOATS(ONE) PAIRS(TWO) DOUBLES(MORE) OWN_DOUBLES(MORE) {0, 0, 0, 0, 0, 0, 0}};
 
 static uint64_t state = 88172645463325252u;
 
@@ -161,7 +160,7 @@ static void errors(const struct function *f, uint64_t first, uint64_t step)
       else if (number % 2) xd[i] = f->low + (f->high - f->low) * (double)(drawn() >> 11) * 0x1p-53;
       else xd[i] = double_of(number % 8 ? (drawn() & 0x801fffffffffffffu) + ((drawn() & 0x7f) + 1023 - 100) * 0x10000000000000u : drawn());
     }
-    f->run(params, results, 0, 0, 0, f->items(0));
+    f->run(params, results, 0);
     for (int i = 0; i < COUNT; ++i) {
       const double off = f->one ? error_of_float(r[i], f->one(x[i])) : f->two ? error_of(r[i], f->two(x[i], y[i]), 24, -126, 127)
         : error_of(rd[i], f->more(xd[i]), 53, -1022, 1023);
@@ -231,7 +230,7 @@ static void times(const struct function *f)
     x[i] = (float)xd[i], y[i] = (float)((double)(drawn() >> 11) * 0x1p-53 * 4);
   }
   printf("%s", f->name);
-  TIMED("sett", f->run(params, results, 0, 0, 0, f->items(0)));
+  TIMED("sett", f->run(params, results, 0));
   others(f->name, x, y, r, xd, rd);
   printf("\n");
 }

@@ -28,7 +28,7 @@ NAMES = re.findall(r"^(\w+_f(?:32|64)) \{", (HERE / "functions.hlo").read_text()
 
 def compiled(folder: Path, cc: str, flags: List[str], cross: bool) -> Path:
     """The program of functions.c with the generated kernels as a compiler makes them."""
-    generate = [sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c"]
+    generate = [sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c", "--apart"]
     subprocess.run(generate, check=True, cwd=HERE.parent)
     objects = []
     for name in NAMES:

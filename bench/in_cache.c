@@ -1,5 +1,5 @@
-/* How fast a generated C kernel is where memory is not what it waits for: the first item of its first stage again and again on one
-   core, so that what it reads stays in the core's own cache. README.md beside it has the commands.
+/* How fast a generated C kernel is where memory is not what it waits for: the first of the parts that it is cut into for threads, again and
+   again on one core, so that what it reads stays in the core's own cache. README.md beside it has the commands.
 
      cc -DKERNEL=row_sum_128_f32 -IDIR in_cache.c DIR/row_sum_128_f32.c -lm */
 #define TEXT(x) #x
@@ -28,8 +28,18 @@ static long long nanoseconds(void)
   return 1000000000LL * t.tv_sec + t.tv_nsec;
 }
 
+static size_t parts = 1;
+
+static void first_part(void *context, size_t count, void (*item)(const void *work, size_t n), const void *work)
+{
+  (void)context;
+  parts = count;
+  item(work, 0);
+}
+
 int main(void)
 {
+  struct sett_share share = {1 << 20, first_part, NULL};
   const void *params[OF(KERNEL, _PARAMS)];
   void *results[OF(KERNEL, _RESULTS)];
   void *scratch = buffer(OF(KERNEL, _c_scratch_bytes)() + 64);
@@ -38,14 +48,14 @@ int main(void)
   for (int i = 0; i < OF(KERNEL, _PARAMS); bytes += (double)OF(KERNEL, _param_bytes)[i++])
     params[i] = buffer(OF(KERNEL, _param_bytes)[i]);
   for (int i = 0; i < OF(KERNEL, _RESULTS); ++i) results[i] = buffer(OF(KERNEL, _result_bytes)[i]);
-  bytes /= (double)OF(KERNEL, _c_items)(0);
-  if (OF(KERNEL, _c_prepare)(scratch)) return 1;
+  if (OF(KERNEL, _prepare)(NULL, scratch)) return 1;
   for (int call = 0; call < 200; ++call) {
     long long start = nanoseconds();
-    if (OF(KERNEL, _c)(params, results, scratch, 0, 0, 1)) return 1;
+    if (OF(KERNEL, _c_run_on)(params, results, scratch, &share)) return 1;
     long long time = nanoseconds() - start;
     if (time < least) least = time;
   }
+  bytes /= (double)parts;
   printf("%s %.0f KiB %.1f GB/s\n", SPELLED(KERNEL), bytes / 1024, bytes / (double)least);
   return 0;
 }

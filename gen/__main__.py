@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ i
 from gen import algebra, explain, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
 from gen.plan.nest import BuildError
+from gen.program import build as programs
 from gen.schedule import DEFAULT, DEVICES
 from gen.suggest import did_you_mean
 from gen.targets import RUNNERS, TARGETS
@@ -137,13 +138,17 @@ def arguments() -> argparse.ArgumentParser:
                             help="processor time, of all threads, that a launch may take "
                             f"(default: {run.LAUNCH_SECONDS} a core, ten times what it is expected to take if that is more)")
 
+    def apart(parser: argparse.ArgumentParser, what: str) -> None:
+        parser.add_argument("--apart", action="store_true", help=f"{what} each fusion of a module by itself")
+
     def several(parser: argparse.ArgumentParser, number: int) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help=FILES)
         parser.add_argument("--jobs", type=count, default=number, metavar="N",
                             help=f"files at a time, a process each; the output is the same (default: {number})")
 
-    parser = verb("build", "write the kernels, C API, reference and manifest of every fusion")
+    parser = verb("build", "write a module's kernels, its one function for each target, C API, reference and manifest")
     several(parser, os.cpu_count() or 1)
+    apart(parser, "write the files of")
     parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
     parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
@@ -191,6 +196,7 @@ def arguments() -> argparse.ArgumentParser:
     )
     target(parser, BENCH_TARGETS)
     limit(parser)
+    apart(parser, "time")
     parser.add_argument("--json", metavar="F", help="write all figures to a file")
     parser.add_argument("--rounds", type=count, default=60, metavar="N", help="timed turns at most (default 60)")
     parser.add_argument("--spread", type=float, default=2, metavar="PERCENT",
@@ -313,7 +319,7 @@ def do_build(given: argparse.Namespace) -> int:
 
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
-    """The files of each fusion of a file by their names, with the depfile; those of --dump."""
+    """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump."""
     settings = options(given)
     settings.step(f"{file}: read")
     module = run.load(file, settings.fill_constants)
@@ -326,11 +332,11 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         PROGRESS.end()
         put(f"note: {file}: {layouts}: the header says where each element is\n", sys.stderr)
     texts: Texts = {}
-    fusions = hlo.fusions(module)
-    for number, fusion in enumerate(fusions, 1):
-        settings.step(f"{file}: generate {fusion.name}, {number} of {len(fusions)}")
-        texts.update(pipeline.files(fusion, given.target, settings.schedule, settings.excess_precision)[0])
-        again = pipeline.recomputed(fusion, given.target, settings.schedule)
+    sources = programs.programs(module, given.apart)
+    for number, source in enumerate(sources, 1):
+        settings.step(f"{file}: generate {source.name}" + (f", {number} of {len(sources)}" if len(sources) > 1 else ""))
+        texts.update(pipeline.files(source, given.target, settings.schedule, settings.excess_precision)[0])
+        again = pipeline.recomputed(source, given.target, settings.schedule)
         if again:
             PROGRESS.note(f"{file}: {again}")
     read = [] if file == "-" else [Path(file)]
@@ -372,7 +378,7 @@ def check(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
         lines = [f"SKIP {file} {given.target} 0/0 -: {error.message}"]
         status = 3
     else:
-        lines = [*(result.line() for result in results), run.file_line(file, given.target, results)]
+        lines = [*(result.line() for result in run.of_fusions(results)), run.file_line(file, given.target, results)]
         status = run.EXIT_STATUS[run.overall_status(results)]
     PROGRESS.end()
     put("".join(f"{line}\n" for line in lines), sys.stdout)
@@ -410,7 +416,7 @@ def do_bench(given: argparse.Namespace) -> int:
     data, page = (Path(path).absolute() if path else None for path in (given.json, given.html))
     bench.writable(data, page)
     try:
-        report = bench.bench(inputs(given.files), given.target, settings)
+        report = bench.bench(inputs(given.files), given.target, settings, given.apart)
     finally:
         PROGRESS.end()
     put(f"{bench.table(report)}\n", sys.stdout)

@@ -12,35 +12,61 @@ from gen.plan.nest import Nest
 from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, Function, compose, regions
 from gen.plan.storing import Storage
+from gen.program import build as programs
+from gen.program.ir import Program
+from gen.render import TargetFile
 from gen.schedule import device_for
 
-STAGES = ("parse", "partition", "maps", "schedule", "flatten", "vectorize", "kernel")
+STAGES = ("parse", "program", "partition", "maps", "schedule", "flatten", "vectorize", "kernel", "arena")
 
 
 def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str, str]:
-    """Every stage of every fusion of a module; the scheduled ones for each target."""
+    """Every stage of a module and of the fusions that its program calls; the scheduled ones for each target."""
     of_stage: Dict[str, List[str]] = {stage: [] for stage in STAGES}
+    program = programs.program(module)
     of_stage["parse"].append(hlo.print_module(module).rstrip())
-    for fusion in hlo.fusions(module):
+    of_stage["program"].append(_program(program))
+    for fusion in program.fusions:
         classes = _classes(fusion, targets, options.schedule)
         for cpu in classes:
             title = f"on {'CPUs' if cpu else 'GPUs'}:\n" if len(classes) > 1 else ""
             of_stage["partition"].append(title + _partition(fusion, cpu))
             of_stage["maps"].append(title + _maps(fusion, cpu))
-        for target in targets:
-            program = pipeline.program(fusion, target, options.schedule, options.excess_precision)
+    for target in targets:
+        file = pipeline.target_file(program, target, options.schedule, options.excess_precision)
+        place = f"{file.device.name}, target {target}"
+        for fusion, unit in file.dialects[0].units.items():
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
             of_stage["schedule"] += [
                 "\n".join([f"{kernel.name}: {kernel.hero}{slices}", *(f"  {line}" for line in kernel.refusals)])
-                for kernel in program.kernels
+                for kernel in unit.kernels
             ]
-            place = f"{program.device.name}, target {target}"
-            for kernel in (part for kernel in program.kernels for part in kernel.scheduled):
+            for kernel in (part for kernel in unit.kernels for part in kernel.scheduled):
                 of_stage["schedule"].append(_schedule(kernel, place))
                 of_stage["flatten"].append(_flatten(kernel, place))
                 of_stage["vectorize"].append(_vectorize(kernel, place))
-            of_stage["kernel"].append(program.text.rstrip())
+        of_stage["kernel"].append(file.text.rstrip())
+        of_stage["arena"].append("\n".join([f"scratch for {place}:", *_arena(file)]))
     return {stage: "\n\n".join(texts) + "\n" for stage, texts in of_stage.items()}
+
+
+def _program(program: Program) -> str:
+    """The calls, with the arrays that each reads and writes."""
+    lines = [f"{program.name}({', '.join(f'{array.name}: {array.shape.text}' for array in program.params)}):"]
+    lines += [f"  {', '.join(array.name for array in call.results)} = {call.fusion.name}("
+              f"{', '.join(array.name if array else '-' for array in call.operands)})" for call in program.body]
+    return "\n".join([*lines, f"  return {', '.join(array.name for array in program.results)}"])
+
+
+def _arena(file: TargetFile) -> List[str]:
+    """Which launches an array between them is needed by, and where it lies."""
+    placement, lines = file.storage.placement, []
+    for live in placement.lives:
+        at = placement.offsets[live.name]
+        lines.append(f"  bytes {at} to {at + live.bytes}, launches {live.begin} to {live.end - 1}: {live.name}")
+    lines += [f"  result {place.number}, bytes {place.offset} to {place.offset + array.shape.bytes}: {array.name}"
+              for array, place in file.storage.places.items() if place.buffer == "results" and array not in file.given]
+    return [*lines, f"  {placement.bytes} bytes; at most {placement.bound} are needed at once"]
 
 
 def _classes(fusion: hlo.Fusion, targets: Sequence[str], device: Optional[str]) -> "List[bool]":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Set, Tuple
 
 from gen import algebra, bounds, hlo
 from gen.heroes import scatter
@@ -16,6 +16,10 @@ from gen.plan.nest import Nest
 from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
+from gen.program.ir import Array, Call, Program
+
+if TYPE_CHECKING:
+    from gen.render import TargetFile
 
 
 def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
@@ -118,78 +122,105 @@ def _layout(shape: Shape) -> Dict[str, Any]:
     }
 
 
-def manifest(fusion: Fusion, programs: Sequence[Any], excess: bool) -> Dict[str, Any]:
-    kernels = planned(fusion, all(p.device.cpu for p in programs[:1])).nests
-    leaves = result_leaves(fusion.computation)
-    indices, places, ordered = index_sizes(fusion.computation), distinct(fusion.computation), in_order(
-        fusion.computation)
-    varying, drawn = (set() if all(p.device.cpu for p in programs) else scatter.varying(fusion.computation, drawn)
-                      for drawn in (False, True))
+def params(fusion: Fusion) -> List[Dict[str, Any]]:
+    """A fusion's parameters, with what a check must know to draw them."""
+    graph = fusion.computation
+    indices, places, ordered = index_sizes(graph), distinct(graph), in_order(graph)
+    return [{
+        "name": name,
+        **entry(shape),
+        **({"index_below": indices[n]} if n in indices else {}),
+        **({"distinct": places[n]} if n in places else {}),
+        **({"sorted": ordered[n]} if n in ordered else {}),
+        **({"same_as": fusion.same[n]} if n in fusion.same else {}),
+    } for n, (name, shape) in enumerate(zip(param_names(fusion), param_leaves(fusion)))]
 
-    def entry(shape: Shape) -> Dict[str, Any]:
-        return {"shape": shape.text, "dtype": shape.dtype, "dims": list(shape.dims), **_layout(shape),
-                "bytes": shape.bytes, "elements": shape.elements, "positions": tiled_layouts.positions(shape)}
 
+def results(fusion: Fusion, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
+    """A fusion's results. exact: they are only moved. varies: why two runs may differ."""
+    graph = fusion.computation
+    varying, drawn = (scatter.varying(graph, drawn) if on_gpus else set() for drawn in (False, True))
+
+    def varies(instruction: Instruction) -> Dict[str, str]:
+        if instruction in varying:
+            return {"varies": "between runs on a GPU, in the order of updates"}
+        if instruction in drawn:
+            return {"varies": "in a check on a GPU, which cannot draw the indices unique"}
+        return {}
+
+    return [{
+        **entry(shape),
+        **({"padding": "zeros"} if tiled_layouts.positions(shape) > shape.elements else {}),
+        "exact": moved,
+        **varies(instruction),
+    } for (_, shape, instruction, _), moved in zip(result_leaves(graph), bounds.bitwise(graph, excess))]
+
+
+def entry(shape: Shape) -> Dict[str, Any]:
+    return {"shape": shape.text, "dtype": shape.dtype, "dims": list(shape.dims), **_layout(shape),
+            "bytes": shape.bytes, "elements": shape.elements, "positions": tiled_layouts.positions(shape)}
+
+
+def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> Dict[str, Any]:
+    fusion, first = program.whole, files[:1]
+    nests = [nest for each in program.fusions
+             for nest in planned(each, all(file.device.cpu for file in first)).nests]
+    one, on_gpus = len(program.body) == 1, not all(file.device.cpu for file in files)
     return {
-        "name": fusion.name,
-        "hero": " ".join(dict.fromkeys(k.hero for p in programs[:1] for k in p.kernels)) or "loop",
-        "params": [
-            {
-                "name": name,
-                **entry(shape),
-                **({"index_below": indices[n]} if n in indices else {}),
-                **({"distinct": places[n]} if n in places else {}),
-                **({"sorted": ordered[n]} if n in ordered else {}),
-                **({"same_as": fusion.same[n]} if n in fusion.same else {}),
-            }
-            for n, (name, shape) in enumerate(zip(param_names(fusion), param_leaves(fusion)))
-        ],
-        "results": [
-            {
-                **entry(shape),
-                **({"padding": "zeros"} if tiled_layouts.positions(shape) > shape.elements else {}),
-                "exact": moved,
-                **(
-                    {"varies": "between runs on a GPU, in the order of updates"}
-                    if instruction in varying
-                    else (
-                        {"varies": "in a check on a GPU, which cannot draw the indices unique"}
-                        if instruction in drawn
-                        else {}
-                    )
-                ),
-            }
-            for (_, shape, instruction, _), moved in zip(leaves, bounds.bitwise(fusion.computation, excess))
-        ],
-        "aliases": [
-            {"result": result.number, "parameter": parameter.number}
-            for nest in kernels for result, parameter in nest.aliases.items()
-        ],
+        "name": program.name,
+        "hero": " ".join(dict.fromkeys(k.hero for file in first for k in file.kernels)) or "loop",
+        "params": params(fusion),
+        "results": [*results(fusion, excess, on_gpus), *_more_results(program, excess, on_gpus)],
+        "aliases": [{"result": result, "parameter": number} for file in first
+                    for result, number in file.aliases.items()],
         "excess_precision": excess,
         **({"filled": fusion.filled} if fusion.filled else {}),
-        "bytes_read": bytes_read(fusion, kernels),
-        "bytes_written": _bytes_written(kernels, [leaf.shape for leaf in leaves]),
-        "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in kernels},
-        "targets": {
-            p.target.name: {
-                "device": p.device.name,
-                "kernels": [
-                    {
-                        "name": k.name,
-                        "hero": k.hero,
-                        "schedule": k.loop.text(),
-                        "blocks": k.blocks,
-                        "threads": k.threads,
-                        "index": k.index,
-                        **({"chain": chained[k.name]} if k.name in chained else {}),
-                        **k.by.manifest(k),
-                    }
-                    for chained in [{k.name: launch.name for launch in p.launches if isinstance(launch, Chain)
-                                     for k in launch.kernels}]
-                    for k in p.kernels
-                ],
-            }
-            for p in programs
-        },
-        "schedule": "; ".join(k.loop.text() for p in programs[:1] for k in p.kernels),
+        "bytes_read": bytes_read(fusion, nests) if one else sum(array.shape.bytes for array in program.params),
+        "bytes_written": _bytes_written(nests, [array.shape for array in program.results]),
+        **({} if one else {"calls": [_call(call, first) for call in program.body]}),
+        "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in nests},
+        "targets": {file.target.name: _target(file) for file in files},
+        "schedule": "; ".join(k.loop.text() for file in first for k in file.kernels),
+    }
+
+
+def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
+    """The results of a traced program that are what its calls give."""
+    varying: Set[Array] = set()
+    for call in program.body if on_gpus else ():
+        varies = any(array in varying for array in call.operands)
+        varying.update(array for array, of in zip(call.results, results(call.fusion, excess, True))
+                       if varies or "varies" in of)
+    more = program.results[len(result_leaves(program.whole.computation)):]
+    return [{**entry(array.shape), "exact": False, **({"varies": "between runs on a GPU"} if array in varying else {})}
+            for array in more]
+
+
+def _call(call: Call, files: "Sequence[TargetFile]") -> Dict[str, Any]:
+    """operands: null where the fusion does not read its parameter."""
+    heroes = dict.fromkeys(k.hero for file in files for k in file.dialects[0].units[call.fusion].kernels)
+    return {"fusion": call.fusion.name, "hero": " ".join(heroes), "operands": [array and array.name for array in call.operands],
+            "results": [array.name for array in call.results]}
+
+
+def _target(file: TargetFile) -> Dict[str, Any]:
+    """scratch_bytes: of the caller's block. state_bytes: of these, what `prepare` fills, at its beginning. least_bytes:
+    the most bytes of buffers between kernels that are in use at once."""
+    chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
+               for kernel in launch.kernel.kernels}
+    return {
+        "device": file.device.name,
+        "scratch_bytes": file.scratch_bytes,
+        "state_bytes": file.state_bytes,
+        "least_bytes": file.storage.placement.bound,
+        "kernels": [{
+            "name": k.name,
+            "hero": k.hero,
+            "schedule": k.loop.text(),
+            "blocks": k.blocks,
+            "threads": k.threads,
+            "index": k.index,
+            **({"chain": chained[k.name]} if k.name in chained else {}),
+            **k.by.manifest(k),
+        } for k in file.kernels],
     }

@@ -16,81 +16,130 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
-from gen import bounds, heroes, reference, render
+from gen import bounds, chains, heroes, reference, render
 from gen.emit.helpers import Helpers
 from gen.hlo import Fusion
 from gen.manifest import manifest
-from gen.plan.nest import Nest
+from gen.plan.buffer import Role
 from gen.plan.nests import planned
-from gen.render import ROOT, Emitted, Program
+from gen.program import build, storage
+from gen.program.ir import Array, Program
+from gen.render import ROOT, Dialect, TargetFile, Unit
 from gen.schedule import Device, device_for
 from gen.targets import TARGETS, Target
-
+from gen.threads import threads
 
 RECOMPUTED = 10     # times the operations of the graph above which `gen build` says so
 
+Source = Union[Fusion, Program]     # a fusion alone is a program of one call
 
-def program(fusion: Fusion, target: str, device_name: Optional[str] = None, excess: bool = False) -> Program:
-    """A fusion for one target."""
-    language, device = TARGETS[target].of_file(), device_for(target, device_name)
-    nests = planned(fusion, device.cpu).nests                                           # lower, plan
-    emitted = emit(nests, language, device, excess)                         # choose, schedule, emit
-    halves = [render.rendered(emitted, fusion, device)]
+
+def program_of(source: Source) -> Program:
+    return source if isinstance(source, Program) else build.single(source)
+
+
+def target_file(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False) -> TargetFile:
+    """A program in one language."""
+    program, language, device = program_of(source), TARGETS[target].of_file(), device_for(target, device_name)
+    body = storage.in_place(program, lambda fusion: {
+        result.number: parameter.number for nest in planned(fusion, device.cpu).nests
+        for result, parameter in nest.aliases.items()})
+    dialects = [dialect(program, body, language, device, excess)]
     # the same for compilers without vectors
-    if language.plain and any(kernel.loop.lanes > 1 for kernel in emitted.kernels):
-        halves.append(render.rendered(emit(nests, language.plain.of_file(), device.scalar(), excess), fusion, device))
-    return render.program(fusion, device, halves, excess)
+    if language.plain and any(kernel.loop.lanes > 1 for kernel in dialects[0].kernels):
+        dialects.append(dialect(program, body, language.plain.of_file(), device.scalar(), excess, device))
+    return render.target_file(program, body.aliases, device, dialects, excess)
 
 
-def emit(nests: Sequence[Nest], target: Target, device: Device, excess: bool) -> Emitted:
-    """The kernels of all nests, each by the hero that takes it."""
+def dialect(program: Program, body: storage.Body, language: Target, device: Device, excess: bool,
+            planned_for: Optional[Device] = None) -> Dialect:
+    """The kernels of a program, and the launches of them on arrays that have their places. planned_for: the device
+    whose plan is meant, where it is another one."""
+    helpers = Helpers(language)
+    units = {fusion: emit(fusion, language, device, helpers, excess)
+             for fusion in dict.fromkeys(call.fusion for call in body.calls)}
+    launches: List[chains.Launch] = []
+    for call in body.calls:
+        unit = units[call.fusion]
+        own = {(Role.SCRATCH, buffer.number): Array(f"{call.fusion.name} {buffer.number}", buffer.shape)
+               for buffer in unit.scratch}
+        for role, arrays in ((Role.PARAMETER, call.operands), (Role.RESULT, call.results)):
+            own.update(((role, n), array) for n, array in enumerate(arrays) if array)
+        launches += [chains.Launch(kernel, [body.owner(own[buffer.role, buffer.number]) for buffer in kernel.buffers
+                                            if buffer.role is not Role.TABLE], count)
+                     for kernel, count in zip(unit.kernels, unit.threads)]
+    if language.chains and device.cpu:
+        launches = chains.chained(program, launches, language)
+    placed = storage.stored(program, body, [launch.arrays for launch in launches], language.alignment,
+                            language.scratch_in_results)
+    return Dialect(language, helpers, units, launches, placed)
+
+
+def emit(fusion: Fusion, language: Target, device: Device, helpers: Helpers, excess: bool) -> Unit:
+    """The kernels of all nests of a fusion, each by the hero that takes it: choose, schedule, emit."""
+    nests = planned(fusion, device.cpu).nests
     between = {root.buffer for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
-    context = heroes.Context(target, device, Helpers(target), excess, sorted(between), heroes.kernels)
+    context = heroes.Context(language, device, helpers, excess, sorted(between), heroes.kernels)
     kernels = [kernel for nest in nests for kernel in heroes.kernels(nest, context)]
-    used = {buffer for kernel in kernels for buffer in kernel.buffers}
-    # a buffer that no kernel names has no bytes
-    scratch = [buffer.shape if buffer in used else replace(buffer.shape, bytes=0) for buffer in context.scratch]
-    return Emitted(target, context.helpers, kernels, scratch if any(shape.bytes for shape in scratch) else [])
+    return Unit(kernels, context.scratch, threads(kernels, device) if device.cpu else [1] * len(kernels))
 
 
-def files(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None,
+def files(source: Source, targets: Sequence[str], device: Optional[str] = None,
           excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
-    """The text of every file of a fusion by its name, and the manifest."""
-    name, programs = fusion.name, [program(fusion, target, device, excess) for target in targets]
-    about = manifest(fusion, programs, excess)
+    """The text of every file of a program by its name, and the manifest."""
+    program = program_of(source)
+    name, made = program.name, [target_file(program, target, device, excess) for target in targets]
+    about = manifest(program, made, excess)
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c",
-                      **{each.target.name: name + each.target.suffix for each in programs}}
-    return {**{name + each.target.suffix: each.text for each in programs},
-            f"{name}.h": render.header(fusion, about, programs),
-            f"{name}_ref.c": reference.reference(fusion.computation, name),
+                      **{each.target.name: name + each.target.suffix for each in made}}
+    return {**{name + each.target.suffix: each.text for each in made},
+            f"{name}.h": render.header(program, about, made),
+            f"{name}_ref.c": reference.reference(program.whole.computation, name),
             f"{name}.json": json.dumps(about, indent=2) + "\n"}, about
 
 
-def recomputed(fusion: Fusion, targets: Sequence[str], device: Optional[str] = None) -> str:
+def recomputed(source: Source, targets: Sequence[str], device: Optional[str] = None) -> str:
     """A warning where a plan computes values again much more often than the graph has them, else ""."""
-    storage = [planned(fusion, device_for(target, device).cpu).storage for target in targets]
-    factor = max((plan.factor for plan in storage if plan), default=1.0)
+    program = program_of(source)
+    storages = [(planned(fusion, device_for(target, device).cpu).storage, fusion) for target in targets
+                for fusion in program.fusions]
+    factor, name = max(((storage.factor, fusion.name) for storage, fusion in storages if storage), default=(1.0, ""))
     if factor <= RECOMPUTED:
         return ""
-    return (f"{fusion.name}: {factor:.3g} times the operations of the graph are computed: "
-            "gen explain --stage partition says why")
+    return f"{name}: {factor:.3g} times the operations of the graph are computed: gen explain --stage partition says why"
+
+
+def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
+              excess_precision: bool = False) -> Dict[str, Any]:
+    """All files of a program; the manifest."""
+    texts, about = files(source, list(targets), device, excess_precision)
+    write_all(texts, out_dir)
+    return about
 
 
 def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
                  excess_precision: bool = False) -> Dict[str, Any]:
     """All files of one fusion, with the bound for a check; the manifest."""
-    texts, about = files(fusion, list(targets), device, excess_precision)
+    about = build_all(fusion, out_dir, targets, device, excess_precision)
     flushes = any(TARGETS[target].flushes for target in about["targets"])
-    texts[f"{fusion.name}_bound.c"] = bounds.bound(fusion.computation, fusion.name,
-                                                   excess_precision=excess_precision, flushes=flushes)
+    write_all(oracle(fusion, excess_precision, flushes), out_dir)
+    return about
+
+
+def oracle(fusion: Fusion, excess_precision: bool, flushes: bool) -> Dict[str, str]:
+    """The reference of a fusion, and how far its kernels may be from it."""
+    return {f"{fusion.name}_ref.c": reference.reference(fusion.computation, fusion.name),
+            f"{fusion.name}_bound.c": bounds.bound(fusion.computation, fusion.name,
+                                                   excess_precision=excess_precision, flushes=flushes)}
+
+
+def write_all(texts: "Dict[str, str]", out_dir: str) -> None:
     for name, text in texts.items():
         write(Path(out_dir) / name, text)
-    return about
 
 
 def write(path: Path, text: str) -> None:

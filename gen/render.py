@@ -16,12 +16,14 @@ import jinja2
 from gen.emit.helpers import Helpers
 from gen.emit.statements import printed
 from gen.heroes.kernel import Kernel, Table
-from gen.hlo import Fusion, Shape, param_leaves, result_leaves
-from gen.chains import Chain, Launch, launches
+from gen.chains import Chain, Launch
+from gen.hlo import Fusion, Shape, c_identifier, dtypes, result_leaves
 from gen.lower import tiled_layouts
+from gen.plan.buffer import Buffer
+from gen.program.ir import Array, Program
+from gen.program.storage import Place, Storage
 from gen.schedule import Device
 from gen.targets import TARGETS, Target
-from gen.threads import threads
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -85,53 +87,68 @@ def _c_string(line: str) -> str:
 
 
 @dataclass
-class Emitted:
-    """A fusion's kernels in one language before they are text, with the functions and tables that they need, and the
-    buffers between them."""
+class Unit:
+    """What a fusion became in one language. scratch: the buffers between its kernels. threads: that each kernel is worth
+    on a CPU."""
+
+    kernels: List[Kernel]
+    scratch: List[Buffer]
+    threads: List[int]
+
+
+@dataclass
+class Dialect:
+    """A program in one language before the head of its file: the kernels of its fusions with the functions and tables
+    that they need, their launches, and where the arrays lie."""
 
     target: Target
     helpers: Helpers
-    kernels: List[Kernel]
-    scratch: List[Shape]
-
-
-@dataclass
-class Program:
-    """A fusion's kernels in one language, and the text of its file. scratch: buffers between kernels."""
-
-    target: Target
-    device: Device
-    kernels: List[Kernel]
+    units: Dict[Fusion, Unit]
     launches: List[Launch]
-    text: str
-    scratch: List[Shape]
+    storage: Storage
+
+    def __post_init__(self) -> None:
+        for number, table in enumerate(self.tables):
+            table.number = number
+        self.body = self._body()
+
+    @property
+    def kernels(self) -> List[Kernel]:
+        return [kernel for unit in self.units.values() for kernel in unit.kernels]
 
     @property
     def tables(self) -> "List[Table]":
         return [kernel.table for kernel in self.kernels if kernel.table]
 
-
-@dataclass
-class Rendered:
-    """A fusion's kernels and their text in one dialect, before the head of its file. scratch: the buffers between
-    kernels. threads: that each kernel is worth on a CPU."""
-
-    target: Target
-    kernels: List[Kernel]
-    threads: List[int]
-    launches: List[Launch]
-    body: str
-    used: "Set[str]"      # names that the text has, and that the template of its file declares
-    scratch: List[Shape]
+    @property
+    def used(self) -> "Set[str]":
+        """Names that the text has, and that the template of its file declares."""
+        return self.target.used | {"table" for _ in self.tables}
 
     @property
-    def tables(self) -> "List[Table]":
-        return [kernel.table for kernel in self.kernels if kernel.table]
+    def state_bytes(self) -> int:
+        """Of what is computed once, before the block that a run writes."""
+        return len(self.tables) * 2 * 65536
 
-    def offset(self, number: int) -> int:
-        """Where a scratch buffer begins in C's one block of memory, after the tables; after the last, where the block
-        ends."""
-        return len(self.tables) * 2 * 65536 + sum(-(-shape.bytes // 64) * 64 for shape in self.scratch[:number])
+    def places(self, launch: Launch) -> "List[Place]":
+        return [self.storage.places[array] for array in launch.arrays]
+
+    def _body(self) -> str:
+        """The kernels through their heroes' templates, after the tables, types and functions that they need."""
+        d, texts = self.target, {}      # type: Target, Dict[str, str]
+        for launch in self.launches:
+            kernel = launch.kernel
+            if not isinstance(kernel, Chain):
+                texts.setdefault(kernel.name, _text(kernel, d))
+                continue
+            for function in kernel.functions():
+                texts.setdefault(function.name, _text(function, d.of_functions()))
+            texts[kernel.name] = environment().get_template("parts/chain.j2").render(d=d, chain=kernel)
+        needed = [text for _, text in self.helpers.tables.values()] + list(self.helpers.texts.values())
+        structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n"
+                   for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used]
+        body = "\n".join([*structs, *needed, *texts.values()])
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
 
     def about(self) -> str:
         """The kernels' schedules and maps, as comment lines."""
@@ -143,92 +160,130 @@ class Rendered:
         return "\n".join("// " + line for line in lines)
 
 
-def _preamble(fusion: Fusion, device: Device, rendered: Rendered, excess: bool) -> str:
-    through = ", ".join(dict.fromkeys(f"templates/{k.template}.j2" for k in rendered.kernels))
-    lines = [f"// generated by sett from fusion {fusion.name} through {through} for {device.name}: do not edit"]
+def _text(kernel: Kernel, d: Target) -> str:
+    return environment().get_template(f"{kernel.template}.j2").render(d=d, kernel=kernel, t=d.index[kernel.index])
+
+
+@dataclass
+class TargetFile:
+    """A program in one language: the text of its file. dialects: the program itself, then the one for compilers without
+    vectors. aliases: results that are a parameter's buffer. given: the program's own results."""
+
+    target: Target
+    device: Device
+    dialects: List[Dialect]
+    aliases: Dict[int, int]
+    text: str
+    given: "Set[Array]"
+
+    @property
+    def kernels(self) -> List[Kernel]:
+        return self.dialects[0].kernels
+
+    @property
+    def launches(self) -> List[Launch]:
+        return self.dialects[0].launches
+
+    @property
+    def tables(self) -> "List[Table]":
+        return self.dialects[0].tables
+
+    @property
+    def storage(self) -> Storage:
+        return self.dialects[0].storage
+
+    @property
+    def state_bytes(self) -> int:
+        return max(dialect.state_bytes for dialect in self.dialects)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """With the state, where the file's functions have it in the same block."""
+        return max(dialect.state_bytes + dialect.storage.bytes for dialect in self.dialects)
+
+
+def _preamble(program: Program, device: Device, dialect: Dialect, excess: bool) -> str:
+    through = ", ".join(dict.fromkeys(f"templates/{k.template}.j2" for k in dialect.kernels))
+    fusion = program.whole
+    kind = "fusion" if len(program.body) == 1 else "module"
+    lines = [f"// generated by sett from {kind} {program.name} through {through} for {device.name}: do not edit"]
     lines += [f"// {fusion.filled}"] if fusion.filled else []
     lines += [f"// padding of result {n}, {shape.text}, is written with zeros"
               for n, shape, _, _ in result_leaves(fusion.computation)
               if tiled_layouts.positions(shape) > shape.elements]
-    if device.cpu and any(k.nest.layout for k in rendered.kernels):
+    if device.cpu and any(k.nest.layout for k in dialect.kernels):
         lines.append("// sett_distribute is for GPUs: the walk is this device's own")
     if excess:
         lines.append("// f16 and bf16 are kept as f32 between ops (--excess-precision)")
-    return "\n".join([*lines, rendered.about()]).rstrip("\n")
+    return "\n".join([*lines, dialect.about()]).rstrip("\n")
 
 
-def rendered(emitted: Emitted, fusion: Fusion, device: Device) -> Rendered:
-    """The kernels through their heroes' templates, after the tables, types and functions that they need."""
-    d, kernels = emitted.target, emitted.kernels
-    for number, table in enumerate(kernel.table for kernel in kernels if kernel.table):
-        table.number = number
-    counts = threads(kernels, device) if device.cpu else []
-    launched = launches(fusion.name, kernels, counts, d) if counts and d.chains else list(kernels)
-    texts = [text for launch in launched for text in _texts(launch, d)]
-    body = "\n".join([text for _, text in emitted.helpers.tables.values()] + list(emitted.helpers.texts.values())
-                     + texts)
-    structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n"
-               for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used]
-    body = "\n".join([*structs, body])
-    body = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
-    return Rendered(d, kernels, counts, launched, body,
-                    d.used | {"table" for kernel in kernels if kernel.table}, emitted.scratch)
+def target_file(program: Program, aliases: "Dict[int, int]", device: Device, dialects: "List[Dialect]",
+                excess: bool) -> TargetFile:
+    """The file: its preamble, the kernels of each dialect, and what launches them."""
+    first = dialects[0]
+    shapes = [array.shape for array in (*program.params, *program.results)]
+    file = TargetFile(first.target, device, dialects, aliases, "", set(program.results))
+    template = environment().get_template(first.target.template)
+    file.text = template.render(d=first.target, preamble=_preamble(program, device, first, excess), file=file,
+                                program=program, name=program.name, first=first, used=first.used,
+                                used_anywhere=set().union(*(dialect.used for dialect in dialects)),
+                                widths=[_width(shape) for shape in shapes],
+                                aligned=[(side, n, min(16, 1 << a.shape.bytes.bit_length() - 1))
+                                         for side, arrays in (("params", program.params), ("results", program.results))
+                                         for n, a in enumerate(arrays) if a.shape.bytes > 1],
+                                words=first.target.vectors()).lstrip()
+    return file
 
 
-def _texts(launch: Launch, d: Target) -> List[str]:
-    """A launch's kernels through their templates."""
-    def text(kernel: Kernel, language: Target) -> str:
-        template = environment().get_template(f"{kernel.template}.j2")
-        return template.render(d=language, kernel=kernel, t=d.index[kernel.index])
-
-    if not isinstance(launch, Chain):
-        return [text(launch, d)]
-    functions = [text(kernel, d.of_functions()) for kernel in launch.functions()]
-    return functions + [environment().get_template("parts/chain.j2").render(d=d, chain=launch)]
+def _width(shape: Shape) -> int:
+    """The alignment of an array's elements in C."""
+    return dtypes.storage_bytes(dtypes.TABLE[shape.dtype].part if dtypes.is_complex(shape.dtype) else shape.dtype)
 
 
-def program(fusion: Fusion, device: Device, halves: "Sequence[Rendered]", excess: bool) -> Program:
-    """A target's file: its preamble, the kernels (the first of the halves, and those of compilers without vectors), and
-    what launches them."""
-    first, params = halves[0], param_leaves(fusion)
-    results = [leaf.shape for leaf in result_leaves(fusion.computation)]
-    text = (
-        environment()
-        .get_template(first.target.template)
-        .render(
-            d=first.target,
-            preamble=_preamble(fusion, device, first, excess),
-            aliases=[(result.number, parameter.number) for kernel in first.kernels
-                     for result, parameter in kernel.nest.aliases.items()],
-            used=first.used,
-            used_anywhere=set().union(*(half.used for half in halves)),
-            body=first.body,
-            name=fusion.name,
-            kernels=first.kernels,
-            scratch=first.scratch,
-            params=len(params),
-            results=len(results),
-            halves=halves,
-            aligned=[min(64, 1 << shape.bytes.bit_length() - 1) if shape.bytes else 1 for shape in [*params, *results]],
-            words=first.target.vectors(),
-        )
-        .lstrip()
-    )
-    return Program(first.target, device, first.kernels, first.launches, text, first.scratch)
+@dataclass(frozen=True)
+class Named:
+    """A buffer as an argument of the header's function. side: params or results. length: in elements of its type."""
+
+    name: str
+    type: str
+    side: str
+    bytes: int
+    length: int
+
+    @property
+    def text(self) -> str:
+        return f"{'const ' if self.side == 'params' else ''}{self.type} *{self.name}"
 
 
-def header(fusion: Fusion, about: "Dict[str, Any]", programs: "Sequence[Program]") -> str:
+def named(program: Program) -> List[Named]:
+    """The program's parameters and results with the text's names, each once."""
+    known, found = {"scratch", "params", "results", program.name}, []   # type: Set[str], List[Named]
+    for side, arrays in (("params", program.params), ("results", program.results)):
+        for array in arrays:
+            shape, base = array.shape, c_identifier(array.name)
+            name = base
+            count = 1
+            while name in known:
+                count += 1
+                name = f"{base}_{count}"
+            known.add(name)
+            found.append(Named(name, _api_type(shape), side, shape.bytes, shape.bytes // _width(shape)))
+    return found
+
+
+def _api_type(shape: Shape) -> str:
+    """The type of an array's elements in C; of a complex number's parts. What C has no type for is bits."""
+    dtype = dtypes.TABLE[shape.dtype].part if dtypes.is_complex(shape.dtype) else shape.dtype
+    if dtype in ("f32", "f64"):
+        return {"f32": "float", "f64": "double"}[dtype]
+    signed = dtypes.TABLE[dtype].kind == "sint" and dtype not in dtypes.PACKED
+    return f"{'' if signed else 'u'}int{8 * dtypes.storage_bytes(dtype)}_t"
+
+
+def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFile]") -> str:
     """The C API of all targets, in the order of these."""
-    return (
-        environment()
-        .get_template("files/api.h.j2")
-        .render(
-            name=fusion.name,
-            filled=fusion.filled,
-            guard=f"SETT_FUSION_{fusion.name.upper()}_H",
-            aliases=about["aliases"],
-            params=about["params"],
-            results=about["results"],
-            programs=sorted(programs, key=lambda program: list(TARGETS).index(program.target.name)),
-        )
-    )
+    return environment().get_template("files/api.h.j2").render(
+        name=program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
+        arguments=named(program), aliases=about["aliases"], params=about["params"], results=about["results"],
+        files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name)))

@@ -15,7 +15,7 @@ from gen.targets import c_compiler
 
 TOGETHER = 40   # kernels of a GPU's language that one compiler takes
 # names at file scope of a fusion's glue, which stands with that of others in one file; a member has the name of one
-GLUE = re.compile(r"(?<!->)\b(param|result|alias|object|create|program|run|release|sett_entry)\b")
+GLUE = re.compile(r"(?<!->)(?<!\.)\b(param|result|alias|object|create|program|run|release|prepare_state|PREPARE|SCRATCH_BYTES|sett_entry)\b")
 
 
 def built(fusion: Fusion, folder: Path, target: str) -> run.Built:
@@ -32,7 +32,7 @@ def glue(all_: Sequence[run.Built], target: str) -> str:
     runner = run.runner_of(target)
     parts = [runner.head, "#include <stdlib.h>\n", *(f'#include "{each.name}.h"\n' for each in all_)]
     for number, each in enumerate(all_):
-        parts.append(GLUE.sub(rf"\1_{number}", run.glue(each.manifest, runner, False, False)))
+        parts.append(GLUE.sub(rf"\1_{number}", run.glue(each.manifest, runner)))
     entries = "".join(f"&sett_entry_{number}, " for number in range(len(all_)))
     return "".join(parts) + f"extern const struct sett_fusion *const sett_entries[];\n" \
                             f"const struct sett_fusion *const sett_entries[] = {{{entries}0}};\n"

@@ -60,7 +60,7 @@ is read, then what is written, each sorted; `function_text` gives the functions 
 prints lines at its indentation. `templates/parts/registers.j2` has the loop over the registers
 of a step, in the words of each target.
 
-A test: `program` (`gen/pipeline.py`) gives a fusion's kernels for the names of a target and of a device, and
+A test: `target_file` (`gen/pipeline.py`) gives a fusion's kernels for the names of a target and of a device, and
 `Kernel.hero` (`gen/heroes/kernel.py`) says who wrote each: yours for the fusions that it must take, another for some
 just outside. `agree` (`tests/drawn.py`) checks them against the reference, on the devices of `ON`, with NaNs and
 infinities in some inputs; `ptx` compiles them for CUDA. `marked` marks the devices that `ninja test` leaves to

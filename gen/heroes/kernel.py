@@ -132,21 +132,11 @@ class Kernel:
     def params(self) -> List[Buffer]:
         return [buffer for buffer in self.buffers if buffer.role is Role.PARAMETER]
 
-    def passed(self, scratch: str) -> List[str]:
-        return passed(self.buffers, scratch)
-
     @property
     def scheduled(self) -> "List[Kernel]":
         """The kernels with schedules of their own: those whose blocks it has, or itself and the one where bursts are
         off."""
         return self.each or [kernel for kernel in (self, self.other) if kernel]
-
-
-def passed(buffers: "Sequence[Buffer]", scratch: str) -> List[str]:
-    """Buffers as elements of the arrays that the API's functions take, scratch as elements of the array that has this
-    name; tables, which come last, are passed in each language's own way."""
-    arrays = {Role.PARAMETER: "params", Role.RESULT: "results", Role.SCRATCH: scratch}
-    return [f"{arrays[buffer.role]}[{buffer.number}]" for buffer in buffers if buffer.role in arrays]
 
 
 def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",

@@ -18,9 +18,9 @@ and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
 from gen.hlo.graph import (Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, Window, accumulator,
-                           array_shape, in_order, index_parameter, is_row_major, layout_map, memory_bits, relaid,
-                           row_major, same_positions, same_shape, shape, sorted_indices, tuple_shape, unique_indices,
-                           unshared_places, zero_sign_matters)
+                           array_shape, entry_of, in_order, index_parameter, is_row_major, layout_map, memory_bits,
+                           relaid, row_major, same_positions, same_shape, shape, sorted_indices, tuple_shape,
+                           unique_indices, unshared_places, zero_sign_matters)
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import (
     STANDARD_INPUT,
@@ -33,6 +33,7 @@ from gen.hlo.launches import (
     plain_stem,
     stem,
     steps,
+    whole,
 )
 from gen.hlo.leaves import Leaf, param_leaves, param_names, result_leaves
 from gen.hlo.opcodes import CONTRACTIONS, LOOPS
@@ -59,6 +60,7 @@ __all__ = [
     "array_shape",
     "c_identifier",
     "difference",
+    "entry_of",
     "fusions",
     "in_order",
     "index_parameter",
@@ -93,6 +95,7 @@ __all__ = [
     "unique_indices",
     "unshared_places",
     "unsupported",
+    "whole",
     "without_single_steps",
     "zero_sign_matters",
 ]

@@ -10,7 +10,7 @@ from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from gen.hlo.copy import read_from
 from gen.hlo.graph import Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, entry_of, \
-    is_row_major, root_of
+    is_row_major, root_of, same_positions
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 from gen.hlo.leaves import leaf_names
 
@@ -108,7 +108,7 @@ def _make_plan(module: Module) -> Plan:
     launches: List[Launch] = []
     known: Dict[int, Fusion] = {}
     for instruction in entry.instructions:
-        if instruction.opcode in _PASSED:
+        if instruction.opcode in _PASSED or _is_view(instruction):
             continue
         if instruction.opcode in ("fusion", "call") and not _laid_out_anew(instruction):
             called, operands = instruction.called[0], instruction.operands
@@ -256,10 +256,27 @@ def fusions(module: Module) -> List[Fusion]:
     return _plan(module).fusions
 
 
+def whole(module: Module) -> Fusion:
+    """All of a module as one fusion: itself where it is one, else what its entry and all that this calls compute."""
+    plan = _plan(module)
+    if not plan.launches:
+        return plan.fusions[0]
+    return Fusion(stem(module) + ("_filled" if module.filled else ""), inlined(entry_of(module), module.filename), "",
+                  _module_aliases(module), filled=module.filled)
+
+
+def _is_view(instruction: Instruction) -> bool:
+    """Whether an op of the entry gives its operand's buffer as it is: only dimensions are others."""
+    if instruction.opcode not in ("bitcast", "reshape") or instruction.shape.kind != "array":
+        return False
+    of = instruction.operands[0].shape
+    return of.dtype == instruction.shape.dtype and same_positions(instruction.shape, of)
+
+
 def _resolve(instruction: Instruction, leaf: int) -> Value:
-    """The buffer behind a leaf of an instruction of the entry, through tuples and their elements."""
-    while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier"):
-        if instruction.opcode == "opt-barrier":
+    """The buffer behind a leaf of an instruction of the entry, through tuples, their elements and views."""
+    while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier") or _is_view(instruction):
+        if instruction.opcode == "opt-barrier" or _is_view(instruction):
             instruction = instruction.operands[0]
             continue
         if instruction.opcode == "get-tuple-element":

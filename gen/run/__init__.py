@@ -7,6 +7,6 @@ from gen.run.objects import (BITS_AND_KIND, HARNESS, ROOT, Built, Manifest, buil
 from gen.run.options import (LAUNCH_SECONDS, LONG_SECONDS, START, Options, launch_limit, longest, process_limit,
                              runner_of, seconds_of)
 from gen.run.process import Answer, Event, call_harness, ending, find_device, raise_for_start
-from gen.run.results import EXIT_STATUS, CheckResult, counted, error_text, file_line, overall_status
-from gen.run.runs import constant_bytes, run, run_built
+from gen.run.results import EXIT_STATUS, CheckResult, counted, error_text, file_line, of_fusions, overall_status
+from gen.run.runs import run, run_built
 from gen.targets import RunError, c_compiler

@@ -17,6 +17,8 @@ from statistics import geometric_mean, median
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from gen import bounds, child, jobs, pipeline, run
+from gen.program import build as programs
+from gen.program.ir import Program
 from gen.run import cost as costs, nearest, rivals
 
 # the simplest rivals that are fast: one place in memory a thread
@@ -159,7 +161,7 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     moved = int(manifest["bytes_read"]) + int(manifest["bytes_written"])
     row: Row = {"kernel": built.name, "hero": built.hero, "schedule": manifest.get("schedule", ""), "bytes": moved,
                 "operations": costs.arithmetic(built.source) if built.source else 0, "status": "FAIL", "libraries": []}
-    cost = costs.cost(built.source) if built.source else None
+    cost = costs.of_program(built.program) if built.program else None
     expected = costs.LAUNCHES * cost.launch_seconds(False, bool(device["on_host"])) if cost else 0.0
     if cost and expected > run.longest(options.run):
         row.update(status="SKIP",
@@ -169,9 +171,10 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     if cost and expected > run.LONG_SECONDS:
         options.run.say(f"{built.name}: {cost.text()}, about {costs.duration(expected)} for {costs.LAUNCHES} launches")
     if options.with_check:
-        result = (run.check_what_fits if cost else run.check_built)([built], target, options.run)[0]
+        results = (run.check_what_fits if cost else run.check_built)([built], target, options.run)
+        result = max(results, key=lambda r: (r.status == "FAIL", r.status != "PASS", r.max_share))
         row.update(max_abs=result.max_abs, max_ulp=result.max_ulp,
-                   error=result.share_text() if result.compared else "not compared")
+                   error=result.share_text() if any(r.compared for r in results) else "not compared")
         if result.status != "PASS":
             row.update(status=result.status, reason=result.reason)
             return row
@@ -213,43 +216,41 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
     return row
 
 
-def bench_fusion(fusion: Any, report: Report) -> Row:
-    """One fusion's row, built in a folder of its own."""
+def bench_program(source: pipeline.Source, report: Report) -> Row:
+    """A program's row, built in a folder of its own."""
     with jobs.temporary_folder("sett_bench_") as work:
-        built = run.build(fusion, Path(work), report.target, report.options.run)
+        built = run.build(source, Path(work), report.target, report.options.run, report.options.with_check)
         return bench_built(built, report.target, report.device, report.options, report.libraries)
 
 
-def expected_seconds(fusions: Sequence[Any], options: BenchOptions) -> float:
-    """Of a bench of fusions, on an idle machine: each kernel's turns to the last, its check in two rounds, and what
-    goes before."""
-    checks = [costs.cost(fusion).check_seconds(False) for fusion in fusions if options.with_check]
-    return len(fusions) * (START_SECONDS + min(options.seconds,
+def expected_seconds(of: "Sequence[Program]", options: BenchOptions) -> float:
+    """Of a bench of programs, on an idle machine: each one's turns to the last, its check in two rounds, and what goes
+    before."""
+    checks = [costs.of_program(program).check_seconds(False) for program in of if options.with_check]
+    return len(of) * (START_SECONDS + min(options.seconds,
                                                options.rounds / TURNS_A_SECOND)) + 2 * sum(
         min(seconds, costs.MOST_SECONDS) for seconds in checks)
 
 
-def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None) -> Report:
-    """`gen bench`: all fusions of all files. RunError with status 3 where there is no device."""
-    from gen import hlo
-
+def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = None, apart: bool = False) -> Report:
+    """`gen bench`: the programs of all files, or each of their fusions by itself. RunError with status 3 where there is
+    no device."""
     options = options or BenchOptions()
-    fusions = [(Path(file).name, fusion) for file in files
-               for fusion in hlo.fusions(run.load(file, options.run.fill_constants))]
+    found = [(Path(file).name, program) for file in files
+             for program in programs.programs(run.load(file, options.run.fill_constants), apart)]
     report = Report(target, run.find_device(target, options.run), compiler_version(), options)
-    with jobs.temporary_folder("sett_rivals_") as programs:
+    with jobs.temporary_folder("sett_rivals_") as folder:
         if options.with_libraries and report.device["on_host"]:
-            report.libraries = rivals.find(Path(programs))
-        options.run.say(
-            f"{run.counted(len(fusions), 'kernel')}, about {costs.duration(expected_seconds([fusion for _, fusion in fusions], options))}"
-        )
+            report.libraries = rivals.find(Path(folder))
+        seconds = expected_seconds([program for _, program in found], options)
+        options.run.say(f"{run.counted(len(found), 'program')}, about {costs.duration(seconds)}")
         start = time.monotonic()
-        for number, (file, fusion) in enumerate(fusions):
-            left = (time.monotonic() - start) / number * (len(fusions) - number) if number else 0
-            progress = f"{number + 1}/{len(fusions)}{f', about {costs.duration(left)} left' if number else ''}: "
+        for number, (file, program) in enumerate(found):
+            left = (time.monotonic() - start) / number * (len(found) - number) if number else 0
+            progress = f"{number + 1}/{len(found)}{f', about {costs.duration(left)} left' if number else ''}: "
             step = options.run.step
             report.options = replace(options, run=replace(options.run, step=lambda text: step(progress + text)))
-            report.rows.append({**bench_fusion(fusion, report), "file": file})
+            report.rows.append({**bench_program(program, report), "file": file})
         report.options = options
     return report
 
@@ -266,7 +267,7 @@ def _quantity(value: float, units: Sequence[str], step: float) -> str:
 
 
 def seconds_text(value: float) -> str:
-    return _quantity(value * 1e6, ("us", "ms", "s"), 1000.0)
+    return _quantity(value * 1e9, ("ns", "us", "ms", "s"), 1000.0)
 
 
 def bytes_text(value: float) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from gen import algebra, bounds, hlo, jobs
-from gen.hlo import dtypes
+from gen import algebra, bounds, jobs
+from gen.hlo import Fusion, dtypes
+from gen.program import build as programs
 from gen.run import cost as costs, objects
-from gen.run.objects import Built, Manifest, compile_fusion, load
+from gen.run.objects import Built, compile_fusion, load
 from gen.run.options import (LONG_SECONDS, MOST_ROUNDS, Options, launch_limit, longest, process_limit, runner_of,
                              seconds_of)
 from gen.run.process import Event, call_harness, ending, find_device, known_cost, raise_for_start
@@ -18,41 +20,59 @@ from gen.run.results import CheckResult
 from gen.targets import RunError
 
 
-def _with_indices(reason: str, manifest: Manifest) -> str:
-    """Adds the logical index to `result R, element E`, where the algebra can say it."""
+def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
+    """Adds the logical index to `result R, element E`, where the algebra can say it. results: as in a manifest."""
     match = re.match(r"result (\d+), element (\d+)", reason)
-    shape = manifest["results"][int(match[1])].get("shape", "") if match else ""
-    if not match or not shape:
+    if not match:
         return reason
+    result = results[int(match[1])]
     try:
-        element = int(match[2]) // (2 if dtypes.is_complex(manifest["results"][int(match[1])]["dtype"]) else 1)
-        index = algebra.call("shape", "element", shape, str(element))
+        element = int(match[2]) // (2 if dtypes.is_complex(result["dtype"]) else 1)
+        index = algebra.call("shape", "element", result["shape"], str(element))
     except algebra.AlgebraError:
         return reason
     return f"result {match[1]}, element {match[2]} [{index}]{reason[match.end():]}"
 
 
-def unknown(built: Built, excess_precision: bool) -> List[str]:
-    """Where in a fusion gen/bounds lets a kernel give any value."""
-    return bounds.unknown(built.source.computation, excess_precision) if built.source else []
-
-
-def _result(built: Built, event: Event, device: str, excess_precision: bool) -> CheckResult:
+def _result(name: str, hero: str, event: Event, results: "Sequence[Dict[str, Any]]", device: str,
+            unknown: "Callable[[], List[str]]") -> CheckResult:
+    """unknown: where gen/bounds lets a kernel give any value."""
     free, nan, integers, moderate = (int(event.get(name, 0)) for name in ("unbounded", "unbounded_nan",
                                                                           "unbounded_integers", "unbounded_moderate"))
-    return CheckResult(built.name, built.hero, event["status"], _with_indices(event["reason"], built.manifest),
-                       event.get("max_abs", 0.0), event.get("max_ulp", 0.0), event.get("max_share", 0.0),
-                       _with_indices(event.get("nearest", ""), built.manifest), int(event.get("compared", 0)),
-                       free, nan, integers, moderate,
-                       unknown(built, excess_precision) if free > nan + integers else (), int(event.get("rounds", 0)),
+    return CheckResult(name, hero, event["status"], _with_indices(event["reason"], results), event.get("max_abs", 0.0),
+                       event.get("max_ulp", 0.0), event.get("max_share", 0.0),
+                       _with_indices(event.get("nearest", ""), results), int(event.get("compared", 0)), free, nan,
+                       integers, moderate, unknown() if free > nan + integers else (), int(event.get("rounds", 0)),
                        device)
+
+
+def _results(built: Built, calls: "Sequence[Event]", event: Event, device: str, excess: bool) -> List[CheckResult]:
+    """A result for each call of a program of several, and one for what is wrong of no call; else one."""
+    def unknown(fusion: Optional[Fusion]) -> List[str]:
+        return bounds.unknown(fusion.computation, excess) if fusion else []
+
+    whole = _result(built.name, built.hero, event, built.manifest["results"], device, partial(unknown, built.source))
+    if not calls:
+        return [whole]
+    results = [_result(call.fusion.name, about["hero"], each,
+                       [{"shape": array.shape.text, "dtype": array.shape.dtype} for array in call.results], device,
+                       partial(unknown, call.fusion))
+               for call, about, each in zip(built.calls, built.manifest["calls"], calls)]
+    of_no_call = whole.status == "FAIL" and all(result.status == "PASS" for result in results)
+    return [*results, whole] if of_no_call else results
 
 
 def check_built(fusions: Sequence[Built], target: str, options: Options, round_seconds: float = 0,
                 all_seconds: float = 0) -> List[CheckResult]:
-    """Compiles and checks fusions whose files exist. One process for all; after a crash, a new one for the rest.
-    round_seconds, all_seconds: that the longest round and all rounds are expected to take."""
-    results: Dict[int, CheckResult] = {}
+    """Compiles and checks fusions and programs whose files exist."""
+    return [result for of in _checked(fusions, target, options, round_seconds, all_seconds) for result in of]
+
+
+def _checked(fusions: Sequence[Built], target: str, options: Options, round_seconds: float,
+             all_seconds: float) -> "List[List[CheckResult]]":
+    """The results of each. One process for all; after a crash, a new one for the rest. round_seconds, all_seconds: that
+    the longest round and all rounds are expected to take."""
+    results: Dict[int, List[CheckResult]] = {}
     waiting: List[int] = []
     for number, built in enumerate(fusions):
         try:
@@ -64,7 +84,7 @@ def check_built(fusions: Sequence[Built], target: str, options: Options, round_s
         except RunError as error:
             if error.status == 3:
                 raise
-            results[number] = CheckResult(built.name, built.hero, "FAIL", error.message)
+            results[number] = [CheckResult(built.name, built.hero, "FAIL", error.message)]
     launch, process = launch_limit(target, options, round_seconds), process_limit(options, all_seconds)
     while waiting:
         options.step(f"run {', '.join(fusions[n].name for n in waiting)} beside the reference")
@@ -72,19 +92,23 @@ def check_built(fusions: Sequence[Built], target: str, options: Options, round_s
                                        *(fusions[n].library for n in waiting)], process)
         raise_for_start(answer)
         device = next((e["name"] for e in answer.of("device")), "")
-        done = answer.of("result")
-        for number, event in zip(waiting, done):
-            results[number] = _result(fusions[number], event, device, options.excess_precision)
-            said = [line for line in answer.errors.splitlines()
-                    if re.match(rf"cuda_on_cpu: (after )?sett_{fusions[number].name}", line)]
-            if event["status"] == "FAIL" and said:
-                results[number].reason += f": {said[0]}"
-        rest = waiting[len(done):]
-        if rest:
-            broken = fusions[rest[0]]
+        calls: List[Event] = []
+        for event in answer.of("call", "result"):
+            calls += [event] if event["event"] == "call" else []
+            if event["event"] == "result":
+                number = waiting.pop(0)
+                built = fusions[number]
+                results[number] = _results(built, calls, event, device, options.excess_precision)
+                calls = []
+                said = [line for line in answer.errors.splitlines()
+                        if re.match(rf"cuda_on_cpu: (after )?sett_{built.name}", line)]
+                for result in results[number]:
+                    result.reason += f": {said[0]}" if result.status == "FAIL" and said else ""
+        if waiting:
+            broken = fusions[waiting[0]]
             known = known_cost(broken, not runner_of(target).timed, any(e["on_host"] for e in answer.of("device")))
-            results[rest[0]] = CheckResult(broken.name, broken.hero, "FAIL", ending(answer, process, launch, known))
-        waiting = rest[1:]
+            results[waiting.pop(0)] = [CheckResult(broken.name, broken.hero, "FAIL",
+                                                   ending(answer, process, launch, known))]
     return [results[n] for n in range(len(fusions))]
 
 
@@ -97,7 +121,8 @@ def compile_only(built: Built, target: str, options: Options, why: str = "too la
     if not done or done[0]["status"] != "PASS":
         reason = done[0]["reason"] if done else ending(answer, process_limit(options), launch_limit(target, options))
         return CheckResult(built.name, built.hero, "FAIL", reason)
-    wrong = options.check_maps(built.source) if options.check_maps else None
+    fusions = built.program.fusions if built.program else [built.source]
+    wrong = next(filter(None, map(options.check_maps, fusions)), None) if options.check_maps else None
     if wrong:
         return CheckResult(built.name, built.hero, "FAIL", wrong)
     how = "checked by its maps and by compiling" if options.check_maps else "checked by compiling"
@@ -108,18 +133,18 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
     """Checks fusions beside their references, as often as MOST_SECONDS allow; those that memory or time do not allow by
     their maps and by compiling."""
     limit = options.memory if options.memory is not None else costs.machine_memory() // 3
-    results: Dict[int, CheckResult] = {}
-    alike: Dict[int, List[int]] = {}    # fusions that one process runs, by rounds (less than 0: at most)
+    results: Dict[int, List[CheckResult]] = {}
+    alike: Dict[int, List[int]] = {}    # what one process runs, by rounds (less than 0: at most)
     seconds = {number: 0.0 for number in range(len(fusions))}
     for number, built in enumerate(fusions):
-        cost = costs.cost(built.source)
+        cost = costs.of_program(built.program) if built.program else costs.cost(built.source)
         seconds[number] = cost.check_seconds(not runner_of(target).timed)
         if cost.bytes > limit:
-            results[number] = compile_only(built, target, options)
+            results[number] = [compile_only(built, target, options)]
         elif seconds[number] > longest(options):
             why = f"{cost.text()} are too many to run, about {costs.duration(seconds[number])} beside the reference " \
                 "(--limit SECONDS allows more)"
-            results[number] = compile_only(built, target, options, why)
+            results[number] = [compile_only(built, target, options, why)]
         else:
             rounds = (
                 1
@@ -133,17 +158,16 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
                 )
     for rounds, numbers in alike.items():
         most, all_ = max(seconds[n] for n in numbers), sum(seconds[n] * max(1, abs(rounds)) for n in numbers)
-        in_rounds = replace(options, rounds=rounds)
-        results.update(zip(numbers, check_built([fusions[n] for n in numbers], target, in_rounds, most, all_)))
-    return [results[number] for number in range(len(fusions))]
+        some = replace(options, rounds=rounds)
+        results.update(zip(numbers, _checked([fusions[n] for n in numbers], target, some, most, all_)))
+    return [result for number in range(len(fusions)) for result in results[number]]
 
 
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
-    """`gen check`: every fusion of a file against its reference. HloError, RunError for what cannot be checked."""
+    """`gen check`: every call of a file's program against its reference. HloError, RunError for what cannot be checked."""
     options = options or Options()
-    fusions = hlo.fusions(load(file, options.fill_constants))
+    program = programs.program(load(file, options.fill_constants))
     find_device(target, options)
     with jobs.temporary_folder("sett_check_") as work:
-        built = [objects.build(fusion, Path(work) / str(number), target, options)
-                 for number, fusion in enumerate(fusions)]
-        return check_what_fits(built, target, options)
+        built = objects.build(program, Path(work), target, options)
+        return check_what_fits([built], target, options)

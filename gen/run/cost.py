@@ -13,6 +13,7 @@ from gen.hlo import Computation, Fusion, Instruction, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan import partition, plan
 from gen.plan.scan import prefix
+from gen.program.ir import Program
 
 MOST_SECONDS = 120      # that a check, or a bench of one kernel, may take
 MUCH_STEPS = 2 * 10 ** 8     # beyond, inputs are moderate only: subnormals among others take ten times as long
@@ -86,6 +87,16 @@ def cost(fusion: Fusion) -> Cost:
             rounded += count if any(leaf.kind == "array" and dtypes.TABLE[leaf.dtype].kind in ("float", "complex")
                                     for leaf in i.shape.leaves()) and not partition.moves_only(i) else 0
     return Cost(steps, operations, rounded, memory(fusion.computation))
+
+
+def of_program(program: Program) -> Cost:
+    """Of all calls; a check holds the results of all of them, and computes the whole beside the calls."""
+    if len(program.body) == 1:
+        return cost(program.whole)
+    each = [cost(call.fusion) for call in program.body]
+    held = sum(4 * leaf.bytes + 24 * leaf.elements for call in program.body for leaf in (a.shape for a in call.results))
+    return Cost(sum(c.steps for c in each), sum(c.operations for c in each), sum(c.rounded for c in each),
+                held + max(c.bytes for c in [*each, cost(program.whole)]))
 
 
 def arithmetic(fusion: Fusion) -> int:

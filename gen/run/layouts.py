@@ -199,7 +199,7 @@ def _row(text: str, name: str, report: bench.Report) -> Row:
                 reason=f"its check needs {bench.bytes_text(needed)}, a third of this machine's memory is {bench.bytes_text(most)}",
             )
         else:
-            row = bench.bench_fusion(fusion, report)
+            row = bench.bench_program(fusion, report)
     except hlo.HloError as error:
         row["reason"] = error.message
     except (BuildError, algebra.AlgebraError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import re
@@ -16,8 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from gen import child, hlo, jobs, pipeline
-from gen.hlo import dtypes, fill
+from gen import child, hlo, jobs, manifest as manifests, pipeline
+from gen.hlo import Fusion, dtypes, fill
+from gen.program.build import traced
+from gen.program.ir import Call, Program
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
 from gen.schedule import DEVICES
@@ -26,6 +27,7 @@ from gen.targets import RUNNERS, RunError, Runner, c_compiler
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
+CPUS = [name for name, device in DEVICES.items() if device.cpu]
 
 
 def call(command: Sequence[str], what: str) -> None:
@@ -82,13 +84,20 @@ BITS_AND_KIND = {
 
 @dataclass
 class Built:
-    """A fusion's files, as gen build wrote them: its folder and its manifest."""
+    """A program's files, as gen build wrote them: its folder and its manifest. source: all of it as one fusion. traced:
+    of a program of several calls that is to be checked, the one whose results are those of all calls (gen/program)."""
 
     folder: Path
     manifest: Manifest
-    source: Any = None  # the Fusion it was made from
+    source: Any = None
     problem: str = ""  # why there is nothing to run
     library: Optional[Path] = None
+    program: Optional[Program] = None
+    traced: "Optional[Built]" = None
+
+    @property
+    def calls(self) -> "List[Call]":
+        return self.program.body if self.program else []
 
     @property
     def name(self) -> str:
@@ -117,22 +126,57 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
     return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0 },' + chr(10)}}};\n"
 
 
-def glue(manifest: Manifest, runner: Runner, has_reference: bool, has_bound: bool) -> str:
-    """The C text that hands a fusion to the harness, with its reference and bound where these are linked to it."""
-    name = manifest["name"]
-    text = f'{runner.head}#include <stdlib.h>\n#include "fusion.h"\n#include "{name}.h"\n'
-    if has_bound:
-        text += f"int {name}_bound(const void *const *params, double *const *bounds);\n"
-    text += _buffer_table("param", manifest["params"]) + _buffer_table("result", manifest["results"])
-    text += runner.glue.format(name=name)
+def glue(manifest: Manifest, runner: Runner, entry: str = "sett_entry", **more: str) -> str:
+    """The C text that hands a program to the harness as `entry`. more: fields of its record (harness/fusion.h), with
+    the declarations that they need in `before`."""
+    name, before = manifest["name"], more.pop("before", "")
     of_result = {alias["result"]: alias["parameter"] for alias in manifest.get("aliases", ())}
-    text += f"static const int alias[] = {{{', '.join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest['results']))))}}};\n"
-    ref, bound = f"{name}_ref" if has_reference else "0", f"{name}_bound" if has_bound else "0"
-    return text + (
-        f"extern const struct sett_fusion sett_entry;\nconst struct sett_fusion sett_entry = {{\n"
-        f'  SETT_FUSION_ABI, "{name}", {len(manifest["params"])}, {len(manifest["results"])}, param, result, alias,\n'
-        f"  {ref}, {bound}, create, program, run, release\n}};\n"
+    alias = ", ".join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest["results"]))))
+    fields = "".join(f"  .{field} = {value},\n" for field, value in more.items())
+    return (
+        f'{runner.head}#include <stdlib.h>\n#include "fusion.h"\n#include "{name}.h"\n{before}'
+        + _buffer_table("param", manifest["params"]) + _buffer_table("result", manifest["results"])
+        + runner.glue.format(name=name)
+        + f"static const int alias[] = {{{alias}}};\nextern const struct sett_fusion {entry};\n"
+        f"const struct sett_fusion {entry} = {{\n  .abi = SETT_FUSION_ABI,\n  .name = \"{name}\",\n"
+        f"  .params = {len(manifest['params'])},\n  .results = {len(manifest['results'])},\n  .param = param,\n"
+        f"  .result = result,\n  .alias = alias,\n  .scratch = SCRATCH_BYTES,\n  .prepare = PREPARE,\n"
+        f"  .create = create,\n  .program = program,\n  .run = run,\n  .release = release,\n{fields}}};\n"
     )
+
+
+def oracle_glue(name: str, sources: Sequence[str]) -> Dict[str, str]:
+    """The fields of a program's record for its reference and bound, where their files are linked to it."""
+    fields = {"ref": f"{name}_ref"} if f"{name}_ref.c" in sources else {}
+    if f"{name}_bound.c" in sources:
+        fields.update(bound=f"{name}_bound",
+                      before=f"int {name}_bound(const void *const *params, double *const *bounds);\n")
+    return fields
+
+
+def _calls_glue(built: Built) -> Dict[str, str]:
+    """The fields of a traced program's record for the comparison of each call with its fusion's reference."""
+    assert built.program and built.traced and built.traced.program
+    of, traced = built.program, built.traced.program
+    place = {array: str(n) for n, array in enumerate(traced.params)}
+    place.update((array, str(-1 - n)) for n, array in enumerate(traced.results))
+    on_gpus = not all(about["device"] in CPUS for about in built.manifest["targets"].values())
+    text = ""
+    for fusion in of.fusions:
+        entries = manifests.results(fusion, built.manifest["excess_precision"], on_gpus)
+        text += (f"int {fusion.name}_ref(const void *const *params, void *const *results);\n"
+                 f"int {fusion.name}_bound(const void *const *params, double *const *bounds);\n"
+                 + _buffer_table(f"result_of_{fusion.name}", entries))
+    rows = []
+    for number, (call, own) in enumerate(zip(of.body, traced.body)):
+        read = ", ".join(place[array] if array else "NO_ARRAY" for array in own.operands) or "0"
+        written = ", ".join(str(traced.results.index(array)) for array in own.results) or "0"
+        text += f"static const int from_{number}[] = {{{read}}}, to_{number}[] = {{{written}}};\n"
+        name = call.fusion.name
+        rows.append(f'  {{"{name}", {len(own.operands)}, {len(own.results)}, from_{number}, to_{number}, '
+                    f"result_of_{name}, {name}_ref, {name}_bound}},\n")
+    text += f"static const struct sett_call calls[] = {{\n{''.join(rows)}}};\n"
+    return {"before": text, "calls": str(len(rows)), "call": "calls"}
 
 
 LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised less
@@ -158,34 +202,45 @@ def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
 SHORT_SECONDS = 0.03    # of all rounds of a reference and its bound; gcc -O2 takes longer than it would save
 
 
-def _reference_level(built: Built, rounds: int) -> str:
-    """The optimisation level of a reference and its bound; their values do not depend on it."""
-    seconds = costs.cost(built.source).check_seconds(False) * (abs(rounds) or MOST_ROUNDS) if built.source else math.inf
+def _reference_level(source: Optional[Fusion], rounds: int) -> str:
+    """The optimisation level of a fusion's reference and its bound; their values do not depend on it."""
+    seconds = costs.cost(source).check_seconds(False) * (abs(rounds) or MOST_ROUNDS) if source else math.inf
     return "-O0" if seconds < SHORT_SECONDS else "-O2"
 
 
 def compile_fusion(built: Built, target: str, with_reference: bool = False, rounds: int = 0) -> Path:
-    """The shared object of a fusion, in its folder; with its reference and bound where it is to be compared with them
-    in `rounds` rounds (0: as many as its size asks for)."""
+    """The shared object of a program, in its folder; with its reference and bound, or those of its calls, where it is to
+    be compared with them in `rounds` rounds (0: as many as its size asks for)."""
     name, folder, runner = built.name, built.folder, runner_of(target)
-    sources = [file for file in (f"{name}_ref.c", f"{name}_bound.c") if with_reference and (folder / file).exists()]
-    glue_file = f"{name}_glue_{target}.c"
-    (folder / glue_file).write_text(glue(built.manifest, runner, f"{name}_ref.c" in sources,
-                                         f"{name}_bound.c" in sources))
+    traced = built.traced if with_reference else None
+    fusions = {name: built.source, **{f.name: f for f in built.program.fusions if traced}} if built.program else {
+        name: built.source}
+    sources = [(file, fusion) for of, fusion in fusions.items() for file in (f"{of}_ref.c", f"{of}_bound.c")
+               if with_reference and (folder / file).exists()]
+    fields = oracle_glue(name, [file for file, _ in sources])
+    if traced:
+        fields["before"] = fields.get("before", "") + "extern const struct sett_fusion sett_traced;\n"
+        fields["traced"] = "&sett_traced"
+    glues = {f"{name}_glue_{target}.c": glue(built.manifest, runner, **fields)}
+    if traced:
+        glues[f"{traced.name}_glue_{target}.c"] = glue(traced.manifest, runner, "sett_traced", **_calls_glue(built))
+    for file, text in glues.items():
+        (folder / file).write_text(text)
     output = folder / f"{name}_{target}.so"
     command = [c_compiler(), "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-c"]
-    level = _reference_level(built, rounds) if sources else ""
-    steps: List[Callable[[], str]] = [partial(_compiled, [*command, level], folder / source, True)
-                                      for source in sources]
-    steps.append(lambda: _compiled([*command, "-O2", "-I", str(HARNESS), "-I", str(folder)], folder / glue_file))
+    steps: List[Callable[[], str]] = [partial(_compiled, [*command, _reference_level(fusion, rounds)], folder / source,
+                                              True) for source, fusion in sources]
+    steps += [partial(_compiled, [*command, "-O2", "-I", str(HARNESS), "-I", str(folder)], folder / file)
+              for file in glues]
     for header, text in runner.headers().items():
         (folder / header).parent.mkdir(parents=True, exist_ok=True)
         (folder / header).write_text(text)
-    kernels = runner.kernels(name)
-    if kernels:
-        long = (folder / kernels).stat().st_size >= LONG_SOURCE
-        device = DEVICES[built.manifest["targets"][runner.target.name]["device"]]
-        steps.append(lambda: _compiled(runner.compile(folder, name, long, device), folder / kernels))
+    for each in [built, *([traced] if traced else [])]:
+        kernels = runner.kernels(each.name)
+        if kernels:
+            long = (folder / kernels).stat().st_size >= LONG_SOURCE
+            device = DEVICES[each.manifest["targets"][runner.target.name]["device"]]
+            steps.append(partial(_compiled, runner.compile(folder, each.name, long, device), folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
             with jobs.held():   # a thread that was just started would not be waited for
@@ -215,13 +270,22 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     return module
 
 
-def build(fusion: Any, folder: Path, target: str, options: Options) -> Built:
-    """gen build of one fusion into a folder of its own."""
-    options.step(f"generate {fusion.name} ({len(fusion.computation.instructions)} ops)")
+def build(source: pipeline.Source, folder: Path, target: str, options: Options, checked: bool = True) -> Built:
+    """gen build of a fusion or a program into a folder of its own. checked: with what a check compares it with."""
+    program, runner = pipeline.program_of(source), runner_of(target)
+    whole = program.whole
+    options.step(f"generate {program.name} ({len(whole.computation.instructions)} ops)")
     folder.mkdir(parents=True, exist_ok=True)
-    about = pipeline.build_fusion(fusion, str(folder), [runner_of(target).target.name], options.schedule,
-                                 options.excess_precision)
-    manifest = about if "params" in about else about.get("manifest", about)
-    if not isinstance(manifest, dict):
-        manifest = json.loads(Path(manifest).read_text())
-    return Built(folder, manifest, fusion)
+
+    def written(of: Program) -> Built:
+        about = pipeline.build_all(of, str(folder), [runner.target.name], options.schedule, options.excess_precision)
+        return Built(folder, about, of.whole, program=of)
+
+    built, flushes = written(program), runner.target.flushes
+    if checked:
+        several = len(program.body) != 1
+        if several:
+            built.traced = written(traced(program))
+        for fusion in [*program.fusions, whole] if several else [whole]:
+            pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
+    return built

@@ -23,8 +23,8 @@ class Answer:
     exceeded: str = ""  # the limit that ended the process
     errors: str = ""
 
-    def of(self, kind: str) -> List[Event]:
-        return [e for e in self.events if e["event"] == kind]
+    def of(self, *kinds: str) -> List[Event]:
+        return [e for e in self.events if e["event"] in kinds]
 
 
 def _events(text: str) -> List[Event]:
@@ -92,6 +92,6 @@ def known_cost(built: Built, emulated: bool, on_host: bool) -> str:
     """The cost of a launch of a fusion, in words; "" where there is no graph."""
     if built.source is None:
         return ""
-    cost = costs.cost(built.source)
+    cost = costs.of_program(built.program) if built.program else costs.cost(built.source)
     seconds = costs.duration(cost.launch_seconds(emulated, on_host))
     return f"the graph has {cost.text()}, about {seconds} for a launch that does each once"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Dict, List, Sequence
 
 
 @dataclass
@@ -37,6 +37,16 @@ class CheckResult:
         if self.status == "PASS" and not self.reason:
             return f"  PASS {self.fusion} {self.hero} {self.share_text() if self.compared else '-'}, {counted(self.rounds, 'round')}"
         return f"  {self.status} {self.fusion} {self.hero}" + (f": {self.reason}" if self.reason else "")
+
+
+def of_fusions(results: Sequence[CheckResult]) -> List[CheckResult]:
+    """One result for each fusion, whatever number of calls it has: the worst."""
+    worst: Dict[str, CheckResult] = {}
+    for result in results:
+        known = worst.get(result.fusion)
+        if not known or (result.status != "PASS", result.max_share) > (known.status != "PASS", known.max_share):
+            worst[result.fusion] = result
+    return list(worst.values())
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,18 +1,17 @@
-"""A module's steps on files of its parameters."""
+"""A module on files of its parameters."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
-from gen import algebra, hlo, jobs
-from gen.hlo import dtypes
+from gen import hlo, jobs
+from gen.program import build as programs
 from gen.run import cost as costs, objects
-from gen.run.objects import BITS_AND_KIND, Built, compile_fusion, load
+from gen.run.objects import Built, compile_fusion, load
 from gen.run.options import LONG_SECONDS, Options, launch_limit, process_limit, runner_of, seconds_of
 from gen.run.process import call_harness, ending, find_device, known_cost, raise_for_start
 from gen.targets import RunError
@@ -44,30 +43,6 @@ def _check_sizes(files: Sequence[Path], shapes: Sequence[Any]) -> None:
             raise RunError(f"{path}: expected the {shape.bytes} bytes of {shape.text}, found {length}")
 
 
-def constant_bytes(shape: Any, literal: Sequence[int]) -> bytes:
-    """The buffer of a constant: bit patterns in logical order, put where the shape's layout has them; padding is
-    zero."""
-    bits, _ = BITS_AND_KIND[shape.dtype]
-    if shape.tiled and (bits < 8 or shape.bytes % (bits // 8)):
-        raise RunError(f"a constant {shape.text} as an operand of a fusion cannot be written yet")
-    per, plain = dtypes.per_byte(shape.dtype), tuple(reversed(range(len(shape.dims))))
-    patterns = list(literal)
-
-    def joined(patterns: "List[int]") -> bytes:
-        if per == 1:
-            return b"".join(value.to_bytes(dtypes.storage_bytes(shape.dtype), "little") for value in patterns)
-        return bytes(sum(value << k * bits for k, value in enumerate(patterns[i:i + per]))
-                     for i in range(0, len(patterns), per))
-
-    if tuple(shape.minor_to_major) == plain and not shape.tiled:
-        return joined(patterns)
-    at = [int(algebra.call("shape", "index", shape.text, ",".join(map(str, index))))
-          for index in itertools.product(*map(range, shape.dims))]
-    placed = dict(zip(at, patterns))
-    return joined([placed.get(i, 0) for i in range(shape.bytes * per // dtypes.storage_bytes(shape.dtype) if shape.tiled
-                                                   else len(patterns))])
-
-
 def parameter_files(module: Any, folder: Path) -> List[Path]:
     """The files of a module's parameters: p0.bin, of a tuple p0_0.bin, p0_1.bin, ..; where there are none of a tuple's,
     but files that count all arrays, p0.bin, p1.bin, .., those."""
@@ -78,15 +53,13 @@ def parameter_files(module: Any, folder: Path) -> List[Path]:
 
 
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:
-    """`gen run`: p0.bin, p1.bin, .. of in_dir through all steps of a module to r0.bin, .. of out_dir, in the layouts of
-    the module or row-major."""
+    """`gen run`: p0.bin, p1.bin, .. of in_dir through a module to r0.bin, .. of out_dir, in the layouts of the module or
+    row-major."""
     options = options or Options()
     module = load(file, options.fill_constants)
-    steps = hlo.steps(module)
-    values = hlo.module_parameters(module)
-    files = dict(zip(values, parameter_files(module, Path(in_dir))))
-    _check_sizes(list(files.values()), [hlo.row_major(value.shape) if options.row_major else value.shape
-                                        for value in values])
+    program = programs.program(module)
+    files = parameter_files(module, Path(in_dir))
+    _check_sizes(files, [hlo.row_major(array.shape) if options.row_major else array.shape for array in program.params])
     device, emulated = find_device(target, options), not runner_of(target).timed
     if not options.row_major and hlo.layout_note(module):
         options.say(f"{file}: {hlo.layout_note(module)}: --row-major reads and writes row-major files")
@@ -99,29 +72,17 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
             moved.write_bytes(hlo.relaid(path.read_bytes(), source, target))
             return moved
 
-        for value in values:
-            files[value] = relaid(files[value], files[value].name, hlo.row_major(value.shape), value.shape)
-
-        def find(value: Any) -> Path:
-            if value not in files:  # a constant of the entry
-                files[value] = Path(work) / f"c{len(files)}.bin"
-                files[value].write_bytes(constant_bytes(value.shape, value.producer.literal))
-            return files[value]
-
-        built: Dict[str, Built] = {}
-        for number, step in enumerate(steps):
-            name = step.fusion.name
-            if name not in built:
-                built[name] = objects.build(step.fusion, Path(work) / str(number), target, options)
-            results = [Path(work) / f"s{number}_{k}.bin" for k in range(len(step.results))]
-            cost = costs.cost(step.fusion)
-            expected = cost.launch_seconds(emulated, bool(device["on_host"]))
-            if expected > LONG_SECONDS:
-                options.say(f"{name}: {cost.text()}, about {costs.duration(expected)}")
-            run_built(built[name], target, [find(v) for v in step.operands], results, options, expected)
-            files.update(zip(step.results, results))
-        final = [relaid(find(value), f"r{number}.bin", value.shape, hlo.row_major(value.shape))
-                 for number, value in enumerate(hlo.module_results(module))]
+        given = [relaid(path, path.name, hlo.row_major(array.shape), array.shape)
+                 for path, array in zip(files, program.params)]
+        built = objects.build(program, Path(work) / "files", target, options, checked=False)
+        cost = costs.of_program(program)
+        expected = cost.launch_seconds(emulated, bool(device["on_host"]))
+        if expected > LONG_SECONDS:
+            options.say(f"{program.name}: {cost.text()}, about {costs.duration(expected)}")
+        results = [Path(work) / f"s{number}.bin" for number in range(len(program.results))]
+        run_built(built, target, given, results, options, expected)
+        final = [relaid(path, f"r{number}.bin", array.shape, hlo.row_major(array.shape))
+                 for number, (path, array) in enumerate(zip(results, program.results))]
         Path(out_dir).mkdir(parents=True, exist_ok=True)
         outputs = [Path(out_dir) / f"r{number}.bin" for number in range(len(final))]
         for path, output in zip(final, outputs):

@@ -112,36 +112,18 @@ class _OnCpu(Runner):
 
     name, target = "c", TARGET
     glue = """
-struct object {{
-  size_t bytes;
-  void *scratch;
-}};
-static void *create(void *context, void *device, int *error)
-{{
-  struct object *self = calloc(1, sizeof *self);
-  (void)context, (void)device;
-  *error = 1;
-  if (!self) return self;
-  self->bytes = {name}_c_scratch_bytes();
-  if (self->bytes) self->scratch = aligned_alloc(64, (self->bytes + 63) / 64 * 64);
-  if (!self->bytes || self->scratch) *error = {name}_c_prepare(self->scratch);
-  return self;
-}}
+static char object;
+static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
 static void *program(void *self) {{ (void)self; return 0; }}
-static int run(void *self, void *queue, const void *params, const void *results)
+#define SCRATCH_BYTES {name}_c_SCRATCH_BYTES
+#define PREPARE prepare_state
+static int prepare_state(void *scratch) {{ return {name}_prepare(0, scratch); }}
+static int run(void *self, void *queue, const void *params, const void *results, void *scratch)
 {{
-  int error = 0;
-  for (int stage = 0; stage < {name}_c_stages() && !error; ++stage)
-    error = ((const struct sett_threads *)queue)->share({name}_c, (const void *const *)params, (void *const *)results,
-                                                       ((struct object *)self)->scratch, stage, {name}_c_items(stage),
-                                                       {name}_c_threads(stage));
-  return error;
+  (void)self;
+  return {name}_c_run_on((const void *const *)params, (void *const *)results, scratch, (const struct sett_share *)queue);
 }}
-static void release(void *self)
-{{
-  free(((struct object *)self)->scratch);
-  free(self);
-}}
+static void release(void *self) {{ (void)self; }}
 """
 
     def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:

@@ -91,7 +91,7 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
               global_item="blockIdx.x * blockDim.x + threadIdx.x", unroll_word="#pragma unroll", shared="__shared__ ",
               barrier="__syncthreads();", wide=False, suffix64=("ll", "ull"),
               shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})",
-              atomic_bits=64, compare_and_swap="atomicCAS", atomic_read="*word",
+              atomic_bits=64, compare_and_swap="atomicCAS", atomic_read="*word", alignment=256,
               headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True)
 
 
@@ -103,10 +103,12 @@ class OnDevice(Runner):
 static char object;
 static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
 static void *program(void *self) {{ (void)self; return 0; }}
-static int run(void *self, void *queue, const void *params, const void *results)
+#define SCRATCH_BYTES {name}_cuda_SCRATCH_BYTES
+#define PREPARE 0
+static int run(void *self, void *queue, const void *params, const void *results, void *scratch)
 {{
   (void)self;
-  return {name}_cuda((const void *const *)params, (void *const *)results, queue);
+  return {name}_cuda((const void *const *)params, (void *const *)results, scratch, queue);
 }}
 static void release(void *self) {{ (void)self; }}
 """

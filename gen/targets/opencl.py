@@ -35,7 +35,7 @@ TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
                 item="get_local_id(0)", global_item="get_global_id(0)", unroll_word="#pragma unroll", shared="__local ",
                 barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"), shared_bytes=32 << 10,
                 vector_test="__clang__", longest_vector=16, has_remainder=False, integer_functions=True,
-                shifts_modulo=True, atomic_bits=32, chains=True, api_headers=("string.h",),
+                shifts_modulo=True, atomic_bits=32, chains=True, alignment=512, scratch_in_results=False, api_headers=("string.h",),
                 atomic_space="volatile __global ", compare_and_swap="atomic_cmpxchg", atomic_read="atomic_cmpxchg(word, 0, 0)")
 
 
@@ -53,9 +53,11 @@ static void *create(void *context, void *device, int *error)
   return self;
 }}
 static void *program(void *self) {{ return (({name}_opencl *)self)->program; }}
-static int run(void *self, void *queue, const void *params, const void *results)
+#define SCRATCH_BYTES {name}_opencl_SCRATCH_BYTES
+#define PREPARE 0
+static int run(void *self, void *queue, const void *params, const void *results, void *scratch)
 {{
-  return {name}_opencl_run(self, (cl_command_queue)queue, params, results);
+  return {name}_opencl_run(self, (cl_command_queue)queue, params, results, (cl_mem)scratch);
 }}
 static void release(void *self)
 {{

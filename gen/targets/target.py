@@ -91,6 +91,8 @@ class Target:
     compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
     atomic_read: str = ""             # the value of `word` where others may write it
     chains: bool = False              # whether small kernels are chained in one launch (gen/chains.py)
+    alignment: int = 64               # of arrays in the block of scratch memory
+    scratch_in_results: bool = True   # whether they may lie in the buffers of results that are written later
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
     api_headers: Tuple[str, ...] = ()  # of what the header of a fusion says of its file
     # the line by which a file says that no product is fused with a sum, where `product` does not say so

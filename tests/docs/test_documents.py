@@ -111,7 +111,7 @@ def test_gelu() -> None:
     index, position = found(r"^  index: (.*)$", schedule), found(r"^  position: (.*)$", schedule)
     assert "threads 128" in schedule and "guard: none, the map proves it" in schedule
     (fusion,) = hlo.fusions(hlo.read(str(GELU)))
-    (kernel,) = pipeline.program(fusion, "cuda", "sm_90", False).kernels
+    (kernel,) = pipeline.target_file(fusion, "cuda", "sm_90", False).kernels
     assert isinstance(kernel.loop, Loop) and (kernel.loop.threads, kernel.loop.vec, kernel.loop.chunks, kernel.blocks) == (128, 8, 1, 12288)
     # the document's schedule through the same algebra
     theirs = replace(kernel.loop, vec=4)

@@ -19,7 +19,7 @@
 #else
 #pragma STDC FP_CONTRACT OFF
 #endif
-
+#define CALL static
 static void sett_scalar_s64(const int64_t *restrict p0, const int64_t *restrict p1, int64_t *restrict r0, size_t number)
 {
   (void)number;
@@ -28,57 +28,43 @@ static void sett_scalar_s64(const int64_t *restrict p0, const int64_t *restrict 
   const int64_t v_y = (int64_t)((uint64_t)v_a - (uint64_t)v_b);
   r0[0] = v_y;
 }
-enum { STAGES = 1, SCRATCH = 0 };
-static const size_t items[] = {1};
-static const int threads[] = {1}; /* that each stage is worth */
 
-static void work(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end)
+enum { SCRATCH = 0 };
+
+CALL void call_0(const void *const *params, void *const *results, unsigned char *scratch, size_t begin, size_t end)
 {
-  if (stage == 0)
-    for (size_t number = begin; number < end; ++number) sett_scalar_s64(params[0], params[1], results[0], number);
-  (void)params, (void)results, (void)scratch, (void)stage, (void)begin, (void)end;
+  for (size_t number = begin; number < end; ++number)
+    sett_scalar_s64(params[0], params[1], results[0], number);
+  (void)params, (void)results, (void)scratch;
 }
-static const unsigned char alignment[] = {8, 8, 8}; /* of params, then results: 64 bytes; of smaller buffers the power of two in their size */
+
+static void run(const void *const *params, void *const *results, unsigned char *scratch, const struct sett_share *share)
+{
+  call_0(params, results, scratch, 0, 1);
+  (void)params, (void)results, (void)scratch, (void)share;
+}
+static const unsigned char width[] = {8, 8, 8}; /* of the elements of params, then of results, in bytes */
 
 size_t scalar_s64_c_scratch_bytes(void)
 {
   return SCRATCH;
 }
 
-int scalar_s64_c_prepare(void *scratch)
+int scalar_s64_prepare(const void *const *constants, void *state)
 {
-  if (SCRATCH > 0 && !scratch) return 1;
+  (void)constants, (void)state;
   return 0;
 }
 
-int scalar_s64_c_stages(void)
+int scalar_s64_c_run_on(const void *const *params, void *const *results, void *scratch, const struct sett_share *share)
 {
-  return STAGES;
-}
-
-size_t scalar_s64_c_items(int stage)
-{
-  return stage >= 0 && stage < STAGES ? items[stage] : 0;
-}
-
-int scalar_s64_c_threads(int stage)
-{
-  return stage >= 0 && stage < STAGES ? threads[stage] : 0;
-}
-
-int scalar_s64_c(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end)
-{
-  if (begin > end || end > scalar_s64_c_items(stage)) return 1;
   for (int i = 0; i < 3; ++i)
-    if ((uintptr_t)(i < 2 ? params[i] : results[i - 2]) % alignment[i]) return 1;
-  work(params, results, scratch, stage, begin, end);
+    if ((uintptr_t)(i < 2 ? params[i] : results[i - 2]) % width[i]) return 1;
+  run(params, results, (unsigned char *)scratch, share);
   return 0;
 }
 
 int scalar_s64_c_run(const void *const *params, void *const *results, void *scratch)
 {
-  int error = 0;
-  for (int stage = 0; stage < STAGES && !error; ++stage)
-    error = scalar_s64_c(params, results, scratch, stage, 0, items[stage]);
-  return error;
+  return scalar_s64_c_run_on(params, results, scratch, NULL);
 }

@@ -17,13 +17,19 @@ extern "C" __global__ __launch_bounds__(32) void sett_scalar_s64(const long long
     r0[0] = v_y;
   }
 }
-extern "C" int scalar_s64_cuda(const void *const *params, void *const *results, void *stream)
+
+extern "C" int scalar_s64_cuda(const void *const *params, void *const *results, void *scratch, void *stream)
 {
   cudaError_t error = cudaSuccess;
+  if ((size_t)params[0] % 8) return (int)cudaErrorInvalidValue;
+  if ((size_t)params[1] % 8) return (int)cudaErrorInvalidValue;
+  if ((size_t)results[0] % 8) return (int)cudaErrorInvalidValue;
   {
-    void *arguments[] = {(void *)&params[0], (void *)&params[1], (void *)&results[0]};
+    void *buffers[] = {(void *)params[0], (void *)params[1], results[0]};
+    void *arguments[] = {&buffers[0], &buffers[1], &buffers[2]};
     error = cudaLaunchKernel((const void *)sett_scalar_s64, dim3(1), dim3(32), arguments, 0,
                              (cudaStream_t)stream);
   }
+  (void)params, (void)results, (void)scratch;
   return (int)error;
 }

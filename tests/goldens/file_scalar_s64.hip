@@ -19,13 +19,19 @@ extern "C" __global__ __launch_bounds__(64) void sett_scalar_s64(const long long
     r0[0] = v_y;
   }
 }
-extern "C" int scalar_s64_hip(const void *const *params, void *const *results, void *stream)
+
+extern "C" int scalar_s64_hip(const void *const *params, void *const *results, void *scratch, void *stream)
 {
   hipError_t error = hipSuccess;
+  if ((size_t)params[0] % 8) return (int)hipErrorInvalidValue;
+  if ((size_t)params[1] % 8) return (int)hipErrorInvalidValue;
+  if ((size_t)results[0] % 8) return (int)hipErrorInvalidValue;
   {
-    void *arguments[] = {(void *)&params[0], (void *)&params[1], (void *)&results[0]};
+    void *buffers[] = {(void *)params[0], (void *)params[1], results[0]};
+    void *arguments[] = {&buffers[0], &buffers[1], &buffers[2]};
     error = hipLaunchKernel((const void *)sett_scalar_s64, dim3(1), dim3(64), arguments, 0,
                              (hipStream_t)stream);
   }
+  (void)params, (void)results, (void)scratch;
   return (int)error;
 }

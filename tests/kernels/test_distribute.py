@@ -236,7 +236,7 @@ def test_the_manifest_says_the_layout(tmp_path: Path) -> None:
 
 
 def test_vectors_come_from_the_element_digits(tmp_path: Path) -> None:
-    texts = {name: pipeline.program(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
+    texts = {name: pipeline.target_file(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
     assert "uint4" in texts["readme"] and "uint2" in texts["mma"]
     # four rows of a column: in b they are side by side
     assert "uint4 *)(p1" in texts["mfma"].replace("const ", "") and "uint4 *)(r0" not in texts["mfma"]

@@ -70,7 +70,7 @@ def test_no_library(tmp_path: Path) -> None:
         dtype, opcode = fusion.name[-3:], OPCODES[fusion.name.removeprefix("functions_")]
         if opcode not in functions.FUNCTIONS.get(dtype, {}):
             continue
-        text = pipeline.program(fusion, "c").text.split("#else\n/* ---- without vectors")[0]
+        text = pipeline.target_file(fusion, "c").text.split("#else\n/* ---- without vectors")[0]
         assert not re.search(r"\b(exp|log|tanh|erf|sin|cos|tan|cbrt|pow|atan2)f?\(", re.sub(r"/\*.*?\*/", "", text, flags=re.S)), text
 
 
@@ -110,7 +110,7 @@ def test_nans_rounded_to_bf16(target: str, tmp_path: Path) -> None:
         from gen import pipeline
         x = "x = f32[2048] parameter(0)" if dtype == "f32" else "y = bf16[2048] parameter(0)\n  x = f32[2048] convert(y)"
         (fusion,) = hlo.fusions(hlo.parse(f"f {{\n  {x}\n  a = f32[2048] exponential(x)\n  ROOT b = bf16[2048] convert(a)\n}}\n", "f.hlo"))
-        text = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+        text = pipeline.target_file(fusion, target).text.split("#else\n/* ---- without vectors")[0]
         assert ("round_plain_bf16_16(" in text) == (dtype == "bf16"), (target, text)
 
 
@@ -129,7 +129,7 @@ def test_sine_and_cosine_of_one_argument(target: str, tmp_path: Path) -> None:
     together = f"f {{\n  x = {shape} parameter(0)\n{''.join(lines.values())}  ROOT t = ({shape}, {shape}) tuple(s, c)\n}}\n"
     assert run(together, [data], target, tmp_path) == [values["sine"], values["cosine"]]
     (fusion,) = hlo.fusions(hlo.parse(together, "f.hlo"))
-    text = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+    text = pipeline.target_file(fusion, target).text.split("#else\n/* ---- without vectors")[0]
     found = re.findall(r" = (\w*(?:sin|cos)\w*)\(v_x", text)
     assert found == ["sincos_f32_16" if target == "c" else "sincos_floats"], text
 
@@ -220,7 +220,7 @@ def test_whole_numbers_come_in_vectors() -> None:
     for line in lines:
         (fusion,) = hlo.fusions(hlo.parse(f"f {{\n  x = f32[2048] parameter(0)\n{line.replace('  ', '  ROOT ', 1)}}}\n", "f.hlo"))
         for target in ("c", "opencl"):
-            assert "lane < " not in pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0], (target, line)
+            assert "lane < " not in pipeline.target_file(fusion, target).text.split("#else\n/* ---- without vectors")[0], (target, line)
 
 
 def extreme(opcode: str, a: float, b: float) -> float:
@@ -268,7 +268,7 @@ def test_bounds(target: str, tmp_path: Path) -> None:
             signed = target == "c" or good != 0
             assert good == bad and (not signed or math.copysign(1, good) == math.copysign(1, bad)) or good != good and bad != bad, (of, given, good, bad)
     (fusion,) = hlo.fusions(hlo.parse(text, "f.hlo"))
-    made = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+    made = pipeline.target_file(fusion, target).text.split("#else\n/* ---- without vectors")[0]
     for kind, of, fits in (("s8", "clamp_mh", True), ("u8", "whole_clamp_zw", False), ("u8", "clamp_zw", True), ("s8", "clamp_zw", False), ("s16", "whole_clamp_bw", True)):
         assert f"v_{kind}_{of} = to_integer_{'within_' if fits else ''}f32_{kind}_16(" in made, (kind, of)
 
@@ -283,5 +283,5 @@ def test_choices_need_no_bytes(dtype: str) -> None:
               f"ROOT u = ({dtype}[2048], {dtype}[2048]) tuple(s, t)"]
     (fusion,) = hlo.fusions(hlo.parse("f {\n" + "".join(f"  {line}\n" for line in lines) + "}\n", "f.hlo"))
     for target in ("c", "opencl"):
-        text = pipeline.program(fusion, target).text.split("#else\n/* ---- without vectors")[0]
+        text = pipeline.target_file(fusion, target).text.split("#else\n/* ---- without vectors")[0]
         assert "v_r" in text and "v_t" in text and "char16" not in text, (target, text)

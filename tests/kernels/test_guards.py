@@ -96,5 +96,5 @@ def test_neighbours_are_computed_in_vectors(device: str, dims: "List[int]") -> N
     rolled = graph.joined([graph.part("x", dims, axis, size - 1, size), graph.part("x", dims, axis, 0, size - 1)], dims, axis)
     graph.lines.append(f"  ROOT r = {plain('f32', dims)} add(x, {rolled})")
     (fusion,) = fusions("HloModule m\nENTRY e {\n" + "\n".join(graph.lines) + "\n}\n")
-    (kernel,) = pipeline.program(fusion, DEVICES[device].language, device).kernels
+    (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels
     assert kernel.loop.lanes > 1

@@ -42,7 +42,7 @@ def test_wavefronts() -> None:
     """A wavefront's shuffles go over all of its lanes: 64 of CDNA, 32 of RDNA."""
     (fusion,) = hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "row_sum_f32.hlo")))
     for device, lanes in (("gfx90a", 64), ("gfx942", 64), ("gfx1100", 32)):
-        text = pipeline.program(fusion, "hip", device).text
+        text = pipeline.target_file(fusion, "hip", device).text
         assert f"distance = {lanes // 2};" in text and f", distance, {lanes})" in text and "__shfl_down_sync" not in text, device
 
 

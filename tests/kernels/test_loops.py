@@ -144,7 +144,7 @@ e {{
 }}
 """
     (fusion,) = fusions(text)
-    loops = re.findall(r"for \(uint32_t s\d+ = 0; s\d+ < (\d+);", pipeline.program(fusion, "c").text)
+    loops = re.findall(r"for \(uint32_t s\d+ = 0; s\d+ < (\d+);", pipeline.target_file(fusion, "c").text)
     assert loops[:2] == order
     agree({"order": text}, "c", "cpu", tmp_path)
 
@@ -164,7 +164,7 @@ def test_parts_in_turn(target: str, device: str, tmp_path: Path) -> None:
     texts["cut"] = "e {\n  x = f32[1003] parameter(0)\n  n = f32[1003] negate(x)\n  ROOT r = f32[2006] concatenate(x, n), dimensions={0}\n}\n"
     texts["apart"] = "e {\n  x = f32[96,64] parameter(0)\n  y = f32[96,64] parameter(1)\n  ROOT r = f32[96,128] concatenate(x, y), dimensions={1}\n}\n"
     for name, text in texts.items():
-        (kernel,) = pipeline.program(fusions(text, name)[0], target.replace("-on-cpu", ""), device).kernels
+        (kernel,) = pipeline.target_file(fusions(text, name)[0], target.replace("-on-cpu", ""), device).kernels
         assert kernel.template == "kernels/concatenate"
         cpu = not target.startswith("cuda")
         assert (" step by step" in kernel.loop.text()) == (cpu and name in ("even", "narrow")), name

@@ -16,7 +16,7 @@ import pytest
 from drawn import BATCH, COUNT, ON, SEED, agree, fusions, in_turn, marked, plain, ptx, shape, uncached
 from gen_run import gen
 from gen.schedule import DEVICES
-from gen.pipeline import program
+from gen.pipeline import target_file
 
 FLOATS = ["f32", "f32", "bf16", "f16", "f64"]
 WHOLE = ["s8", "u8", "s16", "s32", "u64"]
@@ -222,7 +222,7 @@ def test_rows_in_several_places(rows: str, places: int, tmp_path: Path) -> None:
 def test_columns_under_many_rows_are_read_once(columns: int) -> None:
     """A step is a whole number of rows of the columns, so a work-item for each part reads them all."""
     (fusion,) = fusions(reduce("f32", [3000, columns], [0]))
-    first = program(fusion, "c").kernels[0]
+    first = target_file(fusion, "c").kernels[0]
     assert first.blocks == first.loop.parts, first.loop.text()
 
 
@@ -234,7 +234,7 @@ def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Pa
         ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]),
         ("even", "s32", [2, 48, 512]), ("short", "f32", [2, 15, 512]), ("pages", "f32", [16, 35, 2051]))}
     texts["parts"], texts["digits"] = reduce("f32", [2051, 512], [0]), reduce("f32", [3, 2, 19, 512], [0, 2])
-    records = [program(fusions(text)[0], target).kernels[0].record for text in texts.values()]
+    records = [target_file(fusions(text)[0], target).kernels[0].record for text in texts.values()]
     assert {(record.rows > 1, record.rest) for record in records} == {(False, False), (True, False), (True, True)}     # each walk is taken
     assert {record.groups > 1 for record in records} == {False, True}
     agree(texts, target, device, tmp_path)

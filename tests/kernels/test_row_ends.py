@@ -12,9 +12,7 @@ import pytest
 from drawn import ON, SEED, agree, fusions, plain
 from gen import pipeline
 from gen.emit.statements import printed
-from gen.plan.nests import planned
 from gen.schedule import DEVICES
-from gen.targets import TARGETS
 
 COUNT = 6       # fusions for each device
 WIDE = [(target, device) for target, device in ON if DEVICES[device].lanes > 1 and DEVICES[device].cpu]
@@ -61,8 +59,8 @@ def test_rows_that_end_inside_of_a_register(target: str, device: str, tmp_path: 
 def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
     """Both the row's number and the place in it, with the lanes one by one only at a row's end; no predicates in bytes."""
     (fusion,) = fusions(ONE_HOT)
-    emitted = pipeline.emit(planned(fusion).nests, TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False)
-    text = "\n".join(printed(emitted.kernels[0].code.text))
+    (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels
+    text = "\n".join(printed(kernel.code.text))
     assert text.count("% 1000 <= 984)") == 2 and text.count("else {") == 2
     assert "as_float16(" in text and "char16" not in text
 
@@ -98,6 +96,6 @@ def test_what_is_read_downwards_is_walked_upwards(name: str, device: str) -> Non
     """Runs of whole steps are walked from their ends; of other rows whole registers are read all the same."""
     text, steps = REVERSED[name]
     (fusion,) = fusions(text)
-    (kernel,) = pipeline.emit(planned(fusion).nests, TARGETS[DEVICES[device].language].of_file(), DEVICES[device], False).kernels
+    (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels
     assert kernel.loop.backwards == steps
     assert ("backwards(" in "\n".join(printed(kernel.code.text))) == (name != "other_rows")

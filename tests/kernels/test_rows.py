@@ -15,7 +15,7 @@ import pytest
 
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, uncached
 from gen_run import run
-from gen.pipeline import build_fusion, program
+from gen.pipeline import build_fusion, target_file
 from gen.run import proofs
 from gen.schedule import DEVICES
 
@@ -203,9 +203,9 @@ TAKEN = {
 def test_taken(target: str, device: str, tmp_path: Path) -> None:
     for name, (text, how) in TAKEN.items():
         (fusion,) = fusions(text)
-        found = program(fusion, target, device)
+        found = target_file(fusion, target, device)
         assert [kernel.hero for kernel in found.kernels] == ["rows"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
-        assert not found.scratch, name
+        assert not found.storage.bytes, name
     agree({f"f{k}": text for k, (text, _) in enumerate(TAKEN.values())}, target, device, tmp_path)
 
 
@@ -249,16 +249,16 @@ def test_columns_in_the_pass_of_the_rows(target: str, device: str, tmp_path: Pat
     """A gradient of a norm is one pass, and a kernel that combines the parts of the columns. Where columns are left to others, rows are still one kernel."""
     for name, (text, how) in COLUMNS.items():
         (fusion,) = fusions(text)
-        found = program(fusion, target, device)
+        found = target_file(fusion, target, device)
         assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
         assert proofs.check(fusion) is None, name
     agree({f"f{k}": text for k, (text, _) in enumerate(COLUMNS.values())}, target, device, tmp_path)
     (fusion,) = fusions(stopped())
-    assert [kernel.hero for kernel in program(fusion, target, device).kernels].count("rows") == 1
+    assert [kernel.hero for kernel in target_file(fusion, target, device).kernels].count("rows") == 1
     agree({"stopped": stopped()}, target, device, tmp_path)
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], rows_cpu=replace(DEVICES[device].rows_cpu, kept_bytes=4 << 10)))
     (fusion,) = fusions(COLUMNS["long rows"][0])
-    found = program(fusion, target, device)
+    found = target_file(fusion, target, device)
     assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and found.kernels[1].loop.kind == "columns"
     assert "bytes that stages keep" in found.kernels[0].refusals[0]
     agree({"apart": COLUMNS["long rows"][0]}, target, device, tmp_path)
@@ -285,7 +285,7 @@ def test_last_stage_of_the_row_before(target: str, device: str, tmp_path: Path) 
     """What was kept is read for the results of a row just before the next row's replaces it; where results need more of their row, they do not wait."""
     for name, (text, late) in LATE.items():
         (fusion,) = fusions(text)
-        assert ("and the last one of the row before" in program(fusion, target, device).text) == late, name
+        assert ("and the last one of the row before" in target_file(fusion, target, device).text) == late, name
     agree({f"f{k}": text for k, (text, _) in enumerate(LATE.values())}, target, device, tmp_path)
 
 
@@ -320,7 +320,7 @@ def test_apart(tmp_path: Path) -> None:
     """What needs totals of other rows, or of what other kernels make of a row's, is a kernel of its own."""
     for name, (text, count) in APART.items():
         (fusion,) = fusions(text)
-        made = [kernel.hero for kernel in program(fusion, "c").kernels]
+        made = [kernel.hero for kernel in target_file(fusion, "c").kernels]
         assert len(made) >= count, f"{name}: {made}"
     agree({f"f{k}": text for k, (text, _) in enumerate(APART.values())}, "c", "cpu", tmp_path)
 
@@ -329,9 +329,9 @@ def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Rows that the second level does not hold are left to several kernels."""
     text = softmax("f32", [8, 3000], [1])
     (fusion,) = fusions(text)
-    assert len(program(fusion, "c").kernels) == 1
+    assert len(target_file(fusion, "c").kernels) == 1
     monkeypatch.setitem(DEVICES, "cpu", replace(DEVICES["cpu"], rows_cpu=replace(DEVICES["cpu"].rows_cpu, held_bytes=16 << 10)))
-    found = program(fusion, "c")
+    found = target_file(fusion, "c")
     assert [kernel.hero for kernel in found.kernels] == ["reduction", "reduction", "loop"]
     agree({"long": text}, "c", "cpu", tmp_path)
 
@@ -339,11 +339,11 @@ def test_rows_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_kept_values_are_computed_once() -> None:
     """The exponentials of a softmax are kept, the differences of a layer norm are not worth it."""
     (soft,), (layer,) = fusions(softmax("f32", [40, 4096], [1])), fusions(norm("f32", [40, 1024], [1]))
-    kernel = program(soft, "opencl").kernels[0]
+    kernel = target_file(soft, "opencl").kernels[0]
     assert [i.opcode for stage in kernel.nest.stages for i in stage.kept] == ["exponential"]
-    assert program(soft, "opencl").text.count("= exp_floats(") == 1
-    assert not any(stage.kept for stage in program(layer, "opencl").kernels[0].nest.stages)
-    assert [i.opcode for stage in program(layer, "opencl").kernels[0].nest.stages for i in stage.row_values] == ["divide", "rsqrt"]
+    assert target_file(soft, "opencl").text.count("= exp_floats(") == 1
+    assert not any(stage.kept for stage in target_file(layer, "opencl").kernels[0].nest.stages)
+    assert [i.opcode for stage in target_file(layer, "opencl").kernels[0].nest.stages for i in stage.row_values] == ["divide", "rsqrt"]
 
 
 GPU_TAKEN = {
@@ -366,7 +366,7 @@ def test_taken_on_a_gpu(target: str, device: str, tmp_path: Path) -> None:
     language = "cuda" if target == "cuda-on-cpu" else target
     for name, (text, how) in GPU_TAKEN.items():
         (fusion,) = fusions(text)
-        found = program(fusion, language, device)
+        found = target_file(fusion, language, device)
         assert [kernel.hero for kernel in found.kernels] == ["rows"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
     agree({f"f{k}": text for k, (text, _) in enumerate(GPU_TAKEN.values())}, target, device, tmp_path)
 
@@ -386,7 +386,7 @@ def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
 def test_explained() -> None:
     """The bytes of memory for an element, registers that hold a row, and shared memory are stated."""
     (fusion,) = fusions(softmax("f32", [40, 4096], [1]))
-    kernel = program(fusion, "cuda", "sm_80").kernels[0]
+    kernel = target_file(fusion, "cuda", "sm_80").kernels[0]
     lines = [kernel.loop.text(), *kernel.by.describe(kernel)]
     assert "16 registers hold a row" in lines[0] and "memory: 8 bytes an element of the rows" in lines and "shared: 136 bytes of a block" in lines, lines
 

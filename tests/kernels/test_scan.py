@@ -16,7 +16,7 @@ import pytest
 
 from drawn import BATCH, COUNT, SEED, agree, fusions, in_turn, plain, ptx, shape, uncached
 from gen import algebra, bounds, run
-from gen.pipeline import program
+from gen.pipeline import target_file
 from gen.plan.nests import planned
 from gen.plan.partition import operand_map
 from gen.plan.scan import Scan, prefix
@@ -237,7 +237,7 @@ def test_explained_on_gpus(size: int, step: str) -> None:
   ROOT r = f32[7,{size}] reduce-window(x, z), window={{size=1x{size} pad=0_0x{size - 1}_0}}, to_apply=f
 }}
 """)
-    (kernel,) = program(fusion, "cuda", "sm_80").kernels
+    (kernel,) = target_file(fusion, "cuda", "sm_80").kernels
     lines = kernel.by.describe(kernel)
     assert f"{step} elements a step" in kernel.loop.text()
     assert f"a block of threads for each row, {step[0]} registers hold a thread's elements" in lines

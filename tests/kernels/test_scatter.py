@@ -16,6 +16,7 @@ import pytest
 import drawn
 import gen_run
 from gen import bounds, hlo, pipeline, reference, run
+from gen.emit.statements import printed
 from gen.heroes import scatter
 from gen import manifest
 from reference_calls import call, compiled, within
@@ -197,7 +198,7 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, tmp_p
     }
     for name, (source, rows) in every.items():
         (fusion,) = drawn.fusions(source)
-        record = pipeline.program(fusion, target, device).kernels[-1].record
+        record = pipeline.target_file(fusion, target, device).kernels[-1].record
         assert [loop.name for loop in record.rows] == rows, name
     drawn.agree({name: source for name, (source, _) in every.items()}, target, device, tmp_path)
 
@@ -216,7 +217,7 @@ def test_rows_are_picked_by_owner(target: str, device: str, tmp_path: Path) -> N
     }
     for name, source in every.items():
         (fusion,) = drawn.fusions(source)
-        loop = pipeline.program(fusion, target, device).kernels[-1].loop
+        loop = pipeline.target_file(fusion, target, device).kernels[-1].loop
         assert (loop.items, loop.picked) == (2, 0 if name == "batch" else 64), (name, loop)
     drawn.agree({name.replace(" ", "_"): source for name, source in every.items()}, target, device, tmp_path)
 
@@ -259,7 +260,7 @@ def test_sorted_indices_are_drawn(tmp_path: Path) -> None:
     for kind, vector, indices, rows in (("s32", "1", "60,2", (60, 1)), ("s16", "1", "5,2,12", (5, 12)), ("u8", "0", "2,60", (1, 60)), ("s64", "1", "60,2", (60, 1))):
         updates = ",".join(n for k, n in enumerate(indices.split(",")) if str(k) != vector)
         (fusion,) = drawn.fusions(text("f32", "7,9", indices, updates, inserted="0,1", to="1,0", vector=vector, kind=kind, ordered=True))
-        about = manifest.manifest(fusion, [pipeline.program(fusion, "c")], False)["params"][1]
+        about = manifest.manifest(pipeline.program_of(fusion), [pipeline.target_file(fusion, "c")], False)["params"][1]
         assert about["sorted"] == [rows[1], 2, 1, 0]
         bits, word = int(kind[1:]), {8: "B", 16: "h", 32: "i", 64: "q"}[int(kind[1:])]
         buffer = Buffer(15 * bits, 120, bits, 1 if kind[0] == "s" else 2, 0, about["index_below"])
@@ -324,8 +325,8 @@ ENTRY e {
 }
 """
     for name, source in rows.items():
-        kernel = pipeline.program(drawn.fusions(source)[0], target, device).kernels[-1]
-        lines = "\n".join(kernel.record.prefetch)
+        kernel = pipeline.target_file(drawn.fusions(source)[0], target, device).kernels[-1]
+        lines = "\n".join(printed(kernel.record.prefetch))
         assert ("prefetch 32 updates ahead" in kernel.loop.text()) == bool(lines) == (device != "cpu-scalar"), source
         assert not lines or ("(p2 +" in lines) == (name != "computed") and "(r0 +" in lines and "(p3" not in lines, lines
     drawn.agree(rows, target, device, tmp_path)
@@ -334,7 +335,7 @@ ENTRY e {
 def how(source: str, target: str, device: "str | None" = None) -> str:
     """The words of the schedule of the kernel of updates; the code has the atomic operations that they name, and no others."""
     (fusion,) = drawn.fusions(source)
-    program = pipeline.program(fusion, target, device)
+    program = pipeline.target_file(fusion, target, device)
     (kernel,) = [k for k in program.kernels if k.hero == "scatter"]
     if isinstance(kernel.loop, scatter.Updates):
         swap = {"cuda": "atomicCAS", "opencl": "atomic_cmpxchg"}[target]

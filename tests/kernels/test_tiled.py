@@ -211,22 +211,16 @@ def test_several_formats(target: str, device: str, tmp_path: Path, monkeypatch: 
     agree(SEVERAL, target, device, tmp_path)
 
 
-def test_constants_of_the_entry(tmp_path: Path) -> None:
-    """What `gen run` writes of a constant, in its layout."""
-    shape = hlo.shape("s32[2,3]{1,0:T(2,4)}")
-    assert struct.unpack("<8i", run.constant_bytes(shape, [1, 2, 3, 4, 5, 6])) == (1, 2, 3, 0, 4, 5, 6, 0)
-
-
 def test_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole tiles are moved by lines, and all but the ragged ends of large arrays."""
     for name, schedules in (("f32_8_128", ("lanes 16", "lanes 16", "16 x 32", "16 x 32")), ("bf16_8_128_2_1", ("2 rows interleaved", "2 rows interleaved", "2 elements joined", "2 elements joined")),
                             ("s8_8_128_4_1", ("4 rows interleaved", "4 rows interleaved", "4 elements joined", "4 elements joined"))):
         for fusion, wanted in zip(hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)), schedules):
             for target in ("opencl", "c"):
-                assert wanted in pipeline.program(fusion, target).kernels[0].loop.text(), (fusion.name, target)
+                assert wanted in pipeline.target_file(fusion, target).kernels[0].loop.text(), (fusion.name, target)
     monkeypatch.setattr(tiled_layouts, "TILED_ELEMENTS", 1)
     (ragged,) = fusions("e {\n  p = bf16[100,400]{1,0} parameter(0)\n  ROOT c = bf16[100,400]{1,0:T(8,128)(2,1)} copy(p)\n}\n")
-    made = pipeline.program(ragged, "c")
+    made = pipeline.target_file(ragged, "c")
     assert len(made.kernels) == 4 and all("2 rows interleaved" in made.kernels[n].loop.text() for n in (0, 2))   # 96 x 384; rows; 16 columns; padding
     assert "padding of result 0" in made.text
 
@@ -249,7 +243,7 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         texts[f"from{n}"] = f"e {{\n  p = {shape}{{1,0:T{tiling}}} parameter(0)\n  ROOT c = {shape}{{1,0}} copy(p)\n}}\n"
     for text in texts.values():
         (fusion,) = fusions(text)
-        made = pipeline.program(fusion, "c")
+        made = pipeline.target_file(fusion, "c")
         assert made.kernels[0].other and "if (SETT_BURSTS)" in made.text
     agree(texts, "c", "cpu", tmp_path)
 
@@ -265,7 +259,7 @@ def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch:
     assembly = {}
     for name, text in texts.items():
         (fusion,) = fusions(text)
-        kernel = pipeline.program(fusion, "c").kernels[0]
+        kernel = pipeline.target_file(fusion, "c").kernels[0]
         assert kernel.hero == "transpose" and kernel.loop.row_prefetch and "prefetch" in kernel.loop.text()
         (tmp_path / name).mkdir()
         pipeline.build_fusion(fusion, str(tmp_path / name), ["c"])
@@ -291,7 +285,7 @@ def test_tiles_of_bytes_take_whole_lines(target: str, bursts: Optional[int], tmp
                         ("bf16[8,8,1024]", "2,1,0", "0,1,2"), ("s8[64,4160]", "1,0", "0,1"), ("bf16[32,2080]", "1,0", "0,1"), ("s8[200,333]", "1,0", "0,1"), ("s8[8,16,1024]", "2,1,0", "0,1,2")))}
     for name, text in texts.items():
         (fusion,) = fusions(text)
-        made = pipeline.program(fusion, target)
+        made = pipeline.target_file(fusion, target)
         assert ("load_pieces" in made.text) == (name != "t8"), name     # there only eight rows are a stride apart
         assert ("pieces[tile % 2]" in made.text) == (name < "t7"), name     # lines that begin anywhere are carried, a whole tile at a time
     agree(texts, target, device, tmp_path)
@@ -305,7 +299,7 @@ def test_lines_are_carried_one_or_two_tiles_down(bursts: int, tmp_path: Path, mo
              for n, (dtype, a, b, c) in enumerate((("f32", 1, 95, 129), ("f32", 3, 95, 129), ("f32", 18, 51, 67), ("bf16", 3, 99, 101)))}
     for name, text in texts.items():
         (fusion,) = fusions(text)
-        made = pipeline.program(fusion, "c")
+        made = pipeline.target_file(fusion, "c")
         assert made.kernels[0].template == "kernels/transpose_lines_cpu" and ("SETT_BURSTS && k + 2" in made.text) == (name != "t3"), name
         assert ("switch (start)" in made.text) == (name != "t0"), name
     agree(texts, "c", "cpu", tmp_path)
@@ -320,7 +314,7 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
     elements = (1 << 24) // size
     shape = f"{dtype}[{elements // columns},{columns}]"
     (fusion,) = fusions(f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T(8,128)({4 // size},1)}} copy(p)\n}}\n")
-    made = pipeline.program(fusion, target)
+    made = pipeline.target_file(fusion, target)
     asking, kernel = made.kernels[0].scheduled
     loop, reads = kernel.loop, next(access.position for access in kernel.accesses if access.words == "read p0")
     assert isinstance(asking.loop, Loop) and asking.loop.burst and (asking.blocks, asking.threads) == (kernel.blocks, kernel.threads)

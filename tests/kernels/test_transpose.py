@@ -132,7 +132,7 @@ def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.Mon
                                                    ("bf16", [97, 64], [1, 0]), ("u16", [641, 33], [1, 0]), ("s8", [130, 200], [1, 0]), ("pred", [2, 129, 128], [0, 2, 1]), ("f32", [5, 35, 49], [0, 2, 1]), ("f32", [2, 3, 35, 41], [0, 1, 3, 2]),
                                                    ("u16", [3, 65, 70], [0, 2, 1]), ("s8", [2, 131, 137], [0, 2, 1]), ("f64", [7, 19, 21], [0, 2, 1])]):
         texts[f"f{number}"] = text = transpose(dtype, dims, order)
-        (made,) = pipeline.program(fusions(text)[0], target, device).kernels
+        (made,) = pipeline.target_file(fusions(text)[0], target, device).kernels
         assert made.template == "kernels/transpose_lines_cpu", text
     agree(texts, target, device, tmp_path)
 
@@ -152,7 +152,7 @@ def test_lines_of_two_kernels(first: "Tuple[int, int]", second: "Tuple[int, int]
   ROOT r = (f32[{b},{c},33], f32[{d},{e},33]) tuple(x, y)
 }}
 """
-    made = pipeline.program(fusions(text)[0], target, device).kernels
+    made = pipeline.target_file(fusions(text)[0], target, device).kernels
     assert [kernel.template for kernel in made] == ["kernels/transpose_lines_cpu"] * 2
     agree({"f": text}, target, device, tmp_path)
 
@@ -195,7 +195,7 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
     texts = {f"f{k}": channels(*cases[k]) for k in range(first, first + BATCH)}
     for k, text in enumerate(texts.values(), first):
         if DEVICES[device].cpu and DEVICES[device].lanes > 1:
-            (made,) = pipeline.program(fusions(text)[0], target, device).kernels
+            (made,) = pipeline.target_file(fusions(text)[0], target, device).kernels
             few = min(cases[k][2][1:] if len(cases[k][2]) > 2 else cases[k][2])
             assert made.loop.interleaved_rows == few, text
     agree(texts, target, device, tmp_path)
@@ -203,7 +203,7 @@ def test_few_neighbours(first: int, target: str, device: str, tmp_path: Path, mo
 
 def test_overlap() -> None:
     """What a tile that is moved back writes again is of the same work-item: a NaN made of two NaNs is the same each time."""
-    text = pipeline.program(fusions(OVERLAP)[0], "c", "cpu").text
+    text = pipeline.target_file(fusions(OVERLAP)[0], "c", "cpu").text
     assert re.search(r"for \(uint32_t g2_tile = strip; g2_tile <= strip \+ \(strip == 2\); \+\+g2_tile\)", text)
 
 
@@ -232,7 +232,7 @@ def test_side_results() -> None:
     (fusion,) = fusions(SIDE)
     (nest,) = nests.planned(fusion).nests
     assert len(nest.partition.roots) == 2
-    made = pipeline.program(fusion, "opencl", "opencl-gpu").kernels
+    made = pipeline.target_file(fusion, "opencl", "opencl-gpu").kernels
     assert [access.words for access in made[0].accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
     assert proofs.check(fusion) is None
 
@@ -240,7 +240,7 @@ def test_side_results() -> None:
 def test_orders_apart() -> None:
     """No tile turns along two digits: where a kernel more costs less than what would be far apart, it is one more."""
     (fusion,) = fusions(APART)
-    made = pipeline.program(fusion, "cuda", "sm_80").kernels
+    made = pipeline.target_file(fusion, "cuda", "sm_80").kernels
     assert [k.hero for k in made] == ["transpose", "transpose"] and made[0].name.endswith("_part0")
     small = APART.replace("512", "4").replace("640", "8")
     assert len(nests.planned(fusions(small)[0]).nests) == 1
@@ -265,7 +265,7 @@ def test_conflicts() -> None:
                                                 ("s8", 4096, "33 words of 4 bytes, rotated by 4 more words after each 16 lanes:"), ("f64", 4096, "32 words of 8 bytes, rotated by 1 more words after each 2 lanes:")])
 def test_tiles(dtype: str, size: int, pitch: str) -> None:
     """Without conflicts, and what a tile without padding would have is said."""
-    (made,) = pipeline.program(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
+    (made,) = pipeline.target_file(fusions(transpose(dtype, [size, size], [1, 0]))[0], "cuda", "sm_90").kernels
     assert re.search(rf"tile_p0 in rows of {pitch} 1-way \(rows of \d+: \d+-way\)", made.loop.text()), made.loop.text()
 
 

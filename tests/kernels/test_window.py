@@ -14,7 +14,7 @@ import pytest
 
 from drawn import BATCH, COUNT, ON, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape, uncached
 from gen.emit.statements import printed
-from gen.pipeline import program
+from gen.pipeline import target_file
 from test_reduction import PLAIN
 
 DTYPES = ["f32", "f32", "bf16", "f16", "f64", "s8", "u16", "s32", "s64"]
@@ -125,7 +125,7 @@ def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
             f"e {{\n  x = {dtype}[3,5,{40 * step + 3}] parameter(0)\n  z = {dtype}[] constant(1)\n" \
             f"  ROOT r = {dtype}[3,2,42] reduce-window(x, z), window={{size=1x3x3 stride=1x2x{step} pad=0_0x0_0x0_{step}}}, to_apply=c\n}}\n"
     for name, text in texts.items():
-        made = program(fusions(text, name)[0], target, device)
+        made = target_file(fusions(text, name)[0], target, device)
         assert ("_each" in made.text) == (name != "slice7"), name
     agree(texts, target, device, tmp_path)
 
@@ -139,7 +139,7 @@ def test_elements_in_reverse(target: str, device: str, tmp_path: Path) -> None:
         texts[f"turn{number}"] = f"e {{\n  x = {shape} parameter(0)\n  ROOT r = {shape} reverse(x), dimensions={{2}}\n}}\n"
     texts["both"] = "e {\n  x = f32[6,192] parameter(0)\n  y = f32[6,192] reverse(x), dimensions={0,1}\n  ROOT r = f32[6,192] subtract(x, y)\n}\n"
     for name, text in texts.items():
-        made = program(fusions(text, name)[0], target, device)
+        made = target_file(fusions(text, name)[0], target, device)
         assert "_backwards" in made.text, name
     texts["odd"] = "e {\n  x = f32[7,37] parameter(0)\n  ROOT r = f32[7,37] reverse(x), dimensions={1}\n}\n"
     agree(texts, target, device, tmp_path)
@@ -160,7 +160,7 @@ def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monke
         "e {\n  x = f32[2,7,101] parameter(0)\n  z = f32[] constant(-inf)\n" \
         "  ROOT r = f32[2,7,101] reduce-window(x, z), window={size=1x3x3 pad=0_0x1_1x1_1}, to_apply=c\n}\n"
     for name, text in texts.items():
-        (kernel,) = program(fusions(text, name)[0], target, device).kernels
+        (kernel,) = target_file(fusions(text, name)[0], target, device).kernels
         whole = name in ("blur0", "blur2", "blur6")
         assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(printed(kernel.code.text))) == whole, name
         edges = [" ".join(edge.text) for edge in kernel.record.edges]       # what lines have is not stored again, another way
@@ -174,7 +174,7 @@ def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None
     texts = {f"pad_{t}": f"e {{\n  x = {t}[2,5,6,{n}] parameter(0)\n  z = {t}[] constant(1)\n"
              f"  ROOT r = {t}[2,7,9,{n}] pad(x, z), padding=0_0x1_1x0_3x0_0\n}}\n" for t, n in (("f32", 64), ("bf16", 32), ("u8", 48))}
     for name, text in texts.items():
-        (kernel,) = program(fusions(text, name)[0], target, device).kernels
+        (kernel,) = target_file(fusions(text, name)[0], target, device).kernels
         assert kernel.hero == "window" and not any(c in " ".join(printed(kernel.code.text)) for c in "/%"), name
     agree(texts, target, device, tmp_path)
 
@@ -189,7 +189,7 @@ def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "S
                                                        f"  ROOT r = f32[{{out}}] reduce-window(x, z), window={{{{{window}}}}}, to_apply=f\n}}\n").replace("{{", "{").replace("}}", "}")
     out = [*dims[:-1], 50 if "stride" in window else dims[-1]]
     (fusion,) = fusions(text.replace("{out}", ",".join(map(str, out))))
-    (kernel,) = program(fusion, "c", "cpu").kernels
+    (kernel,) = target_file(fusion, "c", "cpu").kernels
     assert kernel.hero == "window" and kernel.loop.inside == inside
     assert not any("step" in line for line in kernel.record.step.text if line.strip().startswith("if "))
 
@@ -225,7 +225,7 @@ def test_windows_select_along_rows(target: str, device: str, tmp_path: Path) -> 
     windows reach into from both sides, ties, NaNs, windows that see no element."""
     for name, source in GRADIENTS.items():
         (fusion,) = fusions(source)
-        heroes = [kernel.hero for kernel in program(fusion, target.replace("-on-cpu", ""), device).kernels]
+        heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
         assert (heroes[-1] == "window scatter") == ("cpu" in device), (name, heroes)
     agree(GRADIENTS, target, device, tmp_path)
 
@@ -253,7 +253,7 @@ def test_pads_between_elements(target: str, device: str, tmp_path: Path) -> None
     """Padding cut off, before, behind and between elements, of rows of few elements, in every dimension."""
     for name, source in PADS.items():
         (fusion,) = fusions(source)
-        heroes = [kernel.hero for kernel in program(fusion, target.replace("-on-cpu", ""), device).kernels]
+        heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
         assert (heroes == ["pad"]) == ("cpu" in device and name != "none"), (name, heroes)
     agree(PADS, target, device, tmp_path)
 
@@ -284,7 +284,7 @@ def test_windows_of_outer_dimensions_first(target: str, device: str, tmp_path: P
     and holes in either dimension."""
     for name, source in POOLS.items():
         (fusion,) = fusions(source)
-        assert len(program(fusion, target.replace("-on-cpu", ""), device).kernels) >= 2, name
+        assert len(target_file(fusion, target.replace("-on-cpu", ""), device).kernels) >= 2, name
     agree(POOLS, target, device, tmp_path)
 
 
@@ -296,4 +296,4 @@ def test_windows_of_outer_dimensions_first(target: str, device: str, tmp_path: P
 ])
 def test_windows_at_once(source: str) -> None:
     (fusion,) = fusions(source)
-    assert len(program(fusion, "c", "cpu").kernels) == 1
+    assert len(target_file(fusion, "c", "cpu").kernels) == 1

@@ -243,7 +243,7 @@ def test_heroes(name: str, heroes: "Dict[str, int]") -> None:
     """One kernel, without a question about sides; the operand that is transposed has its own."""
     (fusion,) = drawn.fusions(FORMS[name])
     for target in ("opencl", "c"):
-        program = pipeline.program(fusion, target)
+        program = pipeline.target_file(fusion, target)
         found = [k.hero for k in program.kernels]
         assert {hero: found.count(hero) for hero in found} == heroes
         for nest in (part for k in program.kernels for walk in k.scheduled for part in getattr(walk.nest, "parts", [walk.nest])):

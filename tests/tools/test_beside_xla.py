@@ -67,7 +67,7 @@ for line in sys.stdin: print(int(line) * 0.25, flush=True)
                     beside_xla, "FAST", beside_xla.bench.BenchOptions(rounds=1, slot_ms=1, footprint=1 << 20, with_check=False)):
                 status, text = said(["--json", str(folder / "j"), str(good), str(refused), str(folder / "absent.hlo")])
             self.assertEqual(status, 0, text)
-            self.assertRegex(text, r"(?m)^\| good +\| [0-9.]+ [um]s +\| 250 ms +\| [0-9]+\.[0-9]+ +\|")
+            self.assertRegex(text, r"(?m)^\| good +\| [0-9.]+ [num]s +\| 250 ms +\| [0-9]+\.[0-9]+ +\|")
             self.assertRegex(text, r"(?m)^\| refused +\| SKIP .*'custom-call' calls ")
             self.assertRegex(text, r"(?m)^\| absent +\| SKIP .*absent\.hlo")
             self.assertIn("times XLA:CPU, 1 kernels", text)

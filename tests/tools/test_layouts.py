@@ -187,7 +187,7 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
             return {"status": "FAIL", "reason": "result 0, element 1: 2 instead of 3", "bytes": 8}
         return dict(bench_row)
 
-    monkeypatch.setattr(layouts.bench, "bench_fusion", fake)
+    monkeypatch.setattr(layouts.bench, "bench_program", fake)
     monkeypatch.setattr(layouts.run, "find_device", lambda *_: {"name": "it", "units": 1, "runtime": "r", "cache": 1, "memory": 1 << 30})
     monkeypatch.setattr(layouts.bench, "compiler_version", lambda: "cc")
     matrix = layouts.measure(WORDS, "opencl", bench.BenchOptions())
@@ -205,7 +205,7 @@ def test_without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(fusion: object, report: bench.Report) -> bench.Row:
         raise BuildError("nothing of this")
 
-    monkeypatch.setattr(layouts.bench, "bench_fusion", refuses)
+    monkeypatch.setattr(layouts.bench, "bench_program", refuses)
     with pytest.raises(run.RunError, match="nothing of this") as raised:
         layouts.measure(WORDS, "opencl", bench.BenchOptions())
     assert raised.value.status == 2

@@ -89,7 +89,7 @@ def test_measured(tmp_path: Path) -> None:
         (tmp_path / f"{name}.hlo").write_text("e {\n  p = f32[4000] parameter(0)\n  ROOT t = f32[4000] multiply(p, p)\n}\n")
     options = bench.BenchOptions(rounds=2, slot_ms=1, footprint=1 << 20, with_libraries=False, run=run.Options(rounds=1, say=said.append, step=steps.append))
     found = bench.bench([str(tmp_path / "a.hlo"), str(tmp_path / "b.hlo")], "c", options)
-    assert said == ["2 kernels, about 8.7 s"]
+    assert said == ["2 programs, about 8.7 s"]
     assert steps[0].startswith("1/2: generate a") and any(re.match(r"2/2, about .* left: generate b", step) for step in steps)
     assert all(1e8 < one["arithmetic_rate"] < 1e14 and one["operations"] == 4000 for one in found.rows)
     assert roofline.as_html(found).count("<circle") == 2

@@ -38,7 +38,8 @@ int backend_write(const struct buffer *buffer, long long at, size_t bytes, const
 int backend_read(const struct buffer *buffer, long long at, size_t bytes, void *to);
 
 int backend_create(const struct sett_fusion *fusion, void **self, char *log, size_t capacity);
-int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results);
+int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results,
+                const struct buffer *scratch);
 int backend_finish(void);
 void backend_release(const struct sett_fusion *fusion, void *self);
 

@@ -30,6 +30,7 @@ struct rotation {
   int sets, copy_sets;
   struct buffer *param, *result; /* sets * params, sets * results */
   struct buffer *packed;         /* of each set: what its smaller buffers are parts of */
+  struct buffer scratch;         /* one for all sets */
   struct buffer *from, *to;      /* copy_sets each */
   unsigned char **from_host, **to_host;
   size_t half; /* bytes of a copy's side */
@@ -117,6 +118,8 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
           fill_buffer(&r->from[s], data) || fill_buffer(&r->to[s], data);
     r->from_host[s] = r->from[s].host, r->to_host[s] = r->to[s].host;
   }
+  if (fusion->scratch) bad = bad || backend_allocate(&r->scratch, fusion->scratch, 0);
+  if (!bad && fusion->prepare && fusion->prepare(r->scratch.data)) bad = 1;
   for (int s = 0; s < r->sets && !bad; ++s) {
     bad = allocate_set(r, s);
     for (int i = 0; i < fusion->results && !bad; ++i)
@@ -136,6 +139,7 @@ static void rotation_close(struct rotation *r)
   for (int i = 0; r->result && i < r->sets * r->fusion->results; ++i)
     if (r->fusion->alias[i % r->fusion->results] < 0) backend_free(&r->result[i]);
   for (int s = 0; r->packed && s < r->sets; ++s) backend_free(&r->packed[s]);
+  backend_free(&r->scratch);
   for (int i = 0; r->from && i < r->copy_sets; ++i) backend_free(&r->from[i]);
   for (int i = 0; r->to && i < r->copy_sets; ++i) backend_free(&r->to[i]);
   free(r->param), free(r->result), free(r->packed), free(r->from), free(r->to), free(r->from_host), free(r->to_host);
@@ -173,7 +177,7 @@ static double turn(const struct rotation *r, struct rival *rival, int calls)
     for (int c = 0; c < calls && !error; ++c) {
       int s = (first + c) % sets;
       if (rival->kind == KERNEL)
-        error = backend_run(r->fusion, r->self, r->param + s * r->fusion->params, r->result + s * r->fusion->results);
+        error = backend_run(r->fusion, r->self, r->param + s * r->fusion->params, r->result + s * r->fusion->results, &r->scratch);
       else if (rival->kind == DEVICE_COPY) error = backend_copy(rival->number, &r->from[s], &r->to[s]);
       else error = backend_sum(rival->number, &r->from[s]) || backend_sum(rival->number, &r->to[s]);
     }
@@ -302,7 +306,7 @@ static unsigned char *first_results(const struct rotation *r, const struct bench
 {
   unsigned char *data = contents(r->param, r->fusion->params);
   int bad = !data || write_all(plan->in, data, total_bytes(r->fusion->param, r->fusion->params)) ||
-            backend_run(r->fusion, r->self, r->param, r->result) || backend_finish();
+            backend_run(r->fusion, r->self, r->param, r->result, &r->scratch) || backend_finish();
   free(data);
   return bad ? NULL : contents(r->result, r->fusion->results);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 char backend_message[512];
+static int units; /* threads that copies_open has */
 
 static int failed(const char *what, int error)
 {
@@ -77,7 +78,8 @@ int backend_open(const char *wanted, struct device *device)
   if (!device->cache) device->cache = number_of(_SC_LEVEL3_CACHE_SIZE);
   if (!device->cache) device->cache = number_of(_SC_LEVEL2_CACHE_SIZE);
   device->memory = device->max_bytes = number_of(_SC_PHYS_PAGES) * number_of(_SC_PAGESIZE);
-  if (copies_open(device->units)) return failed("threads", EAGAIN);
+  units = device->units;
+  if (copies_open(units)) return failed("threads", EAGAIN);
   return 0;
 }
 
@@ -133,37 +135,33 @@ int backend_read(const struct buffer *buffer, long long at, size_t bytes, void *
 
 /* ---- launches ---- */
 
-struct stage {
-  sett_stage *work;
-  const void *const *params;
-  void *const *results;
-  void *scratch;
-  int number, threads;
-  size_t items, piece;
-  atomic_size_t next;
-  atomic_int error;
+/* As a fusion's header declares it. */
+struct sett_share {
+  int threads;
+  void (*run)(void *context, size_t count, void (*item)(const void *work, size_t n), const void *work);
+  void *context;
 };
 
-/* Pieces of the range, each to the thread that is ready first. */
-static void share_of_stage(void *argument, int thread, int threads)
+struct items {
+  void (*item)(const void *work, size_t n);
+  const void *work;
+  size_t count;
+  atomic_size_t next;
+};
+
+/* Each item to the thread that is ready first. */
+static void share_of_items(void *argument, int thread, int threads)
 {
-  struct stage *s = argument;
-  (void)threads;
-  if (thread >= s->threads) return;
-  for (;;) {
-    size_t begin = atomic_fetch_add(&s->next, s->piece), end = begin + s->piece < s->items ? begin + s->piece : s->items;
-    if (begin >= s->items) return;
-    if (s->work(s->params, s->results, s->scratch, s->number, begin, end)) s->error = 1;
-  }
+  struct items *s = argument;
+  (void)thread, (void)threads;
+  for (size_t n; (n = atomic_fetch_add(&s->next, 1)) < s->count;) s->item(s->work, n);
 }
 
-static int share(sett_stage *work, const void *const *params, void *const *results, void *scratch, int number, size_t items,
-                 int threads)
+static void share_items(void *context, size_t count, void (*item)(const void *work, size_t n), const void *work)
 {
-  struct stage s = { work, params, results, scratch, number, threads, items, items / 64 + 1, 0, 0 };
-  if (threads == 1) return work(params, results, scratch, number, 0, items);
-  copies_share(share_of_stage, &s);
-  return s.error;
+  struct items s = { item, work, count, 0 };
+  (void)context;
+  copies_share(share_of_items, &s);
 }
 
 int backend_create(const struct sett_fusion *fusion, void **self, char *log, size_t capacity)
@@ -174,15 +172,16 @@ int backend_create(const struct sett_fusion *fusion, void **self, char *log, siz
   return error || !*self ? failed("create", ENOMEM) : 0;
 }
 
-int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results)
+int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results,
+                const struct buffer *scratch)
 {
-  static const struct sett_threads threads = { share };
+  struct sett_share share = { units, share_items, NULL };
   const void *in[MOST_BUFFERS];
   void *out[MOST_BUFFERS];
   if (fusion->params > MOST_BUFFERS || fusion->results > MOST_BUFFERS) return failed("too many buffers", EINVAL);
   for (int i = 0; i < fusion->params; ++i) in[i] = params[i].data;
   for (int i = 0; i < fusion->results; ++i) out[i] = results[i].data;
-  return fusion->run(self, (void *)(uintptr_t)&threads, in, out) ? failed("run", EINVAL) : 0;
+  return fusion->run(self, &share, in, out, scratch->data) ? failed("run", EINVAL) : 0;
 }
 
 int backend_finish(void) { return 0; }

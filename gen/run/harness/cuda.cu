@@ -140,14 +140,14 @@ extern "C" int backend_create(const struct sett_fusion *fusion, void **self, cha
 }
 
 extern "C" int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params,
-                           const struct buffer *results)
+                           const struct buffer *results, const struct buffer *scratch)
 {
   const void *in[MOST_BUFFERS];
   void *out[MOST_BUFFERS];
   if (fusion->params > MOST_BUFFERS || fusion->results > MOST_BUFFERS) return failed("too many buffers", cudaErrorInvalidValue);
   for (int i = 0; i < fusion->params; ++i) in[i] = params[i].data;
   for (int i = 0; i < fusion->results; ++i) out[i] = results[i].data;
-  int error = fusion->run(self, stream, in, out);
+  int error = fusion->run(self, stream, in, out, scratch->data);
   return error ? failed("run", (cudaError_t)error) : 0;
 }
 

@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 5, MOST_BUFFERS = 1024 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 6, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -25,11 +25,17 @@ struct sett_buffer {
   int varies; /* a result that may differ between runs */
 };
 
-/* What the target `c` has for a queue: share() gives the items of a stage to so many threads at most and waits for all. */
-typedef int sett_stage(const void *const *params, void *const *results, void *scratch, int stage, size_t begin, size_t end);
-struct sett_threads {
-  int (*share)(sett_stage *work, const void *const *params, void *const *results, void *scratch, int stage, size_t items,
-               int threads);
+/* A call of a program, compared by itself on the arrays that it had. from: for each parameter of its own the number of the
+   program's parameter, or of a result of the program, counted from -1 downwards, or NO_ARRAY where it is not read; to: for each result
+   of its own the number of the program's result. */
+enum { NO_ARRAY = 1 << 30 };
+struct sett_call {
+  const char *name;
+  int params, results;
+  const int *from, *to;
+  const struct sett_buffer *result;
+  int (*ref)(const void *const *params, void *const *results);
+  int (*bound)(const void *const *params, double *const *bounds);
 };
 
 struct sett_fusion {
@@ -40,13 +46,21 @@ struct sett_fusion {
   const int *alias; /* of each result: the parameter whose buffer it is, updated in place, or -1 */
   int (*ref)(const void *const *params, void *const *results); /* NULL: not to be checked */
   int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
+  size_t scratch; /* bytes of memory that a run is given */
+  int (*prepare)(void *scratch); /* fills what runs only read of it; NULL: nothing is */
+
+  /* A program of several calls is checked through another one, whose results are those of all of its calls: `traced`, which has `call`. The
+     program's own results are the first of these. */
+  const struct sett_fusion *traced;
+  int calls;
+  const struct sett_call *call;
 
   /* The target's three functions; errors are the runtime's codes. create gives back an object even when it fails, for
      its log; context, device, queue: cl_context, cl_device_id, cl_command_queue, or NULL, NULL, cudaStream_t,
      or NULL, NULL, const struct sett_threads *. */
   void *(*create)(void *context, void *device, int *error);
   void *(*program)(void *self); /* cl_program, may be NULL */
-  int (*run)(void *self, void *queue, const void *params, const void *results); /* arrays of cl_mem or of pointers */
+  int (*run)(void *self, void *queue, const void *params, const void *results, void *scratch); /* arrays of cl_mem or of pointers */
   void (*release)(void *self);
 };
 

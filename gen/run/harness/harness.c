@@ -113,7 +113,7 @@ static void catch_signals(void)
 struct job {
   const struct sett_fusion *fusion;
   void *self;
-  struct buffer param[MOST_BUFFERS], result[MOST_BUFFERS];
+  struct buffer param[MOST_BUFFERS], result[MOST_BUFFERS], scratch;
   void *in[MOST_BUFFERS], *out[MOST_BUFFERS], *wanted[MOST_BUFFERS];
   double *bound[MOST_BUFFERS];
 };
@@ -131,7 +131,7 @@ static int job_open(struct job *job, const struct sett_fusion *fusion, int guard
   job->fusion = now.fusion = fusion;
   now.param = job->param, now.result = job->result;
   now.phase = "build";
-  if (fusion->params > MOST_BUFFERS || fusion->results > MOST_BUFFERS) return job_failed("FAIL", "more than 1024 parameters or results");
+  if (fusion->params > MOST_BUFFERS || fusion->results > MOST_BUFFERS) return job_failed("FAIL", say_text("more than %d parameters or results", MOST_BUFFERS));
   if (backend_create(fusion, &job->self, log, sizeof log)) {
     return job_failed("FAIL", say_long("%s\n%s", backend_message, log));
   }
@@ -141,7 +141,8 @@ static int job_open(struct job *job, const struct sett_fusion *fusion, int guard
   for (int i = 0; i < fusion->results; ++i)
     if (fusion->alias[i] >= 0) job->result[i] = job->param[fusion->alias[i]];
     else if (backend_allocate(&job->result[i], fusion->result[i].bytes, guarded)) return job_failed("SKIP", backend_message);
-  return 0;
+  if (fusion->scratch && backend_allocate(&job->scratch, fusion->scratch, guarded)) return job_failed("SKIP", backend_message);
+  return fusion->prepare && fusion->prepare(job->scratch.data) ? job_failed("FAIL", "the state cannot be prepared") : 0;
 }
 
 /* Memory on the host for params, results, the reference's results and bounds, aligned for any vector. */
@@ -156,7 +157,7 @@ static int job_host(struct job *job, int with_reference)
     missing |= !(job->out[i] = host_memory(type->bytes));
     if (!with_reference) continue;
     missing |= !(job->wanted[i] = host_memory(type->bytes));
-    if (job->fusion->bound) missing |= !(job->bound[i] = host_memory(type->elements * sizeof(double)));
+    if (job->fusion->bound || job->fusion->calls) missing |= !(job->bound[i] = host_memory(type->elements * sizeof(double)));
   }
   return missing ? job_failed("SKIP", "not enough memory") : 0;
 }
@@ -168,6 +169,7 @@ static void job_close(struct job *job)
     if (job->result[i].whole && job->fusion->alias[i] < 0) backend_free(&job->result[i]);
     free(job->in[i]), free(job->out[i]), free(job->wanted[i]), free(job->bound[i]);
   }
+  backend_free(&job->scratch);
   if (job->self) backend_release(job->fusion, job->self);
   now.param = now.result = NULL;
 }
@@ -190,7 +192,7 @@ static int job_run(struct job *job)
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   now.processor = (double)used.tv_sec;
   set_timers(limit.processor, limit.passing);
-  error = backend_run(job->fusion, job->self, job->param, job->result);
+  error = backend_run(job->fusion, job->self, job->param, job->result, &job->scratch);
   if (!error) error = backend_finish();
   set_timers(0, 0);
   now.processor = 0;
@@ -259,10 +261,13 @@ static const char *run_guarded(struct job *job, int byte)
     error = poison(&job->param[i], byte, 0) || backend_write(&job->param[i], 0, job->param[i].bytes, job->in[i]);
   for (int i = 0; i < fusion->results && !error; ++i)
     if (fusion->alias[i] < 0) error = poison(&job->result[i], byte, 1);
+  if (!error && fusion->scratch) error = poison(&job->scratch, byte, 1);
+  if (!error && fusion->prepare) error = fusion->prepare(job->scratch.data);
   if (error || job_run(job)) return say_text("%s", backend_message);
   now.phase = "comparison";
   if ((broken = guards_broken(job->result, fusion->results, "result", byte)) != NULL) return broken;
   if ((broken = guards_broken(job->param, fusion->params, "parameter", byte)) != NULL) return broken;
+  if (fusion->scratch && (broken = guards_broken(&job->scratch, 1, "scratch", byte)) != NULL) return broken;
   for (int i = 0; i < fusion->params; ++i) {
     long long at = is_result(fusion, i) ? -1 : first_difference(&job->param[i], 0, job->param[i].bytes, 0, job->in[i]);
     if (at >= 0) return say_text("changed parameter %d at byte %lld", i, at);
@@ -388,6 +393,124 @@ static int rounds_for(const struct sett_fusion *fusion, int wanted)
   return wanted && rounds > -wanted ? -wanted : rounds;
 }
 
+/* ---- check of a program of several calls, each on the arrays that it had ---- */
+
+struct compared {
+  struct data_error error;
+  char nearest[256];
+};
+
+static void *const *array_of(const struct job *job, int from)
+{
+  return from == NO_ARRAY ? NULL : from >= 0 ? &job->in[from] : &job->out[-1 - from];
+}
+
+/* The call's values beside its reference on what it read; NULL, or what is wrong. */
+static const char *check_call(struct job *traced, const struct sett_call *call, struct compared *compared)
+{
+  static struct job own;
+  struct sett_fusion fusion = { .name = call->name, .params = call->params, .results = call->results, .result = call->result,
+                                .ref = call->ref, .bound = call->bound };
+  const char *wrong;
+  own.fusion = &fusion;
+  for (int i = 0; i < call->params; ++i) {
+    void *const *array = array_of(traced, call->from[i]);
+    own.in[i] = array ? *array : NULL;
+  }
+  for (int i = 0; i < call->results; ++i) {
+    own.out[i] = traced->out[call->to[i]], own.wanted[i] = traced->wanted[call->to[i]];
+    own.bound[i] = call->bound ? traced->bound[call->to[i]] : NULL;
+  }
+  if ((wrong = reference_and_bound(&own)) != NULL) return wrong;
+  now.phase = "comparison";
+  memcpy(nearest, compared->nearest, sizeof nearest);
+  wrong = compare_all(&own, &compared->error);
+  memcpy(compared->nearest, nearest, sizeof nearest);
+  return wrong;
+}
+
+/* The program's results beside those of the traced one, equal but for what a NaN holds; then beside the reference of the whole, within its
+   bound: what is exact in all calls is exact here. */
+static const char *same_results(struct job *job, const struct job *traced)
+{
+  const struct sett_fusion *fusion = job->fusion;
+  struct data_error error;
+  const char *wrong;
+  for (int i = 0; i < fusion->results; ++i) {
+    if (fusion->result[i].varies) continue;
+    memset(&error, 0, sizeof error);
+    data_compare(&fusion->result[i], job->out[i], traced->out[i], NULL, &error);
+    if (error.failures) return say_text("result %d, element %zu is another where calls share scratch", i, error.worst);
+  }
+  if (!fusion->ref) return NULL;
+  if ((wrong = reference_and_bound(job)) != NULL) return wrong;
+  now.phase = "comparison";
+  memset(&error, 0, sizeof error);
+  return compare_all(job, &error);
+}
+
+static int wrong_call; /* the number of the call that is wrong; -1: the program is */
+
+static const char *check_program_round(struct job *job, struct job *traced, struct compared *compared, unsigned long long seed, int round)
+{
+  const struct sett_fusion *fusion = job->fusion;
+  enum data_style style = (enum data_style)(round % DATA_STYLES);
+  const char *wrong;
+  wrong_call = -1;
+  now.phase = "inputs";
+  for (int i = 0; i < fusion->params; ++i) {
+    data_fill(&fusion->param[i], job->in[i], style,
+              seed * 0x9e3779b97f4a7c15ull + (unsigned long long)round * 1000003ull + (unsigned long long)i * 7919ull);
+    memcpy(traced->in[i], job->in[i], fusion->param[i].bytes);
+  }
+  if ((wrong = run_twice(job)) != NULL || (wrong = run_twice(traced)) != NULL || (wrong = same_results(job, traced)) != NULL) return wrong;
+  for (int i = 0; i < traced->fusion->calls && !wrong; ++i) {
+    size_t unbounded = compared[i].error.unbounded;
+    wrong_call = i;
+    wrong = check_call(traced, &traced->fusion->call[i], &compared[i]);
+    if (style == DATA_MODERATE) compared[i].error.unbounded_moderate += compared[i].error.unbounded - unbounded;
+  }
+  return wrong;
+}
+
+static void say_compared(const char *event, const char *name, const char *status, const char *reason, int rounds, const struct data_error *error,
+                         const char *worst)
+{
+  say(event, "fusion", name, "status", status, "reason", reason, "#rounds", say_number(rounds), "#compared", say_number((double)error->compared),
+      "#unbounded", say_number((double)error->unbounded), "#unbounded_nan", say_number((double)error->unbounded_nan), "#unbounded_integers",
+      say_number((double)error->unbounded_integers), "#unbounded_moderate", say_number((double)error->unbounded_moderate), "#max_abs",
+      say_number(error->max_abs), "#max_ulp", say_number(error->max_ulp), "#max_share", say_number(error->max_share), "nearest", worst, NULL);
+}
+
+static const char *in_round(const char *wrong, int round)
+{
+  static char said[2048];
+  snprintf(said, sizeof said, "%s (%s inputs, round %d)", wrong, data_style_name[round % DATA_STYLES], round);
+  return said;
+}
+
+static void check_program(const struct sett_fusion *fusion, unsigned long long seed, int wanted_rounds)
+{
+  static struct job job, traced;
+  const char *wrong = NULL;
+  int rounds = rounds_for(fusion, wanted_rounds), round = 0;
+  struct compared *compared = calloc((size_t)fusion->traced->calls, sizeof *compared);
+  job.fusion = traced.fusion = NULL;
+  if (!compared) job_failed("SKIP", "not enough memory");
+  else if (!job_open(&job, fusion, 1) && !job_host(&job, 1) && !job_open(&traced, fusion->traced, 1) && !job_host(&traced, 1)) {
+    for (; round < rounds && !wrong; ++round) wrong = check_program_round(&job, &traced, compared, seed, round);
+    if (wrong) wrong = in_round(wrong, round - 1);
+    for (int i = 0; i < fusion->traced->calls; ++i)
+      say_compared("call", fusion->traced->call[i].name, wrong && wrong_call == i ? "FAIL" : "PASS", wrong && wrong_call == i ? wrong : "",
+                   round, &compared[i].error, compared[i].nearest);
+    say("result", "fusion", fusion->name, "status", wrong ? "FAIL" : "PASS", "reason", wrong ? wrong : "", NULL);
+  }
+  now.phase = "release";
+  if (job.fusion) job_close(&job);
+  if (traced.fusion) job_close(&traced);
+  free(compared);
+}
+
 static void check(const struct sett_fusion *fusion, unsigned long long seed, int wanted_rounds)
 {
   static struct job job;
@@ -398,6 +521,10 @@ static void check(const struct sett_fusion *fusion, unsigned long long seed, int
   nearest[0] = 0;
   now.fusion = fusion;
   say("start", "fusion", fusion->name, NULL);
+  if (fusion->traced) {
+    check_program(fusion, seed, wanted_rounds);
+    return;
+  }
   if (!fusion->ref) {
     job_failed("FAIL", "compiled without its reference");
     return;
@@ -407,12 +534,7 @@ static void check(const struct sett_fusion *fusion, unsigned long long seed, int
     return;
   }
   for (; round < rounds && !wrong; ++round) wrong = check_round(&job, seed, round, &error);
-  say("result", "fusion", fusion->name, "status", wrong ? "FAIL" : "PASS", "reason",
-      wrong ? say_text("%s (%s inputs, round %d)", wrong, data_style_name[(round - 1) % DATA_STYLES], round - 1) : "",
-      "#rounds", say_number(round), "#compared", say_number((double)error.compared), "#unbounded",
-      say_number((double)error.unbounded), "#unbounded_nan", say_number((double)error.unbounded_nan), "#unbounded_integers",
-      say_number((double)error.unbounded_integers), "#unbounded_moderate", say_number((double)error.unbounded_moderate), "#max_abs", say_number(error.max_abs), "#max_ulp", say_number(error.max_ulp),
-      "#max_share", say_number(error.max_share), "nearest", nearest, NULL);
+  say_compared("result", fusion->name, wrong ? "FAIL" : "PASS", wrong ? in_round(wrong, round - 1) : "", round, &error, nearest);
   now.phase = "release";
   job_close(&job);
 }

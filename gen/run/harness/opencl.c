@@ -236,14 +236,15 @@ int backend_create(const struct sett_fusion *fusion, void **self, char *log, siz
   return failed(error == CL_BUILD_PROGRAM_FAILURE ? "the kernel does not build" : "create", error ? error : -6);
 }
 
-int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results)
+int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results,
+                const struct buffer *scratch)
 {
   cl_mem handles[2][MOST_BUFFERS];
   int error;
   if (fusion->params > MOST_BUFFERS || fusion->results > MOST_BUFFERS) return failed("too many buffers", CL_INVALID_VALUE);
   for (int i = 0; i < fusion->params; ++i) handles[0][i] = (cl_mem)params[i].data;
   for (int i = 0; i < fusion->results; ++i) handles[1][i] = (cl_mem)results[i].data;
-  error = fusion->run(self, cl.queue, handles[0], handles[1]);
+  error = fusion->run(self, cl.queue, handles[0], handles[1], scratch->data);
   return error ? failed("run", error) : 0;
 }
 

@@ -5,22 +5,18 @@
 
 enum { ROWS = 64, COLUMNS = 1000 };
 
-/* Buffers begin at a multiple of 64 bytes, a cache line: the kernel's vectors rely on it. */
-static _Alignas(64) float x[ROWS * COLUMNS], y[ROWS * COLUMNS];
+static float x[ROWS * COLUMNS], y[ROWS * COLUMNS];
 
 int main(void) {
-  const void *params[softmax_PARAMS] = {x};
-  void *results[softmax_RESULTS] = {y};
   void *scratch = NULL;
   double sum = 0;
   int i, error;
 
   for (i = 0; i < ROWS * COLUMNS; ++i) x[i] = (float)(i % 7);
 
-  /* What one stage leaves for the next lies in memory of the caller; it may be used again for each call. */
-  if (softmax_c_scratch_bytes() > 0 && !(scratch = aligned_alloc(64, softmax_c_scratch_bytes()))) return 1;
-  error = softmax_c_prepare(scratch);
-  if (!error) error = softmax_c_run(params, results, scratch);
+  /* What one kernel leaves for the next lies in memory of the caller; it may be used again for each call. */
+  if (softmax_c_scratch_bytes() > 0 && !(scratch = malloc(softmax_c_scratch_bytes()))) return 1;
+  error = softmax(x, y, scratch);
   free(scratch);
   if (error) return 1;
 

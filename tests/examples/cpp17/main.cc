@@ -45,9 +45,7 @@ int main() try {
 
   // Padding is left as it came: a kernel never takes it for data.
   auto scratch = buffer<unsigned char>(column_mean_c_scratch_bytes());
-  const void *params[] = {x.get()};
-  void *results[] = {y.get()};
-  if (column_mean_c_prepare(scratch.get()) || column_mean_c_run(params, results, scratch.get())) return 1;
+  if (column_mean(x.get(), y.get(), scratch.get())) return 1;
 
   std::cout << sett_tile_bytes(&shape) << " bytes, the kernel expects " << column_mean_param_bytes[0] << '\n';
   std::cout << "means of columns 0, 1, 100: " << y[0] << ' ' << y[1] << ' ' << y[100] << '\n';

@@ -18,7 +18,7 @@ class Kernel:
         scratch_bytes = library[f"{name}_c_scratch_bytes"]
         scratch_bytes.restype = ctypes.c_size_t
         self.scratch = empty((scratch_bytes(),), np.uint8)
-        library[f"{name}_c_prepare"](ctypes.c_void_p(self.scratch.ctypes.data))
+        library[f"{name}_prepare"](None, ctypes.c_void_p(self.scratch.ctypes.data))
 
     def __call__(self, params, results):
         """Row-major arrays in, row-major arrays filled: where the kernel has another layout, such as {0,1}, they are copied.
@@ -33,7 +33,7 @@ class Kernel:
                 laid[id(array)][...] = array
         pointers = [(ctypes.c_void_p * len(arrays))(*(laid[id(array)].ctypes.data for array in arrays)) for arrays in (params, results)]
         if self.run(*pointers, self.scratch.ctypes.data):
-            raise ValueError("a buffer does not begin at a multiple of 64 bytes: make arrays with empty()")
+            raise ValueError("a buffer is not aligned to its elements")
         for array in results:
             if laid[id(array)] is not array:
                 array[...] = laid[id(array)]
@@ -74,7 +74,7 @@ def _holds(found, dtype):
 
 
 def empty(shape, dtype):
-    """An array whose memory begins at a multiple of 64 bytes, as kernels need it; NumPy itself promises 16."""
+    """An array whose memory begins at a multiple of 64 bytes, at which kernels are fastest; NumPy itself promises 16."""
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.empty(count + 64, np.uint8)
     start = -memory.ctypes.data % 64

@@ -35,7 +35,7 @@ int main(void) {
   /* Nothing to set up and nothing to wait for: the launch goes into the stream like the copies around it. */
   const void *params[add_transposed_PARAMS] = {memory[0], memory[1]};
   void *results[add_transposed_RESULTS] = {memory[2]};
-  must(add_transposed_cuda(params, results, stream), "add_transposed_cuda");
+  must(add_transposed_cuda(params, results, NULL, stream), "add_transposed_cuda");
 
   must(cudaMemcpyAsync(y, memory[2], sizeof y, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
   must(cudaStreamSynchronize(stream), "cudaStreamSynchronize");

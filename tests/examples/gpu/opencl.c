@@ -47,7 +47,7 @@ int main(void) {
   must(error, "clCreateBuffer");
 
   /* run only puts the kernel into the queue; the blocking read waits for it. */
-  must(add_transposed_opencl_run(&kernel, queue, params, results), "add_transposed_opencl_run");
+  must(add_transposed_opencl_run(&kernel, queue, params, results, NULL), "add_transposed_opencl_run");
   must(clEnqueueReadBuffer(queue, results[0], CL_TRUE, 0, add_transposed_result_bytes[0], y, 0, NULL, NULL), "clEnqueueReadBuffer");
 
   for (i = 0; i < M * N; ++i) wrong += y[i] != a[i] + b[i % N * M + i / N];

@@ -1,0 +1,152 @@
+"""From a module to a program: which fusions it calls, in which order, on which arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+
+from gen import hlo
+from gen.hlo import Computation, Fusion, Instruction, Module, Shape, Step, Value
+from gen.hlo.copy import read_from
+from gen.program.ir import Array, Call, Program
+
+
+def program(module: Module) -> Program:
+    """The program of a module that the generator supports."""
+    whole = hlo.whole(module)
+    leaves = [leaf for parameter in whole.computation.parameters for leaf in parameter.shape.leaves()]
+    params = [Array(name, shape) for name, shape in zip(hlo.param_names(whole), leaves)]
+    results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(hlo.entry_of(module))]
+    steps = hlo.steps(module)
+    if _is_one(module, steps):
+        return single(steps[0].fusion)
+    arrays: Dict[Value, Array] = dict(zip(hlo.module_parameters(module), params))
+    copies: List[Tuple[Value, Array]] = []
+    for value, result in zip(hlo.module_results(module), results):
+        if value in arrays or value.producer.opcode == "constant":
+            copies.append((value, result))
+        else:
+            arrays[value] = result
+    distinct = _Distinct(whole.name)
+    body: List[Call] = []
+
+    def call(of: Fusion, operands: "Sequence[Value]", given: "Sequence[Array]") -> None:
+        fusion, read = distinct.fusion(of, operands)
+        for value in read:
+            if value is not None and value not in arrays:    # a constant in a tuple
+                constant = Array(value.producer.name, value.shape)
+                write(value, constant)
+                arrays[value] = constant
+        body.append(Call(fusion, [arrays[value] if value else None for value in read], list(given)))
+
+    def write(value: Value, to: Array) -> None:
+        known = value in arrays
+        call(copied(value.shape, f"copy_{value.producer.name}", None if known else value.producer.literal),
+             [value] if known else [], [to])
+
+    for step in steps:
+        call(step.fusion, step.operands,
+             [arrays.setdefault(value, Array(value.producer.name, value.shape)) for value in step.results])
+    for value, result in copies:
+        write(value, result)
+    return Program(whole.name, params, results, body, whole, dict(whole.aliases))
+
+
+def programs(module: Module, apart: bool) -> List[Program]:
+    """The program of a module or, if apart, one for each of its fusions."""
+    return [single(fusion) for fusion in hlo.fusions(module)] if apart else [program(module)]
+
+
+def single(fusion: Fusion) -> Program:
+    """A fusion as a program of one call."""
+    params = [Array(name, shape) for name, shape in zip(hlo.param_names(fusion), hlo.param_leaves(fusion))]
+    results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(fusion.computation)]
+    return Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion)
+
+
+def _is_one(module: Module, steps: "Sequence[Step]") -> bool:
+    """Whether a module is one fusion of its own parameters and results."""
+    return len(steps) == 1 and (steps[0].operands, steps[0].results) == (hlo.module_parameters(module),
+                                                                         hlo.module_results(module))
+
+
+def copied(shape: Shape, name: str, literal: "Optional[List[int]]" = None) -> Fusion:
+    """The fusion that copies an array, or writes a constant."""
+    computation = Computation(name)
+    source = Instruction("from", "parameter" if literal is None else "constant", shape, computation=computation,
+                         parameter_number=0 if literal is None else None, literal=literal)
+    root = Instruction("to", "copy", shape, [source], computation=computation)
+    source.users.append(root)
+    computation.instructions, computation.root = [source, root], root
+    computation.parameters = [source] if literal is None else []
+    return Fusion(name, computation, "")
+
+
+def traced(program: Program) -> Program:
+    """The program with what each call gives among its results, so that all of it can be seen after a run."""
+    known = set(program.results)
+    more = [array for call in program.body for array in call.results if array not in known]
+    names = {fusion: replace(fusion, name=f"{fusion.name}_traced") for fusion in program.fusions}
+    body = [Call(names[call.fusion], call.operands, call.results) for call in program.body]
+    return Program(f"{program.name}_traced", program.params, [*program.results, *dict.fromkeys(more)], body,
+                   program.whole)
+
+
+class _Distinct:
+    """The fusions of a program: those that do the same are one."""
+
+    def __init__(self, stem: str) -> None:
+        self.stem = stem
+        self.known: Dict[Any, Fusion] = {}
+        self.names: "Set[str]" = set()
+
+    def fusion(self, of: Fusion, operands: "Sequence[Value]") -> "Tuple[Fusion, List[Optional[Value]]]":
+        """The fusion with the constants among its operands in it, and the operands; None: a constant, which is not
+        read."""
+        leaves = [parameter if parameter.shape.kind == "array" else None for parameter in of.computation.parameters
+                  for _ in parameter.shape.leaves()]
+        inside = {leaf: value.producer for leaf, value in zip(leaves, operands)
+                  if leaf is not None and value.producer.opcode == "constant"}
+        made = replace(of, computation=_with_constants(of.computation, inside)) if inside else of
+        key = (form(made.computation), tuple(sorted(made.aliases.items())), made.donated,
+               tuple(sorted(made.same.items())))
+        if key not in self.known:
+            self.known[key] = replace(made, name=self._name(of))
+        return self.known[key], [None if leaf in inside else value for leaf, value in zip(leaves, operands)]
+
+    def _name(self, of: Fusion) -> str:
+        """One that no other has, nor the program itself."""
+        own = of.name.startswith(f"{self.stem}_")
+        base = of.name if own else hlo.c_identifier(f"{self.stem}_{of.computation.name}")
+        name, count = base, 1
+        while name in self.names:
+            count += 1
+            name = f"{base}_{count}"
+        self.names.add(name)
+        return name
+
+
+def _with_constants(computation: Computation, inside: "Mapping[Instruction, Instruction]") -> Computation:
+    """A copy that reads constants in place of parameters, which are left."""
+    own = {parameter: replace(constant, users=[], computation=computation) for parameter, constant in inside.items()}
+    with_own = replace(computation, instructions=[*own.values(), *computation.instructions])
+    return read_from(with_own, own)
+
+
+def form(computation: Computation) -> Any:
+    """All that a computation does, as a value to compare: equal ones do the same, whatever their names."""
+    numbers = {instruction: n for n, instruction in enumerate(computation.instructions)}
+    assert computation.root is not None
+    return (numbers[computation.root], tuple(
+        (i.opcode, i.shape.text, tuple(numbers[o] for o in i.operands), _attributes(i), i.parameter_number,
+         tuple(i.literal) if i.literal is not None else None, tuple(form(called) for called in i.called))
+        for i in computation.instructions))
+
+
+def _attributes(instruction: Instruction) -> str:
+    """Those that say what an instruction does. Computations are compared by themselves."""
+    plain = {key: value for key, value in instruction.attributes.items()
+             if key != "raw" and not isinstance(value, Computation)}
+    raw = {key: value for key, value in instruction.attributes.get("raw", {}).items()
+           if key not in ("metadata", "to_apply", "calls", "select", "scatter", "body", "condition")}
+    return repr((sorted(plain.items()), sorted(raw.items())))

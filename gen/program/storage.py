@@ -1,0 +1,132 @@
+"""Where the arrays of a program lie: which results take an operand's place, and which arrays share bytes of one block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Callable, Dict, Iterable, List, Mapping, Sequence, Set, Tuple
+
+from gen.hlo import Fusion, Shape, Value, dtypes
+from gen.program import arena
+from gen.program.arena import Live, Placement
+from gen.program.build import copied
+from gen.program.ir import Array, Call, Program
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an array lies. buffer: params, results or scratch. number: of the buffer among those of its kind. offset: in
+    bytes from where the buffer begins."""
+
+    buffer: str
+    number: int
+    offset: int
+    shape: Shape
+
+
+@dataclass
+class Body:
+    """The calls of a program once it is known what is done in place. taken: arrays that lie where another one lay.
+    aliases: results of the program that are a parameter's buffer."""
+
+    calls: List[Call]
+    taken: Dict[Array, Array] = field(default_factory=dict)
+    aliases: Dict[int, int] = field(default_factory=dict)
+
+    def owner(self, array: Array) -> Array:
+        """The array that gave the storage."""
+        while array in self.taken:
+            array = self.taken[array]
+        return array
+
+
+def in_place(program: Program, aliases: "Callable[[Fusion], Mapping[int, int]]") -> Body:
+    """The calls, with a copy where a call overwrites an operand that is still needed or is not the program's to
+    overwrite. aliases: results of a fusion that its kernels write over an operand, with the operand's number."""
+    last = {array: at for at, call in enumerate(program.body) for array in call.operands if array}
+    body, copies = Body([]), {}     # type: Body, Dict[Shape, Fusion]
+    for at, call in enumerate(program.body):
+        operands, results = list(call.operands), program.results
+        for number, operand_number in aliases(call.fusion).items():
+            operand, result = call.operands[operand_number], call.results[number]
+            assert operand is not None
+            ends = last[operand] == at and call.operands.count(operand) == 1
+            if operand in program.params and result in results and ends and (
+                    call.fusion is program.whole
+                    or program.aliases.get(results.index(result)) == program.params.index(operand)):
+                body.aliases[results.index(result)] = program.params.index(operand)
+            elif not ends or operand in program.params or operand in results:
+                copy = operands[operand_number] = Array(f"copy of {operand.name}", operand.shape)
+                if operand.shape not in copies:
+                    copies[operand.shape] = copied(operand.shape, f"{program.name}_copy{len(copies)}")
+                body.calls.append(Call(copies[operand.shape], [operand], [copy]))
+                operand = copy
+            body.taken[operand] = result
+        body.calls.append(replace(call, operands=operands))
+    return body
+
+
+@dataclass
+class Storage:
+    """Where each array lies. placement: of those in the block. bytes: of the block."""
+
+    places: Dict[Array, Place]
+    placement: Placement
+    bytes: int
+
+
+def stored(program: Program, body: Body, steps: "Sequence[Iterable[Array]]", alignment: int,
+           in_results: bool) -> Storage:
+    """The place of each array. steps: the arrays that each launch reads or writes. alignment: of what lies in the
+    block. in_results: whether arrays may lie in the buffers of results that are written later."""
+    places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(program.params)}
+    places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
+    first: Dict[Array, int] = {}
+    last: Dict[Array, int] = {}
+    for at, arrays in enumerate(steps):
+        for array in arrays:
+            first.setdefault(array, at)
+            last[array] = at
+    block = [array for array in first if array not in places]
+    names = _names(block)
+    live = {array: Live(names[array], array.shape.bytes, first[array], last[array] + 1, alignment) for array in block}
+    if in_results:
+        for number, result in enumerate(program.results):
+            if number not in body.aliases and result in first:
+                inside = _inside(result, first[result], [a for a in block if a not in places], live)
+                places.update((a, Place("results", number, offset, a.shape)) for a, offset in inside.items())
+    left = [array for array in block if array not in places]
+    placement = arena.place([live[array] for array in left])
+    places.update((array, Place("scratch", n, placement.offsets[names[array]], array.shape))
+                  for n, array in enumerate(left))
+    return Storage(places, placement, max((places[a].offset + a.shape.bytes for a in left), default=0))
+
+
+def _names(arrays: "Iterable[Array]") -> Dict[Array, str]:
+    """Their names, with numbers where several have one."""
+    counts: Dict[str, int] = {}
+    names = {}
+    for array in arrays:
+        counts[array.name] = counts.get(array.name, 0) + 1
+        names[array] = array.name if counts[array.name] == 1 else f"{array.name} ({counts[array.name]})"
+    return names
+
+
+MOST_INSIDE = 32    # arrays that are tried in one result
+
+
+def _inside(result: Array, due: int, arrays: "Sequence[Array]", live: "Mapping[Array, Live]") -> Dict[Array, int]:
+    """Offsets of arrays that fit into a result's buffer before it is due, the largest first."""
+    width = _alignment(result.shape)
+    fits = [a for a in arrays if live[a].end <= due and 0 < a.shape.bytes <= result.shape.bytes
+            and _alignment(a.shape) <= width]
+    chosen: Dict[Array, int] = {}
+    for array in sorted(fits, key=lambda a: (-a.shape.bytes, -live[a].end))[:MOST_INSIDE]:
+        offsets = arena.place([live[a] for a in [*chosen, array]]).offsets
+        tried = {a: offsets[live[a].name] for a in [*chosen, array]}
+        if max(offset + a.shape.bytes for a, offset in tried.items()) <= result.shape.bytes:
+            chosen = tried
+    return chosen
+
+
+def _alignment(shape: Shape) -> int:
+    return dtypes.storage_bytes(shape.dtype)

@@ -1,0 +1,248 @@
+"""A module of several fusions as one function: what each call reads and writes, what lies where, and the header."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+from drawn import device_or_skip
+from gen import hlo, pipeline, run
+from gen.program import build
+from gen.program.ir import Program
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu"))]
+WHOLE = ROOT / "tests" / "hlo" / "transformer_blocks_gpu.hlo"
+
+ADD = "add { a = s32[8] parameter(0)  b = s32[8] parameter(1)  ROOT r = s32[8] add(a, b) }\n"
+TWICE = "twice { a = s32[8] parameter(0)  ROOT r = s32[8] add(a, a) }\n"
+SUM = "sum { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT r = s32[] add(a, b) }\n"
+BOTH = """both { a = s32[8] parameter(0)  p = s32[8] negate(a)  c = s32[8] constant({1,2,3,4,5,6,7,8})  q = s32[8] add(a, c)
+  ROOT r = (s32[8], s32[8]) tuple(p, q) }\n"""
+UPDATE = """update { a = s32[8] parameter(0)  b = s32[2] parameter(1)  c = s32[] constant(3)
+  ROOT r = s32[8] dynamic-update-slice(a, b, c) }\n"""
+
+# Each is the body of ENTRY; the values that it must give are those of the reference of the whole, which knows no calls.
+ENTRIES = {
+    "results that are read on": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  z = s32[8] fusion(y, x), kind=kLoop, calls=add  ROOT r = (s32[8], s32[8]) tuple(y, z)",
+    "one result twice": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT r = (s32[8], s32[8]) tuple(y, y)",
+    "a parameter as a result": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT r = (s32[8], s32[8], s32[8]) tuple(x, y, x)",
+    "a constant as a result": "x = s32[8] parameter(0)  c = s32[3] constant({5, -6, 7})  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT r = (s32[3], s32[8]) tuple(c, y)",
+    "a constant as an operand": "x = s32[8] parameter(0)  c = s32[8] constant({1, -2, 3, 4, 5, 6, 7, 8})  y = s32[8] fusion(x, c), kind=kLoop, calls=add  ROOT z = s32[8] fusion(y, x), kind=kLoop, calls=add",
+    "one fusion with two constants": """x = s32[8] parameter(0)  c = s32[8] constant({1, 2, 3, 4, 5, 6, 7, 8})  d = s32[8] constant({8, 7, 6, 5, 4, 3, 2, 1})
+        y = s32[8] fusion(x, c), kind=kLoop, calls=add  ROOT z = s32[8] fusion(y, d), kind=kLoop, calls=add""",
+    "one operand twice": "x = s32[8] parameter(0)  y = s32[8] fusion(x, x), kind=kLoop, calls=add  z = s32[8] fusion(y, y), kind=kLoop, calls=add  ROOT w = s32[8] fusion(z, x), kind=kLoop, calls=add",
+    "tuples": """x = (s32[8], (s32[8], s32[8])) parameter(0)  a = s32[8] get-tuple-element(x), index=0  i = (s32[8], s32[8]) get-tuple-element(x), index=1
+        b = s32[8] get-tuple-element(i), index=1  y = (s32[8], s32[8]) fusion(b), kind=kLoop, calls=both  p = s32[8] get-tuple-element(y), index=0
+        q = s32[8] get-tuple-element(y), index=1  z = s32[8] fusion(q, a), kind=kLoop, calls=add  ROOT r = ((s32[8], s32[8]), s32[8]) tuple(y, z)""",
+    "ops beside fusions": """x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  z = s32[2,4] reshape(y)  t = s32[4,2] transpose(z), dimensions={1,0}
+        c = s32[] constant(0)  s = s32[4] reduce(t, c), dimensions={1}, to_apply=sum  ROOT r = (s32[4], s32[2,4]) tuple(s, z)""",
+    "a view as a result": "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT z = s32[2,2,2] bitcast(y)",
+    "a view of a parameter": "x = s32[8] parameter(0)  y = s32[2,4] bitcast(x)  z = s32[8] bitcast(y)  w = s32[8] fusion(z, x), kind=kLoop, calls=add  ROOT r = (s32[2,4], s32[8]) tuple(y, w)",
+    "an update of what is read later": """x = s32[8] parameter(0)  u = s32[2] parameter(1)  y = s32[8] fusion(x), kind=kLoop, calls=twice
+        z = s32[8] fusion(y, u), kind=kLoop, calls=update, output_to_operand_aliasing={{}: (0, {})}  ROOT w = s32[8] fusion(y, z), kind=kLoop, calls=add""",
+    "an update of what is needed no more": """x = s32[8] parameter(0)  u = s32[2] parameter(1)  y = s32[8] fusion(x), kind=kLoop, calls=twice
+        z = s32[8] fusion(y, u), kind=kLoop, calls=update, output_to_operand_aliasing={{}: (0, {})}  ROOT w = s32[8] fusion(z, x), kind=kLoop, calls=add""",
+    "an update of a parameter": """x = s32[8] parameter(0)  u = s32[2] parameter(1)
+        z = s32[8] fusion(x, u), kind=kLoop, calls=update, output_to_operand_aliasing={{}: (0, {})}  ROOT w = s32[8] fusion(z, x), kind=kLoop, calls=add""",
+    "an update of an update": """x = s32[8] parameter(0)  u = s32[2] parameter(1)  y = s32[8] fusion(x), kind=kLoop, calls=twice
+        z = s32[8] fusion(y, u), kind=kLoop, calls=update, output_to_operand_aliasing={{}: (0, {})}
+        v = s32[8] fusion(z, u), kind=kLoop, calls=update, output_to_operand_aliasing={{}: (0, {})}  ROOT r = (s32[8], s32[8]) tuple(v, x)""",
+    "an empty array": "x = s32[8] parameter(0)  e = s32[0] slice(x), slice={[3:3]}  y = s32[8] fusion(x), kind=kLoop, calls=twice  z = s32[8] concatenate(y, e), dimensions={0}  ROOT r = (s32[0], s32[8]) tuple(e, z)",
+}
+
+
+def module(entry: str) -> str:
+    return f"HloModule m\n\n{ADD}{TWICE}{SUM}{BOTH}{UPDATE}\nENTRY main {{\n{entry}\n}}\n"
+
+
+def written(tmp_path: Path, text: str, name: str = "m") -> str:
+    path = tmp_path / f"{name}.hlo"
+    path.write_text(text)
+    return str(path)
+
+
+def program(text: str, name: str = "m") -> Program:
+    parsed = hlo.parse(text, f"{name}.hlo")
+    refused = hlo.unsupported(parsed)
+    assert refused is None, refused
+    return build.program(parsed)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_entries(target: str, tmp_path: Path) -> None:
+    """Each call beside its reference, and the whole beside that of the module inlined."""
+    device_or_skip(target)
+    builts = []
+    for number, entry in enumerate(ENTRIES.values()):
+        of = program(module(entry), f"m{number}")
+        builts.append(run.build(of, tmp_path / str(number), target, run.Options()))
+    for result in run.check_built(builts, target, run.Options(rounds=3)):
+        assert result.status == "PASS", result.line()
+
+
+def drawn_module(seed: int) -> str:
+    """Fusions of integers on arrays of two sizes in any order: results read once, often or never, and given in any order."""
+    draw = random.Random(seed)
+    functions, lines, names = [], [], {8: ["x", "y"], 16: ["w"]}
+    for number in range(draw.randint(2, 12)):
+        size, to = draw.choice((8, 16)), draw.choice((8, 16))
+        read = [draw.choice(names[size]) for _ in range(draw.randint(1, 3))]
+        if draw.random() < .3 and functions:
+            name, size, to, count = draw.choice(functions)
+            read = [draw.choice(names[size]) for _ in range(count)]
+        else:
+            name = f"f{number}"
+            functions.append((name, size, to, len(read)))
+            body = [f"p{k} = s32[{size}] parameter({k})" for k in range(len(read))]
+            last = "p0"
+            for k in range(len(read)):
+                body.append(f"a{k} = s32[{size}] {draw.choice(('add', 'multiply', 'subtract', 'maximum'))}({last}, p{k})")
+                last = f"a{k}"
+            last, shape = (last, "") if to == size else (f"s = s32[8] slice({last}), slice={{[5:13]}}", "s") if to == 8 else (
+                f"s = s32[16] concatenate({last}, p0), dimensions={{0}}", "s")
+            body += [last] if shape else []
+            body.append(f"ROOT r = s32[{to}] negate({shape or last})")
+            lines.append(f"{name} {{ {'  '.join(body)} }}")
+        names[to].append(f"v{number}")
+        lines.append(f"  v{number} = s32[{to}] fusion({', '.join(read)}), kind=kLoop, calls={name}")
+    given = [(size, draw.choice(names[size])) for size in draw.choices((8, 16), k=draw.randint(1, 4))]
+    functions_text = "\n".join(line for line in lines if not line.startswith(" "))
+    entry = "\n".join(line for line in lines if line.startswith(" "))
+    return (f"HloModule m\n{functions_text}\nENTRY main {{\n  x = s32[8] parameter(0)\n  y = s32[8] parameter(1)\n  w = s32[16] parameter(2)\n{entry}\n"
+            f"  ROOT all = ({', '.join(f's32[{size}]' for size, _ in given)}) tuple({', '.join(name for _, name in given)})\n}}\n")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_drawn(target: str, tmp_path: Path) -> None:
+    device_or_skip(target)
+    builts = [run.build(program(drawn_module(seed), f"d{seed}"), tmp_path / str(seed), target, run.Options()) for seed in range(12)]
+    for result in run.check_built(builts, target, run.Options(rounds=1)):
+        assert result.status == "PASS", result.line()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_blocks_after_xla(target: str) -> None:
+    """Two transformer blocks in XLA:GPU's form are one function, in which each computation has its kernels once."""
+    device_or_skip(target)
+    of = build.program(run.load(str(WHOLE)))
+    assert (len(of.body), len(of.fusions)) == (24, 11)
+    results = run.check(str(WHOLE), target, run.Options(rounds=2))
+    assert len(results) == 24 and all(result.status == "PASS" for result in results), [result.line() for result in results]
+
+
+def test_arrays_do_not_meet() -> None:
+    """No two arrays that a launch reads or writes share bytes, nor does one that is needed later, on any target."""
+    for seed in range(200):
+        of = program(drawn_module(seed))
+        for target in ("c", "opencl", "cuda"):
+            made = pipeline.target_file(of, target)
+            for dialect in made.dialects:
+                places, launches = dialect.storage.places, dialect.launches
+                uses: "Dict[Any, List[int]]" = {}
+                for at, launch in enumerate(launches):
+                    for array in launch.arrays:
+                        uses.setdefault(array, []).append(at)
+                for array in of.results:    # what is given stays
+                    uses.setdefault(array, []).append(len(launches))
+                listed = [(array, places[array], min(at), max(at)) for array, at in uses.items()]
+                for n, (a, p, first, last) in enumerate(listed):
+                    assert p.buffer != "scratch" or p.offset + a.shape.bytes <= dialect.storage.bytes
+                    for b, q, begin, end in listed[:n]:
+                        apart = (p.buffer, p.buffer != "scratch" and p.number) != (q.buffer, q.buffer != "scratch" and q.number)
+                        assert apart or p.offset + a.shape.bytes <= q.offset or q.offset + b.shape.bytes <= p.offset or end < first or last < begin, (
+                            seed, target, a.name, b.name)
+
+
+def test_equal_fusions_are_one() -> None:
+    """A module that names the same computation twice has its kernel once."""
+    again = TWICE.replace("twice", "other").replace("a =", "z =").replace("add(a, a)", "add(z, z)")
+    entry = "x = s32[8] parameter(0)  y = s32[8] fusion(x), kind=kLoop, calls=twice  ROOT z = s32[8] fusion(y), kind=kLoop, calls=other"
+    of = program(f"HloModule m\n{TWICE}{again}ENTRY main {{\n{entry}\n}}\n")
+    assert len(of.body) == 2 and len(of.fusions) == 1
+    assert pipeline.target_file(of, "c").text.count("static void sett_m_twice(") in (1, 2)      # with vectors, and without
+
+
+def test_scratch_is_shared() -> None:
+    """Of a chain of calls at most two arrays are needed at a time; on C they lie in the result's own buffer where they fit."""
+    lines = ["v0 = s32[4096] parameter(0)", *(f"v{k + 1} = s32[4096] fusion(v{k}), kind=kLoop, calls=twice" for k in range(9))]
+    text = f"HloModule m\n{TWICE.replace('[8]', '[4096]')}ENTRY main {{\n{chr(10).join(lines)}\nROOT r = s32[4096] fusion(v9), kind=kLoop, calls=twice\n}}\n"
+    of = program(text)
+    assert pipeline.target_file(of, "opencl", "opencl-gpu").storage.bytes == 2 * 4 * 4096
+    assert pipeline.target_file(of, "c").storage.bytes == 4 * 4096
+
+
+def test_apart(tmp_path: Path) -> None:
+    """--apart writes the files of each fusion."""
+    file = written(tmp_path, module(ENTRIES["results that are read on"]))
+    done = subprocess.run(["python3", "-m", "gen", "build", file, "-o", str(tmp_path / "out"), "--target", "c", "--apart"], cwd=pipeline.ROOT,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "out").glob("*.c")} == {"m_twice.c", "m_twice_ref.c", "m_add.c", "m_add_ref.c"}
+
+
+MAIN = r"""
+#include <stdio.h>
+#include <string.h>
+#include "m.h"
+static void run(void *context, size_t count, void (*item)(const void *work, size_t n), const void *work)
+{
+  *(size_t *)context += count;
+  for (size_t n = count; n--;) item(work, n);
+}
+static float x[m_x_LENGTH + 1], y[m_y_LENGTH], wanted[m_y_LENGTH + 1];
+static int32_t n[m_n_LENGTH], once[1];
+static unsigned char scratch[m_c_SCRATCH_BYTES + 16];
+int main(void)
+{
+  size_t shared = 0;
+  struct sett_share share = {2, run, &shared};
+  void *aligned = scratch + (8 - (uintptr_t)scratch % 8) % 8;
+  const void *params[] = {x};
+  void *results[] = {wanted, once};
+  if (sizeof x < m_x_BYTES || m_PARAMS != 1 || m_RESULTS != 2) return 1;
+  for (int i = 0; i < m_x_LENGTH; ++i) x[i] = (float)(i % 31);
+  if (m(x, y, n, aligned)) return 2;
+  if (m_c_run(params, results, aligned) || memcmp(y, wanted, m_y_BYTES) || n[0] != once[0]) return 3;
+  memset(wanted, 0, sizeof wanted);
+  if (m_c_run_on(params, results, aligned, &share) || memcmp(y, wanted, m_y_BYTES) || !shared) return 4;
+  /* a pointer that is aligned for its elements, and no more */
+  memmove(x + 1, x, m_x_BYTES), memset(wanted, 0, sizeof wanted);
+  params[0] = x + 1, results[0] = wanted + 1;
+  if (m_c_run(params, results, aligned) || memcmp(y, wanted + 1, m_y_BYTES)) return 5;
+  params[0] = (char *)x + 1;
+  if (m_c_run(params, results, aligned) != 1) return 6;
+  printf("%g %d\n", (double)y[5], (int)n[0]);
+  return 0;
+}
+"""
+
+LARGE = "HloModule m\n" + SUM + """half { a = f32[1048576] parameter(0)  b = f32[1048576] add(a, a)  ROOT r = f32[1048576] multiply(b, a) }
+count { a = f32[1048576] parameter(0)  c = f32[] constant(7)  d = f32[1048576] broadcast(c), dimensions={}  e = pred[1048576] compare(a, d), direction=GT
+  f = s32[1048576] convert(e)  z = s32[] constant(0)  ROOT n = s32[] reduce(f, z), dimensions={0}, to_apply=sum }
+ENTRY main {
+  x = f32[1048576] parameter(0)
+  t = f32[1048576] fusion(x), kind=kLoop, calls=half
+  y = f32[1048576] fusion(t), kind=kLoop, calls=half
+  n = s32[] fusion(y), kind=kInput, calls=count
+  ROOT all = (f32[1048576], s32[]) tuple(y, n)
+}
+"""
+
+
+@pytest.mark.parametrize("flags", ([], ["-march=native"], ["-DSETT_SCALAR"]))
+def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
+    """The function with types and names, sizes as macros, the caller's threads, pointers that are aligned for their elements only."""
+    texts, _ = pipeline.files(program(LARGE), ["c"])
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "main.c").write_text(MAIN)
+    strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", *flags]
+    subprocess.run([run.c_compiler(), *strict, "-o", "main", "main.c", "m.c", "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run([str(tmp_path / "main")], stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{8 * 5 ** 4:g} {sum(8 * (i % 31) ** 4 > 7 for i in range(1048576))}\n")
