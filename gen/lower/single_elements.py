@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import List
+from typing import Any, Dict, List
 
 from gen.hlo import Computation, Instruction
 from gen.hlo.copy import replaced
@@ -24,7 +24,7 @@ def lowered(computation: Computation) -> Computation:
 
 def _combined(copied: Computation, reduce: Instruction, operands: "List[Instruction]") -> Instruction:
     """The combiner of init and element."""
-    at = {"line": reduce.line, "col": reduce.col, "computation": copied}
+    at: "Dict[str, Any]" = {"line": reduce.line, "col": reduce.col, "computation": copied}
     init = Instruction(f"{reduce.name}.init", "broadcast", reduce.shape, [operands[1]], {"dimensions": ()}, **at)
     element = Instruction(f"{reduce.name}.element", "reshape", reduce.shape, [operands[0]], {}, **at)
     result = replace(reduce, opcode="map", operands=[init, element], attributes={}, users=[], computation=copied)

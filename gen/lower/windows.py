@@ -73,7 +73,8 @@ def _split(copied: Computation, instruction: Instruction, operands: "List[Instru
         box = tuple((0, n, 1) for n in cut)
         whole = operand if cut == shape.dims else add(
             "whole", "slice", array_shape(shape.dtype, cut, shape.minor_to_major), [operand], slice=box)
-        parts, gone, place = [], [], {}
+        parts: List[int] = []
+        gone, place = [], {}
         for k, (n, size) in enumerate(zip(middle, outer.size)):
             place[k] = len(parts)
             parts += [n, size] if size > 1 else [n]
