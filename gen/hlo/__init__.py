@@ -17,10 +17,10 @@ generator makes code for. `fusions` and `steps` give the computations that becom
 and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
-from gen.hlo.graph import (Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, Window, accumulator,
-                           array_shape, entry_of, in_order, index_parameter, is_row_major, layout_map, memory_bits,
-                           relaid, row_major, same_positions, same_shape, shape, sorted_indices, tuple_shape,
-                           unique_indices, unshared_places, zero_sign_matters)
+from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instruction, Module, Shape, Value, Window,
+                           accumulator, array_shape, entry_of, in_order, index_parameter, is_row_major, layout_map,
+                           memory_bits, relaid, row_major, same_positions, same_shape, shape, sorted_indices,
+                           tuple_shape, unique_indices, unshared_places, zero_sign_matters)
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import (
     STANDARD_INPUT,
@@ -46,6 +46,7 @@ __all__ = [
     "CONTRACTIONS",
     "Computation",
     "Fusion",
+    "FusionCall",
     "HloError",
     "Instruction",
     "LOOPS",
@@ -53,7 +54,6 @@ __all__ = [
     "Module",
     "STANDARD_INPUT",
     "Shape",
-    "Step",
     "Value",
     "Window",
     "accumulator",

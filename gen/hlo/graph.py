@@ -158,7 +158,7 @@ class Module:
     explicit_entry: bool = False
     attributes: Dict[str, str] = field(default_factory=dict)
     places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # of attributes: line and column of their values
-    plan: Any = None    # the launches.Plan, once fusions or steps have been read
+    plan: Any = None    # launches.Launches, once fusions or steps have been read
     filled: str = ""    # which constants have drawn values (gen/hlo/fill.py), "" where none has
 
 
@@ -192,7 +192,7 @@ class Value:
 
 
 @dataclass(eq=False)
-class Step:
+class FusionCall:
     """One launch: the fusion, the buffers its flattened parameters read and the buffers its flattened results write."""
 
     fusion: Fusion

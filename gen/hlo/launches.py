@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from gen.hlo.copy import read_from
-from gen.hlo.graph import Computation, Fusion, HloError, Instruction, Module, Shape, Step, Value, entry_of, \
-    is_row_major, root_of, same_positions
+from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instruction, Module, Shape, Value, entry_of,
+                           is_row_major, root_of, same_positions)
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 from gen.hlo.leaves import leaf_names
 
@@ -70,7 +70,7 @@ class Launch(NamedTuple):
 
 
 @dataclass
-class Plan:
+class Launches:
     """The fusions of a module and, where its entry launches several, the launches in order."""
 
     fusions: List[Fusion]
@@ -89,7 +89,7 @@ def stem(module: Module) -> str:
     return c_identifier(plain_stem(module))
 
 
-def _plan(module: Module) -> Plan:
+def _plan(module: Module) -> Launches:
     if module.plan is None:
         module.plan = _make_plan(module)
         for fusion in module.plan.fusions:
@@ -97,13 +97,13 @@ def _plan(module: Module) -> Plan:
     return module.plan
 
 
-def _make_plan(module: Module) -> Plan:
+def _make_plan(module: Module) -> Launches:
     entry = entry_of(module)
     stem = c_identifier(plain_stem(module) + ("_filled" if module.filled else ""))
     if module.explicit_entry and any(launches_fusions(i) for i in entry.instructions):
         entry = Inliner(entry, module.filename, True).run()
     if not (module.explicit_entry and any(i.opcode == "fusion" for i in entry.instructions)):
-        return Plan([Fusion(stem, inlined(entry, module.filename), "", _module_aliases(module))], [], entry)
+        return Launches([Fusion(stem, inlined(entry, module.filename), "", _module_aliases(module))], [], entry)
     fusions: List[Fusion] = []
     launches: List[Launch] = []
     known: Dict[int, Fusion] = {}
@@ -126,7 +126,7 @@ def _make_plan(module: Module) -> Plan:
     _give_names(fusions, stem)
     _share_buffers(launches)
     _give_buffers(module, entry, launches)
-    return Plan(fusions, launches, entry)
+    return Launches(fusions, launches, entry)
 
 
 def _laid_out_anew(call: Instruction) -> bool:
@@ -297,13 +297,13 @@ def _values(instruction: Instruction) -> List[Value]:
     return [_resolve(instruction, leaf) for leaf in range(len(instruction.shape.leaves()))]
 
 
-def steps(module: Module) -> List[Step]:
+def steps(module: Module) -> List[FusionCall]:
     """The launches of a run in order. Values name parameters and constants of the entry, and results of earlier
     steps."""
     plan = _plan(module)
     if not plan.launches:
-        return [Step(plan.fusions[0], module_parameters(module), module_results(module))]
-    return [Step(fusion, [value for operand in operands for value in _values(operand)],
+        return [FusionCall(plan.fusions[0], module_parameters(module), module_results(module))]
+    return [FusionCall(fusion, [value for operand in operands for value in _values(operand)],
                  [Value(instruction, leaf) for leaf in range(len(instruction.shape.leaves()))])
             for fusion, instruction, operands in plan.launches]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import hlo
-from gen.hlo import Computation, Fusion, Instruction, Module, Shape, Step, Value
+from gen.hlo import Computation, Fusion, FusionCall, Instruction, Module, Shape, Value
 from gen.hlo.copy import read_from
 from gen.program.ir import Array, Call, Program
 
