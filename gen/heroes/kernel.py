@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Collection, Iterable, List, Optional, Sequence
+from typing import Any, Collection, Iterable, List, Optional
 
 from gen.algebra import TooNarrow
 from gen.targets import Target

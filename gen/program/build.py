@@ -64,7 +64,7 @@ def single(fusion: Fusion) -> Program:
     return Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion)
 
 
-def _is_one(module: Module, steps: "Sequence[Step]") -> bool:
+def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:
     """Whether a module is one fusion of its own parameters and results."""
     return len(steps) == 1 and (steps[0].operands, steps[0].results) == (hlo.module_parameters(module),
                                                                          hlo.module_results(module))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable, Dict, Iterable, List, Mapping, Sequence, Set, Tuple
+from typing import Callable, Dict, Iterable, List, Mapping, Sequence
 
-from gen.hlo import Fusion, Shape, Value, dtypes
+from gen.hlo import Fusion, Shape, dtypes
 from gen.program import arena
 from gen.program.arena import Live, Placement
 from gen.program.build import copied

@@ -16,7 +16,7 @@ import pytest
 
 from drawn import device_or_skip
 from gen import hlo, run
-from gen.run import bench, cost, objects, proofs, rivals
+from gen.run import bench, cost, proofs, rivals
 
 HEADER = r"""
 #include <stddef.h>
