@@ -83,8 +83,9 @@ def emit(fusion: Fusion, language: Target, device: Device, helpers: Helpers, exc
     nests = planned(fusion, device.cpu).nests
     between = {root.buffer for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
-    context = heroes.Context(language, device, helpers, excess, sorted(between), heroes.kernels)
-    kernels = [kernel for nest in nests for kernel in heroes.kernels(nest, context)]
+    context = heroes.Context(language, device, helpers, excess, sorted(between), heroes.choose)
+    choices = [choice for nest in nests for choice in heroes.choose(nest, context)]
+    kernels = [kernel for choice in choices for kernel in choice.kernels(context)]
     return Unit(kernels, context.scratch, threads(kernels, device) if device.cpu else [1] * len(kernels))
 
 

@@ -4,6 +4,6 @@ Maps and shapes are canonical text here: values that are hashable and printable.
 """
 
 from gen.algebra.library import LIBRARY, AlgebraError, build, call, relaid, run
-from gen.algebra.maps import (Access, Bounded, CText, Division, Guard, Info, TooNarrow, Variable, access, c_text,
+from gen.algebra.maps import (Access, Bounded, CText, Division, Guard, Info, Variable, access, c_text,
                               compose, divisions, domain, evaluate, fits, guards, info, numbers, parse, ranges, rename,
                               shape, simplify, substitute)

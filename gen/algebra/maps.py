@@ -5,11 +5,7 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple, Optional, Sequence
 
-from gen.algebra.library import AlgebraError, call
-
-
-class TooNarrow(AlgebraError):
-    """A map has values that the index type does not hold."""
+from gen.algebra.library import call
 
 
 def numbers(values: Sequence[int]) -> str:
@@ -171,13 +167,8 @@ def fits(text: str, type: str) -> bool:
 
 
 def c_text(text: str, type: str = "") -> CText:
-    """The map as C expressions; type: uint, int or long. TooNarrow: a value does not fit it."""
-    try:
-        lines = call("map", "c", text, *([type] if type else [])).splitlines()
-    except AlgebraError as error:
-        if error.message.endswith("expected a wider index type"):
-            raise TooNarrow(error.message, error.column) from None
-        raise
+    """The map as C expressions; type: uint, int or long, which must fit."""
+    lines = call("map", "c", text, *([type] if type else [])).splitlines()
     results = tuple(line[len("result "):] for line in lines[1:] if line.startswith("result "))
     constraints = tuple(line[len("constraint "):] for line in lines[1:] if line.startswith("constraint "))
     return CText(lines[0], results, constraints)

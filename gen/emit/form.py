@@ -1,19 +1,74 @@
-"""What a body computes, before it has a statement, and what its maps say: how its accesses move along a step, and
-whether its guards are the same in all lanes."""
+"""What a body computes, before it has a statement, and what its maps say: how accesses move along a step, whether
+guards are the same in all lanes, which maps are C text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Tuple, Union
+from functools import cached_property
+from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, \
+    Tuple, Union
 
+from gen import algebra
+from gen.emit.maps import narrowed
 from gen.emit.values import Value
-from gen.hlo import Instruction, Shape
+from gen.hlo import LOOPS, Instruction, Shape, dtypes
 from gen.plan.buffer import Buffer
-from gen.plan.partition import Function, Partition, compose
-from gen.schedule import Schedule
+from gen.plan.buffers import buffer_of, memory_map
+from gen.plan.digits import strides
+from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, \
+    loop_sizes, regions
+from gen.schedule import GUARD_REGISTERS, PICKED_STRIDE, VECTOR_BITS, Schedule
+from gen.targets import TINY, Target, bits
 
 # The values of an instruction, one an output, or the function that computes them in a body.
 Given = Union[List[Value], Callable[[Any], List[Value]]]
+
+
+class Pitch(NamedTuple):
+    """The distances of a tile's lanes in memory, in joined elements: one stride; or, where `each` is not 0, that of
+    `each` lanes, then that from the first of these to the first of the next."""
+
+    strides: Tuple[int, ...]
+    each: int = 0
+
+
+class Near(NamedTuple):
+    """A guard that differs between lanes, as maps to nothing whose domain says where (None: nowhere). unbroken: the
+    register's lanes are in one row of the guard's expression. near: then some lane may be inside."""
+
+    unbroken: Optional[str]
+    near: Optional[str]
+
+
+class Uneven(NamedTuple):
+    """A guarded region of whole vectors in which one lane may be while another one is outside.
+
+    every: the map to nothing whose domain says where all lanes are inside (None: nowhere). index: the map to the
+    operand, of each lane. some: what must hold wherever any lane is inside; None: nothing ever is."""
+
+    every: Optional[str]
+    index: str
+    some: "Optional[Tuple[Near, ...]]"
+
+
+class Runs(NamedTuple):
+    """Where a map along the lanes has a stride while a row lasts. place: the map to the first lane's place in its row;
+    last: the last place that leaves room for all lanes."""
+
+    place: str
+    last: int
+    stride: int
+
+
+class Visit(NamedTuple):
+    """What a body comes by: a read, or the call or the guard of a region, and whether whole vectors do it."""
+
+    read: Optional[Read]
+    call: Optional[Entry]
+    guard: Optional[Region]
+    region: Region
+    wide: bool
+    in_loop: bool
 
 
 @dataclass(eq=False)
@@ -25,8 +80,9 @@ class Form:
     before it. strip: the variable that counts tiles along the lanes. walked: the shape in whose memory order steps
     follow one another. staged: C text of elements that lie in a shared-memory tile, by pointer and position. given:
     values of instructions that the partition takes as given, or how they are computed when first read. shared: buffers
-    that other pointers lead to. stored_lanes: the first lane of a register that is stored and the one after the last, as C
-    texts, where not all are.
+    that other pointers lead to. reads_first: all of a step is read before anything of it is written. stores: the roots
+    that are stored (None: all). stored_lanes: the first lane of a register that is stored and the one after the last,
+    as C texts, where not all are.
     """
 
     partition: Partition
@@ -40,6 +96,8 @@ class Form:
     staged: "Mapping[Tuple[str, str], str]" = field(default_factory=dict)
     given: "Mapping[Instruction, Given]" = field(default_factory=dict)
     shared: "Collection[Buffer]" = ()
+    reads_first: bool = False
+    stores: "Optional[Sequence[Root]]" = None
     stored_lanes: "Optional[Tuple[str, str]]" = None
 
     def __post_init__(self) -> None:
@@ -49,3 +107,530 @@ class Form:
 
     def mapped(self, index: str) -> str:
         return compose(self.thread, index) if self.thread else index
+
+    @property
+    def moves(self) -> bool:
+        """Whether elements are unsigned integers of their width, whatever they mean."""
+        return self.loop.moves
+
+    # ---- accesses ----
+
+    def stored(self, dtype: str) -> str:
+        """The type of an element in this body: its own, or its bits."""
+        return f"u{bits(dtype) * self.loop.joined}" if self.moves else dtype
+
+    def stride(self, index: str, variable: str) -> "Tuple[Optional[int], int]":
+        if variable == "lane" and self.differing(index):
+            return None, 1
+        access = algebra.access(index, variable)[0]
+        return access.stride, access.align
+
+    def open(self, region: Region) -> bool:
+        """Whether what a region reads can be read before a step's loops: the body's own, or one whose runtime variables
+        are bound before them."""
+        return region is self.function.body or (
+            region.kind == "read" and region.parent is not None and self.bound_before(region.runtimes, region.parent))
+
+    def bound_before(self, runtimes: "Tuple[Runtime, ...]", where: Region) -> bool:
+        """Whether runtime variables are bound before a step's loops: they are read from memory, at one place for all of
+        a step."""
+        if not self.steady or not self.open(where):
+            return False
+        buffers = [(buffer_of(self.partition, runtime.read), runtime.read.map) for runtime in runtimes]
+        flats = [self.mapped(compose(index, memory_map(buffer.shape))) if buffer else EMPTY
+                 for buffer, index in buffers]
+        return all(flat != EMPTY and not {"vec", "lane", "down", "row"} & set(algebra.info(flat).results[0].variables)
+                   for flat in flats)
+
+    def turned(self, flat: str, region: Region) -> bool:
+        """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
+        if not self.loop.tile or not self.open(region):
+            return False
+        return self.pitch(flat) is not None and self.stride(flat, "vec")[0] == self.loop.joined
+
+    def pitch(self, flat: str) -> Optional[Pitch]:
+        """What a tile's lanes are apart in memory, where they are not neighbours."""
+        unit, (stride, align) = self.loop.joined, self.stride(flat, "lane")
+        if stride is not None:
+            return Pitch((stride // unit,)) if stride > unit and not stride % unit and not align % unit else None
+        each = 2
+        while each < self.lanes:
+            (low, align), (high, _) = self.split(flat, "lane", each)
+            if low is not None and high is not None and low > 0 and high > 0 and not (
+                    low % unit or high % unit or align % unit):
+                return Pitch((low // unit, high // unit), each)
+            each *= 2
+        return None
+
+    def split(self, flat: str, name: str, each: int) -> "Tuple[Tuple[Optional[int], int], Tuple[Optional[int], int]]":
+        """Stride and alignment of a map along a variable modulo `each`, and along the quotient by `each`."""
+        variables, size = algebra.info(flat).variables, self.box[name][1] + 1
+        others = [v for v in variables if v.name != name]
+        domain = [f"{v.name} in [{v.lo}, {v.hi}]"
+                  for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]
+        split = ", ".join(f"low + high * {each}" if v.name == name else v.name for v in variables)
+        whole = algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables))))
+        digits = compose(
+            algebra.simplify(
+                f"({', '.join([*(v.name for v in others), 'low', 'high'])}) -> ({split}), domain: {', '.join(domain)}"
+            ),
+            whole,
+        )
+        return self.stride(digits, "low"), self.stride(digits, "high")
+
+    def rows_of_words(self, flat: str, dtype: str) -> bool:
+        """Whether each row of an interleaved step of single elements is 16 contiguous bytes."""
+        n, size = self.loop.interleaved_rows, bits(dtype) // 8
+        if n == 1 or self.loop.step * size % (16 * n):
+            return False
+        (low, _), (high, align) = self.split(flat, "vec", n)
+        return low is not None and high == 1 and align * size % 16 == 0
+
+    def word_bytes(self, flat: str, dtype: str) -> int:
+        """The bytes of the widest word, at most 16, whose alignment the map proves for a step's elements; 0: it is no
+        wider than an element."""
+        align, size, total = self.stride(flat, "vec")[1], 16, self.loop.step * bits(dtype) // 8
+        while size > bits(dtype) // 8 and (total % size or align * (bits(dtype) // 8) % size):
+            size //= 2
+        return size if size > bits(dtype) // 8 else 0
+
+    @property
+    def registers_down(self) -> int:
+        """Registers along the lanes in each row of a step."""
+        return self.box["down"][1] + 1 if "down" in self.box else 1
+
+    def in_words(self, flat: str, dtype: str, unit: int) -> bool:
+        """Whether the elements that are interleaved fill 32-bit words, which begin at multiples of `unit` elements."""
+        if self.loop.interleaved == 1 or self.stride(flat, "lane")[0] != self.loop.interleaved or self.moves \
+                or bits(dtype) * self.loop.interleaved != 32:
+            return False
+        stride, align = self.stride(algebra.substitute(flat, lane=0), "vec")
+        return stride == 1 and align % unit == 0
+
+    def spread(self, flat: str, region: Region) -> bool:
+        """Whether neighbours of an access are spread over the registers of a step, by shuffles."""
+        if (
+            self.loop.interleaved_rows == 1
+            or not self.open(region)
+            or self.stride(flat, "lane")[0] != self.loop.interleaved_rows
+        ):
+            return False
+        start = algebra.substitute(flat, lane=0)
+        return self.stride(start, "vec")[0] == 1
+
+    def whole(self, flat: str, dtype: str) -> bool:
+        """Whether a register's elements, or what is joined to one, are neighbours."""
+        stride, align = self.stride(flat, "lane")
+        return stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0
+
+    def picked(self, flat: str, buffer: Buffer) -> bool:
+        """Whether a register's elements are picked from whole vectors. These hold what lies between, which another
+        work-item may be writing where a result is updated in place."""
+        stride = self.stride(flat, "lane")[0]
+        return stride is not None and self.stored(buffer.shape.dtype) not in TINY and (
+            stride == -1 or (2 <= stride <= PICKED_STRIDE and buffer not in self.shared))
+
+    @property
+    def start(self) -> "Dict[str, int]":
+        """The variables of a step at its first element."""
+        return {"lane": 0, "vec": 0, **({"down": 0} if self.registers_down > 1 else {}),
+                **({"fused": 0} if self.loop.fused_steps > 1 else {})}
+
+    def unbroken(self, index: str) -> Optional[Runs]:
+        """Where a map of the function's index has no stride along the lanes because a row may end inside a step; None
+        where rows are shorter, or the map has no stride along them either."""
+        if (
+            self.walked is None
+            or len(algebra.info(index).variables) != len(self.function.dims)
+            or index == EMPTY
+            or self.stride(self.mapped(index), "lane")[0] is not None
+        ):
+            return None
+        position = self.mapped(algebra.call("shape", "map", self.walked.text))
+        step = self.stride(position, "lane")[0]
+        digits = strides(compose(algebra.call("shape", "unmap", self.walked.text), index))
+        if not step or not digits:
+            return None
+        (*_, row), (*_, stride) = digits
+        last = row - 1 - step * (self.loop.lanes - 1)
+        if last < 0:
+            return None
+        size = algebra.info(position).results[0].hi + 1
+        return Runs(compose(algebra.substitute(position, lane=0),
+                            f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]"),
+                    last, step * stride)
+
+    def prefetches(self) -> bool:
+        """Whether a step of whole vectors prefetches what it reads: contiguous lines, by the body's own code."""
+        if self.loop.lanes == 1 or not any(distance for _, distance in self.loop.prefetches()):
+            return False
+        if self.moves and self.registers_down == self.loop.interleaved > 1:
+            return True
+        for visit in self.visits():
+            buffer = buffer_of(self.partition, visit.read) if visit.read and visit.wide else None
+            flat = self.mapped(self.position(visit.read)) if visit.read and buffer else EMPTY
+            if buffer and flat != EMPTY and not self.turned(flat, visit.region):
+                dtype, own = self.stored(buffer.shape.dtype), visit.region is self.function.body
+                if self.spread(flat, visit.region) or own and (
+                        self.in_words(flat, dtype, self.loop.interleaved) or self.whole(flat, dtype)):
+                    return True
+        return False
+
+    def apart(self) -> bool:
+        """Whether a step of whole vectors loads or stores what is not register by register."""
+        reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits()
+                 if visit.read and visit.wide]
+        accesses = [(self.mapped(self.position(read)), self.stored(buffer.shape.dtype), region)
+                    for read, buffer, region in reads if buffer]
+        accesses += [(self.mapped(compose(root.at or root.map, memory_map(root.shape))), self.stored(root.shape.dtype),
+                      self.function.body) for root in self.written_roots]
+        return any(self.turned(flat, region) or self.spread(flat, region)
+                   or self.in_words(flat, dtype, self.loop.interleaved) for flat, dtype, region in accesses)
+
+    # ---- lanes ----
+
+    def differing(self, index: str) -> "List[str]":
+        """The runtime variables of a map that each lane has for itself."""
+        return [v.name for v in algebra.info(index).variables if v.name in self.of_lanes] if self.of_lanes else []
+
+    @cached_property
+    def of_lanes(self) -> "Set[str]":
+        """The runtime variables that each lane has for itself."""
+        found: "Set[str]" = set()
+        if self.loop.lanes == 1:
+            return found
+        self.of_lanes = found       # a variable's index may depend on those that are bound before it
+        for region in regions(self.function.body):
+            if region.runtimes:
+                where = region.parent or self.function.body
+                found |= {runtime.name for runtime in region.runtimes if self._varies(runtime.read, where)}
+        return found
+
+    def _varies(self, read: Read, region: Region) -> bool:
+        """Whether a value is a register of several lanes."""
+        source = read.source
+        if read.map == EMPTY:
+            return False
+        if source in self.given or source in self.partition.given:
+            return True
+        index = self.position(read)
+        if index:
+            return self.stride(self.mapped(index), "lane")[0] != 0
+        if source.opcode == "constant":
+            return False
+        entry = self._entries[source, self.partition.home(read, region), read.map]
+        if entry.callee is not None:
+            return not self.same(entry)
+        opcode = entry.instruction.opcode
+        if opcode == "reduce" or opcode in LOOPS or opcode in PADS or opcode in ("concatenate", "dynamic-update-slice"):
+            return True
+        if opcode in RUNTIME:
+            return self._varies(self.partition.operand(entry, 0, entry.regions[0]), entry.regions[0])
+        return any(self._varies(self.partition.operand(entry, k), entry.region)
+                   for k in range(len(entry.instruction.operands)))
+
+    @cached_property
+    def _entries(self) -> "Dict[Tuple[Instruction, Region, str], Entry]":
+        return {(entry.instruction, region, entry.map): entry
+                for region in regions(self.function.body) for entry in region.entries}
+
+    def same(self, entry: Entry) -> bool:
+        """Whether a call is the same for all lanes."""
+        index = self.mapped(entry.map)
+        return self.lanes == 1 or (
+            not self.differing(index) and all(a.stride == 0 for a in algebra.access(index, "lane")))
+
+    def position(self, read: Read) -> str:
+        """The map from the function's index to the place in memory, in a table, or in the count of an iota that a read
+        is of; "": it is a value of another kind."""
+        buffer, source = buffer_of(self.partition, read), read.source
+        if buffer:
+            return compose(read.map, memory_map(buffer.shape))
+        if source.opcode == "constant" and len(set(source.literal or [])) > 1:
+            row_major = f"{source.shape.dtype}[{','.join(map(str, source.shape.dims))}]"
+            return compose(read.map, algebra.call("shape", "map", row_major))
+        if source.opcode == "iota":
+            dims, dimension = source.shape.dims, source.attributes["iota_dimension"]
+            pick = algebra.call("op", "broadcast", "0", f"out={algebra.numbers(dims)}", f"in={dims[dimension]}",
+                                f"dimensions={dimension}")
+            return compose(read.map, pick)
+        return ""
+
+    # ---- guards ----
+
+    def uniform(self, region: Region) -> Optional[str]:
+        """The map to a guarded operand at the first lane; EMPTY: nothing is inside; None: the guard differs between
+        lanes."""
+        index = self.mapped(region.map)
+        if index == EMPTY or self.loop.lanes == 1:
+            return index
+        if self.differing(index):
+            return None
+        of_thread = algebra.guards(self.thread) if self.thread else ()
+        lane = next(v for v in algebra.info(index).variables if v.name == "lane")
+        if (lane.lo, lane.hi) != self.box["lane"] or any("lane" in guard.variables for guard in algebra.guards(index)
+                                                         if guard not in of_thread):
+            return None
+        return algebra.substitute(index, lane=0)
+
+    def uneven(self, region: Region) -> Optional[Uneven]:
+        """When a guarded region runs whose guard differs between lanes; None: it changes along them too often, or
+        unevenly."""
+        index = self.mapped(region.map)
+        if self.differing(index) or self.walked is None \
+                or len(algebra.info(region.map).variables) != len(self.function.dims):
+            return None
+        position, lanes = self.mapped(algebra.call("shape", "map", self.walked.text)), self.loop.lanes
+        step = self.stride(position, "lane")[0]
+        if not step:
+            return None
+        first, reach = algebra.substitute(position, lane=0), step * (lanes - 1)
+        of_position = compose(algebra.call("shape", "unmap", self.walked.text), region.map)
+        if of_position == EMPTY:
+            return Uneven(None, index, None)
+        (variable,), guards = algebra.info(of_position).variables, algebra.guards(of_position)
+        size = self.walked.elements
+        if narrowed(of_position, {variable.name: (0, size - 1)}):
+            guards = (algebra.Guard((variable.name,), variable.lo, variable.hi, variable.name), *guards)
+        every, some = [], []
+        for guard in guards:
+            value = f"({variable.name}) -> ({guard.text}), domain: {variable.name} in [0, {size - 1}]"
+            digits = strides(algebra.simplify(value))
+            if not digits or (digits[1][-1] and digits[0][-1] < GUARD_REGISTERS * lanes * step):
+                return None
+            (*_, row), (*_, stride) = digits
+            start, change = compose(first, value), stride * reach
+            up, down = max(change, 0), min(change, 0)
+            run = (compose(first, f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]"),
+                   0, row - 1 - reach)
+            every += [run, (start, guard.lo - down, guard.hi - up)]
+            some.append(Near(_inside(run), _inside((start, guard.lo - up, guard.hi - down))))
+        return Uneven(_inside(*every), index, tuple(some))
+
+    def vectors(self) -> bool:
+        """Whether guards and accesses allow the vectors of the schedule."""
+        for visit in self.visits():
+            if visit.guard and visit.wide and self.uniform(visit.guard) is None \
+                    and (visit.in_loop or self.uneven(visit.guard) is None):
+                return False
+            if visit.read and visit.wide and self.loop.joined > 1 and not self._joined(visit.read, visit.region):
+                return False
+        return all(map(self._stores, self.written_roots))
+
+    @property
+    def written_roots(self) -> "Sequence[Root]":
+        if self.function is not self.partition.entry:
+            return ()
+        return self.partition.roots if self.stores is None else self.stores
+
+    def _joined(self, read: Read, region: Region) -> bool:
+        """Whether joined elements that are read lie side by side, or are turned."""
+        buffer = buffer_of(self.partition, read)
+        flat = self.mapped(self.position(read)) if buffer else EMPTY
+        return buffer is None or self.turned(flat, region) or self.spread(flat, region) \
+            or self.whole(flat, self.stored(buffer.shape.dtype))
+
+    def _stores(self, root: Root) -> bool:
+        """Whether a step's elements of a root are stored as the schedule wants."""
+        dtype, body = self.stored(root.shape.dtype), self.function.body
+        flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
+        if self.moves and self.registers_down == self.loop.interleaved > 1:
+            return self._interleaved(root, flat)
+        if dtype in dtypes.PACKED:
+            per, step = dtypes.per_byte(dtype), self.loop.step
+            stride, align = self.stride(flat, "vec") if self.box.get("vec", (0, 0)) != (0, 0) else (1, per)
+            return self.lanes == 1 and stride == 1 and (step == 1 or not (step % per or align % per))
+        return self.loop.joined == 1 or self.turned(flat, body) or self.spread(flat, body) or self.whole(flat, dtype)
+
+    def _interleaved(self, root: Root, flat: str) -> bool:
+        """Whether an interleaved step is whole lines, here of words, there of each row."""
+        whole, read = VECTOR_BITS // bits(root.shape.dtype), self.partition.root_read(root)
+        flats = [self.mapped(self.position(read)), flat]
+        words = [self.stride(flat, "lane")[0] == self.loop.interleaved for flat in flats]
+        for flat, in_words in zip(flats, words):
+            stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}),
+                                        "down" if in_words else "vec")
+            if stride is None or stride % whole or align % whole:
+                return False
+        return words[0] != words[1]
+
+    # ---- what a body comes by ----
+
+    def visits(self) -> "Iterator[Visit]":
+        """What a body comes by, in its order."""
+        wide, body = self.loop.lanes > 1, self.function.body
+        yield from self._visited(body, wide, False)
+        roots = self.partition.roots if self.function is self.partition.entry else []
+        for root in roots:
+            yield Visit(self.partition.root_read(root), None, None, body, wide, False)
+            for runtime in self.partition.starts(root):
+                yield Visit(runtime.read, None, None, body, wide, False)
+        if self.function is self.partition.entry:
+            for scalar in self.partition.scalars:
+                yield Visit(self.partition.scalar_read(scalar), None, None, body, wide, False)
+
+    def _visited(self, region: Region, wide: bool, in_loop: bool) -> "Iterator[Visit]":
+        for entry in region.entries:
+            if entry.callee is not None:
+                yield Visit(None, entry, None, region, wide, in_loop)
+                continue
+            loops = entry.instruction.opcode == "reduce" or entry.instruction.opcode in LOOPS
+            for inner in [] if loops else entry.regions:
+                for runtime in inner.runtimes:
+                    yield Visit(runtime.read, None, None, region, wide, in_loop)
+            entered: "Dict[Region, Tuple[bool, ...]]" = {}      # whether whole vectors, and single lanes, go inside
+            for operand, inner in self.partition.operands(entry):
+                if inner is None:
+                    yield Visit(self.partition.operand(entry, operand), None, None, region, wide, in_loop)
+                    continue
+                read, within = self.partition.operand(entry, operand, inner), in_loop or loops
+                if inner not in entered:
+                    if inner.kind == "guard" and read.map != EMPTY:
+                        yield Visit(None, None, inner, region, wide, within)
+                    entered[inner] = self._enters(entry, inner, wide, loops)
+                    for lanes in entered[inner]:
+                        yield from self._visited(inner, lanes, within)
+                for lanes in entered[inner]:
+                    yield Visit(read, None, None, inner, lanes, within)
+
+    def _enters(self, entry: Entry, inner: Region, wide: bool, loops: bool) -> "Tuple[bool, ...]":
+        """How a region's code runs: in whole vectors (True), lane by lane (False), neither where nothing is inside."""
+        if loops and (0 in loop_sizes(entry.instruction)
+                      or self.partition.operand(entry, 0, entry.regions[-1]).map == EMPTY):
+            return ()
+        if inner.kind != "guard":
+            return (wide,)
+        if inner.map == EMPTY or self.mapped(inner.map) == EMPTY:
+            return ()
+        if not wide or self.uniform(inner) is not None:
+            return (wide,)
+        uneven = self.uneven(inner)
+        return (True, False) if uneven is None or uneven.every is not None else (False,) if uneven.some else ()
+
+    # ---- which maps are C text ----
+
+    def fits(self, d: Target, index_type: str) -> bool:
+        """Whether an index type holds all maps that are C text. d: the language."""
+        return all(algebra.fits(index, index_type) for index in self.printed(d) if index != EMPTY)
+
+    def printed(self, d: Target) -> "Iterator[str]":
+        """The maps that a body has C text of, or whose texts follow from these. d: the language."""
+        if self.thread:
+            yield self.thread
+        for visit in self.visits():
+            if visit.call:
+                yield self._at_first(self.mapped(visit.call.map), visit.wide and self.same(visit.call))
+            elif visit.guard:
+                yield from self._of_guard(visit.guard, visit.wide)
+            elif visit.read and visit.read.source not in self.given and visit.read.source not in self.partition.given:
+                yield from self._of_read(d, visit)
+        for root in self.written_roots:
+            yield from self._of_root(d, root)
+
+    def names(self, d: Target, variable: str) -> bool:
+        """Whether the text of a step names a variable of its maps."""
+        own = {self.thread}
+        return any(variable in result.variables for index in self.printed(d) if index not in own and index != EMPTY
+                   for result in algebra.info(index).results)
+
+    @staticmethod
+    def _at_first(index: str, first: bool) -> str:
+        return algebra.substitute(index, lane=0) if first else index
+
+    def _of_guard(self, region: Region, wide: bool) -> "Iterator[str]":
+        index = self.mapped(region.map)
+        if index == EMPTY:
+            return
+        same = self.uniform(region) if wide else index
+        uneven = self.uneven(region) if same is None else None
+        yield index if same is None else same
+        if uneven:
+            yield from (where for near in uneven.some or () for where in near if where)
+            yield from [uneven.every] * bool(uneven.every)
+
+    def _of_read(self, d: Target, visit: Visit) -> "Iterator[str]":
+        assert visit.read is not None
+        index, buffer = self.position(visit.read), buffer_of(self.partition, visit.read)
+        flat = self.mapped(index) if index else EMPTY
+        if flat == EMPTY:
+            return
+        if buffer is None or buffer.shape.dtype in dtypes.PACKED:
+            yield from self._of_gather(flat, index, visit)
+            return
+        dtype = self.stored(buffer.shape.dtype)
+        if (buffer.pointer, flat) in self.staged:
+            return
+        if not visit.wide:
+            yield from self._of_step(d, flat, dtype, self.open(visit.region))
+        elif self.turned(flat, visit.region) or (
+                self.in_words(flat, dtype, self.loop.interleaved) and self.open(visit.region)) \
+                or self.spread(flat, visit.region):
+            yield from self._of_tiles(flat)
+        elif self.whole(flat, dtype) or self.picked(flat, buffer):
+            yield algebra.substitute(flat, lane=0)
+        else:
+            yield from self._of_gather(flat, index, visit)
+
+    def _of_step(self, d: Target, flat: str, dtype: str, open_: bool) -> "Iterator[str]":
+        """Of single elements: in words before a step's loop, else one after another."""
+        open_ = open_ and self.loop.step > 1
+        if open_ and self.stride(flat, "vec")[0] == 1 and d.words and self.word_bytes(flat, dtype):
+            yield algebra.substitute(flat, vec=0)
+        elif open_ and self.rows_of_words(flat, dtype):
+            yield from (algebra.substitute(flat, vec=row) for row in range(self.loop.interleaved_rows))
+        else:
+            yield flat
+
+    def _of_tiles(self, flat: str) -> "Iterator[str]":
+        for down in range(self.registers_down):
+            yield algebra.substitute(flat, **{**self.start, **({"down": down} if self.registers_down > 1 else {})})
+
+    def _of_gather(self, flat: str, index: str, visit: Visit) -> "Iterator[str]":
+        if not visit.wide:
+            yield flat
+            return
+        if self.stride(flat, "lane")[0] == 0:
+            yield algebra.substitute(flat, lane=0)
+            return
+        yield flat
+        runs, read = None if visit.in_loop else self.unbroken(index), visit.read
+        if runs and read:
+            yield runs.place
+            buffer = buffer_of(self.partition, read)
+            vectors = buffer is not None and runs.stride in (1, -1) and buffer.shape.dtype not in (
+                *TINY, *dtypes.PACKED)
+            counted = read.source.opcode == "iota" and read.source.shape.dtype in ("s32", "u32")
+            if not runs.stride or vectors or counted:
+                yield algebra.substitute(flat, lane=0)
+
+    def _of_root(self, d: Target, root: Root) -> "Iterator[str]":
+        dtype = self.stored(root.shape.dtype)
+        flat, body = self.mapped(compose(root.at or root.map, memory_map(root.shape))), self.function.body
+        if flat == EMPTY or (root.buffer.pointer, flat) in self.staged:
+            return
+        if self.moves and self.registers_down == self.loop.interleaved > 1:
+            yield from self._of_tiles(flat)
+        elif dtype in dtypes.PACKED:
+            yield algebra.substitute(flat, vec=0) if self.loop.step > 1 else flat
+        elif self.lanes == 1:
+            yield from self._of_step(d, flat, dtype, True)
+        elif self.in_words(flat, dtype, self.loop.interleaved * self.lanes) or self.turned(flat, body) \
+                or self.spread(flat, body):
+            yield from self._of_tiles(flat)
+        else:
+            yield self._at_first(flat, self.whole(flat, dtype) and not self.stored_lanes)
+
+
+def _inside(*bounds: "Tuple[str, int, int]") -> Optional[str]:
+    """The map to nothing in whose domain each map's one result is at least the first and at most the second number;
+    None: it is empty."""
+    if any(low > high for _, low, high in bounds):
+        return None
+    index = bounds[0][0]
+    domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in algebra.info(index).variables]
+    for index, low, high in bounds:
+        domain += [f"{guard.text} in [{guard.lo}, {guard.hi}]" for guard in algebra.guards(index)]
+        domain.append(f"{algebra.info(index).results[0].text} in [{low}, {high}]")
+    names = ", ".join(v.name for v in algebra.info(index).variables)
+    where = algebra.simplify(f"({names}) -> (), domain: {', '.join(domain)}")
+    return None if where == EMPTY else where

@@ -19,14 +19,6 @@ class Helpers:
     texts: Dict[str, str] = field(default_factory=dict)
     tables: Dict[str, Tuple[str, str]] = field(default_factory=dict)
 
-    def trial(self, target: Target) -> "Helpers":
-        """A copy, for a trial that may add to it."""
-        return Helpers(target, dict(self.texts), dict(self.tables))
-
-    def keep(self, trial: "Helpers") -> None:
-        """Takes over what a trial has added."""
-        self.texts, self.tables = trial.texts, trial.tables
-
     def need(self, name: str, *about: str) -> str:
         title = "_".join((name, *about))
         if title not in self.texts:

@@ -12,13 +12,13 @@ from gen.emit.accesses import Accesses
 from gen.emit.helpers import table_type
 from gen.emit.statements import Assign, Block, Declare, Let
 from gen.emit.text import joined, offset
-from gen.emit.values import IndexRow, NotWide, Value
-from gen.hlo import Shape, dtypes
+from gen.emit.values import IndexRow, Value
+from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, Read, Region, compose
-from gen.schedule import LINE, PICKED_STRIDE, PIECES
+from gen.schedule import LINE, PIECES
 from gen.targets import NARROW, SMALL, TINY, bits
 
 
@@ -53,7 +53,7 @@ class Loads(Accesses):
         if len(set(literal)) == 1:
             return replace(ops.constant(self.d, literal[0], source.shape.dtype),
                            short_nan=not dtypes.is_nan(literal[0], source.shape.dtype))
-        table_map = compose(read.map, algebra.call("shape", "map", _row_major(source.shape)))
+        table_map = self.position(read)
         index = self.mapped(table_map)
         name = self.helpers.table(source)
         dtype = source.shape.dtype
@@ -66,10 +66,7 @@ class Loads(Accesses):
 
     def _iota(self, read: Read) -> Value:
         source = read.source
-        dtype, dimension = source.shape.dtype, source.attributes["iota_dimension"]
-        pick = algebra.call("op", "broadcast", "0", f"out={','.join(map(str, source.shape.dims))}",
-                            f"in={source.shape.dims[dimension]}", f"dimensions={dimension}")
-        picked = compose(read.map, pick)
+        dtype, picked = source.shape.dtype, self.position(read)
         index = self.mapped(picked)
 
         def convert(at: str) -> str:
@@ -104,31 +101,10 @@ class Loads(Accesses):
         return self.by_lane(of, dtype, at(self._apart(of, index)), bits, index, unbroken[0] if unbroken else "", text)
 
     def _unbroken(self, index: str) -> "Optional[Tuple[str, int]]":
-        """Where a map of the function's index has no stride along the lanes because a row may end inside a step: the
-        condition, as C text, that all lanes are in one row, and the stride there. None where rows are shorter, or the
-        map has no stride along them either."""
-        if (
-            self.walked is None
-            or self.lanes == 1
-            or self._before_loops is not None
-            or len(algebra.info(index).variables) != len(self.function.dims)
-            or index == EMPTY
-            or self.stride(self.mapped(index), "lane")[0] is not None
-        ):
-            return None
-        position = self.mapped(algebra.call("shape", "map", self.walked.text))
-        step = self.stride(position, "lane")[0]
-        digits = strides(compose(algebra.call("shape", "unmap", self.walked.text), index))
-        if not step or not digits:
-            return None
-        (*_, row), (*_, stride) = digits
-        last = row - 1 - step * (self.lanes - 1)        # a step's first place in a row that leaves room for all lanes
-        if last < 0:
-            return None
-        size = algebra.info(position).results[0].hi + 1
-        place = compose(algebra.substitute(position, lane=0),
-                        f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]")
-        return f"{self.c(place)[0]} <= {last}", step * stride
+        """Where `unbroken` gives runs, outside of loops: the condition, as C text, that all lanes are in one row, and
+        the stride there."""
+        runs = self.unbroken(index) if self.lanes > 1 and self._before_loops is None else None
+        return (f"{self.c(runs.place)[0]} <= {runs.last}", runs.stride) if runs else None
 
     def _apart(self, of: str, index: str) -> str:
         """C text: each lane's position, with its / and % hoisted out of the reduction loops."""
@@ -136,7 +112,8 @@ class Loads(Accesses):
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
                  if v.name in self.partition.ranges}
         met = {name for guard in algebra.guards(index) for name in guard.variables}
-        if self._before_loops is None or self._by_lane(index) or all(each.shifts for each in algebra.divisions(index)) \
+        if self._before_loops is None or self.differing(index) \
+                or all(each.shifts for each in algebra.divisions(index)) \
                 or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
                 or any(v.lo for v in algebra.info(index).variables if v.name in steps):
             return whole
@@ -173,7 +150,7 @@ class Loads(Accesses):
                 if pack:
                     return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pack}[vec]"),
                                         dtype == "f16")
-            elif step > 1 and self.open(region) and self._rows_of_words(flat, dtype):
+            elif step > 1 and self.open(region) and self.rows_of_words(flat, dtype):
                 name = self.name(pointer, "w_")
                 self.before.add(*(Assign(word, memory)
                                   for word, memory in self._row_words(pointer, flat, dtype, name, "const ")))
@@ -184,53 +161,47 @@ class Loads(Accesses):
         stride, align = self.stride(flat, "lane")
         if self.turned(flat, region):
             return self._load_tile(parameter, pointer, dtype, flat)
-        if self._in_words(dtype, stride) and self.open(region):
-            start = algebra.substitute(flat, lane=0)
-            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % self.loop.interleaved == 0:
-                words, n = self.name(pointer, "w_"), self.lanes
-                if region is self.function.body:
-                    self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
-                loads = [self._words(pointer, flat, down) for down in range(self.registers_down)]
-                kind = self.d.register("u32", n)
-                self.before.add(Let(kind, words, loads[0]) if self.registers_down == 1
-                                else Let(kind, words, f"{{{', '.join(loads)}}}", self.registers_down))
-                word = words if self.registers_down == 1 else f"{words}[down]"
-                if dtype == "bf16":
-                    high = f"{word} << (16u - {self._part(16)}) & 0xffff0000u"
-                    return self.declare(parameter.name, dtype, n, self.d.reinterpret(high, "u32", "f32", n))
-                width = bits(dtype)
-                text = self.d.convert("u16", n, f"{word} >> {self._part(width)}")
-                text = self.d.convert("u8", n, text) if width == 8 else text      # in steps: gcc knows these
-                return self.declare(parameter.name, dtype, n,
-                                    text if dtype in ("pred", "f16", f"u{width}")
-                                    else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
-        if self._spread(flat, region):
+        if self.in_words(flat, dtype, self.loop.interleaved) and self.open(region):
+            words, n = self.name(pointer, "w_"), self.lanes
+            if region is self.function.body:
+                self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
+            loads = [self._words(pointer, flat, down) for down in range(self.registers_down)]
+            kind = self.d.register("u32", n)
+            self.before.add(Let(kind, words, loads[0]) if self.registers_down == 1
+                            else Let(kind, words, f"{{{', '.join(loads)}}}", self.registers_down))
+            word = words if self.registers_down == 1 else f"{words}[down]"
+            if dtype == "bf16":
+                high = f"{word} << (16u - {self._part(16)}) & 0xffff0000u"
+                return self.declare(parameter.name, dtype, n, self.d.reinterpret(high, "u32", "f32", n))
+            width = bits(dtype)
+            text = self.d.convert("u16", n, f"{word} >> {self._part(width)}")
+            text = self.d.convert("u8", n, text) if width == 8 else text      # in steps: gcc knows these
+            return self.declare(parameter.name, dtype, n,
+                                text if dtype in ("pred", "f16", f"u{width}")
+                                else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
+        if self.spread(flat, region):
             return self._load_spread(parameter, pointer, dtype, flat)
-        if stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0:
+        if self.whole(flat, dtype):
             at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body and self.loop.interleaved_rows > 1:
                 for k in range(self.loop.vec):
                     self._prefetch(
-                        pointer, self.c(flat, **{**self._start, "vec": k})[0], dtype, self.lanes * self.registers_down
+                        pointer, self.c(flat, **{**self.start, "vec": k})[0], dtype, self.lanes * self.registers_down
                     )
             elif region is self.function.body:
-                self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
-            elif self.loop.gathered_prefetch_steps and region in self._open:
+                self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
+            elif self.loop.gathered_prefetch_steps and self.open(region):
                 size = bits(dtype) // 8
                 together = step if self.loop.vec == 1 or self.stride(algebra.substitute(flat, lane=0),
                                                                      "vec")[0] == self.lanes else self.lanes
                 for k in range(step // together):
-                    first = offset(pointer, self.c(flat, **{**self._start, "vec": k})[0])
+                    first = offset(pointer, self.c(flat, **{**self.start, "vec": k})[0])
                     self.index_rows.append(IndexRow(pointer, dtype, first, together * size))
             return self.declare(parameter.name, dtype, self.lanes,
                                 self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0),
                                 dtype == "f16")
-        if self.loop.joined > 1:
-            raise NotWide
-        # whole vectors read what lies between, which another work-item may be writing where a result is updated in
-        # place
-        picked = stride is not None and 2 <= stride <= PICKED_STRIDE and parameter not in self.shared
-        if stride is not None and (picked or stride == -1) and dtype not in TINY:
+        assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
+        if stride is not None and self.picked(flat, parameter):
             return self.declare(parameter.name, dtype, self.lanes, self._load_apart(pointer, dtype, flat, stride),
                                 dtype == "f16")
 
@@ -272,7 +243,7 @@ class Loads(Accesses):
         """Neighbours that are spread over the registers of a step: loaded in whole vectors, separated by shuffles."""
         n, rows, width, name = self.lanes, self.loop.interleaved_rows, f"u{bits(dtype)}", self.name(pointer, "w_")
         separate = self.helpers.interleave(bits(dtype), rows, True, n)
-        self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+        self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
         kind = self.d.register(width, n)
         self.before.add(Declare(kind, name, count=rows * self.registers_down))
         for down in range(self.registers_down):
@@ -303,7 +274,7 @@ class Loads(Accesses):
 
     def _words(self, pointer: str, flat: str, down: int = 0) -> str:
         """C text: the 32-bit words of an interleaved step, which hold the elements of all its registers."""
-        at = offset(pointer, self.c(flat, **{**self._start, **({"down": down} if self.registers_down > 1 else {})})[0])
+        at = offset(pointer, self.c(flat, **{**self.start, **({"down": down} if self.registers_down > 1 else {})})[0])
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         if align % (self.loop.interleaved * self.lanes) == 0:
             return f"*(const {self.d.pointer}{self.d.register('u32', self.lanes)} *)({at})"
@@ -349,7 +320,3 @@ class Loads(Accesses):
             further = f" + {k}" if k else ""
             self.before.add(Assign(f"{name}.word[{k}]", f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further})"))
         return f"{name}.at"
-
-
-def _row_major(shape: Shape) -> str:
-    return f"{shape.dtype}[{','.join(map(str, shape.dims))}]"

@@ -14,13 +14,13 @@ from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
 from gen.emit.maps import conditions, guarded, narrowed, tested
 from gen.emit.statements import Assign, Block, Case, Declare, For, If, Let, interchange
-from gen.emit.values import NotWide, Value
+from gen.emit.form import Near
+from gen.emit.values import Value
 from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, dtypes
 from gen.plan import combiner
-from gen.plan.buffers import buffer_of, buffers_of, memory_map
+from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.digits import strides
-from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Region, Runtime, compose, loop_sizes
-from gen.schedule import GUARD_REGISTERS
+from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Region, Runtime, loop_sizes
 from gen.targets import SMALL
 
 
@@ -68,8 +68,7 @@ class Regions(Loads, Elementwise):
         if opcode == "dynamic-update-slice":
             return [self._update(entry)]
         if opcode in RUNTIME:
-            if self.bind(entry.regions[0].runtimes, entry.region):
-                self._open.add(entry.regions[0])
+            self.bind(entry.regions[0].runtimes, entry.region)
             self.region(entry.regions[0])
             return [self.read(self.partition.operand(entry, 0, entry.regions[0]), entry.regions[0])]
         x = [self.read(self.partition.operand(entry, k), entry.region) for k in range(len(instruction.operands))]
@@ -118,9 +117,7 @@ class Regions(Loads, Elementwise):
         instruction = entry.instruction
         shape = instruction.shape.leaves()
         index = self.mapped(entry.map)
-        same = self.lanes == 1 or (
-            not self._by_lane(index) and all(a.stride == 0 for a in algebra.access(index, "lane"))
-        )
+        same = self.same(entry)
         results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
         arguments = [*(buffer.pointer for buffer in buffers_of(self.partition, entry.callee)), *results]
         if len(shape) > 1:
@@ -163,19 +160,10 @@ class Regions(Loads, Elementwise):
         return None if tests is None else " && ".join(tests)
 
     def _conditions(self, region: Region) -> "Optional[List[str]]":
-        if region.map == EMPTY:
-            return None
-        index = self.mapped(region.map)
+        index = self.uniform(region) if self.lanes > 1 else self.mapped(region.map)
+        assert index is not None, "Form.vectors says that the guard is the same in all lanes"
         if index == EMPTY:
             return None
-        if self.lanes > 1:
-            if self._by_lane(index):
-                raise NotWide
-            lane = next(v for v in algebra.info(index).variables if v.name == "lane")
-            if (lane.lo, lane.hi) != self.box["lane"] or any("lane" in g.variables for g in algebra.guards(index)
-                                                             if not self._of_thread(g)):
-                raise NotWide
-            index = algebra.substitute(index, lane=0)
         self._tested |= tested(index, self.box)
         return [
             c
@@ -184,70 +172,37 @@ class Regions(Loads, Elementwise):
         ]
 
     def _when(self, region: Region) -> When:
-        """When a guarded region runs. NotWide: a guard changes along the lanes too often, or unevenly."""
-        index = self.mapped(region.map) if region.map != EMPTY else EMPTY
-        try:
+        """When a guarded region runs."""
+        if self.lanes == 1 or self.uniform(region) is not None:
             every = self.condition(region)
             return When(every, every, every)
-        except NotWide:
-            if self._by_lane(index) or self._before_loops is not None or self.walked is None \
-                    or len(algebra.info(region.map).variables) != len(self.function.dims):
-                raise
-        position = self.mapped(algebra.call("shape", "map", self.walked.text))
-        step = self.stride(position, "lane")[0]
-        if not step:
-            raise NotWide
-        first, reach = algebra.substitute(position, lane=0), step * (self.lanes - 1)
-        of_position = compose(algebra.call("shape", "unmap", self.walked.text), region.map)
-        if of_position == EMPTY:
+        uneven = self.uneven(region)
+        assert uneven is not None, "Form.vectors says that the guard changes rarely along the lanes"
+        if uneven.some is None:
             return When(None, None, None)
-        (variable,), guards = algebra.info(of_position).variables, algebra.guards(of_position)
-        size = self.walked.elements
-        if narrowed(of_position, {variable.name: (0, size - 1)}):
-            guards = (algebra.Guard((variable.name,), variable.lo, variable.hi, variable.name), *guards)
-        every, some = [], []
-        for guard in guards:
-            value = f"({variable.name}) -> ({guard.text}), domain: {variable.name} in [0, {size - 1}]"
-            digits = strides(algebra.simplify(value))
-            if not digits or (digits[1][-1] and digits[0][-1] < GUARD_REGISTERS * self.lanes * step):
-                raise NotWide
-            (*_, row), (*_, stride) = digits
-            start, change = compose(first, value), stride * reach
-            up, down = max(change, 0), min(change, 0)
-            run = (compose(first, f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]"),
-                   0, row - 1 - reach)
-            every += [run, (start, guard.lo - down, guard.hi - up)]
-            unbroken, near = self._inside(run), self._inside((start, guard.lo - up, guard.hi - down))
-            some.append("" if unbroken is None else f"(!({unbroken}) || ({near}))" if near and unbroken else near)
-        self._tested |= tested(index, self.box) - {"lane"}
+        some = [self._near(near) for near in uneven.some]
+        self._tested |= tested(uneven.index, self.box) - {"lane"}
         return When(
-            self._inside(*every),
-            " && ".join(conditions(index, self.box, self.index_type)),
+            self._inside(uneven.every),
+            " && ".join(conditions(uneven.index, self.box, self.index_type)),
             None if None in some else " && ".join(filter(None, some)),
             True,
         )
 
-    def _inside(self, *bounds: "Tuple[str, int, int]") -> Optional[str]:
-        """The condition that each map's one result is at least the first and at most the second number, as C text; "":
-        always, None: never."""
-        if any(low > high for _, low, high in bounds):
-            return None
-        index = bounds[0][0]
-        domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in algebra.info(index).variables]
-        for index, low, high in bounds:
-            domain += [f"{guard.text} in [{guard.lo}, {guard.hi}]" for guard in algebra.guards(index)]
-            domain.append(f"{algebra.info(index).results[0].text} in [{low}, {high}]")
-        names = ", ".join(v.name for v in algebra.info(index).variables)
-        where = algebra.simplify(f"({names}) -> (), domain: {', '.join(domain)}")
-        if where == EMPTY:
+    def _near(self, near: Near) -> Optional[str]:
+        unbroken, inside = self._inside(near.unbroken), self._inside(near.near)
+        if unbroken is None:
+            return ""
+        return f"(!({unbroken}) || ({inside}))" if inside and unbroken else inside
+
+    def _inside(self, where: "Optional[str]") -> Optional[str]:
+        """The condition that a point is in a map's domain, as C text; "": always, None: never."""
+        if where is None:
             return None
         self._tested |= tested(where, self.box)
         tests = conditions(where, self.box, self.index_type) if narrowed(where, self.box) else guarded(
             where, self.box, self.index_type)
         return " && ".join(c for c in tests if c not in self._thread_guards)
-
-    def _of_thread(self, guard: algebra.Guard) -> bool:
-        return bool(self.thread) and guard in algebra.guards(self.thread)
 
     def _guarded(self, entry: Entry, operand: int, region: Region, name: str, dtype: str) -> None:
         self.region(region)
@@ -323,23 +278,16 @@ class Regions(Loads, Elementwise):
 
     # ---- runtime variables ----
 
-    def _is_steady(self, runtime: Runtime) -> bool:
-        """Whether a runtime variable is read from memory, at one place for all of a step."""
-        buffer = buffer_of(self.partition, runtime.read)
-        flat = self.mapped(compose(runtime.read.map, memory_map(buffer.shape))) if buffer else EMPTY
-        return flat != EMPTY and not {"vec", "lane", "down", "row"} & set(algebra.info(flat).results[0].variables)
-
-    def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> bool:
-        """Runtime variables: indices as they are read, brought into their bounds in their own type. Whether that is
-        done before the step."""
-        steady = self.steady and self.open(where) and all(self._is_steady(runtime) for runtime in runtimes)
-        if steady:
+    def bind(self, runtimes: "Sequence[Runtime]", where: Region) -> None:
+        """Runtime variables: indices as they are read, brought into their bounds in their own type; before the step,
+        where they may be."""
+        before = self.bound_before(tuple(runtimes), where)
+        if before:
             text, loads = self.text, self._loads
             self.text, self._loads = self.before, {}     # what the step has loaded is not there yet
         self._bind(runtimes, where)
-        if steady:
+        if before:
             self.text, self._loads = text, {**self._loads, **loads}
-        return steady
 
     def _bind(self, runtimes: "Sequence[Runtime]", where: Region) -> None:
         for runtime in runtimes:

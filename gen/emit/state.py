@@ -27,7 +27,6 @@ class State(Form):
         """excess: excess precision is kept."""
         vars(self).update(vars(form))
         self.d, self.helpers, self.index_type, self.excess = target, helpers, index_type, excess
-        self.moves = self.loop.moves    # elements are unsigned integers of their width, whatever they mean
         self.before, self.text, self.after = Code(), Code(), Code()
         # of a step, by number of the level, pointer and position
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
@@ -44,8 +43,6 @@ class State(Form):
         self._tested: Set[str] = set()                   # variables of the conditions here
         self._names: Dict[str, int] = {}
         self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
-        # regions
-        self._open: "set[Region]" = set()                # those of steady runtime variables: read as the body's own are
         self._before_loops: "Optional[List[Statement]]" = None    # of the outermost loop that is open; None: none is
         self._held: List[str] = []                       # the conditions of their guards
 
@@ -79,16 +76,6 @@ class State(Form):
     def _first(self, index: str) -> str:
         """The one result of a map at lane 0."""
         return self.c(index, lane=0)[0] if self.lanes > 1 else self.c(index)[0]
-
-    def stride(self, index: str, variable: str) -> "Tuple[Optional[int], int]":
-        if variable == "lane" and self._by_lane(index):
-            return None, 1
-        access = algebra.access(index, variable)[0]
-        return access.stride, access.align
-
-    def _by_lane(self, index: str) -> "List[str]":
-        """The runtime variables of a map that each lane has for itself."""
-        return [v.name for v in algebra.info(index).variables if v.name in self._lanes_of] if self._lanes_of else []
 
     def _own(self, index: str) -> "List[Statement]":
         """The definitions of the runtime variables that a lane has for itself, of those that the results of a map name

@@ -6,12 +6,12 @@ from gen import algebra
 from gen.emit.loads import Loads
 from gen.emit.statements import Assign, Block, Declare
 from gen.emit.text import joined, offset
-from gen.emit.values import NotWide, Touched, Value
+from gen.emit.values import Touched, Value
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.partition import Root, compose
 from gen.schedule import VECTOR_BITS
-from gen.targets import SMALL, TINY, bits
+from gen.targets import SMALL, bits
 
 
 class Stores(Loads):
@@ -48,27 +48,23 @@ class Stores(Loads):
         self.before.add(*(Declare(kind, name, count=n * self.loop.fused_steps) for name in names))
         registers = []
         for (pointer, flat), in_words in zip(sides, words):
-            stride, align = self.stride(algebra.substitute(flat, lane=0, **{"vec" if in_words else "down": 0}),
-                                        "down" if in_words else "vec")
-            if words[0] == words[1] or stride is None or stride % whole or align % whole:
-                raise NotWide
             steps = [{"down" if in_words else "vec": k, **({"fused": i} if self.loop.fused_steps > 1 else {})}
                      for i in range(self.loop.fused_steps) for k in range(n)]
-            at = [f"({self.d.pointer}{kind} *)({offset(pointer, self.c(flat, **{**self._start, **step})[0])})"
+            at = [f"({self.d.pointer}{kind} *)({offset(pointer, self.c(flat, **{**self.start, **step})[0])})"
                   for step in steps]
             # row by row
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
             registers.append([(number, at[number]) for number in order])
         pointer, flat = sides[0]
         if words[0]:
-            self._prefetch(pointer, self.c(flat, **self._start)[0], dtype)
+            self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
         elif self.loop.burst:
             for k in range(n):
-                self._prefetch(pointer, self.c(flat, **{**self._start, "vec": k})[0], dtype, self.loop.step // n)
+                self._prefetch(pointer, self.c(flat, **{**self.start, "vec": k})[0], dtype, self.loop.step // n)
         elif self.loop.order_prefetch:    # the rows together have been read as far as the walk has come
             walked = self.loop.thread_map(root.shape.elements)
             for k in range(n):
-                at = self.c(walked, **{**self._start, "down": k})[0]
+                at = self.c(walked, **{**self.start, "down": k})[0]
                 self.before.add(self.d.prefetch("L2", offset(pointer, at), self.loop.order_prefetch, bits(dtype) // 8))
         self.before.add(*(Assign(f"{names[0]}[{number}]", f"*{text}") for number, text in registers[0]))
         for number in range(0, n * self.loop.fused_steps, n):
@@ -94,7 +90,7 @@ class Stores(Loads):
             return
         if self.lanes == 1:
             word = self._word(flat, dtype) if step > 1 and self.stride(flat, "vec")[0] == 1 else None
-            if word is None and step > 1 and self._rows_of_words(flat, dtype):
+            if word is None and step > 1 and self.rows_of_words(flat, dtype):
                 name = self.name(pointer, "w_")
                 self.text.add(Assign(f"{name}.at[{self._in_rows()}]", self.to_memory(value)))
                 self.after.add(*(Assign(memory, word)
@@ -121,9 +117,6 @@ class Stores(Loads):
     def _store_packed(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
         """Several elements to a byte: a whole step writes its bytes; one that the end cuts, element by element."""
         per, step, text = dtypes.per_byte(dtype), self.loop.step, self.to_memory(value)
-        stride, align = self.stride(flat, "vec") if self.box.get("vec", (0, 0)) != (0, 0) else (1, per)
-        if self.lanes > 1 or stride != 1 or (step > 1 and (step % per or align % per)):
-            raise NotWide
         u8 = self.d.types["u8"]
         if step == 1:
             self.text.add(
@@ -138,34 +131,31 @@ class Stores(Loads):
                          for k in range(step // per)))
 
     def store_wide(self, value: Value, pointer: str, dtype: str, flat: str) -> None:
-        stride, _ = self.stride(flat, "lane")
         value = self.moved(value)
         n, text = self.lanes, self.splat(value)
         stream = self.loop.stream
-        if self._in_words(dtype, stride) and self.registers_down == 1:
-            start, width = algebra.substitute(flat, lane=0), bits(dtype)
-            if self.stride(start, "vec")[0] == 1 and self.stride(start, "vec")[1] % (self.loop.interleaved * n) == 0:
-                name = self.name(pointer, "w_")
-                kind = self.d.register("u32", n)
-                self.before.add(Declare(kind, name, self.d.zero(n)))
-                if dtype == "bf16":
-                    words = self.d.reinterpret(text, "f32", "u32", n)
-                    self.text.add(Assign(name, f"{words} >> (16u - {self._part(16)})", "|="))
-                else:
-                    text = self.to_bits(dtype, text, n)
-                    text = self.d.convert("u16", n, text) if width == 8 else text
-                    self.text.add(Assign(name, f"{self.d.convert('u32', n, text)} << {self._part(width)}", "|="))
-                at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
-                self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}{kind} *)({at}));")
-                return
+        if self.registers_down == 1 and self.in_words(flat, dtype, self.loop.interleaved * n):
+            width = bits(dtype)
+            name = self.name(pointer, "w_")
+            kind = self.d.register("u32", n)
+            self.before.add(Declare(kind, name, self.d.zero(n)))
+            if dtype == "bf16":
+                words = self.d.reinterpret(text, "f32", "u32", n)
+                self.text.add(Assign(name, f"{words} >> (16u - {self._part(16)})", "|="))
+            else:
+                text = self.to_bits(dtype, text, n)
+                text = self.d.convert("u16", n, text) if width == 8 else text
+                self.text.add(Assign(name, f"{self.d.convert('u32', n, text)} << {self._part(width)}", "|="))
+            at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
+            self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}{kind} *)({at}));")
+            return
         if self.turned(flat, self.function.body):
             self._store_tile(pointer, dtype, self.to_bits(dtype, text, n), flat)
             return
-        if self._spread(flat, self.function.body):
+        if self.spread(flat, self.function.body):
             self._store_spread(pointer, dtype, self.to_bits(dtype, text, n), flat)
             return
-        if stride == self.loop.joined and dtype not in TINY and self.stride(flat, "lane")[1] % self.loop.joined == 0 \
-                and not self.stored_lanes:
+        if self.whole(flat, dtype) and not self.stored_lanes:
             at = self._element(pointer, dtype, self._first(flat))
             align = self.stride(flat, "lane")[1] // self.loop.joined
             t = self.d.memory(dtype, n)
@@ -181,8 +171,7 @@ class Stores(Loads):
             else:
                 self.text.add(f"{self.helpers.need('store', dtype, str(n))}({text}, {at});")
             return
-        if self.loop.joined > 1:
-            raise NotWide
+        assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
         wide = self.declare(pointer, dtype, n, text, value.bits)
         lane = Value(self._lane_array(wide), dtype, 1, value.bits)
         self.text.add(self.each_lane(Assign(f"{pointer}[{self.c(flat)[0]}]", self.to_memory(lane)), "",

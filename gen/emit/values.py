@@ -8,10 +8,6 @@ from typing import Callable, NamedTuple, Optional, Tuple, Union
 from gen.plan.buffer import Buffer
 
 
-class NotWide(Exception):
-    """A body whose guards differ between lanes: it has no vector form."""
-
-
 class Touched(NamedTuple):
     """An access of a kernel, for people: the verb (read, write, combine; load, store: of a shared-memory tile), the
     buffer, and the map to the position in it."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Iterator, List, Optional, Tuple
 
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, arguments
+from gen.heroes.loop import is_cut
 from gen.heroes.walk import Walk
 from gen.plan.buffers import buffers_of
 from gen.plan.concatenation import Concatenate
@@ -63,47 +64,56 @@ class _Hero(Hero):
     def takes(self, nest: Nest, context: Context) -> bool:
         return isinstance(nest, Concatenate) and nest.together
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        return [None]       # the parts' heroes choose
-
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+    def choices(self, nest: Nest, context: Context) -> "Iterator[Choice]":
         assert isinstance(nest, Concatenate)
-        kernels = [k for part in nest.parts for k in context.kernels(part, context)]
-        apart = len(kernels) > len(nest.parts) or any(k.walk is None for k in kernels)
-        return kernels if apart else [_joined(nest, kernels, context)]
+        parts = [choice for part in nest.parts for choice in context.choose(part, context)]
+        if len(parts) > len(nest.parts) or not all(choice.hero.walks for choice in parts):
+            yield Choice(self, nest, None, "", parts=parts)
+            return
+        threads = max(parts, key=lambda choice: choice.nest.shape.elements).schedule.threads
+        settled = replace(context, threads=threads)
+        parts = [choice if choice.schedule.threads == threads else context.choose(choice.nest, settled)[0]
+                 for choice in parts]
+        # bursts of prefetches are for a kernel of their own
+        parts = [replace(choice, schedule=choice.schedule.other or choice.schedule) for choice in parts]
+        loops = tuple(choice.schedule for choice in parts)
+        reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
+        blocks = {choice.schedule.blocks(choice.nest.shape.elements) for choice in parts}
+        alternate = context.device.cpu and len(blocks) == 1 and len(set(reads)) < len(reads)
+        first, lanes = parts[0], max(parts, key=lambda choice: choice.nest.shape.elements).schedule.lanes
+        together = alternate and all(
+            (choice.index, loop.chunks, loop.streams, loop.burst)
+            == (first.index, first.schedule.chunks, first.schedule.streams, first.schedule.burst)
+            and not is_cut(choice.nest, loop) for choice, loop in zip(parts, loops))
+        yield Choice(self, nest, Sections(threads, lanes=lanes, each=loops, alternate=alternate, together=together),
+                     first.index, parts=parts)
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
+        return [_joined(choice, kernels, context)] if choice.schedule else kernels
 
 
 HERO = _Hero()
 
 
-def _joined(nest: Concatenate, kernels: List[Kernel], context: Context) -> Kernel:
+def _joined(choice: Choice, kernels: List[Kernel], context: Context) -> Kernel:
     """One kernel whose blocks are those of the parts' kernels, one after another."""
-    threads = max(kernels, key=lambda k: k.nest.shape.elements).threads
-    settled = replace(context, threads=threads)
-    kernels = [k if k.threads == threads else context.kernels(k.nest, settled)[0] for k in kernels]
-    kernels = [k.other or k for k in kernels]     # the kernel that does `walk`
+    nest, sections = choice.nest, choice.schedule
+    assert isinstance(nest, Concatenate)
     reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
     writes = [root.buffer for part in nest.parts for root in part.partition.roots]
     largest = max(kernels, key=lambda k: k.nest.shape.elements)
     lasts = list(itertools.accumulate(k.blocks for k in kernels))
     parts = [Part(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
-    alternate = context.device.cpu and len({k.blocks for k in kernels}) == 1 and len(set(reads)) < len(reads)
-    together = _together([part.walk for part in parts]) if alternate else None
-    sections = Sections(threads, lanes=largest.loop.lanes, each=tuple(k.loop for k in kernels), alternate=alternate,
-                        together=together is not None)
+    together = _together([part.walk for part in parts]) if sections.together else None
     return Kernel(nest.name, nest, sections, largest.index, lasts[0] if together else lasts[-1],
                   arguments(context.target, reads, writes), [f for k in kernels for f in k.functions],
                   attribute=largest.attribute, thread=largest.thread,
                   accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate",
-                  record=Parts(parts, alternate, together), each=kernels)
+                  record=Parts(parts, sections.alternate, together), each=kernels)
 
 
-def _together(walks: List[Walk]) -> Optional[Walk]:
-    """The walk of the steps of all parts, with the prefetches of each once; None where the parts' steps are not equally
-    many, or the end may cut them."""
-    first = walks[0]
-    if any((w.t, w.chunks, w.streams, w.burst) != (first.t, first.chunks, first.streams, first.burst) or w.whole
-           or w.inside for w in walks):
-        return None
+def _together(walks: List[Walk]) -> Walk:
+    """The walk of the steps of all parts, with the prefetches of each once."""
     prefetch = [list(lines) for lines in dict.fromkeys(tuple(lines) for w in walks for lines in w.prefetch)]
-    return replace(first, group=any(w.group for w in walks), item=any(w.item for w in walks), prefetch=prefetch)
+    return replace(walks[0], group=any(w.group for w in walks), item=any(w.item for w in walks), prefetch=prefetch)

@@ -9,13 +9,13 @@ both have twice, with equal values.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Any, Iterable, List, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.values import Touched
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
@@ -58,9 +58,18 @@ class _Hero(Hero):
         chunks = chunks_of(device, -(-elements // block), device.loop_cpu.chunks)
         return [Staged(chunks=chunks, lanes=LINE // width, stream=stream, block=block)]
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Concatenate) and nest.rows
-        return [_kernel(nest, nest.rows, schedule, index_type, context)]
+        return [_run_form(part, nest.rows, k, schedule, context.device) for k, part in enumerate(nest.parts)]
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Concatenate) and nest.rows
+        return _firsts(nest, schedule)[0], _row_places(nest, nest.rows)
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        nest = choice.nest
+        assert isinstance(nest, Concatenate) and nest.rows
+        return [_kernel(nest, nest.rows, choice.schedule, choice.index, context)]
 
 
 HERO = _Hero()
@@ -106,15 +115,25 @@ class Record:
     store: str
 
 
+def _firsts(nest: Nest, staged: Staged) -> "Tuple[str, int]":
+    """The map from a work-item and its block to the block's first element, and the number of work-groups."""
+    item = staged.block * staged.chunks
+    blocks = -(-nest.shape.elements // item)
+    return algebra.simplify(f"(bl_x)[chunk] -> (bl_x * {item} + chunk * {staged.block}), domain: "
+                            f"bl_x in [0, {blocks - 1}], chunk in [0, {staged.chunks - 1}]"), blocks
+
+
+def _row_places(nest: Nest, rows: SideBySide) -> str:
+    """The map from an element to its row and its column."""
+    return algebra.simplify(f"(first) -> (first floordiv {rows.pitch}, first mod {rows.pitch}), "
+                            f"domain: first in [0, {nest.shape.elements - 1}]")
+
+
 def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str, context: Context) -> Kernel:
     d, (root,) = context.target, nest.partition.roots
     width, elements = 8 * dtypes.storage_bytes(root.shape.dtype), nest.shape.elements
-    item = staged.block * staged.chunks
-    blocks = -(-elements // item)
-    firsts = algebra.simplify(f"(bl_x)[chunk] -> (bl_x * {item} + chunk * {staged.block}), "
-                              f"domain: bl_x in [0, {blocks - 1}], chunk in [0, {staged.chunks - 1}]")
-    places = algebra.simplify(f"(first) -> (first floordiv {rows.pitch}, first mod {rows.pitch}), "
-                              f"domain: first in [0, {elements - 1}]")
+    item, places = staged.block * staged.chunks, _row_places(nest, rows)
+    firsts, blocks = _firsts(nest, staged)
     runs: List[Run] = []
     accesses: List[Touched] = []
     reads: List[Buffer] = []
@@ -145,25 +164,32 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str
                   position=position)
 
 
-def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, context: Context) -> "Tuple[Run, Body]":
-    """The run of part k."""
-    d, length = context.target, rows.runs[k]
+def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Device) -> Form:
+    """A vector of the run of part k."""
+    length = rows.runs[k]
     (root,), space = part.partition.roots, iteration_space(part.partition, part.shape)
     moved = (space is not None and moves(part.partition, space) and space.sizes[-1] == length
              and all(a.strides and a.strides[-1] == 1 for a in space.accesses))
-    lanes = _lanes(context.device, staged, length, moved)
+    lanes = _lanes(device, staged, length, moved)
     # where an operand's rows follow one another, so do the elements that are prefetched
     follows = space is not None and any(not a.write and a.strides and a.strides[-2:] == (length, 1)
                                         for a in space.accesses)
-    loop = Loop(lanes=lanes, moves=moved and lanes > 1, l2_prefetch=context.device.loop_cpu.prefetch
+    loop = Loop(lanes=lanes, moves=moved and lanes > 1, l2_prefetch=device.loop_cpu.prefetch
                 if staged.stream and follows and lanes * dtypes.storage_bytes(root.shape.dtype) >= LINE // 2 else 0)
     last = length - lanes
     box = {"row": (0, rows.rows - 1), "at": (0, last), "vec": (0, 0), "lane": (0, lanes - 1)}
     thread = algebra.simplify(f"(row, at)[vec, lane] -> (row * {length} + at + lane), domain: "
                               + ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items()))
     thread = compose(thread, algebra.call("shape", "unmap", part.shape.text))
-    body = Body(d, context.helpers, Form(part.partition, part.partition.entry, thread, loop, box), index_type,
-                context.excess)
+    return Form(part.partition, part.partition.entry, thread, loop, box)
+
+
+def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, context: Context) -> "Tuple[Run, Body]":
+    """The run of part k."""
+    d, form, (root,) = context.target, _run_form(part, rows, k, staged, context.device), part.partition.roots
+    length, lanes = rows.runs[k], form.lanes
+    last = length - lanes
+    body = Body(d, context.helpers, form, index_type, context.excess)
     body.region(part.partition.entry.body)
     value, width = body.register_bits(root), 8 * dtypes.storage_bytes(root.shape.dtype)
     context.helpers.vector(f"u{width}", lanes)

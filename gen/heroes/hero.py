@@ -10,7 +10,8 @@ that `planned` (`gen/plan/nests.py`) makes; the hero that takes it asks for its 
 
 The interface, `gen/heroes/hero.py`:
 - `Hero.name` is in reports and manifests. `Hero.sides` says whether the hero's kernels write side results too;
-  `Hero.members` whether it takes nests that are made of others, and only these.
+  `Hero.members` whether it takes nests that are made of others, and only these; `Hero.walks` whether its kernel is a
+  walk that the concatenate hero may join to others.
 - `Hero.takes` says whether the hero may write a nest. It asks the nest, `Context.device` and `Context.target`: not what
   a fusion, device or target is called, but what it can do. `Device.cpu` (`gen/schedule/`) tells CPUs from GPUs,
   `Device.wide` (`gen/schedule/`) says whether kernels are written in a CPU's vectors. The hero refuses what it is not
@@ -22,27 +23,30 @@ The interface, `gen/heroes/hero.py`:
   `HERO` (`gen/heroes/loop.py`) that suit it: a simple one takes `Loop.other` (`gen/schedule/`) in place of one that has
   it, then leaves out those whose `Schedule.streams` or `Schedule.interleaved` is above 1. Where `Context.threads`
   (`gen/heroes/hero.py`) is not 0, a schedule has that number of threads.
-- `Hero.index_types` gives the types for indices to be tried, if they are not the usual three.
-- `Hero.kernels` gives the list of kernels for one schedule and one index type. It gives `None`, or raises `NotWide`
-  (`gen/emit/values.py`), where the maps do not allow the schedule. It lets `TooNarrow` (`gen/algebra/maps.py`)
-  through where the index needs a wider type. `Hero.attempt` (`gen/heroes/hero.py`) then tries the next type, with what
-  the last try added undone.
-- The first kernel of a nest has the nest's name, a further kernel that name with a suffix. A buffer between them is
-  what `Context.between` (`gen/heroes/hero.py`) gives for an `array_shape` (`gen/hlo/graph.py`). A further kernel without
-  a walk has a plain `Schedule` (`gen/schedule/`) and a `Step` (`gen/heroes/kernel.py`) as its code.
+- `Hero.forms` gives what the bodies of a schedule's kernels compute, each a `Form` (`gen/emit/form.py`): a function,
+  the map from a thread and its step to the index, and the counts of a step. `Hero.maps` (`gen/heroes/hero.py`) gives
+  the maps that are C text beside them. `Hero.choices` asks both: `Form.vectors` (`gen/emit/form.py`) says whether
+  guards and accesses allow the vectors, else it is the next schedule's turn; `Form.fits` says whether an index type
+  holds all maps, of those that `Hero.index_types` (`gen/heroes/hero.py`) gives. The first `Choice` is taken.
+- `Hero.build` gives the kernels of a choice, and cannot fail: what a body prints, it must print from the forms and
+  maps that were asked. The first kernel of a nest has the nest's name, a further kernel that name with a suffix. A
+  buffer between them is one of `Choice.scratch`, whose shapes `Hero.between` gives, each an `array_shape`
+  (`gen/hlo/graph.py`). A further kernel without a walk has a plain `Schedule` (`gen/schedule/`) and a `Step`
+  (`gen/heroes/kernel.py`) as its code.
 - `Hero.describe` (`gen/heroes/hero.py`) and `Hero.manifest` say what is special of a kernel; `Hero.refusal` says why no
   schedule fits.
 
 The computation of a step, with `gen/heroes/loop.py` as the example: `thread_map` gives the map from a thread and its
-step to the index, `guard` the condition that the map needs. `step_body` makes a `Form` (`gen/emit/form.py`) of the
-function, that map and the schedule, and a `Body` (`gen/emit/body.py`) of that. `Regions.region` (`gen/emit/regions.py`) emits the function, `Stores.store`
-(`gen/emit/stores.py`) a root; `Stores.final` is the value that it stores, as C text: a vector where a step's registers
-have several lanes. In `gen/emit/state.py`, `before`, `text` and `after` hold the statements for the record;
-`Code.add` (`gen/emit/statements.py`) adds one of the hero's. The template declares the numbers of group and work-item only where the
-lines name them, else nvcc warns: `uses` (`gen/emit/state.py`) says so for a body's maps, `tested` (`gen/emit/maps.py`)
-for a guard. If `Loop.cut` (`gen/schedule/`) says that the end may cut a step, a second body computes one element:
-`Loop.scalar` has its thread map and its guard. Each body names its values from the beginning, so lines of two bodies in
-one scope may clash: the template puts those of the second in braces.
+step to the index, `guard` the condition that the map needs. `step_form` makes a `Form` (`gen/emit/form.py`) of the
+function, that map and the schedule, `step_body` (`gen/heroes/loop.py`) a `Body` (`gen/emit/body.py`) of that.
+`Regions.region` (`gen/emit/regions.py`) emits the function, `Stores.store` (`gen/emit/stores.py`) a root;
+`Stores.final` is the value that it stores, as C text: a vector where a step's registers have several lanes. In
+`gen/emit/state.py`, `before`, `text` and `after` hold the statements for the record; `Code.add`
+(`gen/emit/statements.py`) adds one of the hero's. The template declares the numbers of group and work-item only where
+the lines name them, else nvcc warns: `uses` (`gen/emit/state.py`) says so for a body's maps, `tested`
+(`gen/emit/maps.py`) for a guard. If `Loop.cut` (`gen/schedule/`) says that the end may cut a step, a second body
+computes one element: `Loop.scalar` has its thread map and its guard. Each body names its values from the beginning, so
+lines of two bodies in one scope may clash: the template puts those of the second in braces.
 
 For a reduction, the function is that of `Reduction.inputs` (`gen/plan/plan.py`), whose roots are what is reduced, then
 the side results. Its elements are those of `Reduction.space`: `Nest.shape` (`gen/plan/nest.py`) is that of the reduced
@@ -57,8 +61,8 @@ The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`), where each fi
 buffers of `buffers_of` (`gen/plan/buffers.py`) and of the roots: `arguments` (`gen/heroes/kernel.py`) makes them, what
 is read, then what is written, each sorted; `function_text` gives the functions that the kernel calls. `environment`
 (`gen/render.py`) says what a template may call: `//%` begins a statement, `${ }` prints, and a hole alone on its line
-prints lines at its indentation. `templates/parts/registers.j2` has the loop over the registers
-of a step, in the words of each target.
+prints lines at its indentation. `templates/parts/registers.j2` has the loop over the registers of a step, in the words
+of each target.
 
 A test: `target_file` (`gen/pipeline.py`) gives a fusion's kernels for the names of a target and of a device, and
 `Kernel.hero` (`gen/heroes/kernel.py`) says who wrote each: yours for the fusions that it must take, another for some
@@ -66,23 +70,25 @@ just outside. `agree` (`tests/drawn.py`) checks them against the reference, on t
 infinities in some inputs; `ptx` compiles them for CUDA. `marked` marks the devices that `ninja test` leaves to
 `ninja test-peer`, and `in_turn` shares drawn fusions among the rest; a second line in `build.ninja`, with another
 `part`, runs what is marked.
-`tests/kernels/test_kernels.py` says in `HEROES` and `GPU_HEROES` who writes the catalogue's kernels where it is not the loop
-hero. If `gen explain` names another hero than yours, the lines below it say why yours refused; without such a line it
+`tests/kernels/test_kernels.py` says in `HEROES` and `GPU_HEROES` who writes the catalogue's kernels where it is not the
+loop hero. If `gen explain` names another hero than yours, the lines below it say why yours refused; without such a line it
 did not take the nest, or gave no schedule.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Sequence
 
-from gen.algebra import TooNarrow
+from gen import algebra
+from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.kernel import Kernel
 from gen.hlo import Shape
 from gen.plan.buffer import Buffer, Role
 from gen.plan.nest import TOO_LARGE, Nest
+from gen.plan.partition import EMPTY
 from gen.schedule import Device
 from gen.targets import Target
 
@@ -90,32 +96,47 @@ from gen.targets import Target
 @dataclass
 class Context:
     """What a hero is given beside a nest. helpers: functions and tables of the file so far. scratch: the buffers
-    between kernels so far. kernels: gives the kernels of a part of a nest, by the hero that takes it. threads: of a
-    block, where they are settled (0: the hero chooses): a schedule must then have that number."""
+    between kernels so far. choose: gives the choices for a part of a nest. threads: of a block, where they are settled
+    (0: the hero chooses): a schedule must then have that number."""
 
     target: Target
     device: Device
     helpers: Helpers
     excess: bool
     scratch: List[Buffer]
-    kernels: "Callable[[Nest, Context], List[Kernel]]"
+    choose: "Callable[[Nest, Context], List[Choice]]"
     threads: int = 0
 
-    def between(self, shape: Shape) -> Buffer:
+    def new(self, shape: Shape) -> Buffer:
         """A new buffer between kernels."""
         self.scratch.append(Buffer(Role.SCRATCH, len(self.scratch), shape, "x"))
         return self.scratch[-1]
 
-    def trial(self) -> "Context":
-        """The same, with copies of what a hero adds to."""
-        target = self.target.of_file(self.target.used)
-        return replace(self, target=target, helpers=self.helpers.trial(target), scratch=list(self.scratch))
 
-    def keep(self, trial: "Context") -> None:
-        """Takes over what a trial has added."""
-        self.helpers.keep(trial.helpers)
-        self.scratch[:] = trial.scratch
-        self.target.used.update(trial.target.used)
+@dataclass
+class Choice:
+    """How a nest is written, complete before a statement exists.
+
+    schedule: alone or in a record with what the hero has found out about the nest. index: the type of its indices.
+    scratch: the buffers between its kernels. parts: the choices for the nests that it is made of. refusals: who does
+    not write the nest although it is made for its kind, and why, for people.
+    """
+
+    hero: "Hero"
+    nest: Nest
+    schedule: Any
+    index: str
+    scratch: List[Buffer] = field(default_factory=list)
+    parts: "List[Choice]" = field(default_factory=list)
+    refusals: List[str] = field(default_factory=list)
+
+    def kernels(self, context: Context) -> List[Kernel]:
+        """What the hero writes."""
+        written = self.hero.build(self, context)
+        for kernel in written:
+            kernel.by = kernel.by or self.hero
+        written[0].refusals[:0] = self.refusals
+        return written
 
 
 class Refused(Exception):
@@ -128,12 +149,14 @@ class Hero:
 
     name: in reports and manifests; its kernels have it as their `hero`, and heroes may share a name.
     sides: whether its kernels write a nest's side results too (else each side is a nest of its own). members: whether
-    it takes nests that are made of others, and these alone.
+    it takes nests that are made of others, and these alone. walks: whether its one kernel is a walk, which another
+    kernel may do in a range of its blocks.
     """
 
     name = ""
     sides = False
     members = False
+    walks = False
 
     def takes(self, nest: Nest, context: Context) -> bool:
         """Whether it may write this nest, which may be of any kind and type; it may still find that no schedule
@@ -149,9 +172,36 @@ class Hero:
         """The types that an index may have, the preferred one first."""
         return INDEX_TYPES
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        """The kernels of one schedule in one index type. None or NotWide: the maps do not allow this schedule;
-        TooNarrow: nor this index type."""
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        """What the bodies of its kernels compute. Where the maps do not allow a form's vectors, it is another
+        schedule's turn."""
+        raise NotImplementedError
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        """The maps that are C text beside those of the forms: they decide which index type holds."""
+        return ()
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        """The shapes of the buffers between its kernels."""
+        return []
+
+    def choices(self, nest: Nest, context: Context) -> "Iterator[Choice]":
+        """The choices that the maps allow, best first. Refused: there are schedules, but the maps allow none."""
+        tried = 0
+        for tried, schedule in enumerate(self.schedules(nest, context), 1):
+            forms = list(self.forms(nest, schedule, context))
+            if not all(form.vectors() for form in forms):
+                continue
+            for index in self.index_types(schedule):
+                if all(form.fits(context.target, index) for form in forms) and all(
+                        algebra.fits(text, index) for text in self.maps(nest, schedule, context) if text != EMPTY):
+                    yield Choice(self, nest, schedule, index)
+                    break
+        if tried:
+            raise Refused(f"the maps allow none of its schedules ({tried})")
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        """The kernels of a choice."""
         raise NotImplementedError
 
     def describe(self, kernel: Kernel) -> "List[str]":
@@ -165,15 +215,3 @@ class Hero:
     def refusal(self, nest: Nest) -> str:
         """Why no schedule fits, where this hero is the last that may take the nest."""
         return TOO_LARGE
-
-    def attempt(self, nest: Nest, schedule: Any, context: Context) -> "Optional[List[Kernel]]":
-        """The kernels of one schedule in the first index type that holds; None where none holds."""
-        for index_type in self.index_types(schedule):
-            trial = context.trial()
-            try:
-                kernels = self.kernels(nest, schedule, index_type, trial)
-            except TooNarrow:
-                continue
-            context.keep(trial)
-            return kernels
-        return None

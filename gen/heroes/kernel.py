@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Collection, Iterable, List, Optional
 
-from gen.algebra import TooNarrow
 from gen.targets import Target
 from gen.emit.body import Body
 from gen.emit.form import Form
@@ -150,20 +149,11 @@ def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:
     """A function of the partition in the narrowest index type that holds."""
-    for index_type in INDEX_TYPES:
-        trial = helpers.trial(d)
-        try:
-            written = _function_in(d, trial, partition, function, index_type, excess)
-        except TooNarrow:
-            continue
-        helpers.keep(trial)
-        return written
-    raise BuildError(f"{function.name}: {TOO_LARGE}")
-
-
-def _function_in(d: Target, helpers: Helpers, partition: Partition, function: Function, index_type: str,
-                 excess: bool) -> CFunction:
-    body = Body(d, helpers, Form(partition, function), index_type, excess)
+    form = Form(partition, function)
+    index_type = next((kind for kind in INDEX_TYPES if form.fits(d, kind)), None)
+    if not index_type:
+        raise BuildError(f"{function.name}: {TOO_LARGE}")
+    body = Body(d, helpers, form, index_type, excess)
     body.region(function.body)
     assert function.root is not None
     values = body.values_of(function.root, function.body, function.index)

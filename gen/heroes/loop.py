@@ -10,7 +10,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Code, If, Let
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.heroes.walk import Bursts, Walk
 from gen.hlo import dtypes
@@ -89,20 +89,28 @@ def thread_map(nest: Nest, loop: Loop) -> str:
 
 def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: Loop, whole: bool) -> str:
     """The condition that a step (an element, if not `whole`) is inside, as C text; "" where it always is."""
-    if whole:
-        last = {"vec": loop.vec - 1}
-        if loop.lanes > 1:
-            last["lane"] = loop.lanes - 1
-        if loop.registers_down > 1:
-            last["down"] = loop.registers_down - 1
-        thread = algebra.substitute(thread, **last)
-    return " && ".join(conditions(thread, box, index_type))
+    return " && ".join(conditions(_at_last(thread, loop) if whole else thread, box, index_type))
+
+
+def is_cut(nest: Nest, loop: Loop) -> bool:
+    """Whether some step is not inside."""
+    return bool(tested(_at_last(thread_map(nest, loop), loop), loop.box(nest.shape.elements)))
+
+
+def _at_last(thread: str, loop: Loop) -> str:
+    """The map of a step's last element."""
+    last = {"vec": loop.vec - 1}
+    if loop.lanes > 1:
+        last["lane"] = loop.lanes - 1
+    if loop.registers_down > 1:
+        last["down"] = loop.registers_down - 1
+    return algebra.substitute(thread, **last)
 
 
 class Walks(Hero):
     """Every nest, in the memory order of its first result."""
 
-    name = "loop"
+    name, walks = "loop", True
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return True
@@ -129,10 +137,22 @@ class Walks(Hero):
         if down:
             backwards = (reversed_walk(loop, nest.shape.elements, down) for loop in loops)
             loops = [*filter(None, backwards), *loops]
-        return [replace(loop.other or loop, threads=context.threads) for loop in loops] if context.threads else loops
+        if context.threads:
+            loops = [replace(loop.other or loop, threads=context.threads) for loop in loops]
+        return [_with_bursts(nest, loop) for loop in loops]
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [walk_kernel(context, nest, schedule, index_type)]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        while schedule:
+            yield step_form(nest, schedule)
+            if schedule.cut(nest.shape.elements) and schedule.step > 1:
+                yield step_form(nest, schedule.scalar(), whole=False)
+            later = _later(nest, schedule)
+            if later:
+                yield step_form(nest, schedule, thread=later)
+            schedule = schedule.other
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [walk_kernel(context, choice.nest, choice.schedule, choice.index)]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.loop.thread_map(kernel.nest.shape.elements)}"]
@@ -148,6 +168,13 @@ class Walks(Hero):
 HERO = Walks()
 
 
+def _with_bursts(nest: Nest, loop: Loop) -> Loop:
+    """The schedule, without bursts of prefetches where no read is contiguous."""
+    if not loop.burst or step_form(nest, loop).prefetches():
+        return replace(loop, other=_with_bursts(nest, loop.other)) if loop.other else loop
+    return _with_bursts(nest, loop.other or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0))
+
+
 def _packed(nest: Nest) -> "List[int]":
     """The elements in a byte of each result that has several in one."""
     return [dtypes.per_byte(root.shape.dtype) for root in nest.partition.roots if root.shape.dtype in dtypes.PACKED]
@@ -161,17 +188,24 @@ class Gathered(NamedTuple):
     register: List[str]
 
 
+def _later(nest: Nest, loop: Loop) -> str:
+    """The map from a thread and its step to the index of the later step whose rows it prefetches; "": there is none."""
+    elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
+    if not distance or distance >= elements:
+        return ""
+    shift = f"(position) -> (position + {distance}), domain: position in [0, {elements - 1 - distance}]"
+    return compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
+
+
 def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: str) -> Gathered:
     """The prefetches of the rows that the indices of a later step select, where there is such a step.
 
     A register of at least a line prefetches its own part of that step's row: as many prefetches at once would wait for
     one another."""
-    elements, distance, d = nest.shape.elements, loop.gathered_prefetch_steps * loop.step, context.target
-    if not distance or distance >= elements:
+    elements, thread, d = nest.shape.elements, _later(nest, loop), context.target
+    if not thread:
         return Gathered([], [])
-    shift = f"(position) -> (position + {distance}), domain: position in [0, {elements - 1 - distance}]"
-    thread = compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
-    body, out, register = step_body(context, nest, loop, index_type, thread), Code(), []
+    body, out, register = step_body(context, step_form(nest, loop, thread=thread), index_type), Code(), []
     sizes = [dtypes.storage_bytes(row.dtype) for row in body.index_rows]
     by_register = loop.vec > 1 and all(row.bytes == loop.step * size and loop.lanes * size >= LINE
                                        for row, size in zip(body.index_rows, sizes))
@@ -194,15 +228,12 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
     Bursts."""
     d, helpers, partition, elements = context.target, context.helpers, nest.partition, nest.shape.elements
     thread = thread_map(nest, loop)
-    body = step_body(context, nest, loop, index_type, thread)
-    if loop.burst and not body.prefetches:   # no read is contiguous: steps without bursts
-        plain = loop.other or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0)
-        return walk_kernel(context, nest, plain, index_type)
+    body = step_body(context, step_form(nest, loop), index_type)
     bodies, tail, inside = [body], [], ""
     if loop.cut(elements) and loop.step > 1:
         scalar = loop.scalar()
         tail_thread = thread_map(nest, scalar)
-        bodies.append(step_body(context, nest, scalar, index_type, tail_thread, whole=False))
+        bodies.append(step_body(context, step_form(nest, scalar, whole=False), index_type))
         tail = bodies[-1].text.lines
         inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
     other = walk_kernel(context, nest, loop.other, index_type) if loop.other else None
@@ -224,17 +255,22 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
                   walk=other.walk if other else walk)
 
 
-def step_body(context: Context, nest: Nest, loop: Loop, index_type: str, thread: str, whole: bool = True) -> Body:
-    """The body that computes a step of `loop` in whole vectors where it can or, if not `whole`, one element of it."""
-    form = Form(nest.partition, nest.partition.entry, thread, loop if whole else Schedule(),
+def step_form(nest: Nest, loop: Loop, whole: bool = True, thread: str = "") -> Form:
+    """A step of `loop` in whole vectors where it can or, if not `whole`, one element of it. thread: another map than
+    the schedule's."""
+    return Form(nest.partition, nest.partition.entry, thread or thread_map(nest, loop), loop if whole else Schedule(),
                 loop.box(nest.shape.elements), steady=whole, walked=None if loop.index else nest.shape,
-                shared=nest.shared)
-    body = Body(context.target, context.helpers, form, index_type, context.excess)
-    body.region(nest.partition.entry.body)
-    if nest.reads_first:
-        for root in nest.partition.roots:
-            body.read(nest.partition.root_read(root), nest.partition.entry.body)
-            body.bind(nest.partition.starts(root), nest.partition.entry.body)
-    for root in nest.partition.roots:
+                shared=nest.shared, reads_first=nest.reads_first)
+
+
+def step_body(context: Context, form: Form, index_type: str) -> Body:
+    """The body of a form that writes all roots."""
+    body, partition = Body(context.target, context.helpers, form, index_type, context.excess), form.partition
+    body.region(partition.entry.body)
+    if form.reads_first:
+        for root in partition.roots:
+            body.read(partition.root_read(root), partition.entry.body)
+            body.bind(partition.starts(root), partition.entry.body)
+    for root in partition.roots:
         body.store(root)
     return body

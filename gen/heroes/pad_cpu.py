@@ -15,7 +15,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.plan.buffers import buffers_of, memory_map, touches
@@ -116,53 +116,87 @@ class _Hero(Hero):
         """Signed ones: a row may lie before the operand's first."""
         return "int", "long"
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_kernel(nest, schedule, index_type, context)]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        return _forms(nest)
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        return [_position(nest), _rows_map(nest, schedule), *_backs(nest, schedule).values()]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [_kernel(choice.nest, choice.schedule, choice.index, context)]
 
 
 HERO = _Hero()
 
 
-def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel:
-    d, pad = context.target, _pad_of(nest)
+def _forms(nest: Nest) -> "List[Form]":
+    """The padding value, and an element of the operand by its own index."""
+    pad = _pad_of(nest)
     assert pad is not None
     operand, init = pad.operands
-    computation, cuts, target = nest.partition.computation, nest.partition.cuts, nest.partition.roots[0]
+    computation, cuts = nest.partition.computation, nest.partition.cuts
     index = Function(nest.name, operand.shape.dims).index
     values = Partition(computation, [Root(0, operand.shape, operand, 0, index)], nest.name + "_elements",
                        operand.shape.dims, cuts=cuts)
     start = Partition(computation, [Root(0, init.shape, init, 0, Function("", ()).index)], nest.name + "_padding", (),
                       cuts=cuts)
-    begin, body = (Body(d, context.helpers, Form(p, p.entry), index_type, context.excess)
-                   for p in (start, values))
+    return [Form(start, start.entry), Form(values, values.entry)]
+
+
+def _place(nest: Nest) -> str:
+    """The map from the operand's index to the result's."""
+    pad = _pad_of(nest)
+    assert pad is not None
+    dims = pad.operands[0].shape.dims
+    return algebra.rename(
+        algebra.call("op", "pad", "0", f"out={algebra.numbers(pad.shape.dims)}", f"in={algebra.numbers(dims)}",
+                     *pad_words(pad.attributes["padding"]), "from=operand"), *(f"i{k}" for k in range(len(dims))))
+
+
+def _position(nest: Nest) -> str:
+    """The map from the operand's index to the position in the result's memory."""
+    return compose(_place(nest), memory_map(nest.partition.roots[0].shape))
+
+
+def _rows_map(nest: Nest, form: Rows) -> str:
+    """The map from the number of a row to its coordinates."""
+    sizes = tuple(nest.shape.dims[k] for k in form.outer)
+    return algebra.rename(algebra.call("shape", "unmap", array_shape("s32", sizes).text), "row")
+
+
+def _backs(nest: Nest, form: Rows) -> "Dict[int, str]":
+    """For each dimension that counts rows, or has one element, the map from its coordinate to the operand's index."""
+    pad, backs = _pad_of(nest), {}
+    assert pad is not None
+    for k in range(len(pad.operands[0].shape.dims)):
+        if k not in form.inner:
+            back = algebra.rename(_along(pad, k), f"g{k}")
+            # dimensions of one element are no coordinates
+            backs[k] = back if k in form.outer else algebra.substitute(back, **{f"g{k}": 0})
+    return backs
+
+
+def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel:
+    d, target, forms = context.target, nest.partition.roots[0], _forms(nest)
+    start, values = (of.partition for of in forms)
+    begin, body = (Body(d, context.helpers, of, index_type, context.excess) for of in forms)
     begin.region(start.entry.body)
     value = begin.to_memory(begin.read(start.root_read(start.roots[0]), start.entry.body))
     body.region(values.entry.body)
     element = body.to_memory(body.read(values.root_read(values.roots[0]), values.entry.body))
-    names = [f"i{k}" for k in range(len(operand.shape.dims))]
-    place = algebra.rename(
-        algebra.call("op", "pad", "0", f"out={algebra.numbers(pad.shape.dims)}",
-                     f"in={algebra.numbers(operand.shape.dims)}", *pad_words(pad.attributes["padding"]), "from=operand"),
-        *names,
-    )
-    flat = compose(place, memory_map(target.shape))
+    place, flat = _place(nest), _position(nest)
     body.accessed("write", target.buffer, flat)
     body.text.add(f"{target.buffer.pointer}[{body.c(flat)[0]}] = {element};")
     bounds = {v.name: (v.lo, v.hi) for v in algebra.info(place).variables}
-    sizes = [nest.shape.dims[k] for k in form.outer]
-    unmap = algebra.rename(algebra.call("shape", "unmap", array_shape("s32", tuple(sizes)).text), "row")
-    at_row = algebra.c_text(unmap, index_type).results
+    at_row = algebra.c_text(_rows_map(nest, form), index_type).results
     inside, places, used = [], [], set()
-    for k in range(len(names)):
-        if k not in form.inner:
-            # dimensions of one element are no coordinates
-            back, box = algebra.rename(_along(pad, k), f"g{k}"), {f"g{k}": (0, nest.shape.dims[k] - 1)}
-            back = back if k in form.outer else algebra.substitute(back, **{f"g{k}": 0})
-            inside += conditions(back, box, index_type)
-            used |= tested(back, box)
-            if body.uses(f"i{k}"):
-                places.append(Coordinate(f"i{k}", algebra.c_text(back, index_type).results[0]))
-                used |= set(algebra.info(back).results[0].variables)
+    for k, back in _backs(nest, form).items():
+        box = {f"g{k}": (0, nest.shape.dims[k] - 1)}
+        inside += conditions(back, box, index_type)
+        used |= tested(back, box)
+        if body.uses(f"i{k}"):
+            places.append(Coordinate(f"i{k}", algebra.c_text(back, index_type).results[0]))
+            used |= set(algebra.info(back).results[0].variables)
     loops = [DimensionLoop(f"i{k}", *bounds[f"i{k}"]) for k in form.inner]
     record = Record(
         form.rows > form.chunks,
@@ -184,6 +218,6 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
                  for p in (start, values) for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, index_type, -(-form.rows // form.chunks),
                   arguments(d, reads, [target.buffer], nest.shared), functions,
-                  attribute=d.launch_bounds(1), thread=index,
+                  attribute=d.launch_bounds(1), thread=values.entry.index,
                   accesses=[*begin.accesses, *body.accesses], template="kernels/pad_cpu", record=record,
                   code=Step([], record.element, [], each="for each element of the operand"))

@@ -20,7 +20,7 @@ from gen.emit.form import Form, Given
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Kernel, arguments, function_text
-from gen.hlo import Instruction, array_shape, dtypes
+from gen.hlo import Instruction, Shape, array_shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
@@ -92,7 +92,7 @@ class Emitter:
     def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: Schedule, index_type: str) -> None:
         self.context, self.d, self.helpers, self.excess = context, context.target, context.helpers, context.excess
         self.nest, self.digits, self.sweep, self.index_type = nest, digits, sweep, index_type
-        self.t = self.d.index[index_type]
+        self.t = self.d.index.get(index_type, "")
         self.combiners = [combiner.analyse(hero) for hero in nest.heroes]
         self.accumulators = combiner.components(nest.heroes)
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
@@ -124,9 +124,16 @@ class Emitter:
         new = [body.declare("next", v.dtype, v.lanes, v.text) for v in new] if len(new) > 1 else new
         return [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in new]
 
+    def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
+             given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
+        stores = self.sides if partition is self.nest.inputs else None
+        return Form(partition, partition.entry, thread, sweep, box, given=given or {}, stores=stores)
+
     def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
-        form = Form(partition, partition.entry, thread, sweep, box, given=given or {})
+        return self.written(self.form(thread, box, sweep, partition, given))
+
+    def written(self, form: Form) -> Body:
         return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
     def plain(self, lanes: int = 1) -> Body:
@@ -214,6 +221,17 @@ class Emitter:
                 body.text.add(f"{buffer.pointer}[{algebra.c_text(thread, self.index_type).results[0]}] = {text};")
         return body
 
+    def stored_forms(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule) -> "List[Form]":
+        """What the bodies of `stored` and `in_order` compute."""
+        ranges = ("vec", "lane") if sweep.lanes > 1 else ()
+        if self.partial:
+            # an empty partition, at these positions
+            empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
+            return [self.form(self.map(f"part * {self.results} + {position}", box, ranges), box, sweep, empty)]
+        thread = compose(self.map(position, box, ranges), algebra.call("shape", "unmap", self.nest.shape.text))
+        forms = [self.form(thread, box, sweep, self.nest.epilogue)]
+        return forms + [self.form(thread, box, Schedule(), self.nest.partition)] * bool(self.watched)
+
     def in_order(self, position: str, box: "Dict[str, Tuple[int, int]]", ranges: Sequence[str] = ()) -> Body:
         """Results computed once more, in the order of the elements."""
         partition = self.nest.partition
@@ -231,10 +249,10 @@ class Emitter:
     def read_for_results(self) -> "List[Buffer]":
         return [buffer for partition in self.results_of() for buffer in buffers_of(partition, partition.entry)]
 
-    def parts(self, count: int) -> "List[Buffer]":
-        """New scratch buffers for the totals of so many parts."""
+    def parts(self, count: int) -> "List[Shape]":
+        """The shapes of the buffers for the totals of so many parts."""
         kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
-        return [self.context.between(array_shape(dtype, (count, self.results))) for dtype in kinds]
+        return [array_shape(dtype, (count, self.results)) for dtype in kinds]
 
     def kernel(self, name: str, blocks: int, threads: int, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                partitions: Sequence[Partition]) -> Kernel:

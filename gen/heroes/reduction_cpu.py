@@ -28,16 +28,19 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.statements import Assign, weight
 from gen.emit.values import Value
 from gen.heroes import reduction
-from gen.heroes.hero import Context, Hero, Refused
+from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step
 from gen.heroes.reduction import Digits, digits_of, plain
-from gen.hlo import dtypes
+from gen.hlo import Shape, dtypes
+from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
+from gen.plan.partition import Partition
 from gen.plan.plan import Reduction
 from gen.schedule import LANES, UNROLLED_STATEMENTS, Device, Schedule
 from gen.targets import FLOATS
@@ -97,10 +100,22 @@ class _Hero(Hero):
         digits, accesses = digits_of(nest)
         return [(digits, _sweep(context.device, nest, digits, accesses))] if digits.reduced() else []
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Reduction)
-        digits, sweep = schedule
-        return Emitter(context, nest, digits, sweep, index_type).kernels()
+        return asked(Asked(context, nest, *schedule, "")).forms
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Reduction)
+        return asked(Asked(context, nest, *schedule, "")).maps
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        assert isinstance(nest, Reduction)
+        (digits, sweep), parts = schedule, schedule[1].parts
+        return Emitter(context, nest, digits, sweep, "").parts(parts) if parts > 1 else []
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        assert isinstance(choice.nest, Reduction)
+        return Emitter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
 HERO = _Hero()
@@ -545,11 +560,10 @@ class Emitter(reduction.Emitter):
 
     # ---- the kernels ----
 
-    def kernels(self) -> List[Kernel]:
-        sweep = self.sweep
+    def kernels(self, between: "Sequence[Buffer]") -> List[Kernel]:
+        """between: for the totals of parts."""
+        sweep, self.partial = self.sweep, list(between)
         counts = self.coordinates()
-        if sweep.parts > 1:
-            self.partial = self.parts(sweep.parts)
         common, blocks = self.common(counts, sweep.threads, LANES, sweep.registers)
         short = sweep.kind == "rows" and self.digits.sizes[self.digits.minor] < LANES
         kind = "short_rows" if short else sweep.kind
@@ -664,7 +678,7 @@ class Emitter(reduction.Emitter):
         body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box,
                          sweep, self.nest.inputs)
         step = self.folded(body, slot, sweep.vec)
-        prefetches = _prefetches(body)
+        prefetches = self.prefetches_of(body)
         burst = max(1, sweep.burst // max(1, len(prefetches)))
         if not prefetches or count <= burst:
             burst = 0
@@ -682,13 +696,15 @@ class Emitter(reduction.Emitter):
         start, skipped = size - count * LANES, count * LANES - rest
         body = self.body(self.thread(self.position(f"{start} + vec * {LANES} + lane"), box, ("vec", "lane")), box,
                          Schedule(vec=count, lanes=LANES), self.nest.inputs)
-        numbers = ""
-        if skipped:
-            numbers = f"{self.helpers.numbers(LANES)}()"
-            numbers += f" + {self.d.splat('s32', LANES, f'(int)vec * {LANES}')}" if count > 1 else ""
+        numbers = self.numbers(count) if skipped else ""
         slot = f"vec % {sweep.vec}" if count > sweep.vec else "vec" if count > 1 else "0"
         slot = f"stream * {sweep.vec} + {slot}" if sweep.streams > 1 else slot
         return Rest(numbers, skipped, self.folded(body, slot, count, "inside" if skipped else ""))
+
+    def numbers(self, count: int) -> str:
+        """C text: the numbers of the elements in one of `count` registers."""
+        of_registers = f" + {self.d.splat('s32', LANES, f'(int)vec * {LANES}')}" if count > 1 else ""
+        return f"{self.helpers.numbers(LANES)}()" + of_registers
 
     def columns(self, common: "Dict[str, Any]") -> Columns:
         """A vector for each 16 columns, and where all are one block, one that ends with them."""
@@ -722,7 +738,8 @@ class Emitter(reduction.Emitter):
             inner != cut_digit or sweep.parts == 1 or sweep.per_part % rows == 0)
         return Columns(**common, groups=groups, rows=rows, rest=not whole, blocks=self.blocks, digits=loops,
                        unrolled=weight(step.before) + weight(step.text) <= UNROLLED_STATEMENTS,
-                       prefetches=_prefetches(body), step=step, results=results, edge=edge, edge_results=edge_results)
+                       prefetches=self.prefetches_of(body), step=step, results=results, edge=edge,
+                       edge_results=edge_results)
 
     def flat(self, common: "Dict[str, Any]") -> Flat:
         """Few results: a stream of vectors, whose lanes are folded in pairs at the end."""
@@ -810,7 +827,24 @@ class Emitter(reduction.Emitter):
         )
         return Results(step, again, schedule.lanes, nan, when)
 
+    def prefetches_of(self, body: Body) -> List[str]:
+        """The lines that prefetch a step."""
+        return [line for key in sorted(body.prefetches) for line in body.prefetches[key]]
+
     # ---- the second kernel ----
+
+    def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> Step:
+        """The step that folds a part into the totals."""
+        body = self.body(flat, box, sweep, self.nest.epilogue)
+        values = [body.load_flat(buffer, flat, body.function.body) for buffer in buffers]
+        if self.watched:
+            body.text.add(f"nan_t[0] |= {values[-1].text};")
+        for h in range(len(self.nest.heroes)):
+            own = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
+            old = [f"{self.name(h, k, 't')}[0]" for k in range(len(own))]
+            new = self.combined(body, h, old, [values[n].text for n in own], sweep.lanes)
+            body.text.add(*(f"{a} = {b};" for a, b in zip(old, new)))
+        return Step.of(body, 1)
 
     def second(self) -> Kernel:
         """Combines the parts of every result in their order."""
@@ -825,29 +859,74 @@ class Emitter(reduction.Emitter):
         inner, ranges = (f"item * {lanes} + vec + lane", ("vec", "lane")) if lanes > 1 else ("item", ())
         sweep = Sweep(threads, lanes=lanes, kind="parts")
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
-        body = self.body(flat, box, sweep, self.nest.epilogue)
-        values = [body.load_flat(buffer, flat, body.function.body) for buffer in buffers]
-        if self.watched:
-            body.text.add(f"nan_t[0] |= {values[-1].text};")
-        for h in range(len(self.nest.heroes)):
-            own = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
-            old = [f"{self.name(h, k, 't')}[0]" for k in range(len(own))]
-            new = self.combined(body, h, old, [values[n].text for n in own], lanes)
-            body.text.add(*(f"{a} = {b};" for a, b in zip(old, new)))
+        step = self.part(flat, box, sweep, buffers)
         del box["part"]
         results = self.finish(inner, box, sweep, "t#[0]", "nan_t[0]")
         kernel = self.kernel(self.nest.name + "_parts", blocks, threads, [*buffers, *self.read_for_results()],
                              [root.buffer for root in self.nest.epilogue.roots], self.results_of())
         kernel.loop, kernel.template = sweep, "kernels/reduction_cpu_parts"
-        kernel.record = Parts(**common, parts=self.sweep.parts, step=Step.of(body, 1), results=results)
+        kernel.record = Parts(**common, parts=self.sweep.parts, step=step, results=results)
         kernel.code = kernel.record.code
         return kernel
+
+
+NOTHING = Step([], [], [])
+
+
+class Asked(Emitter):
+    """Goes an emitter's way without a statement. forms: what its bodies compute; maps: those that are C text beside."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.forms: List[Form] = []
+        self.maps: List[str] = []
+
+    def written(self, form: Form) -> Any:
+        self.forms.append(form)
+        return form
+
+    def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int,
+               registers: int) -> "Tuple[Dict[str, Any], int]":
+        place, blocks = placed_at(counts, threads)
+        self.maps.append(place)
+        return {"group": False, "item": False, "guard": "", "coordinates": [], "lanes": lanes, "reduces": [],
+                "flags": None, "registers": registers}, blocks
+
+    def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
+        return NOTHING
+
+    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[str]:
+        return []
+
+    def numbers(self, count: int) -> str:
+        return ""
+
+    def prefetches_of(self, body: Body) -> List[str]:
+        return []
+
+    def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str,
+               nan: str) -> Results:
+        self.forms += self.stored_forms(position, box, schedule)
+        return Results(NOTHING, None, schedule.lanes, nan, nan)
+
+    def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> Step:
+        empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
+        self.forms.append(Form(empty, empty.entry, flat, sweep, box))
+        return NOTHING
+
+    def kernel(self, name: str, blocks: int, threads: int, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
+               partitions: Sequence[Partition]) -> Kernel:
+        return Kernel(name, self.nest, self.sweep, "", blocks, [], [], "", "")
+
+
+def asked(emitter: Asked) -> Asked:
+    """The emitter, once it has gone its way."""
+    parts = emitter.sweep.parts
+    emitter.kernels([Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(emitter.parts(parts))]
+                    if parts > 1 else [])
+    return emitter
 
 
 def _halves(count: int) -> List[int]:
     """Registers after each fold of neighbours: half of them, .., one."""
     return [count >> n for n in range(1, count.bit_length())]
-
-
-def _prefetches(body: Body) -> List[str]:
-    return [line for key in sorted(body.prefetches) for line in body.prefetches[key]]

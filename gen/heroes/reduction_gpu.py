@@ -26,13 +26,14 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 
 from gen import algebra
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.maps import conditions
 from gen.heroes import reduction
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step
 from gen.heroes.reduction import Digits
-from gen.hlo import dtypes
-from gen.plan.buffer import Buffer
+from gen.hlo import Shape, dtypes
+from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace
 from gen.plan.nest import Nest
@@ -188,15 +189,29 @@ class _Hero(Hero):
         digits, accesses = reduction.digits_of(nest)
         return [Way(nest, digits, accesses)] if digits.reduced() else []
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        as_read, digits, accesses = schedule
-        return _Emitter(context, as_read, digits, _widths(digits, accesses), index_type).kernels()
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        return _emitter(context, schedule).forms()
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        return _emitter(context, schedule).maps()
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        emitter = _emitter(context, schedule)
+        return emitter.parts(emitter.sweep.parts) if emitter.sweep.parts > 1 else []
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return _emitter(context, choice.schedule, choice.index).kernels(choice.scratch)
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.record.position}"]
 
 
 HERO = _Hero()
+
+
+def _emitter(context: Context, way: Way, index_type: str = "") -> "_Emitter":
+    """index_type: "": of an emitter that is only asked."""
+    return _Emitter(context, way.nest, way.digits, _widths(way.digits, way.space), index_type)
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:
@@ -305,6 +320,24 @@ class Place(NamedTuple):
     blocks: int
 
 
+class Placed(NamedTuple):
+    """map: from the ids of a thread to its coordinates, which have `names`; box: the bounds of the ids; share: the map to
+    the number of the thread among those that share a result; blocks: that are launched."""
+
+    map: str
+    names: List[str]
+    box: Box
+    share: str
+    blocks: int
+
+
+class Unit(NamedTuple):
+    """A step's reduced unit, as text of a map, and the bounds of the variables in it."""
+
+    text: str
+    more: Box
+
+
 class OwnSteps(NamedTuple):
     """steps: those that all threads of a block take; rest: a last one that some do; body: of the first of these."""
 
@@ -357,8 +390,8 @@ class BlockEmitter(reduction.Emitter):
 
     # ---- where a thread is ----
 
-    def place(self) -> Place:
-        """Which results a thread is for."""
+    def placed(self) -> Placed:
+        """Which results a thread is for, as maps; then `bounds` has the bounds of its coordinates."""
         block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
         across, down = -(-wide // block.across), -(-rows // block.rows)
@@ -385,9 +418,14 @@ class BlockEmitter(reduction.Emitter):
         share = algebra.simplify(
             f"(th_x) -> ((th_x floordiv {block.across}) mod {block.fold}), domain: th_x in [0, {block.rows * group - 1}]"
         )
-        values = [*zip(texts, algebra.c_text(place, self.index_type).results),
+        return Placed(place, list(texts), box, share, blocks)
+
+    def place(self) -> Place:
+        """The same as C text."""
+        place, names, box, share, blocks = self.placed()
+        values = [*zip(names, algebra.c_text(place, self.index_type).results),
                   ("f", algebra.c_text(share, self.index_type).results[0])]
-        sizes = {**{name: high for name, (_, high) in self.bounds.items()}, "f": block.fold - 1}
+        sizes = {**{name: high for name, (_, high) in self.bounds.items()}, "f": self.sweep.fold - 1}
         return Place(place, [Coordinate(name, text) for name, text in values if sizes[name]],
                      _needed(place, box, self.index_type), blocks)
 
@@ -404,43 +442,53 @@ class BlockEmitter(reduction.Emitter):
 
     # ---- a thread's own steps ----
 
+    def units(self) -> "Tuple[Optional[Unit], Optional[Unit]]":
+        """The unit of a step that all threads of a block take, and of a last one that some do."""
+        block = self.sweep
+        count, left = divmod(math.prod(_over(self.digits, block.vec).values()), block.fold)
+        share = "f" if block.fold > 1 else "0"
+        return (Unit(f"step * {block.fold} + {share}", {"step": (0, count - 1), "f": (0, block.fold - 1)})
+                if count else None, Unit(f"{count * block.fold} + f", {"f": (0, left - 1)}) if left else None)
+
     def steps(self) -> OwnSteps:
         """What a thread does alone."""
-        block, steps, rest = self.sweep, None, None
-        units = math.prod(_over(self.digits, block.vec).values())
-        count, left = units // block.fold, units % block.fold
-        share = "f" if block.fold > 1 else "0"
-        if count:
-            body = self.stepped(f"step * {block.fold} + {share}", {"step": (0, count - 1), "f": (0, block.fold - 1)})
-            steps = Steps(count, block.unroll, Step.of(body, block.vec))
-        if left:
-            last = f"part == {block.parts - 1} && " if block.parts > 1 else ""
-            short = self.stepped(f"{count * block.fold} + f", {"f": (0, left - 1)})
-            rest = Rest(f"{last}f < {left}", Step.of(short, block.vec))
-        return OwnSteps(steps, rest, body if count else short)
+        block, (unit, short), steps, rest, body = self.sweep, self.units(), None, None, None
+        if unit:
+            body = self.stepped(unit)
+            steps = Steps(unit.more["step"][1] + 1, block.unroll, Step.of(body, block.vec))
+        if short:
+            left, last = self.stepped(short), f"part == {block.parts - 1} && " if block.parts > 1 else ""
+            rest = Rest(f"{last}f < {short.more['f'][1] + 1}", Step.of(left, block.vec))
+            body = body or left
+        assert body
+        return OwnSteps(steps, rest, body)
 
-    def stepped(self, unit: str, more: Box) -> Body:
-        """A step's body; unit: which one of the reduced units, as text of a map."""
+    def step_form(self, unit: Unit) -> Form:
+        """What a step computes."""
         block, digits = self.sweep, self.digits
-        box = {**self.bounds, **more, "vec": (0, block.vec - 1)}
+        box = {**self.bounds, **unit.more, "vec": (0, block.vec - 1)}
         over, at = _over(digits, block.vec), self.kept_at()
         below = math.prod(over.values())
         for k, size in over.items():
             below //= size
-            at[k] = f"((({unit}) floordiv {below}) mod {size})" + (f" * {block.vec} + vec" if k == digits.minor
-                                                                   and block.vec > 1 else "")
+            at[k] = f"((({unit.text}) floordiv {below}) mod {size})" + (
+                f" * {block.vec} + vec" if k == digits.minor and block.vec > 1 else "")
         position = " + ".join(f"({at[k]}) * {digits.weights[k]}" for k in sorted(at))
         ranges = [name for name in ("step", "vec") if name in box]
+        if self.source:
+            return self.form(self.map(position, box, ranges), box, block, self.nest.epilogue)
+        return self.form(self.thread(position, box, ranges), box, block, self.nest.inputs)
+
+    def stepped(self, unit: Unit) -> Body:
+        """A step's body."""
+        block, body = self.sweep, self.written(self.step_form(unit))
         slot = "0" if block.slots == 1 else "vec" if block.slots == block.vec else f"vec % {block.slots}"
         if self.source:
-            thread = self.map(position, box, ranges)
-            body = self.body(thread, box, block, self.nest.epilogue)
-            values = [body.load_flat(buffer, thread, body.function.body) for buffer in self.source]
+            values = [body.load_flat(buffer, body.thread, body.function.body) for buffer in self.source]
             if self.watched:
                 body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
             self.seen += [a for a in body.accesses if a not in self.seen]
         else:
-            body = self.body(self.thread(position, box, ranges), box, block, self.nest.inputs)
             values = self.values(body)
             for value, (h, _, dtype) in zip(values, self.accumulators):
                 if h in self.watched and dtype in FLOATS:
@@ -468,32 +516,67 @@ class BlockEmitter(reduction.Emitter):
 
     # ---- shared memory ----
 
-    def exchanged(self) -> Exchange:
-        """How the threads that share a result hand over their values."""
+    def cell_maps(self) -> "List[Tuple[str, Box]]":
+        """Where a thread and a slot have their value in shared memory, and where that of another thread is which is
+        folded into it."""
         block, warp = self.sweep, self.device.warp
         if not self.cells(block):
-            return Exchange(None, None, 1)
+            return []
         if not self.shuffles(block):
-            other = self.cell(f"th_x + apart * {block.across}", "", {"apart": (0, block.fold // 2)})
-            return Exchange(self.cell("th_x"), other, 1)
-        lanes, group = min(warp, block.across), block.fold * block.across
-        warps = group // max(warp, block.across)
-        own = self.cell(f"th_x floordiv {warp} * {lanes} + th_x mod {warp}", f", th_x mod {warp} in [0, {lanes - 1}]")
-        other = self.cell(f"((th_x floordiv {group}) * {warps} + warp) * {block.across} + th_x mod {group}",
-                          f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)})
-        return Exchange(own, other, warps)
+            return [self.cell_map("th_x"),
+                    self.cell_map(f"th_x + apart * {block.across}", "", {"apart": (0, block.fold // 2)})]
+        lanes, group, warps = min(warp, block.across), block.fold * block.across, self.warps()
+        return [self.cell_map(f"th_x floordiv {warp} * {lanes} + th_x mod {warp}", f", th_x mod {warp} in [0, {lanes - 1}]"),
+                self.cell_map(f"((th_x floordiv {group}) * {warps} + warp) * {block.across} + th_x mod {group}",
+                              f", th_x mod {group} in [0, {block.across - 1}]", {"warp": (0, warps - 1)})]
 
-    def cell(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> Cell:
-        """Where a thread and a slot have their value in shared memory; text: of a map, in the slot's part."""
+    def warps(self) -> int:
+        """Warps that share a result and leave values for each other."""
+        block = self.sweep
+        if not self.cells(block) or not self.shuffles(block):
+            return 1
+        return block.fold * block.across // max(self.device.warp, block.across)
+
+    def exchanged(self) -> Exchange:
+        """How the threads that share a result hand over their values."""
+        own, other = [self.cell(*of) for of in self.cell_maps()] or (None, None)
+        return Exchange(own, other, self.warps())
+
+    def cell_map(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> "Tuple[str, Box]":
+        """The map to a value in shared memory, and the bounds of its variables; text: of a map, in the slot's part."""
         box = {"th_x": (0, self.sweep.threads - 1), **(more or {}), "vec": (0, self.slots - 1)}
         bounds = ", ".join(f"{name} in [{low}, {high}]" for name, (low, high) in box.items())
         names = ", ".join(name for name in box if name != "vec")
-        cell = algebra.simplify(
-            f"({names})[vec] -> (vec * {self.cells(self.sweep)} + {text}), domain: {bounds}{domain}"
-        )
+        return algebra.simplify(
+            f"({names})[vec] -> (vec * {self.cells(self.sweep)} + {text}), domain: {bounds}{domain}"), box
+
+    def cell(self, cell: str, box: Box) -> Cell:
         at, first = (algebra.c_text(index, self.index_type).results[0]
                      for index in (cell, algebra.substitute(cell, vec=0)))
         return Cell(at, first, _needed(cell, box, self.index_type))
+
+    # ---- what is asked before ----
+
+    def result_place(self) -> "Tuple[str, Box]":
+        """Where a thread's results are, as text of a map, and the bounds of its variables."""
+        return self.out_position(self.kept_at()), {**self.bounds,
+                                                   **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
+
+    def block_forms(self) -> "List[Form]":
+        """What the bodies of a kernel compute."""
+        self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
+        self.placed()
+        steps = [self.step_form(unit) for unit in self.units() if unit]
+        if self.source:     # totals are read as they lie
+            empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
+            steps = [self.form(form.thread, form.box, form.loop, empty) for form in steps]
+        return steps + self.stored_forms(*self.result_place(), Schedule(vec=self.slots))
+
+    def block_maps(self) -> "List[str]":
+        """The maps that are C text beside those."""
+        self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
+        placed = self.placed()
+        return [placed.map, placed.share, *(cell for cell, _ in self.cell_maps())]
 
 
 class _Emitter(BlockEmitter):
@@ -515,19 +598,42 @@ class _Emitter(BlockEmitter):
                     return block
         raise AssertionError("the least threads fit")
 
-    def kernels(self) -> List[Kernel]:
-        nest, parts = self.nest, self.sweep.parts
-        reads, writes = buffers_of(nest.inputs, nest.inputs.entry), [root.buffer for root in self.sides]
-        results = [root.buffer for root in nest.epilogue.roots]
+    def forms(self) -> "List[Form]":
+        return [form for form in self._asked(self.block_forms)]
+
+    def maps(self) -> "List[str]":
+        return self._asked(self.block_maps)
+
+    def _asked(self, ask: "Callable[[], List[Any]]") -> "List[Any]":
+        """The answers of the kernel and, where there are parts, of that which combines these."""
+        parts = self.sweep.parts
         if parts == 1:
-            both = [*reads, *self.read_for_results()]
-            return [self.whole(nest.name, both, [*writes, *results], [nest.inputs, *self.results_of()])]
-        between = self.partial = self.parts(parts)
-        first = self.whole(nest.name, reads, [*writes, *between], [nest.inputs])
+            return ask()
+        self.partial = [Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(self.parts(parts))]
+        answers = ask()
+        self.fold_parts()
+        return answers + ask()
+
+    def fold_parts(self) -> None:
+        """From here on the emitter is of the kernel that combines parts."""
+        parts = self.sweep.parts
         self.source, self.partial, self.seen = self.partial, [], []
         self.digits = Digits((parts, self.results), (self.results, 1),
                              (0, 1)) if self.results > 1 else Digits((parts,), (1,), (0,))
-        self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(buffer.shape.dtype) for buffer in between], False)
+        self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(buffer.shape.dtype) for buffer in self.source],
+                                  False)
+
+    def kernels(self, between: "List[Buffer]") -> List[Kernel]:
+        """between: for the totals of parts."""
+        nest = self.nest
+        reads, writes = buffers_of(nest.inputs, nest.inputs.entry), [root.buffer for root in self.sides]
+        results = [root.buffer for root in nest.epilogue.roots]
+        if not between:
+            both = [*reads, *self.read_for_results()]
+            return [self.whole(nest.name, both, [*writes, *results], [nest.inputs, *self.results_of()])]
+        self.partial = between
+        first = self.whole(nest.name, reads, [*writes, *between], [nest.inputs])
+        self.fold_parts()
         return [first, self.whole(nest.name + "_parts", [*between, *self.read_for_results()], results,
                                   self.results_of())]
 
@@ -541,15 +647,14 @@ class _Emitter(BlockEmitter):
         steps, rest, body = self.steps()
         totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.accumulators_of(h)))]
                   for h in range(len(self.nest.heroes))]
-        where, box = self.out_position(self.kept_at()), {**self.bounds,
-                                                         **({"vec": (0, self.slots - 1)} if self.slots > 1 else {})}
+        where, box = self.result_place()
         results = Step.of(self.stored(where, box, Schedule(vec=self.slots), totals,
                                       "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
         again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
         own, others, warps = self.exchanged()
         kernel = self.kernel(name, blocks, block.threads, reads, writes, partitions)
         kernel.code = Step.of(body, block.vec)
-        kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread or ""
+        kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread
         kernel.record = Record(position=position, coordinates=coordinates, guard=guard,
                                accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
                                held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),

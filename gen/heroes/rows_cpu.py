@@ -24,18 +24,18 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.form import Given
+from gen.emit.form import Form, Given
 from gen.emit.statements import If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
-from gen.heroes.hero import Context, Refused
+from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
 from gen.heroes.reduction import Digits, digits_of as digits_of_reduction
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
-from gen.hlo import Instruction, array_shape, dtypes
+from gen.hlo import Instruction, Shape, array_shape, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
-from gen.plan.buffer import Buffer
+from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of, reads_of as operands_of
 from gen.plan.digits import IterationSpace, place as placed_at
 from gen.plan.nest import Nest
@@ -86,9 +86,21 @@ class _Hero(RowsHero):
             raise Refused("some access has no stride in the rows")
         return [(digits, _sweep(context.device, nest, digits, space))]
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Rows)
-        return _Writer(context, nest, *schedule, index_type).kernels()
+        return _Asked(context, nest, *schedule, "").asked().forms
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Rows)
+        return _Asked(context, nest, *schedule, "").asked().maps
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        assert isinstance(nest, Rows)
+        return _Writer(context, nest, *schedule, "").between()
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        assert isinstance(choice.nest, Rows)
+        return _Writer(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
 HERO = _Hero()
@@ -256,8 +268,8 @@ class _StageWriter(reduction_cpu.Emitter):
     def name(self, h: int, k: int, of: str = "a") -> str:
         return f"{of}{self.number + h}"
 
-    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
-             given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
+    def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
+             given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
         """For elements: with what earlier stages have left of the row and kept."""
         if partition is self.nest.inputs:
             given = {
@@ -265,7 +277,7 @@ class _StageWriter(reduction_cpu.Emitter):
                 for i, values in {**self.whole.of_row(self.late), **self.whole.kept_at(self.slot)}.items()
                 if i in partition.given
             }
-        return super().body(thread, box, sweep, partition, given)
+        return super().form(thread, box, sweep, partition, given)
 
     def values(self, body: Body) -> List[Value]:
         kept, columns, inputs = self.stage.kept, self.stage.columns, self.nest.inputs
@@ -333,21 +345,24 @@ class _StageWriter(reduction_cpu.Emitter):
         self.at = dict(coordinates)
         return StageLines(reduces, loops, count, turn, steps, rest, self.row_step(row, box))
 
-    def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Step:
+    def row_form(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Form:
         """What follows from the totals."""
         wide = self.sweep.rows > 1
         at = {k: text for k, text in self.at.items() if self.digits.out[k] and k != row}
         inner = f"({self.at[row]})" + (" + lane" if wide else "")
         box = {**box, **({"vec": (0, 0), "lane": (0, LANES - 1)} if wide else {})}
         position = self.map(self.out_position({**at, row: "0"}, inner), box, ("vec", "lane") if wide else ())
-        partition = self.nest.epilogue
-        body = super().body(
+        return super().form(
             compose(position, algebra.call("shape", "unmap", self.nest.shape.text)),
             box,
             Schedule(lanes=LANES if wide else 1),
-            partition,
+            self.nest.epilogue,
             self.whole.totals(self),
         )
+
+    def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Step:
+        """The statements of that."""
+        wide, partition, body = self.sweep.rows > 1, self.nest.epilogue, self.written(self.row_form(row, box))
         body.region(partition.entry.body)
         roots = partition.roots
         for root in roots[:len(self.stage.row_writes)]:
@@ -404,29 +419,38 @@ class _Columns:
         start = d.splat(self.dtype, LANES, self.emitter.start(self.h, 0))
         return ColumnTotals(d.register(self.dtype, LANES), f"c{self.number}", weight, start, count, step, rest)
 
+    def form(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> Form:
+        """Registers at a position: no values are read."""
+        of = self.emitter.nest.epilogue
+        empty, apart = Partition(of.computation, [], "", of.entry.dims), f"lane * {vec}" in position
+        thread = self.emitter.map(position, box, () if apart else ("vec", "lane"))
+        return Form(empty, empty.entry, thread, Schedule(vec=vec, lanes=LANES), box)
+
     def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer) -> Step:
         """A step that stores `vec` registers from a slot on."""
         emitter, d = self.emitter, self.whole.context.target
         slot += " + vec" if vec > 1 else ""
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
         apart = f"lane * {vec}" in position
-        thread = emitter.map(position, box, () if apart else ("vec", "lane"))
-        body = emitter.body(thread, box, Schedule(vec=vec, lanes=LANES), emitter.nest.epilogue)
+        form = self.form(position, box, vec)
+        body = emitter.written(form)
         if apart:
-            text = algebra.c_text(thread, self.whole.index_type).results[0]
+            text = algebra.c_text(form.thread, self.whole.index_type).results[0]
             body.text.add(
                 f"{d.register(self.dtype)} x[{LANES}];",
                 d.scatter(self.dtype, LANES, f"c{self.number}[{slot}]", "x"),
                 f"for ({emitter.t} lane = 0; lane < {LANES}; ++lane) {buffer.pointer}[{text}] = x[lane];",
             )
         else:
-            body.store_wide(Value(f"c{self.number}[{slot}]", self.dtype, LANES), buffer.pointer, self.dtype, thread)
+            body.store_wide(Value(f"c{self.number}[{slot}]", self.dtype, LANES), buffer.pointer, self.dtype, form.thread)
         return Step.of(body, vec)
 
 
 class _Writer:
     """The kernel of all stages, and those that combine parts of columns. writers: of the stages; values, kept: the arrays of what is left of each row and of what is
     kept; columns: of each reduce by columns."""
+
+    of_stage, of_columns, of_reduction = _StageWriter, _Columns, reduction_cpu.Emitter
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
         self.context, self.nest, self.digits, self.sweep, self.index_type = context, nest, digits, sweep, index_type
@@ -440,11 +464,11 @@ class _Writer:
         self.columns: "Dict[Instruction, _Columns]" = {}
         for member, access in zip(nest.columns, accesses):
             for hero in member.heroes:
-                self.columns[hero] = _Columns(self, member, hero, len(self.columns), access.strides or ())
+                self.columns[hero] = self.of_columns(self, member, hero, len(self.columns), access.strides or ())
         self.writers: "List[_StageWriter]" = []
         for stage in nest.stages:
             self.writers.append(
-                _StageWriter(self, stage, sum(len(before.heroes) for before in nest.stages[: len(self.writers)]))
+                self.of_stage(self, stage, sum(len(before.heroes) for before in nest.stages[: len(self.writers)]))
             )
 
     def of_row(self, late: bool = False) -> "Dict[Instruction, Given]":
@@ -460,13 +484,13 @@ class _Writer:
 
     def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.Emitter:
         """The one of a reduction by columns, in so many parts."""
-        return reduction_cpu.Emitter(self.context, nest, digits_of_reduction(nest)[0],
-                                     Sweep(kind="columns", parts=parts), self.index_type)
+        return self.of_reduction(self.context, nest, digits_of_reduction(nest)[0],
+                                 Sweep(kind="columns", parts=parts), self.index_type)
 
     def late(self) -> bool:
         """Whether the last stage of a row goes with the last but one of the next row: what streams past the caches,
         and else would be waited for, while that computes. It needs of its row what that has kept, at the same places,
-        and nothing of memory that differs by rows."""
+        and nothing of memory that differs by rows; it stores register by register."""
         *before, last = self.nest.stages
         blocks = self.writers[0].blocks
         given, read = set(last.inputs.given), {buffer.pointer for buffer in buffers_of(last.inputs, last.inputs.entry)}
@@ -479,6 +503,7 @@ class _Writer:
             and given & set(before[-1].kept)
             and not given & {i for stage in before[:-1] for i in stage.kept}
             and not read & {pointer for pointer, _ in self.sweep.distances}
+            and not _Asked(self.context, self.nest, self.digits, self.sweep, "").apart()
         )
 
     def lines(
@@ -494,14 +519,12 @@ class _Writer:
             stages.append(writer.lines(at, box, 0, own, row_before if writer is before[-1] else None))
         return stages + ([row_before] if row_before else [])
 
-    def row_before(self) -> "Optional[StageLines]":
-        """The last stage, of the row before; None: its stores are not register by register."""
+    def row_before(self) -> StageLines:
+        """The last stage, of the row before."""
         last = self.writers[-1]
         last.late, last.at, last.box = True, {}, {}
         last.coordinates("before")
-        stage = last.lines(last.at, last.box, 0, [])
-        steps = [stage.steps.step, *([stage.rest.step] if stage.rest else [])]
-        return None if any(step.before or step.after for step in steps) else stage
+        return last.lines(last.at, last.box, 0, [])
 
     def of_row_before(self, step: Step) -> "List[Statement]":
         """The statements of a step of the row before, where there is one."""
@@ -531,7 +554,14 @@ class _Writer:
                 room[n] += rest * (k + 1) // len(takers) - rest * k // len(takers)
         return [0, *(count * sum(room[:n]) // max(1, sum(room)) for n in range(len(later) + 1))]
 
-    def kernels(self) -> "List[Kernel]":
+    def between(self) -> "List[Shape]":
+        """The shapes of the buffers for the parts of columns."""
+        parts = math.prod(size for _, size in self.writers[0].coordinates())
+        return [array_shape(self.columns[hero].dtype, (parts, self.emitter(member, parts).results))
+                for member in self.nest.columns for hero in member.heroes]
+
+    def kernels(self, between: "List[Buffer]") -> "List[Kernel]":
+        """between: for the parts of columns."""
         d, nest, sweep = self.context.target, self.nest, self.sweep
         first = self.writers[0]
         counts = first.coordinates()
@@ -552,8 +582,7 @@ class _Writer:
         for member in nest.columns:
             emitter = self.emitter(member, parts)
             for hero in member.heroes:
-                of = self.columns[hero]
-                buffer = self.context.between(array_shape(of.dtype, (parts, emitter.results)))
+                of, buffer = self.columns[hero], between[len(columns)]
                 emitter.partial.append(buffer)
                 columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, buffer))
             writes.update(emitter.partial)
@@ -602,3 +631,66 @@ class _Writer:
             code=code,
         )
         return [kernel, *seconds]
+
+
+# ---- what is asked before ----
+
+class _AskedStage(reduction_cpu.Asked, _StageWriter):
+    """A stage that is only asked."""
+
+    def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Step:
+        self.forms.append(self.row_form(row, box))
+        return reduction_cpu.NOTHING
+
+
+class _AskedColumns(_Columns):
+    """A reduction by columns that is only asked."""
+
+    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer) -> Step:
+        assert isinstance(self.whole, _Asked)
+        box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
+        self.whole.forms.append(self.form(position, box, vec))
+        return reduction_cpu.NOTHING
+
+
+class _Asked(_Writer):
+    """Goes a writer's way without a statement. forms: what its bodies compute; maps: those that are C text beside."""
+
+    of_stage, of_columns, of_reduction = _AskedStage, _AskedColumns, reduction_cpu.Asked
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.forms: "List[Form]" = []
+        self.maps: "List[str]" = []
+
+    def asked(self) -> "_Asked":
+        first = self.writers[0]
+        counts, part, parts = first.coordinates(), "0", 1
+        self.maps.append(placed_at(counts, self.sweep.threads)[0])
+        at, box = dict(first.at), dict(first.box)
+        for writer in self.writers:
+            writer.lines(at, box, 0, [])
+        if self.late():
+            self.row_before()
+        for name, size in counts:
+            part, parts = f"({part}) * {size} + {name}", parts * size
+        emitters = []
+        for member in self.nest.columns:
+            emitter = self.emitter(member, parts)
+            for hero in member.heroes:
+                emitter.partial.append(Buffer(Role.SCRATCH, 0, array_shape(self.columns[hero].dtype, (1,)), "x"))
+                self.columns[hero].lines(part, {name: (0, size - 1) for name, size in counts}, emitter.partial[-1])
+            emitter.second()
+            emitters.append(emitter)
+        for of in [*self.writers, *emitters]:
+            self.forms += of.forms      # type: ignore[attr-defined]
+            self.maps += of.maps        # type: ignore[attr-defined]
+        return self
+
+    def apart(self) -> bool:
+        """Whether the last stage loads or stores what is not register by register."""
+        last = self.writers[-1]
+        last.late, last.at, last.box = True, {}, {}
+        last.coordinates("before")
+        last.lines(last.at, last.box, 0, [])
+        return any(form.apart() for form in last.forms)     # type: ignore[attr-defined]

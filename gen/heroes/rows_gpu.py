@@ -16,19 +16,19 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 
 from gen import algebra
 from gen.emit.body import Body
-from gen.emit.form import Given
+from gen.emit.form import Form, Given
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
-from gen.heroes.hero import Context, Refused
+from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
 from gen.heroes.reduction import Digits
-from gen.heroes.reduction_gpu import Accumulator, Block, Box, Cell, Rest, Steps
+from gen.heroes.reduction_gpu import Accumulator, Block, Cell, Rest, Steps, Unit
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
 from gen.hlo import Instruction
 from gen.plan import buffers
 from gen.plan.digits import IterationSpace
 from gen.plan.nest import Nest
-from gen.plan.partition import Read, compose
+from gen.plan.partition import Partition, Read, compose
 from gen.plan.rows import Rows, Stage
 from gen.schedule import Schedule
 from gen.targets import bits
@@ -71,9 +71,18 @@ class _Hero(RowsHero):
         held = _held(nest)
         return [Way(digits, _block(context, nest, digits, space, held), held)]
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Rows)
-        return [_Writer(context, nest, *schedule, index_type).kernel()]
+        return [form for writer in _Writer(context, nest, *schedule, "").writers for form in writer.asked()]
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Rows)
+        writer = _Writer(context, nest, *schedule, "")
+        return [writer.row(), *(index for stage in writer.writers for index in stage.block_maps())]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        assert isinstance(choice.nest, Rows)
+        return [_Writer(context, choice.nest, *choice.schedule, choice.index).kernel()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [*super().describe(kernel), f"position: {kernel.record.position}",
@@ -214,12 +223,12 @@ class _StageWriter(reduction_gpu.BlockEmitter):
     def name(self, h: int, k: int, of: str = "a") -> str:
         return f"{of}{self.number + h}"
 
-    def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Any,
-             given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
+    def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
+             given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
         """For elements: with what earlier stages have left of the row, kept and held."""
         if partition is self.nest.inputs:
             given = self.whole.given(self, self.slot)
-        return super().body(thread, box, sweep, partition, given)
+        return super().form(thread, box, sweep, partition, given)
 
     def values(self, body: Body) -> List[Value]:
         values = super().values(body)
@@ -236,18 +245,26 @@ class _StageWriter(reduction_gpu.BlockEmitter):
     def sides(self):  # type: ignore[no-untyped-def]
         return self.stage.writes
 
-    def stepped(self, unit: str, more: Box) -> Body:
+    def stepped(self, unit: Unit) -> Body:
         vec = self.sweep.vec
-        first = f"step * {vec}" if "step" in more else str(self.sweep.steps * vec - vec)
+        first = f"step * {vec}" if "step" in unit.more else str(self.sweep.steps * vec - vec)
         self.slot = f"{first} + vec" if vec > 1 else first
-        return super().stepped(unit, more)
+        return super().stepped(unit)
+
+    def asked(self) -> "List[Form]":
+        """What its bodies compute."""
+        self.placed()
+        return [*(self.step_form(unit) for unit in self.units() if unit), self.row_form()]
+
+    def row_form(self) -> Form:
+        """What follows from the totals of a row."""
+        position = self.map(self.out_position(self.kept_at()), self.bounds, ())
+        row = compose(position, algebra.call("shape", "unmap", self.nest.shape.text))
+        return super().form(row, self.bounds, Schedule(), self.nest.epilogue, self.whole.totals(self))
 
     def lines(self) -> StageLines:
         steps, rest, _ = self.steps()
-        position = self.map(self.out_position(self.kept_at()), self.bounds, ())
-        partition = self.nest.epilogue
-        row = compose(position, algebra.call("shape", "unmap", self.nest.shape.text))
-        body = super().body(row, self.bounds, Schedule(), partition, self.whole.totals(self))
+        partition, body = self.nest.epilogue, self.written(self.row_form())
         body.region(partition.entry.body)
         count = len(self.stage.row_writes)
         for i, root in zip(self.stage.row_values, partition.roots[count:]):
@@ -297,6 +314,11 @@ class _Writer:
     def totals(self, upto: _StageWriter) -> "Dict[Instruction, Given]":
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}")
 
+    def row(self) -> str:
+        """The map from a thread to its row in the block."""
+        block = self.block
+        return algebra.simplify(f"(th_x) -> (th_x floordiv {block.fold}), domain: th_x in [0, {block.threads - 1}]")
+
     def kernel(self) -> Kernel:
         context, nest, block = self.context, self.nest, self.block
         d, first = context.target, self.writers[0]
@@ -304,10 +326,9 @@ class _Writer:
         position, coordinates, guard, blocks = places[0]
         stages = [writer.lines() for writer in self.writers]
         own, others, warps = first.exchanged()
-        row = algebra.simplify(f"(th_x) -> (th_x floordiv {block.fold}), domain: th_x in [0, {block.threads - 1}]")
         sizes = sum(d.register_bits(dtype) // 8 for writer in self.writers for _, _, dtype in writer.accumulators)
         cells = first.cells(block)
-        record = Record(position, coordinates, guard, algebra.c_text(row, self.index_type).results[0],
+        record = Record(position, coordinates, guard, algebra.c_text(self.row(), self.index_type).results[0],
                         block.threads // block.fold, block.fold, first.shuffles(block),
                         min(context.device.warp, block.fold), cells, own, others, warps,
                         list(self.values.values()), list(self.arrays.values()), stages,

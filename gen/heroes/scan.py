@@ -8,7 +8,7 @@ then carried in f32. Any other combiner takes the elements one after the other, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -28,6 +28,16 @@ from gen.schedule import Schedule
 from gen.targets import SMALL
 
 Box = Dict[str, Tuple[int, int]]
+
+
+class At(NamedTuple):
+    """Where a step is: the map to the index of an element, the bounds of its variables, and the step's counts."""
+
+    thread: str
+    box: Box
+    schedule: Schedule
+
+
 # a hero's results, as texts, of its elements; what is carried goes on
 Extend = Callable[[Body, int, List[Value]], List[str]]
 
@@ -176,16 +186,43 @@ class Emitter:
 
     def body(self, thread: str, box: Box, schedule: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
-        form = Form(partition, partition.entry, thread, schedule, box, given=given or {})
-        return Body(self.d, self.helpers, form, self.index_type, self.excess)
+        return Body(self.d, self.helpers, self.form(At(thread, box, schedule), partition, given), self.index_type,
+                    self.excess)
 
-    def results(self, thread: str, box: Box, schedule: Schedule, extend: Extend) -> Body:
+    def form(self, at: "At", partition: Partition, given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
+        """What a step there computes."""
+        stores = () if partition is self.nest.inputs else self.nest.partition.roots
+        return Form(partition, partition.entry, at.thread, at.schedule, at.box, given=given or {}, stores=stores)
+
+    # ---- what is asked before ----
+
+    def asked(self) -> "List[Tuple[At, Partition]]":
+        """The steps, and what they compute."""
+        return [(at, self.nest.steps) for at in self.columns_at() if at]
+
+    def forms(self) -> "List[Form]":
+        inits = self.nest.inits
+        return [Form(inits, inits.entry), *(self.form(*of) for of in self.asked())]
+
+    def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
+        """What a work-item's number counts beside rows, or blocks of rows, and the number of these."""
+        count = -(-(self.nest.below // self.schedule.lanes) // self.schedule.registers)
+        return [("block", count)] * (count > 1), self.nest.outer
+
+    def placed(self, counts: "List[Tuple[str, int]]", turns: int) -> "Tuple[str, List[str], int]":
+        """The map from a work-item to where it stands, the names of that, and the number of work-groups."""
+        items = -(-turns // self.schedule.chunks)
+        counts = [("chunk", items)] * (items > 1) + counts
+        index, blocks = place(counts, self.schedule.threads)
+        return index, [name for name, _ in counts], blocks
+
+    def results(self, at: "At", extend: Extend) -> Body:
         """A step: elements are read, what is carried goes on, results are written."""
         partition = self.nest.steps
 
         def of_hero(h: int) -> Given:
             return lambda body: self._values(body, h, extend)
-        body = self.body(thread, box, schedule, partition,
+        body = self.body(*at, partition,
                          {hero: of_hero(h) for h, hero in enumerate(self.nest.heroes)})
         body.region(partition.entry.body)
         for root in self.nest.partition.roots:
@@ -221,9 +258,7 @@ class Emitter:
         """The fields of Record, and the number of work-groups. turns: rows, or blocks of rows, that the work-items
         share."""
         chunks, threads = self.schedule.chunks, self.schedule.threads
-        items = -(-turns // chunks)
-        counts = [("chunk", items)] * (items > 1) + counts
-        at, blocks = place(counts, threads)
+        items, (at, names, blocks) = -(-turns // chunks), self.placed(counts, turns)
         c = algebra.c_text(at, self.index_type)
         begin, starts = self.begin()
         if self.free:
@@ -234,7 +269,7 @@ class Emitter:
             last = f"(chunk < {items - 1} ? {last} : {turns})"
         box = {"th_x": (0, threads - 1), "bl_x": (0, blocks - 1)}
         return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(conditions(at, box, self.index_type)),
-                "coordinates": [Coordinate(name, text) for (name, _), text in zip(counts, c.results)], "begin": begin,
+                "coordinates": [Coordinate(name, text) for name, text in zip(names, c.results)], "begin": begin,
                 "carries": self.carries(starts, lanes), "first": first, "last": last, "size": self.nest.size,
                 "reverse": self.nest.reverse}, blocks
 
@@ -247,23 +282,29 @@ class Emitter:
             return new
         return extend
 
-    def columns(self) -> "Tuple[Columns, int]":
+    def columns_at(self) -> "Tuple[At, Optional[At]]":
+        """The steps of a block of columns, and of the register that ends with the columns where some are left over."""
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
-        whole, left = divmod(nest.below, lanes)
-        count = -(-whole // schedule.registers)
-        common, blocks = self.common([("block", count)] * (count > 1), nest.outer, lanes)
+        counts, _ = self.counts()
         ranges, row = ("vec", "lane") if lanes > 1 else (), {"row": (0, nest.outer - 1), "place": (0, nest.size - 1)}
-        box: Box = {**row, **({"block": (0, count - 1)} if count > 1 else {}), "vec": (0, schedule.registers - 1)}
-        column = f"vec * {lanes}" + (f" + block * {schedule.registers * lanes}" if count > 1 else "")
+        box: Box = {**row, **{name: (0, count - 1) for name, count in counts}, "vec": (0, schedule.registers - 1)}
+        column = f"vec * {lanes}" + (f" + block * {schedule.registers * lanes}" if counts else "")
         if lanes > 1:
             box, column = {**box, "lane": (0, lanes - 1)}, f"{column} + lane"
-        step = Step.of(self.results(self.thread(self.position("row", "place", column), box, ranges), box,
-                                    Schedule(lanes=lanes, stream=schedule.stream), self.carry("[vec]")),
-                       schedule.registers)
-        edge = None
-        if left:
-            box = {**row, "vec": (0, 0), "lane": (0, lanes - 1)}
-            edge = Step.of(self.results(self.thread(self.position("row", "place", f"{nest.below - lanes} + vec + lane"),
-                                                    box, ranges), box, Schedule(lanes=lanes), self.carry("", "e")), 1)
+        step = At(self.thread(self.position("row", "place", column), box, ranges), box,
+                  Schedule(lanes=lanes, stream=schedule.stream))
+        if nest.below % lanes == 0:
+            return step, None
+        box = {**row, "vec": (0, 0), "lane": (0, lanes - 1)}
+        return step, At(self.thread(self.position("row", "place", f"{nest.below - lanes} + vec + lane"), box, ranges),
+                        box, Schedule(lanes=lanes))
+
+    def columns(self) -> "Tuple[Columns, int]":
+        nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
+        whole, count = nest.below // lanes, -(-(nest.below // lanes) // schedule.registers)
+        common, blocks = self.common(*self.counts(), lanes)
+        at, at_edge = self.columns_at()
+        step = Step.of(self.results(at, self.carry("[vec]")), schedule.registers)
+        edge = Step.of(self.results(at_edge, self.carry("", "e")), 1) if at_edge else None
         return Columns(**common, lanes=lanes, blocks=count, registers=schedule.registers,
                        remaining=whole - (count - 1) * schedule.registers, step=step, edge=edge), blocks

@@ -17,15 +17,17 @@ from dataclasses import dataclass
 from typing import Any, Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
+from gen.emit.form import Form
 from gen.emit.values import Value
 from gen.heroes import scan
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step
-from gen.heroes.scan import Box, Prefixes, Record, free, whole_bytes, widths
+from gen.heroes.scan import At, Box, Prefixes, Record, free, whole_bytes, widths
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.combiner import identity
 from gen.plan.nest import Nest
+from gen.plan.partition import Partition
 from gen.plan.scan import Scan
 from gen.schedule import LANES, Device, Schedule
 from gen.targets import COMPLEX, TINY
@@ -44,9 +46,18 @@ class _Hero(Hero):
         wide = context.device.wide and not touches(nest, {*COMPLEX, *TINY})
         return [*(_wide(context.device, nest) if wide else []), _columns(context.device, nest, 1)]
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Scan)
-        return [Emitter(nest, schedule, index_type, context).written()]
+        return Emitter(nest, schedule, "", context).forms()
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Scan)
+        emitter = Emitter(nest, schedule, "", context)
+        return [emitter.placed(*emitter.counts())[0]]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        assert isinstance(choice.nest, Scan)
+        return [Emitter(choice.nest, choice.schedule, choice.index, context).written()]
 
 
 HERO = _Hero()
@@ -183,40 +194,61 @@ class Emitter(scan.Emitter):
 
     # ---- kinds ----
 
-    def rows(self) -> "Tuple[Rows, int]":
-        nest, schedule = self.nest, self.schedule
-        common, blocks = self.common([], nest.outer, LANES)
-        row: Box = {"row": (0, nest.outer - 1)}
+    def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
+        if self.schedule.kind == "columns":
+            return super().counts()
+        return [], self.nest.outer // (self.schedule.lanes if self.schedule.kind == "row_lanes" else 1)
+
+    def asked(self) -> "List[Tuple[At, Partition]]":
+        if self.schedule.kind == "columns":
+            return super().asked()
+        steps = self.rows_at() if self.schedule.kind == "rows" else self.row_lanes_at()
+        return [(at, self.nest.steps) for at in steps if at]
+
+    def rows_at(self) -> "Tuple[At, Optional[At]]":
+        """The steps of a row, and of the elements that they leave over."""
+        nest, schedule, row = self.nest, self.schedule, {"row": (0, self.nest.outer - 1)}
         count, left = divmod(nest.size, schedule.step)
-        box = {**row, "step": (0, count - 1), "vec": (0, schedule.vec - 1), "lane": (0, LANES - 1)}
-        thread = self.thread(self.position("row", f"step * {schedule.step} + vec * {LANES} + lane", "0"), box,
-                             ("vec", "lane"))
-        step = Step.of(self.results(thread, box, schedule, self.prefixes), schedule.vec)
-        rest = None
-        if left:
-            box = {**row, "rest": (0, left - 1)}
-            rest = Step.of(self.results(self.thread(self.position("row", f"{count * schedule.step} + rest", "0"), box,
-                                                    ()), box, Schedule(), self.carry("", "c")), 1)
+        box: Box = {**row, "step": (0, count - 1), "vec": (0, schedule.vec - 1), "lane": (0, LANES - 1)}
+        step = At(self.thread(self.position("row", f"step * {schedule.step} + vec * {LANES} + lane", "0"), box,
+                              ("vec", "lane")), box, schedule)
+        box = {**row, "rest": (0, left - 1)}
+        return step, At(self.thread(self.position("row", f"{count * schedule.step} + rest", "0"), box, ()), box,
+                        Schedule()) if left else None
+
+    def row_lanes_at(self) -> "Tuple[At, Optional[At]]":
+        """The steps of a block of rows, and of the elements that they leave over."""
+        nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
+        whole, moved = divmod(nest.outer, lanes)
+        row: Box = {"row": (0, nest.outer - lanes)} if moved else {"block": (0, whole - 1)}
+        outer = "row + lane" if moved else f"block * {lanes} + lane"
+        count, left = divmod(nest.size, schedule.step // lanes)
+        box = {**row, "step": (0, count - 1), "vec": (0, schedule.vec - 1), "lane": (0, lanes - 1)}
+        step = At(self.thread(self.position(outer, f"step * {schedule.vec} + vec", "0"), box, ("vec", "lane")), box,
+                  schedule)
+        if not left:
+            return step, None
+        box = {**row, "rest": (0, left - 1), "vec": (0, 0), "lane": (0, lanes - 1)}
+        return step, At(self.thread(self.position(outer, f"{count * schedule.vec} + rest + vec", "0"), box,
+                                    ("vec", "lane")), box, Schedule(lanes=lanes))
+
+    def rows(self) -> "Tuple[Rows, int]":
+        nest, schedule, (at, at_rest) = self.nest, self.schedule, self.rows_at()
+        common, blocks = self.common(*self.counts(), LANES)
+        count, left = divmod(nest.size, schedule.step)
+        step = Step.of(self.results(at, self.prefixes), schedule.vec)
+        rest = Step.of(self.results(at_rest, self.carry("", "c")), 1) if at_rest else None
         return Rows(**common, row="", count=count, step=step, left=left, rest=rest, scalar=True), blocks
 
     def row_lanes(self) -> "Tuple[Rows, int]":
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
-        common, blocks = self.common([], whole, lanes)
+        common, blocks = self.common(*self.counts(), lanes)
         if moved:       # a last turn for what is left, moved back onto the one before, of the same work-item
             turns, items = whole + 1, -(-whole // schedule.chunks)
             common["last"] = f"(chunk < {items - 1} ? {common['last']} : {turns})" if items > 1 else str(turns)
-        row: Box = {"row": (0, nest.outer - lanes)} if moved else {"block": (0, whole - 1)}
-        outer = "row + lane" if moved else f"block * {lanes} + lane"
-        count, left = divmod(nest.size, schedule.step // lanes)
-        box = {**row, "step": (0, count - 1), "vec": (0, schedule.vec - 1), "lane": (0, lanes - 1)}
-        thread = self.thread(self.position(outer, f"step * {schedule.vec} + vec", "0"), box, ("vec", "lane"))
-        step = Step.of(self.results(thread, box, schedule, self.carry("")), schedule.vec)
-        rest = None
-        if left:
-            box = {**row, "rest": (0, left - 1), "vec": (0, 0), "lane": (0, lanes - 1)}
-            thread = self.thread(self.position(outer, f"{count * schedule.vec} + rest + vec", "0"), box,
-                                 ("vec", "lane"))
-            rest = Step.of(self.results(thread, box, Schedule(lanes=lanes), self.carry("")), 1)
+        (at, at_rest), (count, left) = self.row_lanes_at(), divmod(nest.size, schedule.step // lanes)
+        step = Step.of(self.results(at, self.carry("")), schedule.vec)
+        rest = Step.of(self.results(at_rest, self.carry("")), 1) if at_rest else None
         start = f"block < {whole} ? block * {lanes} : {nest.outer - lanes}" if moved else ""
         return Rows(**common, row=start, count=count, step=step, left=left, rest=rest, scalar=False), blocks

@@ -15,19 +15,20 @@ it is the first thread.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, List, Optional
+from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
 from gen.emit.statements import Block, Statement
 from gen.emit.values import Value
 from gen.heroes import scan
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step
-from gen.heroes.scan import Box, Prefixes, Record, free, whole_bytes
+from gen.heroes.scan import At, Box, Prefixes, Record, free, whole_bytes
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.nest import Nest
+from gen.plan.partition import Partition
 from gen.plan.scan import Scan
 from gen.schedule import Schedule
 from gen.targets import COMPLEX, SMALL, TINY
@@ -57,9 +58,18 @@ class _Hero(Hero):
         items = nest.outer * nest.below
         yield Prefixes(min(device.transpose_gpu.threads, -(-items // device.warp) * device.warp), kind="columns")
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Scan)
-        return [Emitter(nest, schedule, index_type, context).written()]
+        return Emitter(nest, schedule, "", context).forms()
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Scan)
+        emitter = Emitter(nest, schedule, "", context)
+        return [emitter.placed(*emitter.counts())[0]]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        assert isinstance(choice.nest, Scan)
+        return [Emitter(choice.nest, choice.schedule, choice.index, context).written()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         nest, record = kernel.nest, kernel.record
@@ -136,21 +146,33 @@ class Emitter(scan.Emitter):
     def rows(self) -> Rows:
         nest, schedule, device = self.nest, self.schedule, self.context.device
         threads, vec = schedule.threads, schedule.vec
-        common, _ = self.common([], 1, 1)
+        common, _ = self.common(*self.counts(), 1)
         count, left = divmod(nest.size, threads * vec)
-        step = self.part(count, vec, 0, 0) if count else None
-        rest_count, rest = -(-left // threads), None
-        if left:
-            rest = self.part(rest_count, 1, count * threads * vec, left)
+        rest_count, (step, rest) = -(-left // threads), [self.part(*part) if part else None for part in self.parts()]
         shuffles = self.d.has_shuffles
         identity = [self.identity(h, k) for h, k, _ in self.components]
         return Rows(**{**common, "group": nest.outer > 1, "item": True}, threads=threads,
                     width=device.warp if shuffles else 1, shuffles=shuffles, count=count, step=step,
                     rest_count=rest_count, rest=rest, identity=identity, join=self.join)
 
-    def part(self, count: int, vec: int, first: int, left: int) -> Part:
-        """Steps of the block that begin at the row's element `first`; left: elements in all of them, where the last one
-        is cut."""
+    def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
+        return super().counts() if self.schedule.kind == "columns" else ([], 1)
+
+    def asked(self) -> "List[Tuple[At, Partition]]":
+        if self.schedule.kind == "columns":
+            return super().asked()
+        steps = [self.part_at(*part)[0] for part in self.parts() if part]
+        return [(at, partition) for at in steps for partition in (self.nest.inputs, self.nest.epilogue)]
+
+    def parts(self) -> "Tuple[Optional[Tuple[int, int, int, int]], ...]":
+        """The arguments of `part`: of whole steps, and of steps of single elements."""
+        threads, vec = self.schedule.threads, self.schedule.vec
+        count, left = divmod(self.nest.size, threads * vec)
+        return ((count, vec, 0, 0) if count else None,
+                (-(-left // threads), 1, count * threads * vec, left) if left else None)
+
+    def part_at(self, count: int, vec: int, first: int, left: int) -> "Tuple[At, str]":
+        """Where the steps of `part` are, and the condition that a thread has elements, as C text."""
         threads = self.schedule.threads
         box: Box = {"th_x": (0, threads - 1), "bl_x": (0, self.nest.outer - 1), "step": (0, count - 1),
                     "vec": (0, vec - 1)}
@@ -158,14 +180,20 @@ class Emitter(scan.Emitter):
         place = f"{first} + step * {threads * vec} + {thread} * {vec} + vec"
         inside = f"step * {threads} + {thread} < {left}" if left % threads else ""
         where = f"{place} in [0, {first + left - 1}]" if inside else ""
-        at = self.thread(self.position("bl_x", place, "0"), box, ("vec",), where)
-        loaded = self.body(at, box, Schedule(threads, vec=vec), self.nest.inputs)
+        return At(self.thread(self.position("bl_x", place, "0"), box, ("vec",), where), box,
+                  Schedule(threads, vec=vec)), inside
+
+    def part(self, count: int, vec: int, first: int, left: int) -> Part:
+        """Steps of the block that begin at the row's element `first`; left: elements in all of them, where the last one
+        is cut."""
+        at, inside = self.part_at(count, vec, first, left)
+        loaded = self.body(*at, self.nest.inputs)
         loaded.region(self.nest.inputs.entry.body)
         for h in range(len(self.nest.heroes)):
             names = [f"x{self.id(h, k)}" for k in range(len(self.of(h)))]
             x = [v.text for v in self.elements(loaded, h, self.nest.inputs)]
             loaded.text.add(*(f"{name}[vec] = {text};" for name, text in zip(names, x)))
-        stored = self.body(at, box, Schedule(threads, vec=vec), self.nest.epilogue,
+        stored = self.body(*at, self.nest.epilogue,
                            {hero: self.given(h) for h, hero in enumerate(self.nest.heroes)})
         stored.region(self.nest.epilogue.entry.body)
         for root in self.nest.partition.roots:

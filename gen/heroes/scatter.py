@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -31,7 +31,7 @@ from gen.emit.maps import INDEX_TYPES, conditions, tested
 from gen.emit.statements import Block, Code, If
 from gen.emit.text import offset
 from gen.emit.values import Value
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import Shape, array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
@@ -40,6 +40,14 @@ from gen.plan.partition import Function, Root, compose
 from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
 from gen.schedule import LANES, Device, Loop, Schedule
 from gen.targets import NARROW, TINY, Target, bits
+
+
+class Thread(NamedTuple):
+    """The map from a thread and its step to the index of an update ("": the update's own index), and the bounds of its
+    variables."""
+
+    map: str
+    box: "Dict[str, Tuple[int, int]]"
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,9 @@ class InOrder(Schedule):
     # signed: with these a C compiler knows that no sum wraps, so that neighbours in a loop are contiguous
     index_types = INDEX_TYPES[1:]
 
+    def thread(self, nest: Scatter) -> "Thread":
+        return Thread("", {})
+
     def kernel(self, context: Context, nest: Scatter, index_type: str) -> Kernel:
         return _in_order(context.target, context.helpers, nest, self, index_type, context.excess)
 
@@ -81,6 +92,9 @@ class Updates(Loop):
     plain: bool = False
     run: int = 1
     index_types = INDEX_TYPES
+
+    def thread(self, nest: Scatter) -> "Thread":
+        return _of_update(nest, self) if self.run == 1 else _of_run(nest, self)
 
     def kernel(self, context: Context, nest: Scatter, index_type: str) -> Kernel:
         write = _by_thread if self.run == 1 else _by_run
@@ -257,8 +271,18 @@ class _Hero(Hero):
     def index_types(self, schedule: Any) -> "Sequence[str]":
         return tuple(schedule.index_types)
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [schedule.kernel(context, nest, index_type)]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        assert isinstance(nest, Scatter)
+        threads = [schedule.thread(nest), *_later(nest, schedule)]
+        return [form for thread in threads for form in _forms(nest, thread)]
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Scatter)
+        return [form.mapped(compose(nest.place, memory_map(target.shape)))
+                for form in self.forms(nest, schedule, context) for target in nest.targets]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [choice.schedule.kernel(context, choice.nest, choice.index)]
 
 
 HERO = _Hero()
@@ -321,11 +345,10 @@ class _Writer:
     """The C text of a kernel's parts: reads of the indices, the value of an update, the combination."""
 
     def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool,
-                 thread: Optional[str] = None, box: "Optional[Dict[str, Tuple[int, int]]]" = None) -> None:
+                 thread: Thread) -> None:
         self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
-        self.at, self.of = (Body(d, helpers, Form(p, p.entry, thread or "", box=box or {}), index_type, excess)
-                            for p in (nest.indices, nest.partition))
-        self.excess, self.thread = excess, thread or ""
+        self.at, self.of = (Body(d, helpers, form, index_type, excess) for form in _forms(nest, thread))
+        self.excess, self.thread = excess, thread.map
         self.named: "List[Tuple[str, str]]" = []         # the runtime variables of the position, and their definitions
         self.found: List[Value] = []                     # the indices that are read
         self.checks: List[List[str]] = []                # the conditions that each is in range
@@ -507,25 +530,40 @@ def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: in
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_type: str, excess: bool) -> Kernel:
-    elements = nest.shape.elements
-    thread, box = compose(form.thread_map(elements),
-                          algebra.call("shape", "unmap", nest.shape.text)), form.box(elements)
-    writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
+    elements, thread = nest.shape.elements, form.thread(nest)
+    writer, box = _Writer(d, helpers, nest, index_type, excess, thread), thread.box
     indices, in_range = writer.rows()
     combine = writer.combined([None] * len(nest.targets) if form.plain
                               else [_atomic(d, nest, k) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
     record = ByUpdate(indices, in_range, writer.variables(), combine, group, item, writer.inside(box),
                       list(writer.swaps.values()))
-    return _kernel(d, writer, form, form.blocks(elements), form.threads, "kernels/scatter_by_update", record, thread)
+    return _kernel(d, writer, form, form.blocks(elements), form.threads, "kernels/scatter_by_update", record, thread.map)
 
 
 def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_type: str, excess: bool) -> Kernel:
     """The kernel in which a thread goes through a run of rows with one element of the window, and sums the updates of
     one position."""
-    a, rows = nest.instruction.attributes, _rows(nest)
-    window = nest.shape.elements // rows
-    runs = -(-rows // form.run)
+    thread, runs = form.thread(nest), _runs(nest, form)
+    box = thread.box
+    writer = _Writer(d, helpers, nest, index_type, excess, thread)
+    indices, in_range = writer.rows()
+    fields = writer.summed([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
+    group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
+    record = ByRun(indices, in_range, writer.variables(), group=group, item=item, inside=writer.inside(box),
+                   swaps=list(writer.swaps.values()), run=form.run, **fields)
+    return _kernel(d, writer, form, form.blocks(runs), form.threads, "kernels/scatter_by_run", record, thread.map)
+
+
+def _runs(nest: Scatter, form: Updates) -> int:
+    """The number of threads that have a run of rows, with one element of the window each."""
+    rows = _rows(nest)
+    return -(-rows // form.run) * (nest.shape.elements // rows)
+
+
+def _of_run(nest: Scatter, form: Updates) -> Thread:
+    """The updates of a thread that has a run of rows, with one element of the window."""
+    a, window, runs = nest.instruction.attributes, nest.shape.elements // _rows(nest), _runs(nest, form)
     # updates in the order of rows, then of the window as it lies in memory; neighbouring threads have neighbours of the
     # window
     order = [k for k in nest.shape.minor_to_major if k in a["update_window_dims"]]
@@ -533,18 +571,23 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_typ
     ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
     update = f"(p floordiv {window} * {form.run} + step) * {window} + p mod {window}"
     walk = algebra.simplify(
-        f"(p)[step] -> ({update}), domain: p in [0, {runs * window - 1}], step in [0, {form.run - 1}], "
+        f"(p)[step] -> ({update}), domain: p in [0, {runs - 1}], step in [0, {form.run - 1}], "
         f"{update} in [0, {nest.shape.elements - 1}]"
     )
-    thread = compose(form.thread_map(runs * window), compose(walk, ordered))
-    box = {**form.box(runs * window), "step": (0, form.run - 1)}
-    writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
-    indices, in_range = writer.rows()
-    fields = writer.summed([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
-    group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
-    record = ByRun(indices, in_range, writer.variables(), group=group, item=item, inside=writer.inside(box),
-                   swaps=list(writer.swaps.values()), run=form.run, **fields)
-    return _kernel(d, writer, form, form.blocks(runs * window), form.threads, "kernels/scatter_by_run", record, thread)
+    return Thread(compose(form.thread_map(runs), compose(walk, ordered)),
+                  {**form.box(runs), "step": (0, form.run - 1)})
+
+
+def _of_update(nest: Scatter, form: Updates) -> Thread:
+    """The update of a thread."""
+    elements = nest.shape.elements
+    return Thread(compose(form.thread_map(elements), algebra.call("shape", "unmap", nest.shape.text)),
+                  form.box(elements))
+
+
+def _forms(nest: Scatter, thread: Thread) -> "List[Form]":
+    """The indices of an update, and its values."""
+    return [Form(p, p.entry, thread.map, box=thread.box) for p in (nest.indices, nest.partition)]
 
 
 def _shared(context: Context, nest: Scatter) -> InOrder:
@@ -609,13 +652,11 @@ def _extent(nest: Scatter, d: int) -> int:
 
 
 def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool) -> Kernel:
-    writer = _Writer(d, helpers, nest, index_type, excess)
+    writer = _Writer(d, helpers, nest, index_type, excess, form.thread(nest))
     indices, in_range = writer.rows()
     combine = writer.combined([None] * len(nest.targets))
     a, dims = nest.instruction.attributes, nest.shape.dims
-    rows, window = [k for k in range(len(dims)) if k not in a["update_window_dims"]], list(a["update_window_dims"])
-    across = _update_dim(nest, form.dimension) if form.items > 1 else None
-    across = None if across is not None and dims[across] == 1 else across
+    window, (across, long) = list(a["update_window_dims"]), _order(nest, form)
     owned, named = "", ""
     if form.items > 1 and form.moved:
         named = f"at{list(a['scatter_dims_to_operand_dims']).index(form.dimension)}"
@@ -629,9 +670,8 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
             return DimensionLoop(f"i{k}", "first", end)
         return DimensionLoop(f"i{k}", "0", str(dims[k]), owned if k == across else "")
     order = sorted(window, key=lambda k: -_stride(nest, k))
-    long = [k for k in rows if dims[k] != 1]
-    prefetch = _prefetch(d, helpers, nest, form, index_type, excess, long, loop(across)) \
-        if form.updates_prefetch and across is not None and long else []
+    later = _later(nest, form)
+    prefetch = _prefetch(d, helpers, nest, form, index_type, excess, later[0], loop(across)) if later else []
     picked = _picked(writer, form, long[-1]) if form.picked and owned and across is None and long else None
     outer = [] if prefetch or picked else _outer(nest, order, long)
     record = InOrderCode(
@@ -677,23 +717,38 @@ def _picked(writer: _Writer, form: InOrder, row: int) -> Picked:
     return Picked(f"i{row}", rows, block, end, part, test)
 
 
-def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
-              rows: "List[int]", part: DimensionLoop) -> List[str]:
-    """The lines that prefetch the part of a later row's window that is a work-item's, and the elements of the result
-    that it is combined with, where these are contiguous. None where there is no later row."""
-    dims, out = nest.shape.dims, Code()
-    if dims[rows[-1]] <= form.updates_prefetch:
+def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":
+    """The dimension of the updates along which work-items share the result (None: there is none, or it has one
+    element), and those that count rows."""
+    dims, across = nest.shape.dims, _update_dim(nest, form.dimension) if form.items > 1 else None
+    rows = [k for k in range(len(dims)) if k not in nest.instruction.attributes["update_window_dims"]]
+    return None if across is not None and dims[across] == 1 else across, [k for k in rows if dims[k] != 1]
+
+
+def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
+    """The later row that is prefetched, where there is one."""
+    if not isinstance(form, InOrder) or not form.updates_prefetch:
+        return []
+    dims, (across, rows) = nest.shape.dims, _order(nest, form)
+    if across is None or not rows or dims[rows[-1]] <= form.updates_prefetch:
         return []
     names = [f"i{k}" for k in range(len(dims))]
     moved = [name + f" + {form.updates_prefetch}" * (k == rows[-1]) for k, name in enumerate(names)]
     domain = [f"{name} in [0, {size - 1 - form.updates_prefetch * (k == rows[-1])}]"
               for k, (name, size) in enumerate(zip(names, dims))]
-    thread, box = f"({', '.join(names)}) -> ({', '.join(moved)}), domain: {', '.join(domain)}", {
-        name: (0, size - 1) for name, size in zip(names, dims)}
-    writer = _Writer(d, helpers, nest, index_type, excess, thread, box)
+    return [Thread(f"({', '.join(names)}) -> ({', '.join(moved)}), domain: {', '.join(domain)}",
+                   {name: (0, size - 1) for name, size in zip(names, dims)})]
+
+
+def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
+              later: Thread, part: DimensionLoop) -> List[str]:
+    """The lines that prefetch the part of a later row's window that is a work-item's, and the elements of the result
+    that it is combined with, where these are contiguous."""
+    out, box = Code(), later.box
+    writer = _Writer(d, helpers, nest, index_type, excess, later)
     indices, in_range = writer.rows()
     writer.update()
-    inside = conditions(thread, box, index_type)
+    inside = conditions(later.map, box, index_type)
     # the rest of a window of several dimensions, or of more bytes, is left to the processor's own prefetchers
     start = {f"i{k}": 0 for k in nest.instruction.attributes["update_window_dims"] if f"i{k}" != part.name}
     lines = []

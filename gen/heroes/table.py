@@ -12,7 +12,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.text import offset
 from gen.emit.values import Touched
-from gen.heroes.hero import Context, Hero, Refused
+from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Argument, CFunction, Kernel, Step, Table
 from gen.heroes.loop import HERO as LOOP_HERO
 from gen.heroes.loop import guard, thread_map
@@ -52,8 +52,17 @@ class _Hero(Hero):
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         return [schedule for schedule in LOOP_HERO.schedules(nest, context) if schedule.interleaved_pairs]
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_table_kernel(context, nest, schedule, index_type)]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        source = _table_source(context.device, nest)
+        assert source is not None
+        return [Form(nest.partition, nest.partition.entry, given={source: []})]
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        whole, single = _flats(nest, schedule)
+        return algebra.substitute(whole, lane=0, vec=0), single
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [_table_kernel(context, choice.nest, choice.schedule, choice.index)]
 
 
 HERO = _Hero()
@@ -91,6 +100,11 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     return source if read_at == written_at else None
 
 
+def _flats(nest: Nest, loop: Loop) -> "List[str]":
+    """The maps to the position of an element of a step and, where the end cuts it, of one."""
+    return [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, loop.scalar())]
+
+
 def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Kernel:
     """The kernel that looks a function of one 16-bit value up; the function itself fills its table, once, on the
     device."""
@@ -111,7 +125,7 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])
     (read,), scalar = buffers_of(partition, partition.entry), loop.scalar()
     table = Buffer(Role.TABLE, 0, array_shape("u16", (1 << 16,)), "table")
-    flats = [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, scalar)]
+    flats = _flats(nest, loop)
     whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
     prefetches = [[d.prefetch(word, offset(read.pointer, whole), distance, 2)]

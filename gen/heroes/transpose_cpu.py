@@ -19,7 +19,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit import register_tiles
 from gen.emit.helpers import Helpers
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
@@ -93,9 +93,14 @@ class _Hero(Hero):
                 frame = _frame(context.device, space, digit, joined)
                 yield from (Tiled(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_on_cpu(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, index_type,
-                        context.excess)]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        return [_step(schedule).form]
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        return [_placing(schedule)[0]]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [_on_cpu(choice.schedule, choice.index, context)]
 
 
 HERO = _Hero()
@@ -297,7 +302,17 @@ def _turns(d: Target, helpers: Helpers, frame: Frame, tile: Tile) -> "Optional[T
                  register_tiles.register(d, width, tile.lanes))
 
 
-def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, index_type: str, excess: bool) -> Kernel:
+class TileStep(NamedTuple):
+    """A tile as a step. position: the map from where a tile is, and a place in it, to the position in memory; origins:
+    C text of each digit's first element from the number of the tile ("": it is the number)."""
+
+    form: Form
+    position: str
+    origins: Dict[int, str]
+
+
+def _step(tiled: Tiled) -> TileStep:
+    nest, frame, tile = tiled.nest, tiled.frame, tiled.tile
     digit, minor = frame.rows[0], frame.lanes[0]
     box: "Dict[str, Tuple[int, int]]" = {}
     texts: Dict[int, str] = {}
@@ -317,12 +332,24 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
     )
     thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
     form = Form(nest.partition, nest.partition.entry, thread, tile, box, steady=True, strip=f"g{minor}")
-    body = Body(d, helpers, form, index_type, excess)
+    return TileStep(form, position, origins)
+
+
+def _placing(tiled: Tiled) -> "Tuple[str, int]":
+    """The map from the ids of a work-item to where its tiles are, and the number of groups."""
+    frame, tile = tiled.frame, tiled.tile
+    return place(_grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks), tile.threads)
+
+
+def _on_cpu(tiled: Tiled, index_type: str, context: Context) -> Kernel:
+    nest, frame, tile, d, helpers = tiled.nest, tiled.frame, tiled.tile, context.target, context.helpers
+    (form, position, origins), digit, minor = _step(tiled), frame.rows[0], frame.lanes[0]
+    body = Body(d, helpers, form, index_type, context.excess)
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
     counts = _grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks)
-    placing, blocks = place(counts, tile.threads)
+    placing, blocks = _placing(tiled)
     placed = algebra.c_text(placing, index_type)
     tiles, parts = -(-frame.high // tile.vec), dict(counts)["part"]
     ragged = bool(origins[minor])
@@ -341,7 +368,8 @@ def _on_cpu(d: Target, helpers: Helpers, nest: Nest, frame: Frame, tile: Tile, i
                     tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines,
                     _turns(d, helpers, frame, tile))
     reads, writes = buffers_of(nest.partition, nest.partition.entry), [root.buffer for root in nest.partition.roots]
-    functions = [function_text(d, helpers, nest.partition, f, excess) for f in reversed(nest.partition.functions[1:])]
+    functions = [function_text(d, helpers, nest.partition, f, context.excess)
+                 for f in reversed(nest.partition.functions[1:])]
     return Kernel(nest.name, nest, tile, index_type, blocks, arguments(d, reads, writes),
-                  functions, d.launch_bounds(tile.threads), thread, body.accesses,
+                  functions, d.launch_bounds(tile.threads), form.thread, body.accesses,
                   template="kernels/transpose_cpu", record=record, code=Step.of(body, tile.vec), position=position)

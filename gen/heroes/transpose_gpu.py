@@ -29,7 +29,7 @@ from gen.emit.maps import conditions
 from gen.emit.text import joined
 from gen.emit.values import Touched
 from gen.heroes import transpose_cpu
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
@@ -436,9 +436,28 @@ class _Hero(Hero):
             if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) <= context.target.shared_bytes:
                 yield Tiled(nest, frame, tile, stages)
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_Writer(context.target, context.helpers, schedule.nest, schedule.frame, schedule.tile, schedule.stages,
-                        index_type, context.excess).kernel()]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        thread = _thread(schedule)
+        staged = {(stage.access.buffer.pointer, compose(thread, index)): "" for stage in schedule.stages
+                  for index in stage.access.maps}
+        return [_form(schedule, staged)]
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        frame, tile = schedule.frame, schedule.tile
+        in_tile, in_output = _in_tile(tile, tile.vec, "lanes"), _in_output(frame, tile, tile.vec, "lanes")
+        yield _at_last(in_output, tile.vec, tile, _box(frame, tile, tile.vec, "lanes"))
+        for stage in schedule.stages:
+            rows, address = _in_output(frame, tile, stage.vec, "rows"), _address(tile, stage)
+            yield _at_last(rows, stage.vec, tile, _box(frame, tile, stage.vec, "rows"))
+            yield algebra.substitute(_flat(frame, tile, schedule.nest, stage.access, stage.vec, "rows"), vec=0)
+            yield from _cells(compose(_in_tile(tile, stage.vec, "rows"), address), stage.vec, stage.held)
+            local = compose(in_tile, address)
+            yield from [local] if stage.held == 1 else _held_cells(local, tile, stage)
+        yield from [placing for placing in [_placing(frame.counts(tile))] if placing]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        tiled = choice.schedule
+        return [_Writer(context.target, context.helpers, tiled, choice.index, context.excess).kernel()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.record.position}"]
@@ -544,19 +563,60 @@ class Record:
     step: Step
 
 
+def _thread(tiled: Tiled) -> str:
+    """The map from a thread and its step, while it goes along lanes, to the index."""
+    return compose(_in_output(tiled.frame, tiled.tile, tiled.tile.vec, "lanes"),
+                   algebra.call("shape", "unmap", tiled.nest.shape.text))
+
+
+def _form(tiled: Tiled, staged: "Dict[Tuple[str, str], str]") -> Form:
+    partition, tile = tiled.nest.partition, tiled.tile
+    return Form(partition, partition.entry, _thread(tiled), tile, _box(tiled.frame, tile, tile.vec, "lanes"),
+                staged=staged)
+
+
+def _at_last(index: str, vec: int, tile: Tile, box: "Dict[str, Tuple[int, int]]") -> str:
+    """The map of a vector's last element."""
+    return algebra.substitute(index, vec=vec - 1, **({"row": tile.pack - 1} if "row" in box else {}))
+
+
+def _cells(address: str, vec: int, held: int) -> "List[str]":
+    """The maps to the words of a vector in its tile."""
+    return [algebra.substitute(address, vec=k) for k in range(0, vec, held)]
+
+
+def _held_cells(address: str, tile: Tile, stage: Stage) -> "List[str]":
+    """The maps to the words that a thread holds."""
+    per = 1 if tile.unit == 1 else stage.held
+    return [algebra.substitute(address, vec=vec, **({"row": row} if tile.pack > 1 else {}))
+            for vec in range(0, tile.vec, per) for row in range(0, tile.pack, stage.held // per)]
+
+
+def _placing(counts: "Sequence[Tuple[str, int]]") -> str:
+    """The map from a block to where its tile is; "": there is one tile."""
+    blocks = weight = math.prod(count for _, count in counts)
+    results = []
+    for _, count in counts:
+        weight //= count
+        results.append(f"(bl_x floordiv {weight}) mod {count}")
+    return algebra.simplify(
+        f"(bl_x) -> ({', '.join(results)}), domain: bl_x in [0, {blocks - 1}]") if counts else ""
+
+
 @dataclass
 class _Writer:
     """A kernel's phases."""
 
     d: Target
     helpers: Helpers
-    nest: Nest
-    frame: Frame
-    tile: Tile
-    stages: List[Stage]
+    tiled: Tiled
     index_type: str
     excess: bool
     flats: "List[Touched]" = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.nest, self.frame, self.tile = self.tiled.nest, self.tiled.frame, self.tiled.tile
+        self.stages = self.tiled.stages
 
     def c(self, index: str, **known: int) -> str:
         return algebra.c_text(algebra.substitute(index, **known) if known else index, self.index_type).results[0]
@@ -574,8 +634,7 @@ class _Writer:
 
     def guard(self, index: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> str:
         """The condition that a vector is inside: that its last element is."""
-        known = {"vec": vec - 1, **({"row": self.tile.pack - 1} if "row" in box else {})}
-        return " && ".join(conditions(algebra.substitute(index, **known), box, self.index_type))
+        return " && ".join(conditions(_at_last(index, vec, self.tile, box), box, self.index_type))
 
     def along_rows(self, stage: Stage) -> Copy:
         """A phase that goes along rows, between a buffer and its tile."""
@@ -590,7 +649,7 @@ class _Writer:
             f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({joined(self.d, pointer, at)})"
         return Copy(stage.name, f"w_{stage.name[5:]}", box.get("pass", (0, 0))[1] + 1,
                     self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), memory, kind, self.held(stage),
-                    [self.c(address, vec=k) for k in range(0, vec, stage.held)])
+                    [self.c(cell) for cell in _cells(address, vec, stage.held)])
 
     def holds(self, local: str, thread: str) -> "Tuple[List[Held], Dict[Tuple[str, str], str]]":
         """The words of tiles that a thread holds while it computes; and where elements are: C text by pointer and
@@ -602,9 +661,7 @@ class _Writer:
             if stage.held == 1:
                 where = f"{stage.name}[{self.c(address)}]"
             else:
-                name, per = f"t_{stage.name[5:]}", 1 if tile.unit == 1 else stage.held
-                cells = [self.c(address, vec=vec, **({"row": row} if tile.pack > 1 else {}))
-                         for vec in range(0, tile.vec, per) for row in range(0, tile.pack, stage.held // per)]
+                name, cells = f"t_{stage.name[5:]}", [self.c(cell) for cell in _held_cells(address, tile, stage)]
                 held.append(Held(stage.name, name, self.held(stage), self.element(stage), tile.vec * tile.pack, cells,
                                  stage.access.write))
                 where = f"{name}.at[{f'vec * {tile.pack} + row' if tile.pack > 1 else 'vec'}]"
@@ -618,22 +675,16 @@ class _Writer:
         loads = [self.along_rows(s) for s in self.stages if not s.access.write]
         stores = [self.along_rows(s) for s in self.stages if s.access.write]
         position_map = _in_output(frame, tile, tile.vec, "lanes")
-        thread = compose(position_map, algebra.call("shape", "unmap", nest.shape.text))
-        box = _box(frame, tile, tile.vec, "lanes")
+        thread, box = _thread(self.tiled), _box(frame, tile, tile.vec, "lanes")
         held, staged = self.holds(_in_tile(tile, tile.vec, "lanes"), thread)
-        form = Form(partition, partition.entry, thread, tile, box, staged=staged)
-        body = Body(d, self.helpers, form, self.index_type, self.excess)
+        body = Body(d, self.helpers, _form(self.tiled, staged), self.index_type, self.excess)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
         counts = frame.counts(tile)
         blocks, coordinates = math.prod(count for _, count in counts), []
         if counts:
-            weight, results = blocks, []
-            for _, count in counts:
-                weight //= count
-                results.append(f"(bl_x floordiv {weight}) mod {count}")
-            place = algebra.simplify(f"(bl_x) -> ({', '.join(results)}), domain: bl_x in [0, {blocks - 1}]")
+            place = _placing(counts)
             coordinates = [Coordinate(name, text)
                            for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
         reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit import register_tiles
-from gen.emit.helpers import Helpers
 from gen.emit.values import Touched
 from gen.heroes import transpose_cpu
-from gen.heroes.hero import Context, Hero
+from gen.emit.form import Form
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
@@ -26,7 +26,6 @@ from gen.plan.digits import IterationSpace, iteration_space, moves, place, trans
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.schedule import Device, Schedule
-from gen.targets import Target
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,14 @@ class _Hero(Hero):
             lines = _lines(context.device, nest, space, digit)
             yield from [Carried(nest, space, digit, lines)] * (lines is not None)
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_Writer(context.target, context.helpers, schedule.nest, schedule.space, schedule.digit, schedule.lines,
-                        index_type).kernel()]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        return ()       # elements are only moved, by functions that are made for the lines
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        return _Writer(context, schedule, "").maps()
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [_Writer(context, choice.schedule, choice.index).kernel()]
 
 
 HERO = _Hero()
@@ -166,17 +170,13 @@ class Record:
 
 
 class _Writer:
-    def __init__(self, d: Target, helpers: Helpers, nest: Nest, space: IterationSpace, digit: int, form: Lines,
-                 index_type: str) -> None:
-        self.d, self.helpers, self.nest, self.space, self.form, self.index_type = (
-            d,
-            helpers,
-            nest,
-            space,
-            form,
-            index_type,
-        )
-        self.t, self.digit, self.last = d.index[index_type], digit, len(space.sizes) - 1
+    """index_type: "": of a writer that is only asked for maps."""
+
+    def __init__(self, context: Context, carried: Carried, index_type: str) -> None:
+        self.d, self.helpers, self.index_type = context.target, context.helpers, index_type
+        nest, space, digit, form = carried.nest, carried.space, carried.digit, carried.lines
+        self.nest, self.space, self.form = nest, space, form
+        self.digit, self.last = digit, len(space.sizes) - 1
         (root,) = nest.partition.roots
         read = nest.partition.root_read(root)
         source = buffer_of(nest.partition, read)
@@ -257,7 +257,7 @@ class _Writer:
         cases = "".join(f"  case {start}: {variant}(to, carry, in); break;\n" for start, variant in variants.items())
         self.helpers.texts.setdefault(
             name,
-            f"{self.d.function} void {name}({self.t} start, {self.d.pointer}{t} *to, {kind} *carry, const {kind} *in)\n"
+            f"{self.d.function} void {name}({self.d.index[self.index_type]} start, {self.d.pointer}{t} *to, {kind} *carry, const {kind} *in)\n"
             f"{{\n  switch (start) {{\n{cases}  default: break;\n  }}\n}}\n",
         )
         return f"{name}(start, "
@@ -274,14 +274,42 @@ class _Writer:
         d = self.d
         return f"({constant}{d.pointer}{d.types[f'u{8 * self.form.width}']} *)({self.address(buffer, flat, row, edge)})"
 
+    def placing(self) -> "Tuple[str, List[str], int]":
+        """The map from a work-item to where it stands, the names of that, and the number of work-groups."""
+        counts = [(f"g{k}", size) for k, size in enumerate(self.space.sizes) if k not in (self.digit, self.last)]
+        counts += [(name, count) for name, count in (("block", self.blocks), ("part", self.form.parts)) if count > 1
+                   or name == "block"]
+        index, blocks = place(counts, 1)
+        return index, [name for name, _ in counts], blocks
+
+    def start(self) -> str:
+        """The map to where the rows of a work-item's matrix begin on a line; "": all begin at one place."""
+        if len(self.starts) == 1:
+            return ""
+        return compose(algebra.substitute(self.begin(self.write, "0", False), block=0, j=0),
+                       f"(position) -> (position mod {self.form.side}), "
+                       f"domain: position in [0, {self.nest.shape.elements - 1}]")
+
+    def target_row(self, stage: str) -> str:
+        """Where the lines of a stage begin along the output's rows, as text of a map."""
+        side = self.form.side
+        return str(self.strips * side - side) if stage == "last" else self.rows(stage, 1)[0]
+
+    def maps(self) -> "Iterator[str]":
+        """The maps that are C text."""
+        yield self.placing()[0]
+        yield from filter(None, [self.start()])
+        stages = [("first", 1), ("next", 1), ("next", self.form.registers_down), ("last", 1)]
+        for edge in (False, True)[:1 + (self.columns % self.form.side > 0)]:
+            for stage, down in stages + [("again", 1)] * (self.form.parts > 1):
+                yield from (self.begin(self.read, row, edge) for row in self.rows(stage, down))
+                yield self.begin(self.write, self.target_row(stage), edge)
+
     def kernel(self) -> Kernel:
         d, form, nest = self.d, self.form, self.nest
         side, parts, whole = form.side, form.parts, self.columns // form.side
         per, edge = form.columns // side, self.columns % side > 0
-        counts = [(f"g{k}", size) for k, size in enumerate(self.space.sizes) if k not in (self.digit, self.last)]
-        counts += [(name, count) for name, count in (("block", self.blocks), ("part", parts)) if count > 1
-                   or name == "block"]
-        placing, blocks = place(counts, 1)
+        placing, counted, blocks = self.placing()
         placed = algebra.c_text(placing, self.index_type)
         assert not placed.constraints
         tiles = (
@@ -294,10 +322,8 @@ class _Writer:
             each, more = divmod(self.strips - 1, parts)
             first = f"1 + part * {each}" + (f" + (part < {more} ? part : {more})" if more else "")
             end = f"k + {each}" + (f" + (part < {more})" if more else "")
-        names = [(name, text) for (name, _), text in zip(counts, placed.results)]
-        if len(self.starts) > 1:
-            start = compose(algebra.substitute(self.begin(self.write, "0", False), block=0, j=0),
-                            f"(position) -> (position mod {side}), domain: position in [0, {self.nest.shape.elements - 1}]")
+        names, start = list(zip(counted, placed.results)), self.start()
+        if start:
             names.append(("start", algebra.c_text(start, self.index_type).results[0]))
         record = Record(any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), names, tiles,
                         register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first,
@@ -308,9 +334,8 @@ class _Writer:
                         self.stride, lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
                         lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ")
                                                       for row in self.rows(stage, down)],
-                        lambda stage, at_edge: self.pointer(self.target, self.write,
-                                                            str(self.strips * side - side) if stage == "last"
-                                                            else self.rows(stage, 1)[0], at_edge), self.complete)
+                        lambda stage, at_edge: self.pointer(self.target, self.write, self.target_row(stage), at_edge),
+                        self.complete)
         # the functions stand before the kernel
         for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):
             for at_edge in (False, True)[:1 + edge]:

@@ -16,7 +16,7 @@ from gen import algebra, hlo
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.values import Touched
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
@@ -88,14 +88,24 @@ class _Hero(Hero):
             and inside[1] - inside[0] >= 4 * lanes
             and lanes * written >= device.line
         )
-        return [replace(plain, lines=True)] * lines + [plain]
+        by_lines = replace(plain, lines=True)
+        # no lines where elements are computed one by one: a guard is left, or a gather
+        lines = lines and not _row_forms(nest, by_lines).step.names(context.target, "lane")
+        return [by_lines] * lines + [plain]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
         """A signed one first: what reads beside each other is then one address with displacements."""
         return "int", "uint", "long"
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_kernel(nest, schedule, index_type, context)]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        row = _row_forms(nest, schedule)
+        return [row.step, *row.edges, *([row.element] if row.element else [])]
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        return [_placing(schedule)[0], *([_row_forms(nest, schedule).ends] if schedule.lines else [])]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [_kernel(choice.nest, choice.schedule, choice.index, context)]
 
 
 HERO = _Hero()
@@ -240,37 +250,37 @@ class Record:
     element: Optional[Step]
 
 
-def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Kernel:
-    d, sizes, lanes, partition = context.target, schedule.sizes, schedule.lanes, inlined(nest)
-    low, high = schedule.inside
-    outer = _outer(sizes)
-    chunks, rows = -(-sizes[-2] // schedule.chunks), sizes[-2]
-    counts = [(f"g{k}", size) for k, size in enumerate(sizes[:-2])] + [("chunk", chunks)] * (chunks > 1)
-    at, blocks = place(counts, 1)
-    c = algebra.c_text(at, index_type)
-    seen: "List[Touched]" = []
+class RowForms(NamedTuple):
+    """A row's vectors, the single vectors at its edges, and its other columns (None: there are none). begin, end: the
+    first vector and the one after the last, as C texts; ends: the map that gives them where the schedule has lines
+    ("": they are numbers), as `Vectors` has it."""
 
-    def at_column(column: str, box: Box, wide: bool, stored: "Optional[Tuple[str, str]]" = None) -> Body:
+    step: Form
+    edges: List[Form]
+    element: Optional[Form]
+    begin: str
+    end: str
+    ends: str
+
+
+def _row_forms(nest: Nest, schedule: Rows, index_type: str = "") -> RowForms:
+    """The forms of a row. index_type: "": what depends on it is left out."""
+    sizes, lanes, (low, high), partition = schedule.sizes, schedule.lanes, schedule.inside, inlined(nest)
+    outer, ends = _outer(sizes), ""
+
+    def of(thread: str, box: Box, wide: bool, stored: "Optional[Tuple[str, str]]" = None) -> Form:
+        step = Schedule(lanes=lanes, stream=schedule.stream) if wide else Schedule()
+        return Form(partition, partition.entry, thread, step, box, stored_lanes=stored)
+
+    def at_column(column: str, box: Box, wide: bool, stored: "Optional[Tuple[str, str]]" = None) -> Form:
         box = {**outer, **box, **({"vec": (0, 0), "lane": (0, lanes - 1)} if wide else {})}
         at, ranges = (f"{column} + vec + lane", ("vec", "lane")) if wide else (column, ())
         return of(_thread(nest, sizes, at, box, ranges), box, wide, stored)
 
-    def of(thread: str, box: Box, wide: bool, stored: "Optional[Tuple[str, str]]" = None) -> Body:
-        step = Schedule(lanes=lanes, stream=schedule.stream) if wide else Schedule()
-        form = Form(partition, partition.entry, thread, step, box, stored_lanes=stored)
-        body = Body(d, context.helpers, form, index_type, context.excess)
-        body.region(partition.entry.body)
-        for root in partition.roots:
-            body.store(root)
-        seen.extend(access for access in body.accesses if access not in seen)
-        return body
-
     if schedule.lines:
         thread, box, ends = _vectors(nest, sizes, schedule.inside, lanes)
         step = of(thread, box, True)
-        if step.uses("lane"):       # elements one by one: a guard is left, or a gather
-            return None
-        first_step, last_step, before, behind = algebra.c_text(ends, index_type).results
+        begin, end, before, behind = algebra.c_text(ends, index_type).results if index_type else [""] * 4
         columns = [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]   # & binds less than <
     else:
         first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
@@ -279,10 +289,40 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
         past, whole = (high - first) % lanes, schedule.stream and sizes[-1] % lanes == 0
         columns = [(low, ("0", str(first - low)) if whole else None)] * (first > low)
         columns += [(high - lanes, (str(lanes - past), str(lanes)) if whole else None)] * (past > 0)
-        first_step, last_step = "0", str(count)
+        begin, end = "0", str(count)
     edges = [at_column(str(column), {}, True, stored) for column, stored in columns]
+    element = at_column("column", {"column": (0, sizes[-1] - 1)}, False) if low or high < sizes[-1] else None
+    return RowForms(step, edges, element, begin, end, ends)
+
+
+def _placing(schedule: Rows) -> "Tuple[str, int]":
+    """The map from a work-item to its coordinates, and the number of work-groups."""
+    return place(_counts(schedule), 1)
+
+
+def _counts(schedule: Rows) -> "List[Tuple[str, int]]":
+    sizes, chunks = schedule.sizes, -(-schedule.sizes[-2] // schedule.chunks)
+    return [(f"g{k}", size) for k, size in enumerate(sizes[:-2])] + [("chunk", chunks)] * (chunks > 1)
+
+
+def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Kernel:
+    d, sizes, partition, (low, high) = context.target, schedule.sizes, inlined(nest), schedule.inside
+    chunks, rows = -(-sizes[-2] // schedule.chunks), sizes[-2]
+    at, blocks = _placing(schedule)
+    c = algebra.c_text(at, index_type)
+    forms, seen = _row_forms(nest, schedule, index_type), []    # type: RowForms, List[Touched]
+
+    def written(form: Form) -> Body:
+        body = Body(d, context.helpers, form, index_type, context.excess)
+        body.region(partition.entry.body)
+        for root in partition.roots:
+            body.store(root)
+        seen.extend(access for access in body.accesses if access not in seen)
+        return body
+
+    step, edges = written(forms.step), [written(edge) for edge in forms.edges]
     elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
-    element = at_column("column", {"column": (0, sizes[-1] - 1)}, False) if elements else None
+    element = written(forms.element) if forms.element else None
     name = f"g{len(sizes) - 2}"
     begin, end = (
         ("0", str(rows))
@@ -291,15 +331,15 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     )
     if rows % schedule.chunks:
         end = f"(chunk < {chunks - 1} ? {end} : {rows})"
-    coordinates = [Coordinate(coordinate, text) for (coordinate, _), text in zip(counts, c.results)]
+    coordinates = [Coordinate(coordinate, text) for (coordinate, _), text in zip(_counts(schedule), c.results)]
     record = Record(
         blocks > 1,
         coordinates,
         name,
         begin,
         end,
-        first_step,
-        last_step,
+        forms.begin,
+        forms.end,
         Step.of(step, 1),
         [Step.of(edge, 1) for edge in edges],
         elements,

@@ -14,7 +14,7 @@ from typing import Any, Iterable, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.heroes.hero import Context, Hero
+from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.lower.select_and_scatter import SCATTER
@@ -104,8 +104,17 @@ class _Hero(Hero):
         """Signed ones: the first window that sees a row may be before the first of all."""
         return "int", "long"
 
-    def kernels(self, nest: Nest, schedule: Any, index_type: str, context: Context) -> "Optional[List[Kernel]]":
-        return [_kernel(nest, schedule, index_type, context)]
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+        return _forms(nest)
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        hero = _hero_of(nest)
+        assert hero is not None
+        element, bounds = _element(hero)[0], _bounds(schedule, hero)
+        return [compose(element, memory_map(nest.partition.roots[0].shape)), element, *([bounds] if bounds else [])]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [_kernel(choice.nest, choice.schedule, choice.index, context)]
 
 
 HERO = _Hero()
@@ -134,26 +143,33 @@ def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
     return compose(algebra.simplify(given), joint), (*place, "w")
 
 
-def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kernel:
-    d, hero = context.target, _hero_of(nest)
+def _forms(nest: Nest) -> "List[Form]":
+    """What the result begins with, and what a window selects and its value, by the window's place."""
+    hero = _hero_of(nest)
     assert hero is not None
     choice, source, init = hero.operands
-    places, k, window = source.shape.dims, form.dimension, hero.attributes["window"]
-    index = Function(nest.name, places).index
+    places, index = source.shape.dims, Function(nest.name, source.shape.dims).index
     values = Partition(nest.partition.computation, [Root(0, choice.shape, choice, 0, index),
                                                     Root(1, source.shape, source, 0, index)],
                        nest.name + "_places", places, cuts=nest.partition.cuts)
     start = Partition(nest.partition.computation, [Root(0, init.shape, init, 0, Function("", ()).index)],
                       nest.name + "_start", (), cuts=nest.partition.cuts)
-    begin, body = (Body(d, context.helpers, Form(p, p.entry), index_type, context.excess)
-                   for p in (start, values))
+    return [Form(start, start.entry), Form(values, values.entry)]
+
+
+def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kernel:
+    d, hero, forms = context.target, _hero_of(nest), _forms(nest)
+    assert hero is not None
+    places, k, window = hero.operands[1].shape.dims, form.dimension, hero.attributes["window"]
+    start, values = (of.partition for of in forms)
+    begin, body = (Body(d, context.helpers, of, index_type, context.excess) for of in forms)
     begin.region(start.entry.body)
     value = begin.to_memory(begin.read(start.root_read(start.roots[0]), start.entry.body))
     body.region(values.entry.body)
     chosen = body.read(values.root_read(values.roots[0]), values.entry.body)
     lines = body.text.take()
     update = body.read(values.root_read(values.roots[1]), values.entry.body)
-    element, names = _element(hero)
+    element, _ = _element(hero)
     target = nest.partition.roots[0]
     flat, dtype = compose(element, memory_map(target.shape)), target.shape.dtype
     body.accessed("combine", target.buffer, flat)
@@ -182,7 +198,7 @@ def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kerne
                  for p in (start, values) for f in reversed(p.functions[1:])]
     return Kernel(nest.name, nest, form, index_type, form.items,
                   arguments(d, reads, [target.buffer], nest.shared), functions,
-                  attribute=d.launch_bounds(1), thread=index,
+                  attribute=d.launch_bounds(1), thread=values.entry.index,
                   accesses=[*begin.accesses, *body.accesses], template="kernels/window_scatter_cpu", record=record,
                   code=Step(record.window, record.combine, [], each="for each window"))
 
@@ -191,12 +207,19 @@ def _loop(n: int, size: int, form: Parts, hero: Instruction, index_type: str) ->
     """The places along a dimension: of all windows or, along that of the work-items, of those that see their rows."""
     if n != form.dimension or form.items == 1:
         return Loop(f"i{n}", "0", str(size))
-    window = hero.attributes["window"]
+    begin, end = algebra.c_text(_bounds(form, hero), index_type).results
+    return Loop(f"i{n}", f"({begin} > 0 ? {begin} : 0)", f"({end} < {size} ? {end} : {size})")
+
+
+def _bounds(form: Parts, hero: Instruction) -> str:
+    """The map from a work-item to the first place whose window sees its rows, and to the one after the last; "": it has
+    all rows."""
+    if form.items == 1:
+        return ""
+    window, n = hero.attributes["window"], form.dimension
     wide, stride, low = window.size[n], window.stride[n], window.low[n]
     first, last = f"bl_x * {form.chunks}", f"bl_x * {form.chunks} + {form.chunks - 1}"
-    bounds = algebra.simplify(
+    return algebra.simplify(
         f"(bl_x) -> (({first} + {low + stride - wide}) floordiv {stride}, ({last} + {low}) floordiv {stride} + 1), "
         f"domain: bl_x in [0, {form.items - 1}]"
     )
-    begin, end = algebra.c_text(bounds, index_type).results
-    return Loop(f"i{n}", f"({begin} > 0 ? {begin} : 0)", f"({end} < {size} ? {end} : {size})")
