@@ -16,7 +16,6 @@ from gen.emit.values import IndexRow, Value
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
-from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, Read, Region, compose
 from gen.schedule import LINE, PIECES
 from gen.targets import NARROW, SMALL, TINY, bits

@@ -19,7 +19,6 @@ from gen.emit.values import Value
 from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, dtypes
 from gen.plan import combiner
 from gen.plan.buffers import buffers_of, memory_map
-from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Region, Runtime, loop_sizes
 from gen.targets import SMALL
 

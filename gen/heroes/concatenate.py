@@ -56,7 +56,7 @@ class Parts:
     together: Optional[Walk]
 
 
-class _Hero(Hero):
+class ConcatenateHero(Hero):
     """One kernel for all parts where all are walks of the loop hero, else a kernel for each part."""
 
     name = "concatenate"
@@ -93,7 +93,7 @@ class _Hero(Hero):
         return [_joined(choice, kernels, context)] if choice.schedule else kernels
 
 
-HERO = _Hero()
+HERO = ConcatenateHero()
 
 
 def _joined(choice: Choice, kernels: List[Kernel], context: Context) -> Kernel:

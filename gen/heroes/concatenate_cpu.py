@@ -39,7 +39,7 @@ class Staged(Schedule):
         return ", ".join(words + ["streamed"] * self.stream)
 
 
-class _Hero(Hero):
+class ConcatenateCpuHero(Hero):
     """Rows of several operands, put together before they are stored."""
 
     name = "concatenate"
@@ -72,7 +72,7 @@ class _Hero(Hero):
         return [_kernel(nest, nest.rows, choice.schedule, choice.index, context)]
 
 
-HERO = _Hero()
+HERO = ConcatenateCpuHero()
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Record:
+class ConcatenateCpuRecord:
     """What templates/kernels/concatenate_cpu.j2 prints. group: whether the number of the work-group is used. first, row, column: C texts of the block's first element: its
     position, from the numbers of the work-item and the block, then its row and column, from that. register: a line as
     memory has it; element: of it. lanes: of a line. margin: lines before and after the staged ones that a vector may
@@ -147,9 +147,11 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str
                       for f in reversed(part.partition.functions[1:])]
     row, column = algebra.c_text(places, index_type).results
     context.helpers.vector(f"u{width}", staged.lanes)
-    record = Record("bl_x" in algebra.info(firsts).results[0].variables, algebra.c_text(firsts, index_type).results[0], row, column, staged.chunks, staged.block, elements,
-                    rows.pitch, runs, d.register(f"u{width}", staged.lanes), d.types[f"u{width}"], root.buffer.pointer,
-                    staged.lanes, -(-max(run.lanes for run in runs) // staged.lanes), d.store_word(staged.stream))
+    record = ConcatenateCpuRecord(
+        "bl_x" in algebra.info(firsts).results[0].variables, algebra.c_text(firsts, index_type).results[0], row,
+        column, staged.chunks, staged.block, elements,
+        rows.pitch, runs, d.register(f"u{width}", staged.lanes), d.types[f"u{width}"], root.buffer.pointer,
+        staged.lanes, -(-max(run.lanes for run in runs) // staged.lanes), d.store_word(staged.stream))
     place = f"bl_x * {item} + chunk * {staged.block} + lane"
     position = algebra.simplify(f"(bl_x)[chunk, lane] -> ({place}), domain: bl_x in [0, {blocks - 1}], "
                                 f"chunk in [0, {staged.chunks - 1}], lane in [0, {staged.block - 1}], "

@@ -64,11 +64,11 @@ class Distributed(Loop):
                     for chunk in range(min(self.chunks, 8)) for vec in range(self.vec)][:8]
             texts = ["-" if at is None else "(" + ",".join(map(str, at)) + ")" for at in held]
             picture.append(f"th_x {th} (subgroup {th // threads}, thread {th % threads}) of block 0: {' '.join(texts)}"
-                         + (" .." if self.chunks * self.vec > len(held) else ""))
+                           + (" .." if self.chunks * self.vec > len(held) else ""))
         return picture
 
 
-class _Hero(loop.Walks):
+class DistributeHero(loop.LoopHero):
     """A walk in which a layout says which thread of a GPU computes what."""
 
     def takes(self, nest: Nest, context: Context) -> bool:
@@ -85,7 +85,7 @@ class _Hero(loop.Walks):
         return {"layout": kernel.loop.layout, "map": kernel.thread}
 
 
-HERO = _Hero()
+HERO = DistributeHero()
 
 
 def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]") -> Distributed:

@@ -107,7 +107,7 @@ def _at_last(thread: str, loop: Loop) -> str:
     return algebra.substitute(thread, **last)
 
 
-class Walks(Hero):
+class LoopHero(Hero):
     """Every nest, in the memory order of its first result."""
 
     name, walks = "loop", True
@@ -165,7 +165,7 @@ class Walks(Hero):
         )
 
 
-HERO = Walks()
+HERO = LoopHero()
 
 
 def _with_bursts(nest: Nest, loop: Loop) -> Loop:

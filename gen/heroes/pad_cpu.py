@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -49,7 +49,7 @@ class DimensionLoop:
 
 
 @dataclass(frozen=True)
-class Record:
+class PadCpuRecord:
     """What templates/kernels/pad_cpu.j2 prints.
 
     group: whether there are several work-items. chunk, rows, row: rows of a work-item, of all, elements of a row.
@@ -89,7 +89,7 @@ def _along(pad: Instruction, d: int) -> str:
                         *pad_words([pad.attributes["padding"][d]]))
 
 
-class _Hero(Hero):
+class PadCpuHero(Hero):
     name = "pad"
 
     def takes(self, nest: Nest, context: Context) -> bool:
@@ -126,7 +126,7 @@ class _Hero(Hero):
         return [_kernel(choice.nest, choice.schedule, choice.index, context)]
 
 
-HERO = _Hero()
+HERO = PadCpuHero()
 
 
 def _forms(nest: Nest) -> "List[Form]":
@@ -198,7 +198,7 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
             places.append(Coordinate(f"i{k}", algebra.c_text(back, index_type).results[0]))
             used |= set(algebra.info(back).results[0].variables)
     loops = [DimensionLoop(f"i{k}", *bounds[f"i{k}"]) for k in form.inner]
-    record = Record(
+    record = PadCpuRecord(
         form.rows > form.chunks,
         form.chunks,
         form.rows,

@@ -82,7 +82,7 @@ def plain(nest: Nest) -> bool:
     return True
 
 
-class Emitter:
+class ReductionEmitter:
     """The state from which the kernels of a nest are written.
 
     sweep: the schedule. accumulators: the components of all heroes. results: their count.
@@ -167,7 +167,7 @@ class Emitter:
         body.region(body.function.body)
         roots = self.nest.inputs.roots
         values = [body.real(body.settled(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))
-                 for root in roots[:len(self.accumulators)]]
+                  for root in roots[:len(self.accumulators)]]
         for root in self.sides:
             body.store(root)
         self.seen += [a for a in body.accesses if a not in self.seen]

@@ -83,7 +83,7 @@ class Sweep(Schedule):
         return ", ".join(words + ["pairs interleaved"] * self.interleaved_pairs)
 
 
-class _Hero(Hero):
+class ReductionCpuHero(Hero):
     """A sweep, and a second kernel that combines its parts."""
 
     name, sides = "reduction", True
@@ -111,14 +111,14 @@ class _Hero(Hero):
     def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
         assert isinstance(nest, Reduction)
         (digits, sweep), parts = schedule, schedule[1].parts
-        return Emitter(context, nest, digits, sweep, "").parts(parts) if parts > 1 else []
+        return ReductionCpuEmitter(context, nest, digits, sweep, "").parts(parts) if parts > 1 else []
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Reduction)
-        return Emitter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
+        return ReductionCpuEmitter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
-HERO = _Hero()
+HERO = ReductionCpuHero()
 
 
 def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationSpace) -> Sweep:
@@ -361,7 +361,7 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Record:
+class ReductionCpuRecord:
     """What all CPU reductions have. group, item: whether the place needs the numbers of work-group and work-item;
     guard: whether a work-item is needed ("": all are). digits: loops around the steps. registers: of each accumulator.
     flags: None where NaNs need no care."""
@@ -387,7 +387,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Rows(Record):
+class Rows(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_rows.j2. streams: blocks that are walked side by side, each with `vec` of the
     registers. As C text: first, the number of a stream's first register; stream, that of the stream; total, that of a
     row's total among those of all streams. halves: registers after each fold of pairs."""
@@ -406,7 +406,7 @@ class Rows(Record):
 
 
 @dataclass(frozen=True)
-class ShortRows(Record):
+class ShortRows(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_short_rows.j2."""
 
     blocks: Blocks
@@ -417,7 +417,7 @@ class ShortRows(Record):
 
 
 @dataclass(frozen=True)
-class Columns(Record):
+class Columns(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_columns.j2. groups: groups of `step.vec` accumulators, which are in memory where
     there is more than one. rows: rows that are folded into a group before the next; unrolled: whether their loop is;
     rest: whether some may be left. blocks: None where all columns are one block; edge: the step of a
@@ -437,7 +437,7 @@ class Columns(Record):
 
 
 @dataclass(frozen=True)
-class Flat(Record):
+class Flat(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_flat.j2. columns: results that lie side by side; column: the variable that counts
     them, or 0. turn: steps from `first` to `last` that are summed by themselves; 0: all are. whole: whether these are a
     multiple of a turn."""
@@ -456,7 +456,7 @@ class Flat(Record):
 
 
 @dataclass(frozen=True)
-class Parts(Record):
+class Parts(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_parts.j2. step: t[0] = f(t[0], the part's)."""
 
     parts: int
@@ -466,7 +466,7 @@ class Parts(Record):
 
 # ---- how they are filled ----
 
-class Emitter(reduction.Emitter):
+class ReductionCpuEmitter(reduction.ReductionEmitter):
     """The kernels of one nest."""
 
     sweep: Sweep
@@ -583,7 +583,7 @@ class Emitter(reduction.Emitter):
 
     def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int,
                registers: int) -> "Tuple[Dict[str, Any], int]":
-        """The fields of Record, and the number of work-groups."""
+        """The fields of ReductionCpuRecord, and the number of work-groups."""
         place, blocks = placed_at(counts, threads)
         c = algebra.c_text(place, self.index_type)
         coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, c.results)]
@@ -873,7 +873,7 @@ class Emitter(reduction.Emitter):
 NOTHING = Step([], [], [])
 
 
-class Asked(Emitter):
+class Asked(ReductionCpuEmitter):
     """Goes an emitter's way without a statement. forms: what its bodies compute; maps: those that are C text beside."""
 
     def __init__(self, *given: Any) -> None:

@@ -175,7 +175,7 @@ class Way(NamedTuple):
     space: IterationSpace
 
 
-class _Hero(Hero):
+class ReductionGpuHero(Hero):
     """A block's share of the results, and a second kernel that combines parts."""
 
     name, sides = "reduction", True
@@ -206,12 +206,12 @@ class _Hero(Hero):
         return [f"position: {kernel.record.position}"]
 
 
-HERO = _Hero()
+HERO = ReductionGpuHero()
 
 
-def _emitter(context: Context, way: Way, index_type: str = "") -> "_Emitter":
+def _emitter(context: Context, way: Way, index_type: str = "") -> "ReductionGpuEmitter":
     """index_type: "": of an emitter that is only asked."""
-    return _Emitter(context, way.nest, way.digits, _widths(way.digits, way.space), index_type)
+    return ReductionGpuEmitter(context, way.nest, way.digits, _widths(way.digits, way.space), index_type)
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:
@@ -270,7 +270,7 @@ class Rest:
 
 
 @dataclass(frozen=True)
-class Record:
+class ReductionGpuRecord:
     """What templates/kernels/reduction_gpu.j2 prints.
 
     position: the map (th_x, bl_x) -> coordinates. guard: the condition that a thread has a result ("": all have).
@@ -355,7 +355,7 @@ class Exchange(NamedTuple):
     warps: int
 
 
-class BlockEmitter(reduction.Emitter):
+class BlockEmitter(reduction.ReductionEmitter):
     """What the threads of a block do for their results: their own steps, and what they leave for each other.
 
     source: the scratch buffers that a kernel over totals of parts reads (none: it reads the inputs). slots: results of
@@ -579,7 +579,7 @@ class BlockEmitter(reduction.Emitter):
         return [placed.map, placed.share, *(cell for cell, _ in self.cell_maps())]
 
 
-class _Emitter(BlockEmitter):
+class ReductionGpuEmitter(BlockEmitter):
     """One nest's kernels: the second one, if any, combines what parts left in scratch buffers."""
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, widths: Sequence[int],
@@ -599,7 +599,7 @@ class _Emitter(BlockEmitter):
         raise AssertionError("the least threads fit")
 
     def forms(self) -> "List[Form]":
-        return [form for form in self._asked(self.block_forms)]
+        return list(self._asked(self.block_forms))
 
     def maps(self) -> "List[str]":
         return self._asked(self.block_maps)
@@ -655,11 +655,12 @@ class _Emitter(BlockEmitter):
         kernel = self.kernel(name, blocks, block.threads, reads, writes, partitions)
         kernel.code = Step.of(body, block.vec)
         kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread
-        kernel.record = Record(position=position, coordinates=coordinates, guard=guard,
-                               accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
-                               held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),
-                               parts=block.parts, per_part=block.per_part, steps=steps, rest=rest, fold=block.fold,
-                               across=block.across, shuffles=self.shuffles(block),
-                               width=min(self.device.warp, block.fold * block.across), cells=self.cells(block), own=own,
-                               others=others, warps=warps, results=results, again=again, combine=self.combine)
+        kernel.record = ReductionGpuRecord(
+            position=position, coordinates=coordinates, guard=guard,
+            accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
+            held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),
+            parts=block.parts, per_part=block.per_part, steps=steps, rest=rest, fold=block.fold,
+            across=block.across, shuffles=self.shuffles(block),
+            width=min(self.device.warp, block.fold * block.across), cells=self.cells(block), own=own,
+            others=others, warps=warps, results=results, again=again, combine=self.combine)
         return kernel

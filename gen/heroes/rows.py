@@ -11,7 +11,7 @@ from gen.emit.form import Given
 from gen.emit.values import Value
 from gen.heroes.hero import Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Kernel, function_text
-from gen.heroes.reduction import Digits, Emitter
+from gen.heroes.reduction import Digits, ReductionEmitter
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
@@ -93,7 +93,7 @@ def left(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[V
     return [Value(text, dtype, lanes, rounded=not (context.excess and dtype in SMALL))]
 
 
-def totals(writers: "Sequence[Emitter]", form: str) -> "Dict[Instruction, Given]":
+def totals(writers: "Sequence[ReductionEmitter]", form: str) -> "Dict[Instruction, Given]":
     """The totals of stages, by the texts of their accumulators' names; form: of a name."""
     return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))])
             for writer in writers for h, hero in enumerate(writer.nest.heroes)}

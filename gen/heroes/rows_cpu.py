@@ -67,7 +67,7 @@ class RowSweep(Sweep):
         return ", ".join(words)
 
 
-class _Hero(RowsHero):
+class RowsCpuHero(RowsHero):
     """All stages in one kernel, and a second one that combines the parts of columns."""
 
     columns = True
@@ -96,14 +96,14 @@ class _Hero(RowsHero):
 
     def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
         assert isinstance(nest, Rows)
-        return _Writer(context, nest, *schedule, "").between()
+        return RowsCpuWriter(context, nest, *schedule, "").between()
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Rows)
-        return _Writer(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
+        return RowsCpuWriter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
-HERO = _Hero()
+HERO = RowsCpuHero()
 
 
 def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) -> RowSweep:
@@ -231,7 +231,7 @@ class StageLines:
 
 
 @dataclass(frozen=True)
-class Record:
+class RowsCpuRecord:
     """templates/kernels/rows_cpu.j2. rows: that go through the stages together, 16 or 1; vec: registers of an
     accumulator; values: arrays of what stages leave of each row; late: those that the last stage needs, where it goes
     with the last but one of the next row (None: it does not), then of the row `before` that; kept: of what they keep; columns: of each reduce by
@@ -254,10 +254,10 @@ class Record:
     halves: List[int]
 
 
-class _StageWriter(reduction_cpu.Emitter):
+class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
     """The lines of one stage. number: of its first accumulator among all; whole: who writes all stages."""
 
-    def __init__(self, whole: "_Writer", stage: Stage, number: int) -> None:
+    def __init__(self, whole: "RowsCpuWriter", stage: Stage, number: int) -> None:
         context = whole.context
         self.whole, self.stage, self.number, self.slot, self.column = whole, stage, number, "", ""
         self.prefetched: "Dict[str, List[str]]" = {}        # by pointer
@@ -381,7 +381,7 @@ class _Columns:
     """A reduction by columns. number: of its accumulators among those of all."""
 
     def __init__(
-        self, whole: "_Writer", nest: Reduction, hero: Instruction, number: int, strides: "Sequence[int]"
+        self, whole: "RowsCpuWriter", nest: Reduction, hero: Instruction, number: int, strides: "Sequence[int]"
     ) -> None:
         self.whole, self.hero, self.number, self.strides = whole, hero, number, strides
         self.h = nest.heroes.index(hero)
@@ -446,11 +446,11 @@ class _Columns:
         return Step.of(body, vec)
 
 
-class _Writer:
+class RowsCpuWriter:
     """The kernel of all stages, and those that combine parts of columns. writers: of the stages; values, kept: the arrays of what is left of each row and of what is
     kept; columns: of each reduce by columns."""
 
-    of_stage, of_columns, of_reduction = _StageWriter, _Columns, reduction_cpu.Emitter
+    of_stage, of_columns, of_reduction = RowsCpuStageWriter, _Columns, reduction_cpu.ReductionCpuEmitter
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
         self.context, self.nest, self.digits, self.sweep, self.index_type = context, nest, digits, sweep, index_type
@@ -465,7 +465,7 @@ class _Writer:
         for member, access in zip(nest.columns, accesses):
             for hero in member.heroes:
                 self.columns[hero] = self.of_columns(self, member, hero, len(self.columns), access.strides or ())
-        self.writers: "List[_StageWriter]" = []
+        self.writers: "List[RowsCpuStageWriter]" = []
         for stage in nest.stages:
             self.writers.append(
                 self.of_stage(self, stage, sum(len(before.heroes) for before in nest.stages[: len(self.writers)]))
@@ -478,11 +478,11 @@ class _Writer:
     def kept_at(self, slot: str) -> "Dict[Instruction, Given]":
         return {i: left(self.context, i, f"{array.name}[{slot}]", LANES) for i, array in self.kept.items()}
 
-    def totals(self, upto: _StageWriter) -> "Dict[Instruction, Given]":
+    def totals(self, upto: RowsCpuStageWriter) -> "Dict[Instruction, Given]":
         """The totals of a stage and of those before it."""
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}[0]" if self.sweep.rows > 1 else "t{}")
 
-    def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.Emitter:
+    def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.ReductionCpuEmitter:
         """The one of a reduction by columns, in so many parts."""
         return self.of_reduction(self.context, nest, digits_of_reduction(nest)[0],
                                  Sweep(kind="columns", parts=parts), self.index_type)
@@ -591,7 +591,7 @@ class _Writer:
             seconds.append(second)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
-        record = Record(
+        record = RowsCpuRecord(
             groups > 1,
             sweep.threads > 1,
             " && ".join(c.constraints),
@@ -635,7 +635,7 @@ class _Writer:
 
 # ---- what is asked before ----
 
-class _AskedStage(reduction_cpu.Asked, _StageWriter):
+class _AskedStage(reduction_cpu.Asked, RowsCpuStageWriter):
     """A stage that is only asked."""
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Step:
@@ -653,7 +653,7 @@ class _AskedColumns(_Columns):
         return reduction_cpu.NOTHING
 
 
-class _Asked(_Writer):
+class _Asked(RowsCpuWriter):
     """Goes a writer's way without a statement. forms: what its bodies compute; maps: those that are C text beside."""
 
     of_stage, of_columns, of_reduction = _AskedStage, _AskedColumns, reduction_cpu.Asked

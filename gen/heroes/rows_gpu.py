@@ -55,7 +55,7 @@ class Way(NamedTuple):
     held: Dict[Instruction, str]
 
 
-class _Hero(RowsHero):
+class RowsGpuHero(RowsHero):
     """All stages in one kernel."""
 
     def takes(self, nest: Nest, context: Context) -> bool:
@@ -73,23 +73,23 @@ class _Hero(RowsHero):
 
     def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Rows)
-        return [form for writer in _Writer(context, nest, *schedule, "").writers for form in writer.asked()]
+        return [form for writer in RowsGpuWriter(context, nest, *schedule, "").writers for form in writer.asked()]
 
     def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
         assert isinstance(nest, Rows)
-        writer = _Writer(context, nest, *schedule, "")
+        writer = RowsGpuWriter(context, nest, *schedule, "")
         return [writer.row(), *(index for stage in writer.writers for index in stage.block_maps())]
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Rows)
-        return [_Writer(context, choice.nest, *choice.schedule, choice.index).kernel()]
+        return [RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index).kernel()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [*super().describe(kernel), f"position: {kernel.record.position}",
                 f"shared: {kernel.record.shared_bytes} bytes of a block"]
 
 
-HERO = _Hero()
+HERO = RowsGpuHero()
 
 
 class StageRead(NamedTuple):
@@ -138,7 +138,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
     for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):    # more for rows that else do not fit
         steps, fold = max(1, registers // max(vec, each)), 2
         while fold < min(units, device.rows_gpu.threads) and (fold * vec * min(widths) < device.coalesced
-                                                         or fold * steps < units):
+                                                              or fold * steps < units):
             fold *= 2
         if fold * steps >= units:
             break
@@ -185,7 +185,7 @@ class StageLines:
 
 
 @dataclass(frozen=True)
-class Record:
+class RowsGpuRecord:
     """position: the map (th_x, bl_x) -> coordinates. guard: whether a thread has a row ("": all have). row: its number
     in the block.
     fold: threads of a row. rows: of a block, with those that its last threads would have. shuffles: whether lanes of a
@@ -211,11 +211,11 @@ class Record:
     shared_bytes: int
 
 
-class _StageWriter(reduction_gpu.BlockEmitter):
+class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
     """The lines of one stage. number: of its first accumulator among all; slot: the register of held and kept values
     at a step."""
 
-    def __init__(self, whole: "_Writer", stage: Stage, number: int) -> None:
+    def __init__(self, whole: "RowsGpuWriter", stage: Stage, number: int) -> None:
         super().__init__(whole.context, view(whole.nest, stage), whole.digits, whole.block, whole.index_type)
         self.whole, self.stage, self.number, self.slot = whole, stage, number, ""
         self.held_first = [i for i in whole.held if whole.first_read[i] is stage]
@@ -278,7 +278,7 @@ class _StageWriter(reduction_gpu.BlockEmitter):
         return StageLines(accumulators, steps, rest, self.combine, values, body.text.lines)
 
 
-class _Writer:
+class RowsGpuWriter:
     """The one kernel. arrays: the registers of what is held and kept; values: those of what is left of a row."""
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlock, held: "Dict[Instruction, str]",
@@ -295,12 +295,12 @@ class _Writer:
         reads = {stage: {read.source for read, _ in buffers.reads_of(stage.inputs, stage.inputs.entry)}
                  for stage in nest.stages}
         self.first_read = {i: next(stage for stage in nest.stages if i in reads[stage]) for i in held}
-        self.writers: "List[_StageWriter]" = []
+        self.writers: "List[RowsGpuStageWriter]" = []
         for stage in nest.stages:
             number = sum(len(before.heroes) for before in nest.stages[:len(self.writers)])
-            self.writers.append(_StageWriter(self, stage, number))
+            self.writers.append(RowsGpuStageWriter(self, stage, number))
 
-    def given(self, writer: _StageWriter, slot: str) -> "Dict[Instruction, Given]":
+    def given(self, writer: RowsGpuStageWriter, slot: str) -> "Dict[Instruction, Given]":
         """What a stage finds in registers."""
         of_partition = writer.stage.inputs.given
         given: "Dict[Instruction, Given]" = {i: left(self.context, i, array.name)
@@ -311,7 +311,7 @@ class _Writer:
                       for i in self.held if self.first_read[i] is not writer.stage})
         return given
 
-    def totals(self, upto: _StageWriter) -> "Dict[Instruction, Given]":
+    def totals(self, upto: RowsGpuStageWriter) -> "Dict[Instruction, Given]":
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}")
 
     def row(self) -> str:
@@ -328,11 +328,11 @@ class _Writer:
         own, others, warps = first.exchanged()
         sizes = sum(d.register_bits(dtype) // 8 for writer in self.writers for _, _, dtype in writer.accumulators)
         cells = first.cells(block)
-        record = Record(position, coordinates, guard, algebra.c_text(self.row(), self.index_type).results[0],
-                        block.threads // block.fold, block.fold, first.shuffles(block),
-                        min(context.device.warp, block.fold), cells, own, others, warps,
-                        list(self.values.values()), list(self.arrays.values()), stages,
-                        sizes * (cells + block.threads // block.fold))
+        record = RowsGpuRecord(position, coordinates, guard, algebra.c_text(self.row(), self.index_type).results[0],
+                               block.threads // block.fold, block.fold, first.shuffles(block),
+                               min(context.device.warp, block.fold), cells, own, others, warps,
+                               list(self.values.values()), list(self.arrays.values()), stages,
+                               sizes * (cells + block.threads // block.fold))
         reads, writes = reads_of(nest), writes_of(nest)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         steps = [part.step for stage in stages for part in [stage.steps or stage.rest] if part]

@@ -70,7 +70,7 @@ class Prefixes(Schedule):
 
 
 @dataclass(frozen=True)
-class Record:
+class ScanRecord:
     """What all have. group, item: whether the place needs the numbers of work-group and work-item; guard: whether a
     work-item is needed ("": all are).
     begin: lines that compute what is started from. first, last: a work-item's rows, or blocks of rows, as C text. size:
@@ -89,7 +89,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Columns(Record):
+class Columns(ScanRecord):
     """templates/kernels/scan_columns.j2. lanes: columns of a register. registers: of a block, the last one of which
     has `remaining`, and the columns that are left over: one more register, that ends with the columns (edge)."""
 
@@ -120,7 +120,7 @@ def free(nest: Scan) -> bool:
     return all(by.free and by.start is not None and None not in by.start for by in combiners)
 
 
-class Emitter:
+class ScanEmitter:
     """What the kernels of a nest are written with. free: its combiners are. components: of all heroes;
     seen: accesses, for explain."""
 
@@ -255,7 +255,7 @@ class Emitter:
                       self.seen[0].position if self.seen else "", list(self.seen), threads=threads)
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Tuple[Dict[str, Any], int]":
-        """The fields of Record, and the number of work-groups. turns: rows, or blocks of rows, that the work-items
+        """The fields of ScanRecord, and the number of work-groups. turns: rows, or blocks of rows, that the work-items
         share."""
         chunks, threads = self.schedule.chunks, self.schedule.threads
         items, (at, names, blocks) = -(-turns // chunks), self.placed(counts, turns)

@@ -22,7 +22,7 @@ from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step
-from gen.heroes.scan import At, Box, Prefixes, Record, free, whole_bytes, widths
+from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes, widths
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.combiner import identity
@@ -33,7 +33,7 @@ from gen.schedule import LANES, Device, Schedule
 from gen.targets import COMPLEX, TINY
 
 
-class _Hero(Hero):
+class ScanCpuHero(Hero):
     """One kernel, of the kind that the memory order and the combiner allow."""
 
     name = "scan"
@@ -48,19 +48,19 @@ class _Hero(Hero):
 
     def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Scan)
-        return Emitter(nest, schedule, "", context).forms()
+        return ScanCpuEmitter(nest, schedule, "", context).forms()
 
     def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
         assert isinstance(nest, Scan)
-        emitter = Emitter(nest, schedule, "", context)
+        emitter = ScanCpuEmitter(nest, schedule, "", context)
         return [emitter.placed(*emitter.counts())[0]]
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Scan)
-        return [Emitter(choice.nest, choice.schedule, choice.index, context).written()]
+        return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).written()]
 
 
-HERO = _Hero()
+HERO = ScanCpuHero()
 
 
 def _streams(device: Device, nest: Scan) -> bool:
@@ -124,7 +124,7 @@ def _columns(device: Device, nest: Scan, lanes: int) -> Prefixes:
 # ---- what the templates are handed ----
 
 @dataclass(frozen=True)
-class Rows(Record):
+class Rows(ScanRecord):
     """templates/kernels/scan_cpu_rows.j2. row: the text of a block's first row ("": the element's code has it). count:
     steps of a row; step: of `vec` registers; left: elements that are in no step, rest: the code for one of them, which
     carries a scalar where `scalar`: what all lanes of the register have."""
@@ -139,7 +139,7 @@ class Rows(Record):
 
 # ---- how they are filled ----
 
-class Emitter(scan.Emitter):
+class ScanCpuEmitter(scan.ScanEmitter):
     """The kernel of one nest."""
 
     schedule: Prefixes

@@ -24,7 +24,7 @@ from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step
-from gen.heroes.scan import At, Box, Prefixes, Record, free, whole_bytes
+from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.nest import Nest
@@ -34,7 +34,7 @@ from gen.schedule import Schedule
 from gen.targets import COMPLEX, SMALL, TINY
 
 
-class _Hero(Hero):
+class ScanGpuHero(Hero):
     """One kernel, of the kind that the memory order and the combiner allow."""
 
     name = "scan"
@@ -60,16 +60,16 @@ class _Hero(Hero):
 
     def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Scan)
-        return Emitter(nest, schedule, "", context).forms()
+        return ScanGpuEmitter(nest, schedule, "", context).forms()
 
     def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
         assert isinstance(nest, Scan)
-        emitter = Emitter(nest, schedule, "", context)
+        emitter = ScanGpuEmitter(nest, schedule, "", context)
         return [emitter.placed(*emitter.counts())[0]]
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Scan)
-        return [Emitter(choice.nest, choice.schedule, choice.index, context).written()]
+        return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).written()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         nest, record = kernel.nest, kernel.record
@@ -86,7 +86,7 @@ class _Hero(Hero):
         return [*lines, *super().describe(kernel)]
 
 
-HERO = _Hero()
+HERO = ScanGpuHero()
 
 
 # ---- what the template is handed ----
@@ -104,7 +104,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Rows(Record):
+class Rows(ScanRecord):
     """templates/kernels/scan_gpu_rows.j2. threads: of a block, in warps of `width`; shuffles: whether lanes of a warp
     read each other's registers. count: whole steps of a row, if any; rest_count: steps of single elements, the last
     of them cut. join(into, before, x): the lines of into = f(before, x), where # stands for each carry's id. identity:
@@ -123,7 +123,7 @@ class Rows(Record):
 
 # ---- how it is filled ----
 
-class Emitter(scan.Emitter):
+class ScanGpuEmitter(scan.ScanEmitter):
     """The kernel of one nest."""
 
     schedule: Prefixes

@@ -237,7 +237,7 @@ class InOrderCode(UpdateCode):
 
 # ---- which kernel ----
 
-class _Hero(Hero):
+class ScatterHero(Hero):
     """Updates in order, or one thread for each update, or one thread for each run of sorted rows."""
 
     name = "scatter"
@@ -285,7 +285,7 @@ class _Hero(Hero):
         return [choice.schedule.kernel(context, choice.nest, choice.index)]
 
 
-HERO = _Hero()
+HERO = ScatterHero()
 
 
 def _run(device: Device, nest: Scatter) -> "Tuple[int, str]":
@@ -341,7 +341,7 @@ def _atomic(d: Target, nest: Scatter, k: int) -> "Optional[str]":
 
 # ---- bodies ----
 
-class _Writer:
+class ScatterWriter:
     """The C text of a kernel's parts: reads of the indices, the value of an update, the combination."""
 
     def __init__(self, d: Target, helpers: Helpers, nest: Scatter, index_type: str, excess: bool,
@@ -515,8 +515,8 @@ class _Writer:
         return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
 
 
-def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: int, template: str, record: UpdateCode,
-            thread: str) -> Kernel:
+def _kernel(d: Target, writer: ScatterWriter, form: Schedule, blocks: int, threads: int, template: str,
+            record: UpdateCode, thread: str) -> Kernel:
     nest = writer.nest
     reads = [*buffers_of(nest.indices, nest.indices.entry), *buffers_of(nest.partition, nest.partition.entry)]
     writes = [target.buffer for target in nest.targets]
@@ -531,7 +531,7 @@ def _kernel(d: Target, writer: _Writer, form: Schedule, blocks: int, threads: in
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_type: str, excess: bool) -> Kernel:
     elements, thread = nest.shape.elements, form.thread(nest)
-    writer, box = _Writer(d, helpers, nest, index_type, excess, thread), thread.box
+    writer, box = ScatterWriter(d, helpers, nest, index_type, excess, thread), thread.box
     indices, in_range = writer.rows()
     combine = writer.combined([None] * len(nest.targets) if form.plain
                               else [_atomic(d, nest, k) for k in range(len(nest.targets))])
@@ -546,7 +546,7 @@ def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_typ
     one position."""
     thread, runs = form.thread(nest), _runs(nest, form)
     box = thread.box
-    writer = _Writer(d, helpers, nest, index_type, excess, thread)
+    writer = ScatterWriter(d, helpers, nest, index_type, excess, thread)
     indices, in_range = writer.rows()
     fields = writer.summed([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
@@ -594,7 +594,7 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
     """The schedule in which work-items share a result so that no two write one element."""
     dims, a, device = nest.targets[0].shape.dims, nest.instruction.attributes, context.device
     if nest.shape.elements < device.scatter.shared_updates or any(target.shape.dtype in dtypes.PACKED
-                                                          for target in nest.targets):
+                                                                  for target in nest.targets):
         return InOrder()
     shape, indexed = nest.targets[0].shape, list(a["scatter_dims_to_operand_dims"])
     size_of = {d: dims[d] if d in indexed else _extent(nest, d) for d in range(len(dims)) if dims[d] > 1}
@@ -652,7 +652,7 @@ def _extent(nest: Scatter, d: int) -> int:
 
 
 def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool) -> Kernel:
-    writer = _Writer(d, helpers, nest, index_type, excess, form.thread(nest))
+    writer = ScatterWriter(d, helpers, nest, index_type, excess, form.thread(nest))
     indices, in_range = writer.rows()
     combine = writer.combined([None] * len(nest.targets))
     a, dims = nest.instruction.attributes, nest.shape.dims
@@ -698,7 +698,7 @@ def _outer(nest: Scatter, window: "List[int]", rows: "List[int]") -> "List[int]"
     return [k for k in window if nest.shape.dims[k] != 1 and k not in indexed and _below(nest.shape, k) > row]
 
 
-def _picked(writer: _Writer, form: InOrder, row: int) -> Picked:
+def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
     """How the rows of a work-item are picked along the dimension `row` of the updates."""
     d, nest = writer.d, writer.nest
     k = list(nest.instruction.attributes["scatter_dims_to_operand_dims"]).index(form.dimension)
@@ -745,7 +745,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     """The lines that prefetch the part of a later row's window that is a work-item's, and the elements of the result
     that it is combined with, where these are contiguous."""
     out, box = Code(), later.box
-    writer = _Writer(d, helpers, nest, index_type, excess, later)
+    writer = ScatterWriter(d, helpers, nest, index_type, excess, later)
     indices, in_range = writer.rows()
     writer.update()
     inside = conditions(later.map, box, index_type)

@@ -41,7 +41,7 @@ class LookUp:
     store: str
 
 
-class _Hero(Hero):
+class TableHero(Hero):
     """A walk of the loop hero, whose steps look up instead of computing."""
 
     name = "loop"
@@ -65,7 +65,7 @@ class _Hero(Hero):
         return [_table_kernel(context, choice.nest, choice.schedule, choice.index)]
 
 
-HERO = _Hero()
+HERO = TableHero()
 
 
 def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":

@@ -73,7 +73,7 @@ class Tiled:
     tile: Tile
 
 
-class _Hero(Hero):
+class TransposeCpuHero(Hero):
     """Register tiles, the best that fit first."""
 
     name = "transpose"
@@ -103,7 +103,7 @@ class _Hero(Hero):
         return [_on_cpu(choice.schedule, choice.index, context)]
 
 
-HERO = _Hero()
+HERO = TransposeCpuHero()
 
 
 def joins(space: IterationSpace) -> bool:
@@ -267,7 +267,7 @@ class Turns(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Record:
+class TransposeCpuRecord:
     """What templates/kernels/transpose_cpu.j2 prints.
 
     A work-item's number is split into the other digits, its part of the tiles along rows, and the strip of tiles along
@@ -361,12 +361,13 @@ def _on_cpu(tiled: Tiled, index_type: str, context: Context) -> Kernel:
     placing_of = [(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results) if count > 1
                   or name == "part" or (name == "strip" and ragged)]
     ids = {v.name: v.hi > 0 for v in algebra.info(placing).variables}
-    record = Record(ids.get("bl_x", False), ids.get("th_x", False),
-                    f"!({' && '.join(placed.constraints)})" if placed.constraints else "", placing_of,
-                    f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit],
-                    f"g{minor}", origins[minor], frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes,
-                    tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines,
-                    _turns(d, helpers, frame, tile))
+    record = TransposeCpuRecord(
+        ids.get("bl_x", False), ids.get("th_x", False),
+        f"!({' && '.join(placed.constraints)})" if placed.constraints else "", placing_of,
+        f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit],
+        f"g{minor}", origins[minor], frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes,
+        tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines,
+        _turns(d, helpers, frame, tile))
     reads, writes = buffers_of(nest.partition, nest.partition.entry), [root.buffer for root in nest.partition.roots]
     functions = [function_text(d, helpers, nest.partition, f, context.excess)
                  for f in reversed(nest.partition.functions[1:])]

@@ -410,7 +410,7 @@ class Tiled:
     stages: List[Stage]
 
 
-class _Hero(Hero):
+class TransposeGpuHero(Hero):
     """Tiles that go through the memory that a block's threads share."""
 
     name = "transpose"
@@ -457,13 +457,13 @@ class _Hero(Hero):
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         tiled = choice.schedule
-        return [_Writer(context.target, context.helpers, tiled, choice.index, context.excess).kernel()]
+        return [TransposeGpuWriter(context.target, context.helpers, tiled, choice.index, context.excess).kernel()]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         return [f"position: {kernel.record.position}"]
 
 
-HERO = _Hero()
+HERO = TransposeGpuHero()
 
 
 def _flat(frame: Frame, tile: Tile, nest: Nest, access: Access, vec: int, along: str) -> str:
@@ -547,7 +547,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Record:
+class TransposeGpuRecord:
     """position: the map (coordinates, th_x)[..] -> position in the first result. loads, stores: the phases along rows.
     Between them each thread takes in each of `passes`, where guard holds, `pack` rows of a step."""
 
@@ -604,7 +604,7 @@ def _placing(counts: "Sequence[Tuple[str, int]]") -> str:
 
 
 @dataclass
-class _Writer:
+class TransposeGpuWriter:
     """A kernel's phases."""
 
     d: Target
@@ -695,6 +695,7 @@ class _Writer:
                         self.flats + body.accesses, code=Step.of(body, tile.vec))
         kernel.template = "kernels/transpose_gpu"
         tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]
-        kernel.record = Record(position_map, coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
-                               self.guard(position_map, box, tile.vec), held, tile.pack, Step.of(body, tile.vec))
+        kernel.record = TransposeGpuRecord(
+            position_map, coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
+            self.guard(position_map, box, tile.vec), held, tile.pack, Step.of(body, tile.vec))
         return kernel

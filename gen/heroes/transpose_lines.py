@@ -61,7 +61,7 @@ class Carried:
     lines: Lines
 
 
-class _Hero(Hero):
+class TransposeLinesHero(Hero):
     """Lines that are put together from tiles that follow one another."""
 
     name = "transpose"
@@ -82,13 +82,13 @@ class _Hero(Hero):
         return ()       # elements are only moved, by functions that are made for the lines
 
     def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        return _Writer(context, schedule, "").maps()
+        return TransposeLinesWriter(context, schedule, "").maps()
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [_Writer(context, choice.schedule, choice.index).kernel()]
+        return [TransposeLinesWriter(context, choice.schedule, choice.index).kernel()]
 
 
-HERO = _Hero()
+HERO = TransposeLinesHero()
 
 
 def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[Lines]":
@@ -140,7 +140,7 @@ def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
 
 
 @dataclass(frozen=True)
-class Record:
+class TransposeLinesRecord:
     """What templates/kernels/transpose_lines_cpu.j2 prints. Stages of a work-item: "first" (or "again", where another
     part has written the lines before), "next", "last". edge: the tile that is moved back to the last columns."""
 
@@ -169,7 +169,7 @@ class Record:
     complete: "Callable[[str, int, bool, Optional[int]], str]"
 
 
-class _Writer:
+class TransposeLinesWriter:
     """index_type: "": of a writer that is only asked for maps."""
 
     def __init__(self, context: Context, carried: Carried, index_type: str) -> None:
@@ -325,17 +325,18 @@ class _Writer:
         names, start = list(zip(counted, placed.results)), self.start()
         if start:
             names.append(("start", algebra.c_text(start, self.index_type).results[0]))
-        record = Record(any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), names, tiles,
-                        register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first,
-                        end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
-                        tuple((self.first(False) + further) % side for further in self.starts), side,
-                        self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes,
-                                          distance=form.row_prefetch // form.width),
-                        self.stride, lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
-                        lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ")
-                                                      for row in self.rows(stage, down)],
-                        lambda stage, at_edge: self.pointer(self.target, self.write, self.target_row(stage), at_edge),
-                        self.complete)
+        record = TransposeLinesRecord(
+            any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), names, tiles,
+            register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first,
+            end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
+            tuple((self.first(False) + further) % side for further in self.starts), side,
+            self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes,
+                              distance=form.row_prefetch // form.width),
+            self.stride, lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
+            lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ")
+                                          for row in self.rows(stage, down)],
+            lambda stage, at_edge: self.pointer(self.target, self.write, self.target_row(stage), at_edge),
+            self.complete)
         # the functions stand before the kernel
         for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):
             for at_edge in (False, True)[:1 + edge]:

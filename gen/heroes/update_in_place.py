@@ -9,7 +9,7 @@ from gen.plan.nest import Nest
 from gen.plan.update import Update
 
 
-class _Hero(loop.Walks):
+class UpdateInPlaceHero(loop.LoopHero):
     """A walk over the update. All of a step is read before anything is written: what it reads may be what it writes."""
 
     name = "dynamic-update-slice"
@@ -18,4 +18,4 @@ class _Hero(loop.Walks):
         return isinstance(nest, Update)
 
 
-HERO = _Hero()
+HERO = UpdateInPlaceHero()

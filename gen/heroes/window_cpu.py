@@ -15,7 +15,6 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 from gen import algebra, hlo
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
@@ -49,7 +48,7 @@ class Rows(Schedule):
 MOST_OPS = 256  # the step is written three times: before, between and after the borders
 
 
-class _Hero(Hero):
+class WindowCpuHero(Hero):
     """One kernel, whose work-items have rows each."""
 
     name = "window"
@@ -108,7 +107,7 @@ class _Hero(Hero):
         return [_kernel(choice.nest, choice.schedule, choice.index, context)]
 
 
-HERO = _Hero()
+HERO = WindowCpuHero()
 
 
 def inlined(nest: Nest) -> Partition:
@@ -230,7 +229,7 @@ def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> boo
 # ---- what the template is handed ----
 
 @dataclass(frozen=True)
-class Record:
+class WindowCpuRecord:
     """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group. row: the coordinate
     that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one
     after the last, as C texts; they begin where a line does. edges: single vectors, which overlap these; where these
@@ -332,7 +331,7 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     if rows % schedule.chunks:
         end = f"(chunk < {chunks - 1} ? {end} : {rows})"
     coordinates = [Coordinate(coordinate, text) for (coordinate, _), text in zip(_counts(schedule), c.results)]
-    record = Record(
+    record = WindowCpuRecord(
         blocks > 1,
         coordinates,
         name,

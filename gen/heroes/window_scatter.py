@@ -46,7 +46,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Record:
+class WindowScatterRecord:
     """What templates/kernels/window_scatter_cpu.j2 prints.
 
     group: whether there are several work-items. chunk, size: rows of a work-item, and of the result. row: elements of a
@@ -81,7 +81,7 @@ def _hero_of(nest: Nest) -> "Optional[Instruction]":
     return root.source if plain and root.map == partition.entry.index else None
 
 
-class _Hero(Hero):
+class WindowScatterHero(Hero):
     name = "window scatter"
 
     def takes(self, nest: Nest, context: Context) -> bool:
@@ -117,7 +117,7 @@ class _Hero(Hero):
         return [_kernel(choice.nest, choice.schedule, choice.index, context)]
 
 
-HERO = _Hero()
+HERO = WindowScatterHero()
 
 
 def _seen(hero: Instruction) -> str:
@@ -178,7 +178,7 @@ def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kerne
     old = body.declare("old", dtype, 1, body.from_memory(dtype, at), dtype == "f16")
     new = body.settled(body.scalar(hero.attributes["scatter"], [update, old])[0], "next")
     body.text.add(f"{at} = {body.to_memory(new)};")
-    record = Record(
+    record = WindowScatterRecord(
         form.items > 1,
         form.chunks,
         nest.shape.dims[k],
