@@ -66,6 +66,7 @@ NAMES = frozenset(
     """divide exponential exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh
     tanh sign atan2""".split()
 )
+TESTS = ("compare", "and", "or", "not")     # ops whose results are pred
 
 
 def computation(opcode: str, name: str, scalar: Shape, count: int) -> Computation:
@@ -87,13 +88,7 @@ class Real:
         self.numbers: Dict[str, Instruction] = {}
 
     def op(self, opcode: str, *operands: Instruction, **attributes: str) -> Instruction:
-        return self.add_op(opcode, self.scalar, *operands, **attributes)
-
-    def test(self, opcode: str, *operands: Instruction, **attributes: str) -> Instruction:
-        """An op whose result is a pred."""
-        return self.add_op(opcode, replace(self.scalar, dtype="pred", text="pred"), *operands, **attributes)
-
-    def add_op(self, opcode: str, shape: Shape, *operands: Instruction, **attributes: str) -> Instruction:
+        shape = replace(self.scalar, dtype="pred", text="pred") if opcode in TESTS else self.scalar
         i = Instruction(self.name, opcode, shape, list(operands), dict(attributes), computation=self.inner)
         self.inner.instructions.append(i)
         return i
@@ -120,7 +115,7 @@ class Real:
 
     def is_(self, direction: str, x: Instruction, y: float, **more: str) -> Instruction:
         """A comparison with a number."""
-        return self.test("compare", x, self.number(y), direction=direction, **more)
+        return self.op("compare", x, self.number(y), direction=direction, **more)
 
     def infinite(self, x: Instruction) -> Instruction:
         return self.is_("EQ", self.op("abs", x), math.inf)
@@ -129,13 +124,13 @@ class Real:
         return self.is_("LT", self.op("abs", x), math.inf)
 
     def nan(self, x: Instruction) -> Instruction:
-        return self.test("compare", x, x, direction="NE")
+        return self.op("compare", x, x, direction="NE")
 
     def any(self, *tests: Instruction) -> Instruction:
-        return tests[0] if len(tests) == 1 else self.test("or", tests[0], self.any(*tests[1:]))
+        return tests[0] if len(tests) == 1 else self.op("or", tests[0], self.any(*tests[1:]))
 
     def all(self, *tests: Instruction) -> Instruction:
-        return tests[0] if len(tests) == 1 else self.test("and", tests[0], self.all(*tests[1:]))
+        return tests[0] if len(tests) == 1 else self.op("and", tests[0], self.all(*tests[1:]))
 
     def choose(self, test: Instruction, x: Number, y: Number) -> Instruction:
         return self.op("select", test, self.number(x), self.number(y))
@@ -169,7 +164,7 @@ def function(opcode: str, r: Real, x: Parts, y: Optional[Parts] = None) -> Parts
         huge = r.is_("EQ", e, math.inf)
         parts = (r.choose(huge, times(times(h, c), h), times(e, c)),
                  r.choose(huge, r.keep_zero(r.keep_zero(s, h), h), r.keep_zero(s, e)))
-        no_angle = r.all(r.infinite(a), r.test("not", r.finite(b)))
+        no_angle = r.all(r.infinite(a), r.op("not", r.finite(b)))
         of_no_angle = (e, r.choose(r.is_("EQ", e, 0), e, math.nan))
         return r.either(no_angle, of_no_angle, parts)
     if opcode == "exponential-minus-one":
@@ -250,7 +245,7 @@ def function(opcode: str, r: Real, x: Parts, y: Optional[Parts] = None) -> Parts
         s, c, sh, e = op("sine", b), op("cosine", b), op("sinh", a), op("exponential", op("negate", op("abs", a)))
         below = r.add(times(sh, sh), times(c, c))
         limit = times(4, times(times(s, e), times(c, e)))
-        none = r.all(r.infinite(a), r.test("not", r.finite(b)))
+        none = r.all(r.infinite(a), r.op("not", r.finite(b)))
         limit = r.choose(r.any(r.is_("EQ", b, 0), none), r.copysign(0.0, b), limit)
         inner = r.choose(r.is_("EQ", b, 0), b, r.over(times(s, c), below))
         large = r.is_("GT", op("abs", a), 20)
@@ -288,7 +283,7 @@ def quotient(r: Real, x: Parts, y: Parts) -> Parts:
     by = r.choose(much, 0.5, r.choose(little, up, 1))
     back = times(by, r.choose(large, 2.0, r.choose(small, 1 / up, 1)))
     near, e, f = (times(a, of), times(b, of)), times(c, by), times(d, by)
-    steep = r.test("compare", op("abs", e), op("abs", f), direction="LT")
+    steep = r.op("compare", op("abs", e), op("abs", f), direction="LT")
     p, q = r.choose(steep, near[1], near[0]), r.choose(steep, near[0], near[1])
     e, f = r.choose(steep, f, e), r.choose(steep, e, f)
     ratio = r.over(f, e)
@@ -305,7 +300,7 @@ def quotient(r: Real, x: Parts, y: Parts) -> Parts:
         return r.choose(r.infinite(part), r.copysign(1.0, part), r.copysign(0.0, part))
 
     pole = r.copysign(math.inf, c)
-    at_zero = r.all(r.is_("EQ", c, 0), r.is_("EQ", d, 0), r.test("not", r.all(r.nan(a), r.nan(b))))
+    at_zero = r.all(r.is_("EQ", c, 0), r.is_("EQ", d, 0), r.op("not", r.all(r.nan(a), r.nan(b))))
     of_infinite = r.all(r.any(r.infinite(a), r.infinite(b)), r.finite(c), r.finite(d))
     by_infinite = r.all(r.any(r.infinite(c), r.infinite(d)), r.finite(a), r.finite(b))
     neither = r.all(r.nan(parts[0]), r.nan(parts[1]))

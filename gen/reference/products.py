@@ -31,7 +31,7 @@ class Products:
 
     def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
         inner = loops_in_window(self.sizes, "r", self.before, self.tests, step)
-        return ["{", *("  " + line for line in loops_over(self.dims, start + inner + end)), "}"]
+        return loops_over(self.dims, start + inner + end)
 
 
 def products(i: Instruction) -> Products:

@@ -35,10 +35,8 @@ class Reduction:
     def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
         if self.along:
             return self.carried(start, step + end)
-        body = start + loops_over(self.gone, guarded(self.before, self.tests, step), "r") + end
-        if all(size == 1 for size in self.kept):
-            return ["{", *("  " + line for line in body), "}"]
-        return loops_over(self.kept, body)
+        inner = loops_over(self.gone, guarded(self.before, self.tests, step), "r")
+        return loops_over(self.kept, start + inner + end)
 
     def carried(self, start: List[str], step: List[str]) -> List[str]:
         """What is carried goes on along one dimension, inside of all others."""

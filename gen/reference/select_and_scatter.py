@@ -23,7 +23,7 @@ class Selection(NamedTuple):
     def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
         inner = loops_in_window(self.sizes, "r", self.before, self.tests,
                                 [f"const int64_t at = {self.element};", *step])
-        return ["{", *("  " + line for line in loops_over(self.places, start + inner + end)), "}"]
+        return loops_over(self.places, start + inner + end)
 
 
 def selection(i: Instruction) -> Selection:

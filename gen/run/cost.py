@@ -18,9 +18,8 @@ from gen.program.ir import Program
 MOST_SECONDS = 120      # that a check, or a bench of one kernel, may take
 MUCH_STEPS = 2 * 10 ** 8     # beyond, inputs are moderate only: subnormals among others take ten times as long
 
-# A second of two cores of a server of 2020 does at least so much of one round of a check: two launches and, beside each
-# other, the reference
-# and its bound (dots: the reference's loops miss the cache; floats: both ends of an interval, through libm).
+# A second of two cores of a server of 2020 does at least this much of one round of a check: two launches and, beside
+# each other, the reference and its bound (of floats both ends of an interval, through libm).
 CHECKED_STEPS, CHECKED_OPERATIONS, CHECKED_ROUNDED = 1e8, 5e8, 4e7
 # of one launch, and a device that is not the host does DEVICE times as much
 LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
