@@ -16,8 +16,7 @@ from gen.emit.maps import conditions, guarded, narrowed, tested
 from gen.emit.statements import Assign, Block, Case, Declare, For, If, Let, interchange
 from gen.emit.form import Near
 from gen.emit.values import Value
-from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, dtypes
-from gen.plan import combiner
+from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, combiner, dtypes
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Region, Runtime, loop_sizes
 from gen.targets import SMALL

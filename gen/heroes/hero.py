@@ -51,7 +51,7 @@ lines of two bodies in one scope may clash: the template puts those of the secon
 For a reduction, the function is that of `Reduction.inputs` (`gen/plan/plan.py`), whose roots are what is reduced, then
 the side results. Its elements are those of `Reduction.space`: `Nest.shape` (`gen/plan/nest.py`) is that of the reduced
 result, so the loop hero's functions do not serve, and a side result is what to ask its schedules with.
-`gen/plan/combiner.py` `analyse` says what the combiner allows and what a partial result starts from.
+`gen/hlo/combiner.py` `analyse` says what the combiner allows and what a partial result starts from.
 `gen/heroes/reduction.py` `ReductionEmitter` emits both, and what follows the totals: `plain` refuses what it cannot,
 `digits_of` gives what it is made with, `ReductionEmitter.values` a step's elements, with the side results stored,
 `ReductionEmitter.start` and `ReductionEmitter.combined` an accumulator, `ReductionEmitter.epilogue` the results from

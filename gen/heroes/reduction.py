@@ -2,7 +2,7 @@
 from totals.
 
 The input's position is split into digits, kept and reduced ones (gen/plan/digits.py). Accumulators start from
-gen/plan/combiner.py's start values; f16 and bf16 sums are kept in f32 and rounded once. Where a combiner minds the
+gen/hlo/combiner.py's start values; f16 and bf16 sums are kept in f32 and rounded once. Where a combiner minds the
 order of NaNs only (most argmax) those are looked for on the way, and results that met one are computed again in the
 order of the elements.
 """
@@ -20,8 +20,7 @@ from gen.emit.form import Form, Given
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Kernel, arguments, function_text
-from gen.hlo import Instruction, Shape, array_shape, dtypes
-from gen.plan import combiner
+from gen.hlo import Instruction, Shape, array_shape, combiner, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, iteration_space

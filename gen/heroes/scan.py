@@ -1,7 +1,7 @@
 """What the scans of CPUs and of GPUs share: how values are carried from element to element, and the results made of
 them.
 
-Where a combiner is free (gen/plan/combiner.py) parts of a prefix are combined in any grouping: sums of f16 and bf16 are
+Where a combiner is free (gen/hlo/combiner.py) parts of a prefix are combined in any grouping: sums of f16 and bf16 are
 then carried in f32. Any other combiner takes the elements one after the other, and rounds as the graph says.
 """
 
@@ -17,8 +17,7 @@ from gen.emit.form import Form, Given
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import CFunction, Coordinate, Kernel, Step, arguments, function_text
-from gen.hlo import Instruction, dtypes
-from gen.plan import combiner
+from gen.hlo import Instruction, combiner, dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
 from gen.plan.nest import Nest

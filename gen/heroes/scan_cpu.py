@@ -23,9 +23,9 @@ from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Kernel, Step
 from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes, widths
-from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import buffers_of, touches
-from gen.plan.combiner import identity
+from gen.hlo.combiner import identity
+from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
 from gen.plan.scan import Scan

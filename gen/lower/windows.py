@@ -11,9 +11,8 @@ import math
 from dataclasses import replace
 from typing import Any, List, Sequence, Tuple
 
-from gen.hlo import Computation, Instruction, Shape, Window, array_shape
+from gen.hlo import Computation, Instruction, Shape, Window, array_shape, combiner
 from gen.hlo.copy import replaced
-from gen.plan import combiner
 from gen.schedule import WINDOW_ELEMENTS, WINDOW_OVERLAP, WINDOW_STRIDE
 
 

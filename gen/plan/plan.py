@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from typing import Collection, Dict, List, NamedTuple, Sequence, Set, Tuple, Union
 
 from gen import algebra
-from gen.plan import combiner
 from gen.plan.buffers import buffers_of, memory_map, reads_of
-from gen.hlo import LOOPS, Computation, Instruction, Leaf, Shape
+from gen.hlo import LOOPS, Computation, Instruction, Leaf, Shape, combiner
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
 from gen.plan.scan import Prefix, prefix

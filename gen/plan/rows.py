@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
-from gen.hlo import Instruction, Shape, dtypes
+from gen.hlo import Instruction, Shape, combiner, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
-from gen.plan import combiner
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace, MemoryMap, space_of

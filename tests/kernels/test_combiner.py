@@ -17,7 +17,7 @@ import pytest
 
 from gen import bounds, hlo
 from gen.hlo import dtypes
-from gen.plan import combiner
+from gen.hlo import combiner
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "150"))

@@ -38,8 +38,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from gen.hlo import dtypes
-from gen.hlo import Instruction, zero_sign_matters
+from gen.hlo import Instruction, dtypes, zero_sign_matters
 
 LIMIT = 128   # cases an element of a group; pairs are evaluated, triples looked up
 
