@@ -6,13 +6,21 @@
 
 `Live` is a buffer with the steps in which it is needed. Buffers that are one (a result in place of its operand, a carry
 of a loop) are one `Live`, whose range covers all of theirs. `place` returns a `Placement`; the same buffers in the same
-order give the same placement on every machine.
+order give the same placement on every machine. `gen/program/pictures.py` draws it.
+
+`place` first takes the buffers in three fixed orders, each buffer in the lowest gap that it fits in. Where that does
+not reach the bound, a search goes on (`_descend`): it builds placements from the bottom up and gives up each as soon as
+it must become as large as the best one.
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
+import random
+import time
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 
 @dataclass(frozen=True)
@@ -50,47 +58,65 @@ class Placement:
         return max((live.alignment for live in self.lives), default=1)
 
 
-def place(lives: Sequence[Live]) -> Placement:
-    """A placement of the buffers, whose names differ."""
+def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional[float] = None) -> Placement:
+    """A placement of the buffers, whose names differ.
+
+    effort: the number of buffers that the search tries to place before it ends; by default 16 for each buffer, at most
+    8,000 (half a second). seconds: the time after which the search ends instead; the placement depends on the machine
+    then. The search leaves out where a buffer has a fixed offset."""
     lives = tuple(lives)
     if len({live.name for live in lives}) < len(lives):
         raise ValueError("two buffers have one name")
     unit = min((live.alignment for live in lives), default=1)
-    sizes = [-(-live.bytes // unit) * unit for live in lives]
-    bound = _bound(lives, sizes)
+    sizes = [_up(live.bytes, unit) for live in lives]
     together = _together(lives, sizes)
-    best: Tuple[int, List[int]] = (0, [])
-    for key in _ORDERS:
-        order = sorted(range(len(lives)), key=lambda b: (lives[b].offset is None, key(lives[b], len(together[b])), b))
+    bound = _bound(lives, sizes)
+    best, height = [0] * len(lives), 0
+
+    def better(order: "Sequence[int]") -> bool:
+        """Keeps the placement in which each buffer in turn takes the lowest gap, where it is the smallest one yet."""
+        nonlocal best, height
         offsets = _first_fit(order, lives, sizes, together)
-        size = max((offset + size for offset, size in zip(offsets, sizes)), default=0)
-        if not best[1] or size < best[0]:
-            best = size, offsets
-        if size == bound:
-            break
-    return Placement(lives, {live.name: offset for live, offset in zip(lives, best[1])}, best[0], bound)
+        reached = max(offset + size for offset, size in zip(offsets, sizes))
+        if height and reached >= height:
+            return False
+        best, height = offsets, reached
+        return True
+
+    for key in _ORDERS:
+        if any(sizes) and (not height or height > bound):
+            better(sorted(range(len(lives)), key=lambda b: (lives[b].offset is None, key(lives[b], len(together[b])))))
+    if height > bound and all(live.offset is None for live in lives):
+        buffers = _Buffers([b for b, size in enumerate(sizes) if size], lives, sizes, together)
+        spent, end = 0, time.perf_counter() + (seconds or 0)
+        effort = min(16 * len(lives), 8_000) if effort is None else effort
+        search = _searched(buffers, lambda: height)
+        while height > bound and (time.perf_counter() < end if seconds is not None else spent < effort):
+            tried, order = next(search)
+            spent += tried
+            if order:
+                better(order)
+    return Placement(lives, {live.name: offset for live, offset in zip(lives, best)}, height, bound)
 
 
-# Buffers are placed in these orders; each key is of a buffer and the number of buffers alive together with it.
-_ORDERS: "Tuple[Callable[[Live, int], float], ...]" = (
-    lambda live, together: live.begin,
-    lambda live, together: -live.bytes,
-    lambda live, together: -live.bytes * together,
-    lambda live, together: live.begin - live.end,
-    lambda live, together: -live.bytes * (live.end - live.begin),
+def _up(size: int, alignment: int) -> int:
+    return -(-size // alignment) * alignment
+
+
+# The orders that are tried first; each key is of a buffer and the number of buffers alive together with it.
+_ORDERS: "Tuple[Callable[[Live, int], Tuple[int, int]], ...]" = (
+    lambda live, together: (live.begin, -live.bytes),
+    lambda live, together: (-live.bytes, live.begin - live.end),
+    lambda live, together: (-live.bytes * together, live.begin),
 )
 
 
 def _bound(lives: Sequence[Live], sizes: Sequence[int]) -> int:
-    """The most bytes alive in one step, and the end of each buffer with a fixed place."""
+    """The most bytes alive in one step, or the end of a buffer with a fixed offset."""
     events = sorted([(live.begin, size) for live, size in zip(lives, sizes)]
-                    + [(live.end, -size) for live, size in zip(lives, sizes)])
-    most = max((live.offset + size for live, size in zip(lives, sizes) if live.offset is not None), default=0)
-    alive = 0
-    for _, change in events:  # at the same step ends come first
-        alive += change
-        most = max(most, alive)
-    return most
+                    + [(live.end, -size) for live, size in zip(lives, sizes)])  # at the same step ends come first
+    ends = (live.offset + size for live, size in zip(lives, sizes) if live.offset is not None)
+    return max(itertools.chain([0], ends, itertools.accumulate(change for _, change in events)))
 
 
 def _together(lives: Sequence[Live], sizes: Sequence[int]) -> List[List[int]]:
@@ -108,21 +134,171 @@ def _together(lives: Sequence[Live], sizes: Sequence[int]) -> List[List[int]]:
 
 def _first_fit(order: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
                together: Sequence[Sequence[int]]) -> List[int]:
-    """Offsets where each buffer in turn takes the lowest gap that it fits in."""
-    offsets = [-1] * len(lives)
+    """Offsets where each buffer in turn takes the lowest gap that it fits in. Buffers not in order lie at 0."""
+    offsets: List[Optional[int]] = [None] * len(lives)
     for b in order:
         live, size, at = lives[b], sizes[b], 0
-        taken = sorted((offsets[other], offsets[other] + sizes[other]) for other in together[b] if offsets[other] >= 0)
+        taken = sorted((offset, offset + sizes[other]) for other in together[b]
+                       for offset in [offsets[other]] if offset is not None)
         if live.offset is not None:
-            last = live.offset + size
-            if live.offset % live.alignment or any(begin < last and live.offset < end for begin, end in taken):
-                raise ValueError(f"{live.name} cannot lie at {live.offset}")
-            offsets[b] = live.offset
-            continue
-        for begin, end in taken:
-            if begin - at >= size:
-                break
-            if end > at:
-                at = -(-end // live.alignment) * live.alignment
+            at, last = live.offset, live.offset + size
+            if at % live.alignment or any(begin < last and at < end for begin, end in taken):
+                raise ValueError(f"{live.name} cannot lie at {at}")
+        else:
+            for begin, end in taken:
+                if begin - at >= size:
+                    break
+                at = max(at, _up(end, live.alignment))
         offsets[b] = at
-    return offsets
+    return [offset or 0 for offset in offsets]
+
+
+# ---- the search ------------------------------------------------------------------------------------------------------
+
+
+class _Buffers:
+    """The buffers that have bytes, by number, as the search reads them. A section is a step with buffers that no other
+    step's buffers include: what fits in all sections fits in all steps.
+
+    names: the number of each among all buffers. first, last: the sections begin <= section < end of each. together:
+    those that are alive in one of its sections. loads: the bytes alive in each section, and alive: their buffers."""
+
+    def __init__(self, names: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
+                 together: Sequence[Sequence[int]]) -> None:
+        number = {b: n for n, b in enumerate(names)}
+        ends = sorted({lives[b].end for b in names})
+        begins = sorted({lives[b].begin for b in names})
+        # The last begin before each end, once.
+        sections = sorted({begins[bisect.bisect_left(begins, end) - 1] for end in ends})
+        self.names = names
+        self.sizes = [sizes[b] for b in names]
+        self.durations = [lives[b].end - lives[b].begin for b in names]
+        self.first = [bisect.bisect_left(sections, lives[b].begin) for b in names]
+        self.last = [bisect.bisect_left(sections, lives[b].end) for b in names]
+        self.together = [[number[other] for other in together[b]] for b in names]
+        self.alive: List[List[int]] = [[] for _ in sections]
+        for b, (first, last) in enumerate(zip(self.first, self.last)):
+            for section in range(first, last):
+                self.alive[section].append(b)
+        self.loads = [sum(self.sizes[b] for b in alive) for alive in self.alive]
+
+
+def _searched(buffers: _Buffers, height: "Callable[[], int]") -> "Iterator[Tuple[int, Optional[List[int]]]]":
+    """Descents without end: of each, the number of buffers that it tried to place, and an order (by offset) that gives
+    a smaller placement, if it found one. height: the size of the smallest placement that is known."""
+    drawn = random.Random(1)
+    bound, count = max(buffers.loads), len(buffers.sizes)
+    aim, failed = 0, 0
+    areas = [size * duration for size, duration in zip(buffers.sizes, buffers.durations)]
+    turns = [(quantity, [1.0] * len(buffers.loads)) for quantity in (buffers.durations, areas)]
+    for quantity, weights in itertools.cycle(turns):
+        while True:
+            best = height()
+            if not failed:
+                aim = bound + (best - bound) * 4 // 5
+            elif failed % 8 == 0:
+                aim = (aim + best) // 2
+            order = sorted(range(count), key=[-x * (1 + drawn.random() / 10) for x in quantity].__getitem__)
+            rank = sorted(range(count), key=order.__getitem__)
+            blame = [0] * len(weights)
+            tried, offsets = _descend(buffers, rank, weights, aim, best, blame)
+            if offsets is None:
+                yield tried, None
+                break
+            failed = 0
+            yield tried, [buffers.names[b] for b in sorted(range(count), key=offsets.__getitem__)]
+        failed += 1
+        most = max(blame) or 1
+        weights[:] = [1 + (weight - 1) * 0.9 + times / most / 10 for weight, times in zip(weights, blame)]
+
+
+_PLACED = 1 << 62
+
+
+def _descend(buffers: _Buffers, rank: Sequence[int], weights: Sequence[float], aim: int, best: int,
+             blame: List[int]) -> "Tuple[int, Optional[List[int]]]":
+    """The number of buffers that were tried, and offsets of a placement smaller than best, or None.
+
+    Each buffer has a lowest offset, on top of what is placed. The buffer with the smallest one comes next; among equals
+    the one in whose sections most bytes, times the section's weight, are still to be placed; then by rank. A buffer
+    that would lie wholly above another that is still to be placed is not tried.
+
+    A section needs at least the smallest lowest offset of its buffers and its bytes still to be placed. A buffer that
+    lets a section need more than aim is passed over, and the section blamed. Where all are, the one that needs the
+    least is taken, and aim becomes what it needs; the descent ends where that is as large as best."""
+    sizes, first, last, alive = buffers.sizes, buffers.first, buffers.last, buffers.alive
+    lowest, offsets = [0] * len(sizes), [0] * len(sizes)
+    of_lowest, of_first, of_last = lowest.__getitem__, first.__getitem__, last.__getitem__
+    left = list(buffers.loads)
+    pull = [load * weight for load, weight in zip(left, weights)]
+    # Buffers by lowest offset, and these offsets in order. A buffer stays where it was when its lowest offset rises.
+    waiting, levels = {0: list(range(len(sizes)))}, [0]
+
+    def urgency(b: int) -> "Tuple[float, int]":
+        return -max(pull[first[b]:last[b]]), rank[b]
+
+    def candidates() -> "Iterator[int]":
+        ceiling = _PLACED
+        for level in levels:
+            if level >= ceiling:
+                return
+            waiting[level] = equals = [b for b in waiting[level] if lowest[b] == level]
+            if len(equals) > 1:
+                equals.sort(key=urgency)
+            for b in equals:
+                ceiling = min(ceiling, level + sizes[b])
+                yield b
+
+    tried = 0
+    for _ in sizes:
+        least, chosen, above = _PLACED, -1, None  # type: int, int, Optional[List[int]]
+        for b in candidates():
+            tried += 1
+            offset, begin, end = lowest[b], first[b], last[b]
+            top, most = offset + sizes[b], max(left[begin:end])
+            need = offset + most
+            if need <= aim:
+                above = [other for other in buffers.together[b] if lowest[other] < top]
+                if not above:
+                    break
+                before = [lowest[other] for other in above]
+                for other in above:
+                    lowest[other] = top
+                lowest[b] = _PLACED
+                room, where = aim - top, -1
+                for section in itertools.chain(range(min(map(of_first, above)), begin),
+                                               range(end, max(map(of_last, above)))):
+                    if left[section] > room:
+                        height = left[section] + min(map(of_lowest, alive[section]))
+                        if height > need:
+                            need, where = height, section
+                if need <= aim:
+                    break
+                lowest[b] = offset
+                for other, old in zip(above, before):
+                    lowest[other] = old
+                above = None
+                blame[where] += 1
+            else:
+                blame[left.index(most, begin)] += 1
+            if need < least:
+                least, chosen = need, b
+        else:
+            if least >= best:
+                return tried, None
+            aim, b = least, chosen
+            offset, begin, end = lowest[b], first[b], last[b]
+            top = offset + sizes[b]
+            above = [other for other in buffers.together[b] if lowest[other] < top]
+            for other in above:
+                lowest[other] = top
+        lowest[b], offsets[b] = _PLACED, offset
+        left[begin:end] = [load - sizes[b] for load in left[begin:end]]
+        pull[begin:end] = [load * weight for load, weight in zip(left[begin:end], weights[begin:end])]
+        if above:
+            if top not in waiting:
+                bisect.insort(levels, top)
+            waiting[top] = waiting.get(top, []) + above
+        while levels and all(lowest[b] != levels[0] for b in waiting[levels[0]]):
+            del waiting[levels.pop(0)]
+    return tried, offsets

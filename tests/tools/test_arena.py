@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import random
+import statistics
+import xml.dom.minidom
+from pathlib import Path
 from typing import List, Sequence
 
 import pytest
 
+from bench.arena import read
+from gen.program import arena, pictures
 from gen.program.arena import Live, Placement, place
+
+PEER = Path(__file__).resolve().parents[3] / "shared" / "peer" / "minimalloc"
+
+
+MOST_FILLED = 1.08
 
 
 def sound(lives: Sequence[Live], placement: Placement) -> None:
@@ -53,6 +64,89 @@ def test_sound() -> None:
         placement = place(lives)
         sound(lives, placement)
         assert placement == place(lives)
+
+
+def test_tiny() -> None:
+    """Of few buffers the smallest placement is found."""
+    rnd = random.Random(2)
+    for _ in range(150):
+        lives = drawn(rnd, rnd.randint(1, 6), rnd.randint(2, 6), rnd.choice([3, 10, 100]))
+        placement = place(lives, effort=400)
+        sound(lives, placement)
+        assert placement.bytes == smallest(lives)
+
+
+def cut(rnd: random.Random, count: int, steps: int, size: int) -> List[Live]:
+    """Buffers that fill a block of memory in all steps."""
+    pieces = [(0, steps, 0, size)]
+    while len(pieces) < count:
+        piece = max(rnd.sample(pieces, min(3, len(pieces))), key=lambda p: (p[1] - p[0]) * (p[3] - p[2]))
+        begin, end, low, high = piece
+        if (rnd.random() < 0.5 and end - begin > 1) or high - low < 2:
+            at = rnd.randint(begin + 1, end - 1)
+            parts = [(begin, at, low, high), (at, end, low, high)]
+        else:
+            at = rnd.randint(low + 1, high - 1)
+            parts = [(begin, end, low, at), (begin, end, at, high)]
+        pieces.remove(piece)
+        pieces += parts
+    rnd.shuffle(pieces)
+    return [Live(f"b{number}", high - low, begin, end) for number, (begin, end, low, high) in enumerate(pieces)]
+
+
+def test_filled() -> None:
+    """Buffers without a byte to spare: the search is near the bound where the three orders are not."""
+    rnd = random.Random(3)
+    ratios, firsts = [], []
+    for count in (20, 40, 80, 160, 320):
+        lives = cut(rnd, count, 60, 1 << 16)
+        first, placement = place(lives, effort=0), place(lives)
+        sound(lives, first)
+        sound(lives, placement)
+        assert placement.bound == 1 << 16 and placement.bytes <= first.bytes
+        assert placement == place(lives)
+        firsts.append(first.bytes / first.bound)
+        ratios.append(placement.bytes / placement.bound)
+    assert statistics.mean(ratios) < MOST_FILLED < statistics.mean(firsts), (firsts, ratios)
+
+
+def test_deep() -> None:
+    """Thousands of buffers, of which many live long."""
+    rnd = random.Random(4)
+    lives = [Live(f"b{n}", rnd.randint(1, 1000), n, n + rnd.choice([2, 3, 9, 300]), 16) for n in range(2500)]
+    placement = place(lives, effort=3000)
+    assert placement.bytes <= 1.2 * placement.bound
+    sound(lives[:600], place(lives[:600]))
+
+
+@pytest.mark.peer
+def test_minimalloc() -> None:
+    """Inputs that were made to be hard: a second for each."""
+    files = sorted(PEER.glob("*.csv"))
+    if not files:
+        pytest.skip("SKIP: no ../shared/peer/minimalloc")
+    ratios = []
+    for file in files:
+        lives = read(file)
+        placement = place(lives, seconds=1)
+        sound(lives, placement)
+        ratios.append(placement.bytes / placement.bound)
+    assert len(ratios) == 11 and statistics.mean(ratios) <= 1.10, ratios
+
+
+def test_pictures() -> None:
+    assert doctest.testmod(arena).failed == doctest.testmod(pictures).failed == 0
+    assert pictures.drawn(place([])) == ["0 bytes for 0 buffers; at least 0 are needed"]
+    rnd = random.Random(5)
+    for count in (1, 3, 12, 60, 400):
+        lives = [*drawn(rnd, count, count, 1000), Live("<&>", 5000, 0, count)]
+        placement = place(lives, effort=100)
+        lines = pictures.drawn(placement)
+        assert len(lines) <= 40 and max(map(len, lines)) <= 100
+        assert any("[<&> " in line for line in lines)
+        assert str(placement.bytes) in lines[-1] and str(placement.bound) in lines[-1]
+        root = xml.dom.minidom.parseString(pictures.svg(placement)).documentElement
+        assert root and len(root.getElementsByTagName("title")) == sum(live.bytes > 0 for live in lives)
 
 
 def test_fixed_places() -> None:
