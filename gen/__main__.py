@@ -180,6 +180,8 @@ def arguments() -> argparse.ArgumentParser:
                         help=f"one of {', '.join(explain.STAGES)} (default: all)")
     parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)} (default: all)")
+    parser.add_argument("--svg", type=Path, metavar="F",
+                        help="with --stage arena, one FILE and one target: write the picture to F as SVG too")
     shared(parser)
     parser = verb("bench", "time kernels beside copies of the same bytes and libraries, or the copies between layouts")
     parser.add_argument("files", nargs="*", metavar="FILE", help=FILES)
@@ -394,11 +396,16 @@ def do_run(given: argparse.Namespace) -> int:
 
 
 def do_explain(given: argparse.Namespace) -> int:
+    if given.svg and (given.stage != "arena" or len(given.target) > 1 or len(inputs(given.files)) > 1):
+        raise run.RunError("expected --stage arena, one FILE and one --target beside --svg")
     return over_files(explained, given)
 
 
 def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
-    stages = explain.stages(run.load(file, given.fill_constants), given.target, options(given))
+    module = run.load(file, given.fill_constants)
+    stages = explain.stages(module, given.target, options(given))
+    if given.svg:
+        given.svg.write_text(explain.arena_svg(module, given.target[0], options(given)))
     text = stages[given.stage] if given.stage else "\n".join(f"==== {stage} ====\n{text}"
                                                              for stage, text in stages.items())
     PROGRESS.end()

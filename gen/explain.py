@@ -13,6 +13,7 @@ from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, Function, compose, regions
 from gen.plan.storing import Storage
 from gen.program import build as programs
+from gen.program import pictures
 from gen.program.ir import Program
 from gen.render import TargetFile
 from gen.schedule import device_for
@@ -59,14 +60,20 @@ def _program(program: Program) -> str:
 
 
 def _arena(file: TargetFile) -> List[str]:
-    """Which launches an array between them is needed by, and where it lies."""
+    """Which launches an array between them is needed by, and where it lies; the same as a picture."""
     placement, lines = file.storage.placement, []
     for live in placement.lives:
         at = placement.offsets[live.name]
         lines.append(f"  bytes {at} to {at + live.bytes}, launches {live.begin} to {live.end - 1}: {live.name}")
     lines += [f"  result {place.number}, bytes {place.offset} to {place.offset + array.shape.bytes}: {array.name}"
               for array, place in file.storage.places.items() if place.buffer == "results" and array not in file.given]
-    return [*lines, f"  {placement.bytes} bytes; at most {placement.bound} are needed at once"]
+    return [*lines, *pictures.drawn(placement)]
+
+
+def arena_svg(module: hlo.Module, target: str, options: Any) -> str:
+    """The picture of where arrays lie between launches, as SVG."""
+    file = pipeline.target_file(programs.program(module), target, options.schedule, options.excess_precision)
+    return pictures.svg(file.storage.placement)
 
 
 def _classes(fusion: hlo.Fusion, targets: Sequence[str], device: Optional[str]) -> "List[bool]":

@@ -409,6 +409,19 @@ def test_explain_stages() -> None:
     assert re.search(r"\n  unrolled \d+ times:\n    const float", steps), steps
 
 
+def test_explain_draws_the_arena(tmp_path: Path) -> None:
+    """The arrays between launches: where they lie as numbers, as a picture of text, and as SVG."""
+    file, picture = CATALOGUE / "softmax_f32.hlo", tmp_path / "a.svg"
+    command = ["explain", file, "--target", "c", "--device", "cpu-scalar", "--stage", "arena"]
+    done = gen(*command, "--svg", picture)
+    assert done.returncode == 0 and done.stdout == gen(*command).stdout
+    names = re.findall(r"^  bytes \d+ to \d+, launches \d+ to \d+: (.*)$", done.stdout, re.M)
+    assert names and all(f"[{name} " in done.stdout and f">{name}: bytes " in picture.read_text() for name in names), done.stdout
+    assert re.search(r"\n\d+ bytes for 2 buffers; at least \d+ are needed\n$", done.stdout), done.stdout
+    for wrong in (["--target", "c,cuda"], ["--stage", "program"], [CATALOGUE / "add_f32.hlo"]):
+        assert gen(*command, "--svg", picture, *wrong).returncode == 2, wrong
+
+
 def test_explain_says_what_a_nest_is(tmp_path: Path) -> None:
     """The kind of a nest that is no plain one, and the results that are written in its pass."""
     file = tmp_path / "e.hlo"
