@@ -176,7 +176,7 @@ def _maps(fusion: hlo.Fusion, cpu: bool) -> str:
 
 def _schedule(kernel: "Kernel", place: str) -> str:
     lines = [f"{kernel.name} for {place}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}"]
-    lines += [f"  {line}" for line in kernel.by.describe(kernel)]
+    lines += [f"  {line}" for line in kernel.writer.describe(kernel)]
     lines.append(f"  index: {kernel.thread}")
     guards = algebra.guards(kernel.thread)
     lines.append(
@@ -213,9 +213,9 @@ def _vectorize(kernel: "Kernel", place: str) -> str:
             lines.append(f"  {touched.words} along {variable}: {how}")
     step = kernel.code
     if step:
-        lines.append("  before:" if step.each else "  before the unrolled loop over vec (whole vectors):")
+        lines.append("  before:" if step.repeated else "  before the unrolled loop over vec (whole vectors):")
         lines += ["    " + line for line in printed(step.before)] or ["    nothing"]
-        lines.append(f"  {step.each or f'unrolled {step.vec} times'}:")
+        lines.append(f"  {step.repeated or f'unrolled {step.vec} times'}:")
         lines += ["    " + line for line in printed(step.text)]
         lines.append("  after:")
         lines += ["    " + line for line in printed(step.after)] or ["    nothing"]

@@ -221,6 +221,6 @@ def _target(file: TargetFile) -> Dict[str, Any]:
             "threads": k.threads,
             "index": k.index,
             **({"chain": chained[k.name]} if k.name in chained else {}),
-            **k.by.manifest(k),
+            **k.writer.manifest(k),
         } for k in file.kernels],
     }

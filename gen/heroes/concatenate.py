@@ -27,13 +27,13 @@ from gen.schedule import Schedule
 class Sections(Schedule):
     """The schedule of a kernel whose blocks are those of several walks."""
 
-    each: Tuple[Schedule, ...] = ()
+    schedules: Tuple[Schedule, ...] = ()
     alternate: bool = False
     together: bool = False
 
     def text(self) -> str:
         turns = " step by step" if self.together else " in turn" if self.alternate else ""
-        return f"{len(self.each)} parts{turns}: " + ", ".join(f"({section.text()})" for section in self.each)
+        return f"{len(self.schedules)} parts{turns}: " + ", ".join(f"({section.text()})" for section in self.schedules)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ConcatenateHero(Hero):
         parts = [choice if choice.schedule.threads == threads else context.choose(choice.nest, settled)[0]
                  for choice in parts]
         # bursts of prefetches are for a kernel of their own
-        parts = [replace(choice, schedule=choice.schedule.other or choice.schedule) for choice in parts]
+        parts = [replace(choice, schedule=choice.schedule.without_bursts or choice.schedule) for choice in parts]
         loops = tuple(choice.schedule for choice in parts)
         reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
         blocks = {choice.schedule.blocks(choice.nest.shape.elements) for choice in parts}
@@ -85,8 +85,8 @@ class ConcatenateHero(Hero):
             (choice.index, loop.chunks, loop.streams, loop.burst)
             == (first.index, first.schedule.chunks, first.schedule.streams, first.schedule.burst)
             and not is_cut(choice.nest, loop) for choice, loop in zip(parts, loops))
-        yield Choice(self, nest, Sections(threads, lanes=lanes, each=loops, alternate=alternate, together=together),
-                     first.index, parts=parts)
+        sections = Sections(threads, lanes=lanes, schedules=loops, alternate=alternate, together=together)
+        yield Choice(self, nest, sections, first.index, parts=parts)
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
@@ -110,7 +110,7 @@ def _joined(choice: Choice, kernels: List[Kernel], context: Context) -> Kernel:
                   arguments(context.target, reads, writes), [f for k in kernels for f in k.functions],
                   attribute=largest.attribute, thread=largest.thread,
                   accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate",
-                  record=Parts(parts, sections.alternate, together), each=kernels)
+                  record=Parts(parts, sections.alternate, together), sections=kernels)
 
 
 def _together(walks: List[Walk]) -> Walk:

@@ -162,7 +162,8 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str
                   arguments(d, reads, [root.buffer]), functions,
                   attribute=d.launch_bounds(staged.threads), thread=thread,
                   accesses=[*accesses, written], template="kernels/concatenate_cpu", record=record,
-                  code=Step([], [line for run in runs for line in (*run.lines, run.store)], [], each="for each vector"),
+                  code=Step([], [line for run in runs for line in (*run.lines, run.store)], [],
+                            repeated="for each vector"),
                   position=position)
 
 

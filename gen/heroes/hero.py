@@ -20,9 +20,9 @@ The interface, `gen/heroes/hero.py`:
 - A nest may be of the hero's kind and still not be for it: its size, its types, the device. Then `Hero.takes`
   (`gen/heroes/hero.py`) or `Hero.schedules` raises `Refused` with the reason, in a few words for `gen explain`.
 - `Hero.schedules` gives what may be tried, the best first. A hero with the steps of the loop hero takes those of its
-  `HERO` (`gen/heroes/loop.py`) that suit it: a simple one takes `Loop.other` (`gen/schedule/`) in place of one that has
-  it, then leaves out those whose `Schedule.streams` or `Schedule.interleaved` is above 1. Where `Context.threads`
-  (`gen/heroes/hero.py`) is not 0, a schedule has that number of threads.
+  `HERO` (`gen/heroes/loop.py`) that suit it: a simple one takes `Loop.without_bursts` (`gen/schedule/`) in place of one
+  that has it, then leaves out those whose `Schedule.streams` or `Schedule.interleaved` is above 1. Where
+  `Context.threads` (`gen/heroes/hero.py`) is not 0, a schedule has that number of threads.
 - `Hero.forms` gives what the bodies of a schedule's kernels compute, each a `Form` (`gen/emit/form.py`): a function,
   the map from a thread and its step to the index, and the counts of a step. `Hero.maps` (`gen/heroes/hero.py`) gives
   the maps that are C text beside them. `Hero.choices` asks both: `Form.vectors` (`gen/emit/form.py`) says whether
@@ -135,7 +135,7 @@ class Choice:
         """What the hero writes."""
         written = self.hero.build(self, context)
         for kernel in written:
-            kernel.by = kernel.by or self.hero
+            kernel.writer = kernel.writer or self.hero
         written[0].refusals[:0] = self.refusals
         return written
 

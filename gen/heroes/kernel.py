@@ -53,15 +53,15 @@ class Coordinate:
 @dataclass(frozen=True)
 class Step:
     """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2): loads of whole vectors, the
-    computation of one register, stores of whole vectors. each: words for people, where the text is not done once for
-    each register ("for each update")."""
+    computation of one register, stores of whole vectors. repeated: words for people, where the text is not done once
+    for each register ("for each update")."""
 
     before: List[Statement]
     text: List[Statement]
     after: List[Statement]
     vec: int = 1
     lanes: int = 1
-    each: str = ""
+    repeated: str = ""
 
     @staticmethod
     def of(body: Body, vec: int) -> "Step":
@@ -100,19 +100,19 @@ class Kernel:
     table: "Optional[Table]" = None
     template: str = ""                                 # of templates/
     # whose blocks it has, one after another (gen/heroes/concatenate.py)
-    each: "List[Kernel]" = field(default_factory=list)
+    sections: "List[Kernel]" = field(default_factory=list)
     record: Any = None                                 # what the template prints, a dataclass of the hero's
     # the code of a step or of an element, for people; None where `scheduled` kernels have it
     code: "Optional[Step]" = None
     # the map from a work-item's step to the position that it writes, for people; "": the schedule says
     position: str = ""
     threads: int = 0                                   # of a block; 0: its schedule's
-    by: Any = None                                     # the hero that wrote it
+    writer: Any = None                                 # the hero that wrote it
     # who did not write the nest although it is made for its kind, and why, for people
     refusals: "List[str]" = field(default_factory=list)
     # the walk that another kernel may do in a range of its blocks (gen/heroes/concatenate.py)
     walk: "Optional[Walk]" = None
-    other: "Optional[Kernel]" = None                   # the kernel where SETT_BURSTS is 0, if that is another
+    without_bursts: "Optional[Kernel]" = None           # the kernel where SETT_BURSTS is 0, if that is another
 
     def __post_init__(self) -> None:
         self.threads = self.threads or self.loop.threads
@@ -120,7 +120,7 @@ class Kernel:
     @property
     def hero(self) -> str:
         """The name of the hero that wrote it, for reports and manifests."""
-        return str(self.by.name)
+        return str(self.writer.name)
 
     @property
     def buffers(self) -> List[Buffer]:
@@ -135,7 +135,7 @@ class Kernel:
     def scheduled(self) -> "List[Kernel]":
         """The kernels with schedules of their own: those whose blocks it has, or itself and the one where bursts are
         off."""
-        return self.each or [kernel for kernel in (self, self.other) if kernel]
+        return self.sections or [kernel for kernel in (self, self.without_bursts) if kernel]
 
 
 def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",

@@ -138,7 +138,7 @@ class LoopHero(Hero):
             backwards = (reversed_walk(loop, nest.shape.elements, down) for loop in loops)
             loops = [*filter(None, backwards), *loops]
         if context.threads:
-            loops = [replace(loop.other or loop, threads=context.threads) for loop in loops]
+            loops = [replace(loop.without_bursts or loop, threads=context.threads) for loop in loops]
         return [_with_bursts(nest, loop) for loop in loops]
 
     def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
@@ -149,7 +149,7 @@ class LoopHero(Hero):
             later = _later(nest, schedule)
             if later:
                 yield step_form(nest, schedule, thread=later)
-            schedule = schedule.other
+            schedule = schedule.without_bursts
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         return [walk_kernel(context, choice.nest, choice.schedule, choice.index)]
@@ -171,8 +171,8 @@ HERO = LoopHero()
 def _with_bursts(nest: Nest, loop: Loop) -> Loop:
     """The schedule, without bursts of prefetches where no read is contiguous."""
     if not loop.burst or step_form(nest, loop).prefetches():
-        return replace(loop, other=_with_bursts(nest, loop.other)) if loop.other else loop
-    return _with_bursts(nest, loop.other or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0))
+        return replace(loop, without_bursts=_with_bursts(nest, loop.without_bursts)) if loop.without_bursts else loop
+    return _with_bursts(nest, loop.without_bursts or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0))
 
 
 def _packed(nest: Nest) -> "List[int]":
@@ -236,7 +236,7 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
         bodies.append(step_body(context, step_form(nest, scalar, whole=False), index_type))
         tail = bodies[-1].text.lines
         inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
-    other = walk_kernel(context, nest, loop.other, index_type) if loop.other else None
+    plain = walk_kernel(context, nest, loop.without_bursts, index_type) if loop.without_bursts else None
     whole = guard(thread, loop.box(elements), index_type, loop, True)
     gathered = _gathered_prefetches(context, nest, loop, index_type)
     names = tested(thread, loop.box(elements)) if whole else set()
@@ -250,9 +250,9 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
     return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements),
                   arguments(d, reads, writes, nest.shared), functions,
                   attribute=d.launch_bounds(loop.threads), thread=thread,
-                  accesses=body.accesses, template="kernels/loop_bursts" if other else "kernels/loop",
-                  record=Bursts(walk, other.record) if other else walk, other=other, code=Step.of(body, loop.vec),
-                  walk=other.walk if other else walk)
+                  accesses=body.accesses, template="kernels/loop_bursts" if plain else "kernels/loop",
+                  record=Bursts(walk, plain.record) if plain else walk, without_bursts=plain,
+                  code=Step.of(body, loop.vec), walk=plain.walk if plain else walk)
 
 
 def step_form(nest: Nest, loop: Loop, whole: bool = True, thread: str = "") -> Form:

@@ -220,4 +220,4 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
                   arguments(d, reads, [target.buffer], nest.shared), functions,
                   attribute=d.launch_bounds(1), thread=values.entry.index,
                   accesses=[*begin.accesses, *body.accesses], template="kernels/pad_cpu", record=record,
-                  code=Step([], record.element, [], each="for each element of the operand"))
+                  code=Step([], record.element, [], repeated="for each element of the operand"))

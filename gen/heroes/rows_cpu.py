@@ -587,7 +587,7 @@ class RowsCpuWriter:
                 columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, buffer))
             writes.update(emitter.partial)
             second = emitter.second()
-            second.by = reduction_cpu.HERO
+            second.writer = reduction_cpu.HERO
             seconds.append(second)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
@@ -612,7 +612,7 @@ class RowsCpuWriter:
             [],
             [line for step in steps for line in (*step.before, *step.text, *step.after)],
             [],
-            each="for each step of a row, stage by stage",
+            repeated="for each step of a row, stage by stage",
         )
         kernel = Kernel(
             nest.name,

@@ -337,7 +337,7 @@ class RowsGpuWriter:
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         steps = [part.step for stage in stages for part in [stage.steps or stage.rest] if part]
         code = Step([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],
-                    each="for each step of a thread, stage by stage")
+                    repeated="for each step of a thread, stage by stage")
         return Kernel(nest.name, nest, block, self.index_type, blocks, arguments(d, reads, writes),
                       functions_of(nest, context), d.launch_bounds(block.threads, 1), seen[0].position if seen else "",
                       seen, template="kernels/rows_gpu", record=record,

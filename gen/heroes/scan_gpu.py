@@ -140,7 +140,7 @@ class ScanGpuEmitter(scan.ScanEmitter):
         assert part
         lines = [line for step in (part.loaded, part.stored) for line in (*step.before, *step.text, *step.after)]
         kernel.template, kernel.record = "kernels/scan_gpu_rows", rows
-        kernel.code = Step([], lines, [], each="for each step of a thread: loads, then stores")
+        kernel.code = Step([], lines, [], repeated="for each step of a thread: loads, then stores")
         return kernel
 
     def rows(self) -> Rows:

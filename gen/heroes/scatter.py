@@ -526,7 +526,7 @@ def _kernel(d: Target, writer: ScatterWriter, form: Schedule, blocks: int, threa
                   attribute=d.launch_bounds(threads), thread=thread,
                   accesses=writer.at.accesses + writer.of.accesses, template=template, record=record,
                   code=Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
-                            each="for each update"))
+                            repeated="for each update"))
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_type: str, excess: bool) -> Kernel:

@@ -143,4 +143,4 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
                   index_type, loop.blocks(elements), arguments, [function], attribute=d.launch_bounds(loop.threads),
                   thread=thread, accesses=[Touched("read", read, flats[0]), Touched("write", root.buffer, flats[0])],
                   table=Table(f"{nest.name}_fill", value), template="kernels/table", record=look_up,
-                  code=Step([], function.lines, [], each="for each of the table's 65536 values x, once"))
+                  code=Step([], function.lines, [], repeated="for each of the table's 65536 values x, once"))

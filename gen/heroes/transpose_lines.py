@@ -365,6 +365,6 @@ class TransposeLinesWriter:
                     f"{self.complete('next', 1, False)}{record.target('next', False)}, {record.carry(False)}, x);",
                 ],
                 [],
-                each="for each tile",
+                repeated="for each tile",
             ),
         )

@@ -200,7 +200,7 @@ def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kerne
                   arguments(d, reads, [target.buffer], nest.shared), functions,
                   attribute=d.launch_bounds(1), thread=values.entry.index,
                   accesses=[*begin.accesses, *body.accesses], template="kernels/window_scatter_cpu", record=record,
-                  code=Step(record.window, record.combine, [], each="for each window"))
+                  code=Step(record.window, record.combine, [], repeated="for each window"))
 
 
 def _loop(n: int, size: int, form: Parts, hero: Instruction, index_type: str) -> Loop:

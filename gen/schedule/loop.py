@@ -41,7 +41,7 @@ class Loop(Schedule):
     burst: steps whose lines are prefetched together, for each of the streams in turn, so that more loads are under way.
     row: elements of a row, at whose end a step ends, where the rows are not one after the other (0: all elements are
     one row).
-    other: the schedule of the same launch on processors whose own prefetchers do better than bursts.
+    without_bursts: the schedule of the same launch on processors whose own prefetchers do better than bursts.
     backwards: steps of a run that is walked from its end, then the next run (0: all go forwards).
     """
 
@@ -49,7 +49,7 @@ class Loop(Schedule):
     burst: int = 0
     table: bool = False
     row: int = 0
-    other: "Optional[Loop]" = None
+    without_bursts: "Optional[Loop]" = None
     backwards: int = 0
     index = ""      # the map to the result's index, where it is not that of the position in memory
 
@@ -84,7 +84,7 @@ class Loop(Schedule):
         )
         words += [f"{self.fused_steps} steps fused"] if self.fused_steps > 1 else []
         words += [f"runs of {self.backwards} steps backwards"] if self.backwards else []
-        words += [f"else ({self.other.text()})"] if self.other else []
+        words += [f"else ({self.without_bursts.text()})"] if self.without_bursts else []
         return ", ".join(words)
 
     def scalar(self) -> "Loop":
@@ -133,22 +133,23 @@ def chunks_of(device: Device, steps: int, most: int) -> int:
     return chunks
 
 
-def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, apart: Interleaving,
+def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, spread: Interleaving,
                row: int = 0) -> "List[Loop]":
     """The schedules of a walk in order of preference: the caller takes the first that its maps allow, and the last one
     always works.
 
     widths: bytes of the elements that are contiguous along the walk. traffic: bytes that are moved.
-    apart: how neighbours of one access lie apart in another. row: elements of a row, where rows are not one after
+    spread: how neighbours of one access lie apart in another. row: elements of a row, where rows are not one after
     another (0: one row)."""
     numbers = device.loop_cpu
     widths = [w for w in widths if w] or [4]
     if not device.cpu:
-        return _of_gpu(device, elements, widths, apart)
+        return _of_gpu(device, elements, widths, spread)
     loops: List[Loop] = []
     if device.lanes > 1:
-        if apart.registers > 1:
-            loops += (_interleaved if apart.words else _spread)(device, elements, widths, traffic > device.cache, apart)
+        if spread.registers > 1:
+            of_spread = _interleaved if spread.words else _spread
+            loops += of_spread(device, elements, widths, traffic > device.cache, spread)
         loops += _wide(device, elements, widths, traffic > device.cache, row)
     if device.group == 1:
         return loops + [Loop(chunks=chunks_of(device, elements, numbers.scalar_chunks), blocked=True)]
@@ -160,7 +161,7 @@ def reversed_walk(loop: Loop, elements: int, run: int) -> "Optional[Loop]":
     steps = -(-run // loop.step)
     if not loop.blocked or loop.lanes == 1 or loop.row or steps < 2 or (run % loop.step and run != elements):
         return None
-    return replace(loop, backwards=steps, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0, other=None)
+    return replace(loop, backwards=steps, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0, without_bursts=None)
 
 
 def _group(device: Device, elements: int, item: int) -> int:
@@ -169,13 +170,13 @@ def _group(device: Device, elements: int, item: int) -> int:
 
 
 def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: bool,
-                 apart: Interleaving) -> "List[Loop]":
+                 spread: Interleaving) -> "List[Loop]":
     """The schedules of a CPU in which registers interleave rows: moves of whole lines first, with the steps of each row
     fused."""
     numbers = device.loop_cpu
     loops = []
-    rows, into_words, block = apart.registers, apart.registers_down > 1, apart.block
-    for down, moved in [(rows, True)] * apart.moves + [(apart.registers_down, False)]:
+    rows, into_words, block = spread.registers, spread.registers_down > 1, spread.block
+    for down, moved in [(rows, True)] * spread.moves + [(spread.registers_down, False)]:
         step = device.lanes * rows * down
         chunks = chunks_of(device, -(-elements // step), max(1, numbers.interleaved_elements // step))
         threads = _group(device, elements, step * chunks)
@@ -194,21 +195,21 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
                 side * step * most * threads) == 0 and side * most == chunks * plain.streams:
             distance = numbers.prefetch if into_words else numbers.row_order_prefetch
             loops.append(replace(plain, chunks=most, fused_steps=fused, streams=numbers.streams, burst=1,
-                                 l2_prefetch=distance, order_prefetch=0, other=plain))
+                                 l2_prefetch=distance, order_prefetch=0, without_bursts=plain))
         loops.append(plain)
     return loops
 
 
-def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, apart: Interleaving) -> "List[Loop]":
+def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, spread: Interleaving) -> "List[Loop]":
     """The schedules of a CPU where a few neighbours are spread over registers by shuffles: of whole lines first."""
     numbers = device.loop_cpu
-    full = device.line // apart.width
-    lanes, down = (full, 1) if apart.moves else (device.lanes, max(1, full // device.lanes))
+    full = device.line // spread.width
+    lanes, down = (full, 1) if spread.moves else (device.lanes, max(1, full // device.lanes))
     loops = []
     for lanes, down in dict.fromkeys([(lanes, down), (device.lanes, 1)]):
-        step = apart.registers * lanes * down
-        cut = apart.row % step
-        if apart.row < (numbers.cut_row_steps if cut else 1) * step:
+        step = spread.registers * lanes * down
+        cut = spread.row % step
+        if spread.row < (numbers.cut_row_steps if cut else 1) * step:
             continue
         chunks = chunks_of(device, -(-elements // step), numbers.chunks)
         threads = _group(device, elements, step * chunks)
@@ -217,16 +218,16 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
             Loop(
                 threads,
                 chunks,
-                apart.registers,
+                spread.registers,
                 lanes,
                 down,
                 blocked=True,
-                interleaved_rows=apart.registers,
+                interleaved_rows=spread.registers,
                 stream=stream,
-                moves=apart.moves,
+                moves=spread.moves,
                 burst=burst,
                 l2_prefetch=numbers.prefetch if burst else 0,
-                row=apart.row if cut else 0,
+                row=spread.row if cut else 0,
             )
         )
     return loops
@@ -254,15 +255,15 @@ def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, ro
     return loops
 
 
-def _of_gpu(device: Device, elements: int, widths: Sequence[int], apart: Interleaving) -> "List[Loop]":
+def _of_gpu(device: Device, elements: int, widths: Sequence[int], spread: Interleaving) -> "List[Loop]":
     """The schedules of a GPU: an access of a thread is as wide as the device has it, where elements suffice for all
     threads."""
     numbers = device.loop_gpu
     vec = device.line // min(widths)
-    if apart.registers > 1:      # an access of each row
-        vec *= apart.registers
+    if spread.registers > 1:      # an access of each row
+        vec *= spread.registers
         threads = min(numbers.threads, -(-elements // (vec * device.warp)) * device.warp)
-        return [Loop(threads, vec=vec, interleaved_rows=apart.registers), Loop(threads)]
+        return [Loop(threads, vec=vec, interleaved_rows=spread.registers), Loop(threads)]
     vec = max(1, vec)
     while vec > 1 and (vec * max(widths) > device.step_bytes
                        or elements < vec * max(1, device.units * numbers.unit_threads)):

@@ -169,5 +169,5 @@ def test_parts_in_turn(target: str, device: str, tmp_path: Path) -> None:
         cpu = not target.startswith("cuda")
         assert (" step by step" in kernel.loop.text()) == (cpu and name in ("even", "narrow")), name
         assert (" in turn" in kernel.loop.text()) == (cpu and name == "cut"), name
-        assert kernel.blocks == (kernel.each[0].blocks if kernel.loop.together else sum(each.blocks for each in kernel.each))
+        assert kernel.blocks == (kernel.sections[0].blocks if kernel.loop.together else sum(part.blocks for part in kernel.sections))
     agree(texts, target, device, tmp_path)

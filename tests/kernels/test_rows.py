@@ -387,7 +387,7 @@ def test_explained() -> None:
     """The bytes of memory for an element, registers that hold a row, and shared memory are stated."""
     (fusion,) = fusions(softmax("f32", [40, 4096], [1]))
     kernel = target_file(fusion, "cuda", "sm_80").kernels[0]
-    lines = [kernel.loop.text(), *kernel.by.describe(kernel)]
+    lines = [kernel.loop.text(), *kernel.writer.describe(kernel)]
     assert "16 registers hold a row" in lines[0] and "memory: 8 bytes an element of the rows" in lines and "shared: 136 bytes of a block" in lines, lines
 
 

@@ -238,7 +238,7 @@ def test_explained_on_gpus(size: int, step: str) -> None:
 }}
 """)
     (kernel,) = target_file(fusion, "cuda", "sm_80").kernels
-    lines = kernel.by.describe(kernel)
+    lines = kernel.writer.describe(kernel)
     assert f"{step} elements a step" in kernel.loop.text()
     assert f"a block of threads for each row, {step[0]} registers hold a thread's elements" in lines
     assert "memory: 8 bytes an element" in lines and f"shared: {kernel.threads // 32 * 4} bytes of a block" in lines

@@ -244,7 +244,7 @@ def test_both_walks(bursts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for text in texts.values():
         (fusion,) = fusions(text)
         made = pipeline.target_file(fusion, "c")
-        assert made.kernels[0].other and "if (SETT_BURSTS)" in made.text
+        assert made.kernels[0].without_bursts and "if (SETT_BURSTS)" in made.text
     agree(texts, "c", "cpu", tmp_path)
 
 
