@@ -21,6 +21,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from gen import bounds, chains, heroes, reference, render
 from gen.emit.helpers import Helpers
+from gen.heroes.hero import Choice, Context
 from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.buffer import Role
@@ -79,14 +80,21 @@ def dialect(program: Program, body: storage.Body, language: Target, device: Devi
 
 
 def emit(fusion: Fusion, language: Target, device: Device, helpers: Helpers, excess: bool) -> Unit:
-    """The kernels of all nests of a fusion, each by the hero that takes it: choose, schedule, emit."""
+    """The kernels of a fusion: choose, then emit."""
+    choices, context = choose(fusion, language, device, helpers, excess)
+    kernels = [kernel for choice in choices for kernel in choice.kernels(context)]
+    return Unit(kernels, context.scratch, threads(kernels, device) if device.cpu else [1] * len(kernels))
+
+
+def choose(fusion: Fusion, language: Target, device: Device, helpers: Helpers,
+           excess: bool) -> "Tuple[List[Choice], Context]":
+    """How each nest of a fusion is written: its hero, its schedule, its index type and the buffers between its kernels.
+    No statement exists yet."""
     nests = planned(fusion, device.cpu).nests
     between = {root.buffer for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
-    context = heroes.Context(language, device, helpers, excess, sorted(between), heroes.choose)
-    choices = [choice for nest in nests for choice in heroes.choose(nest, context)]
-    kernels = [kernel for choice in choices for kernel in choice.kernels(context)]
-    return Unit(kernels, context.scratch, threads(kernels, device) if device.cpu else [1] * len(kernels))
+    context = Context(language, device, helpers, excess, sorted(between), heroes.choose)
+    return [choice for nest in nests for choice in heroes.choose(nest, context)], context
 
 
 def files(source: Source, targets: Sequence[str], device: Optional[str] = None,

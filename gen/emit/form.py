@@ -278,14 +278,15 @@ class Form:
 
     def apart(self) -> bool:
         """Whether a step of whole vectors loads or stores what is not register by register."""
+        body, unit = self.function.body, self.loop.interleaved
         reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits()
                  if visit.read and visit.wide]
-        accesses = [(self.mapped(self.position(read)), self.stored(buffer.shape.dtype), region)
+        accesses = [(self.mapped(self.position(read)), self.stored(buffer.shape.dtype), region, unit)
                     for read, buffer, region in reads if buffer]
         accesses += [(self.mapped(compose(root.at or root.map, memory_map(root.shape))), self.stored(root.shape.dtype),
-                      self.function.body) for root in self.written_roots]
+                      body, unit * self.lanes) for root in self.written_roots]
         return any(self.turned(flat, region) or self.spread(flat, region)
-                   or self.in_words(flat, dtype, self.loop.interleaved) for flat, dtype, region in accesses)
+                   or self.open(region) and self.in_words(flat, dtype, of) for flat, dtype, region, of in accesses)
 
     # ---- lanes ----
 

@@ -901,6 +901,9 @@ class Asked(ReductionCpuEmitter):
     def numbers(self, count: int) -> str:
         return ""
 
+    def shuffle(self, which: int, dtype: str) -> str:
+        return ""
+
     def prefetches_of(self, body: Body) -> List[str]:
         return []
 

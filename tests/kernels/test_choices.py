@@ -1,0 +1,104 @@
+"""How nests are written is chosen before a statement exists, and what is written then holds what was asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, List, Tuple
+
+import pytest
+
+from drawn import fusions, shape
+from gen import hlo, pipeline, run
+from gen.emit import state
+from gen.heroes.hero import Choice
+from gen.schedule import DEVICES, device_for
+from gen.targets import TARGETS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Nothing:
+    """Helpers that no one may ask."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} is asked for before a choice is complete")
+
+
+def chosen(fusion: hlo.Fusion, name: str) -> "List[Choice]":
+    device = DEVICES[name]
+    helpers: Any = Nothing()
+    choices, _ = pipeline.choose(fusion, TARGETS[device.language].of_file(), device_for(device.language, name), helpers, False)
+    return choices
+
+
+@pytest.mark.parametrize("name", ["cpu", "cpu-scalar", "pocl-cpu", "opencl-gpu", "sm_80", "gfx942"])
+def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choosing writes no body, and asks for no helper."""
+    def refuse(*given: Any) -> None:
+        raise AssertionError("a body is made before a choice is complete")
+    monkeypatch.setattr(state.State, "__init__", refuse)
+    heroes, files = set(), sorted([*(ROOT / "tests/kernels").glob("*.hlo"), *(ROOT / "bench").glob("*.hlo")])
+    assert files
+    for file in files:
+        for fusion in hlo.fusions(run.load(str(file))):
+            for choice in chosen(fusion, name):
+                parts = [choice, *choice.parts]
+                assert all(part.index in ("uint", "int", "long") or part.parts for part in parts), (file, choice)
+                heroes |= {part.hero.name for part in parts}
+    assert {"loop", "scan"} <= heroes, heroes
+
+
+def padded(dims: "Tuple[int, int]", low: int) -> hlo.Fusion:
+    wide = (dims[0], dims[1] + low)
+    (fusion,) = fusions(f"""HloModule m
+ENTRY e {{
+  x = {shape('f32', dims, (1, 0))} parameter(0)
+  z = f32[] constant(1)
+  p = {shape('f32', wide, (1, 0))} pad(x, z), padding=0_0x{low}_0
+  y = {shape('f32', wide, (1, 0))} parameter(1)
+  n = {shape('f32', wide, (1, 0))} exponential(p)
+  ROOT r = {shape('f32', wide, (1, 0))} add(n, y)
+}}
+""")
+    return fusion
+
+
+def test_vectors() -> None:
+    """A guard that changes along a row once in several registers leaves vectors; one that changes in each leaves none:
+    its schedule is passed over, and the maps of the next one hold."""
+    from gen.heroes import loop
+
+    for dims, low, wide in (((64, 1000), 24, True), ((4096, 15), 3, False)):
+        fusion, device = padded(dims, low), device_for("c", "cpu")
+        helpers: Any = Nothing()
+        _, context = pipeline.choose(fusion, TARGETS["c"].of_file(), device, helpers, False)
+        (nest,) = pipeline.planned(fusion, True).nests
+        first = next(iter(loop.HERO.schedules(nest, context)))
+        assert first.lanes > 1
+        assert all(form.vectors() for form in loop.HERO.forms(nest, first, context)) == wide, dims
+
+
+@pytest.mark.parametrize("elements, index", [(1 << 20, "uint"), (3 << 30, "uint"), (5 << 30, "long")])
+def test_index_type(elements: int, index: str) -> None:
+    """An index is as wide as its maps ask."""
+    (fusion,) = fusions(f"""HloModule m
+ENTRY e {{
+  x = u8[{elements}]{{0}} parameter(0)
+  ROOT r = u8[{elements}]{{0}} not(x)
+}}
+""")
+    for name in ("cpu", "sm_80"):
+        assert [choice.index for choice in chosen(fusion, name)] == [index], name
+
+
+def test_signed_where_a_map_subtracts() -> None:
+    """A map whose terms may be negative before they are divided needs a signed type."""
+    (fusion,) = fusions("""HloModule m
+ENTRY e {
+  x = f32[7,30]{1,0} parameter(0)
+  t = f32[30,7]{1,0} transpose(x), dimensions={1,0}
+  s = f32[14,15]{1,0} reshape(t)
+  ROOT r = f32[14,15]{1,0} reverse(s), dimensions={0}
+}
+""")
+    assert {choice.index for choice in chosen(fusion, "cpu")} <= {"uint", "int"}
