@@ -49,7 +49,7 @@ WHERE IT STANDS
   files.py          the three functions above, and which module knows which op: moves, reductions (with combiners),
                     scatter, select_and_scatter, products; following.py: what they share, elementwise ops
   intervals.py      the interval of an elementwise op;  ulps.py: the promised ulps;  types.py: intervals in C
-  ranges.c          the C functions that the text calls
+  ranges.c          the C functions that the text calls, below head.c
 """
 
 from __future__ import annotations

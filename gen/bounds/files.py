@@ -3,6 +3,7 @@ nothing is known."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from gen.bounds import following, moves, products, reductions
@@ -27,11 +28,7 @@ OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] 
     "reduce": reductions.reduce, "reduce-window": reductions.reduce, "scatter": scatter,
     "select-and-scatter": select_and_scatter, "dot": products.contract, "scaled-dot": products.contract,
     "convolution": products.contract, "constant": lambda b, i, x, outs: None}
-UNUSED = """#ifdef __GNUC__ /* the whole library is here, and intervals may need no values */
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-variable"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#endif"""
+HEAD = Path(__file__).with_name("head.c").read_text().strip()
 
 
 class Bounded(NamedTuple):
@@ -63,7 +60,7 @@ def bound(computation: Computation, name: str, *, excess_precision: bool = False
     what = "exact everywhere" if exact else "what a right kernel may differ by"
     function = Function(f"{name}_bound", {"params": "const void *const *", "bounds": "double *const *"})
     return assemble(f"{name}_bound: {what}.", function, b.e.steps, outs,
-                    {} if exact else {"": UNUSED, **functions(VALUES), **functions(RANGES)})
+                    {} if exact else {"": HEAD, **functions(VALUES), **functions(RANGES)})
 
 
 def put(b: Bounds, result: Result) -> Array:

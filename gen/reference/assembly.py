@@ -4,35 +4,13 @@ loops."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Dict, List, Mapping, Sequence
 
 from gen.reference.values import Array, Step
 
 MOST_STEPS = 64    # in one function of a reference: optimising a function takes longer than in proportion to its length
-HEAD = """#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__)
-#pragma GCC optimize("no-tree-slp-vectorize") /* gcc 12 vectorizes two neighbouring (double)(float)x to two x */
-#endif"""
-PARTS = """/* not inlined: there are few loops and many calls */
-#ifdef __GNUC__
-#define APART __attribute__((noinline))
-#else
-#define APART
-#endif
-
-static APART int take(void **at, size_t bytes) { return (*at = malloc(bytes)) == NULL; }
-
-static APART void drop(void **at) {
-  free(*at);
-  *at = NULL;
-}"""
+HEAD, PARTS = (Path(__file__).with_name(name).read_text().strip() for name in ("head.c", "parts.c"))
 
 
 @dataclass(frozen=True)

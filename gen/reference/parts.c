@@ -1,0 +1,13 @@
+/* not inlined: there are few loops and many calls */
+#ifdef __GNUC__
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+
+static APART int take(void **at, size_t bytes) { return (*at = malloc(bytes)) == NULL; }
+
+static APART void drop(void **at) {
+  free(*at);
+  *at = NULL;
+}
