@@ -1,4 +1,4 @@
-"""What a combiner does to running values and their intervals."""
+"""The combiners of reduce, reduce-window and scatter, on running values and their intervals."""
 
 from __future__ import annotations
 

@@ -94,5 +94,6 @@ def bitwise(computation: Computation, excess_precision: bool = False) -> List[bo
 
 
 def unknown(computation: Computation, excess_precision: bool = False) -> List[str]:
-    """Where `bound` allows any value, as clauses of a sentence: an order, an index or a choice that is not followed."""
+    """The reasons why `bound` allows any value, as clauses of a sentence: an order, an index or a choice that is not
+    followed."""
     return list(dict.fromkeys(bounded(computation, Options(excess_precision)).bounds.unknown))

@@ -13,7 +13,8 @@ from gen.reference.values import Array, Scalar
 
 
 class Bounds:
-    """What is known of the arrays of a reference under way. unknown: where any value is allowed, in words."""
+    """A reference under way, and what is known of its arrays. unknown: the reasons why any value is allowed, in
+    words."""
 
     def __init__(self, options: Options) -> None:
         self.e, self.options = Emitter(), options
@@ -57,7 +58,7 @@ class Bounds:
         return self.of_points[array]
 
     def with_ranges(self, arrays: Sequence[Array]) -> List[Array]:
-        """What a step may read: arrays and their intervals."""
+        """The arrays that a step may read: values and their intervals."""
         return [*arrays, *(about.ranges for about in map(self.of, arrays) if about.ranges)]
 
     def step(self, what: str, lines: Sequence[str], defines: Sequence[Array], uses: Sequence[Array]) -> None:
@@ -77,7 +78,7 @@ class Bounds:
         return Ranged(value.v, value.dtype, interval, keeps_bits(i, x))
 
     def introduces(self, computation: Computation, dtypes: Sequence[str]) -> bool:
-        """Whether a computation on scalars may err though its arguments are exact."""
+        """True if a computation on scalars may err though its arguments are exact."""
         trial = Bounds(self.options)  # its text is thrown away
         return any(s.interval is not None
                    for s in trial.inline(computation, [Scalar(f"x{k}", d) for k, d in enumerate(dtypes)], []))

@@ -1,4 +1,4 @@
-"""What a right kernel may have in place of an element: C text of the interval of each elementwise op."""
+"""The interval of each elementwise op, as C text: all values that a right kernel may have in place of an element."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Intervals:
 
 
 def own_error(opcode: str, attributes: Mapping[str, object], to: str, dtypes: Sequence[str], options: Options) -> bool:
-    """Whether a right kernel may differ in this op though its operands are exact."""
+    """True if a right kernel may differ in this op though its operands are exact."""
     if to not in FLOATS:
         return False
     if opcode in FUNCTIONS:
@@ -202,7 +202,7 @@ def has_bits(x: Scalar) -> bool:
 
 
 def keeps_bits(i: Instruction, x: Sequence[Scalar]) -> bool:
-    """Whether an elementwise op's result has no NaN of its own making."""
+    """True if an elementwise op makes no NaN of its own."""
     return i.shape.dtype not in FLOATS or (i.opcode in ("select", "copy") and all(map(has_bits, x[-2:])))
 
 

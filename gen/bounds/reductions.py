@@ -37,7 +37,7 @@ def reduce(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None
 
 
 def way_of(b: Bounds, i: Instruction, part: Instruction, of: Array, init: Array, count: int) -> str:
-    """How intervals go through a combiner that is one op: exact, by its ends, as a sum or product in any order."""
+    """The way of intervals through a combiner that is one op: exact, by its ends, as a sum or product in any order."""
     dtype = part.shape.dtype
     if dtype in FLOATS and dtype not in TINY and b.options.reassociate and count > 1:
         if part.opcode in ("add", "multiply"):

@@ -41,7 +41,7 @@ def scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> Non
 
 
 def way_of(b: Bounds, i: Instruction, part: Optional[Instruction], of: Sequence[Array]) -> str:
-    """How intervals go through a scatter: exact, by their ends, as a sum in any order, or met (anything where two
+    """The way of intervals through a scatter: exact, by their ends, as a sum in any order, or met (anything where two
     updates meet)."""
     exact, once = b.exact(*of), unshared_places(i) is not None
     if unique_indices(i) and not once:      # what is drawn may break the promise that kernels rely on
@@ -92,7 +92,7 @@ def in_its_order(b: Bounds, i: Instruction, s: Scattering, table: Array, way: st
 
 
 def anywhere(b: Bounds, i: Instruction, table: Array, out: Array) -> None:
-    """Where an index may be another one, any element may be anything."""
+    """Any element may be anything if an index is not certain."""
     before, bits = b.points(out), b.of(out).bits
     ranges, at = b.ranges(i, out, bits), out.all()
     test = f"unsure = unsure || !irange_is_point({b.interval(table, table.all())});"

@@ -1,4 +1,4 @@
-"""How intervals stand in the C text of a bound, and what is known of arrays and scalars."""
+"""Intervals in the C text of a bound, and what is known of arrays and scalars."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_NORMAL = {"f16": "0x1p-14", "bf16": "0x1p-126", "f32": "0x1p-126", "f64": 
 
 @dataclass(frozen=True)
 class Options:
-    """What a kernel may do."""
+    """The freedom of a kernel."""
 
     excess_precision: bool = False
     reassociate: bool = True

@@ -1,4 +1,4 @@
-"""How far a right kernel's ops may be from the true value: what bounds allow, and what tests hold kernels to."""
+"""The largest errors of a right kernel's ops, in ulps: bounds allow them, tests hold kernels to them."""
 
 from __future__ import annotations
 

@@ -71,8 +71,8 @@ WHERE IT STANDS
   complex_numbers.py, complex_functions.py    complex computations as real ones on the parts
   elements.py       the value of an elementwise op
   types.py, loops.py, values.py    elements in C, loops and positions, the records of a reference under way
-  values.c          the C functions that the text calls;  library.py: notes which;  assembly.py: puts a file together, with
-                    head.c and, where it is long, parts.c
+  values.c          the C functions that the text calls;  library.py: notes which
+  assembly.py       puts a file together, with head.c and, where it is long, parts.c
 """
 
 from __future__ import annotations

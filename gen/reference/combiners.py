@@ -1,4 +1,4 @@
-"""What a combiner does to running values and elements: of reduce, reduce-window and scatter."""
+"""The combiners of reduce, reduce-window and scatter: C statements that combine running values with elements."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def quotient(r: Real, x: Parts, y: Parts) -> Parts:
     high, low, up = (2.0**126, 2.0**-102, 2.0**47) if r.scalar.dtype == "f32" else (2.0**1022, 2.0**-969, 2.0**105)
 
     def extreme(p: Instruction, q: Instruction) -> Parts:
-        """Whether a part is large, and whether both are small."""
+        """Tests: a part is large; both parts are small."""
         sizes = op("abs", p), op("abs", q)
         return (r.any(*(r.is_("GE", size, high) for size in sizes)),
                 r.all(*(r.is_("LE", size, low) for size in sizes)))

@@ -146,7 +146,7 @@ class Lowering:
         return made[0] if len(made) == 1 else Pair(*made)
 
     def several(self, shape: Shape, x: List[Instruction], called: Dict[str, Computation]) -> Lowered:
-        """What calls a computation: with a result for each part."""
+        """An op that calls a computation: it has a result for each part."""
         counts = [1 + table.is_complex(leaf.dtype) for leaf in shape.leaves()]
         kinds = [part_of(leaf) for leaf, count in zip(shape.leaves(), counts) for _ in range(count)]
         if len(kinds) == 1:

@@ -27,7 +27,7 @@ OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract,
     "map": elementwise.mapped}
 
-# Is told of an op that has its steps: the instruction, the arrays of its operands, those of its results.
+# A callback after an op has added its steps; it gets the instruction, its operands' arrays and its results'.
 Follow = Callable[[Instruction, List[Array], List[Array]], None]
 
 
@@ -58,8 +58,8 @@ def walk(e: Emitter, computation: Computation, arguments: Sequence[Value], follo
 
 
 class Result(NamedTuple):
-    """What an array of the steps is of the results: the result's number, its shape, and which half of a complex one it
-    is (0: real, 1: imaginary)."""
+    """An array of a result: the result's number and shape, and the half of a complex result (0: real, 1:
+    imaginary)."""
 
     number: int
     shape: Shape

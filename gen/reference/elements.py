@@ -72,7 +72,7 @@ def of_bits(call: Calls, dtype: str, text: str) -> str:
 
 
 def ordered(call: Calls, dtype: str, text: str, total: bool = False) -> str:
-    """What C compares in place of a value; total: by TOTALORDER."""
+    """C text of a number that C compares in place of a value; total: by TOTALORDER."""
     if total and dtype in FLOATS:
         return call("total_order", bits_text(call, dtype, text), str(bits_of(dtype)))
     return load(call, dtype, text)

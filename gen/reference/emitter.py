@@ -11,7 +11,8 @@ from gen.reference.library import Calls, wrapped_list
 from gen.reference.types import bits_of, literal_texts, STORAGE
 from gen.reference.values import Argument, Array, Scalar, Step
 
-# Is told of a scalar's op: the instruction, its operands and its value, to which it may add statements.
+# A callback after a scalar's op; it gets the instruction, its operands, its value and the statements, to which it may
+# add, and returns the value.
 Follow = Callable[[Instruction, List[Scalar], Scalar, List[str]], Scalar]
 
 # Attributes in the title of a step.
@@ -122,7 +123,7 @@ def plain(name: str) -> str:
 
 
 def title(i: Instruction) -> str:
-    """What a step does, as HLO says it."""
+    """The title of an op's step: the op, nearly as HLO has it."""
     operands = ", ".join(o.name for o in i.operands)
     if i.opcode == "constant":
         operands = "..." if i.shape.elements > 1 else ""

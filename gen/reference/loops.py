@@ -13,7 +13,7 @@ from gen.hlo import Shape
 
 
 def strides_of(dims: Sequence[int], minor_to_major: Optional[Sequence[int]] = None) -> List[int]:
-    """How far apart in memory neighbours in each dimension are, in elements; row-major without a layout."""
+    """The strides of an array's dimensions, in elements; row-major without a layout."""
     result, step = [0] * len(dims), 1
     for d in (range(len(dims) - 1, -1, -1) if minor_to_major is None else minor_to_major):
         result[d] = step
@@ -29,7 +29,7 @@ def count_of(dims: Sequence[int]) -> int:
 
 
 def is_row_major(shape: Shape) -> bool:
-    """Whether the layout stores the elements in row-major order (dimensions of size 1 may stand anywhere)."""
+    """True if the layout stores the elements in row-major order (dimensions of size 1 may stand anywhere)."""
     kept = [d for d in shape.minor_to_major if shape.dims[d] != 1]
     return not shape.tiled and (kept == sorted(kept, reverse=True) or shape.elements == 0)
 
@@ -42,7 +42,7 @@ def tiles_of(shape: Shape) -> List[List[int]]:
 
 
 def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]]:
-    """Where an index lies in memory, as C text, and the sizes of the physical dims: each tile divides the last of
+    """The position of an index in memory, as C text, and the sizes of the physical dims: each tile divides the last of
     these, the major first, by its own, and puts the remainders behind the quotients; * takes a dimension together with
     the next one."""
     order = list(reversed(shape.minor_to_major))
@@ -66,7 +66,7 @@ def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]
 
 
 def place_of(shape: Shape, indices: Sequence[str]) -> str:
-    """Where an index lies in memory."""
+    """The position of an index in memory."""
     return place_in_tiles(shape,
                           indices)[0] if shape.tiled else position_of(indices,
                                                                       strides_of(shape.dims, shape.minor_to_major))
@@ -132,7 +132,7 @@ def loops_in_order(dims: Sequence[int], order: Sequence[int], body: Sequence[str
 
 
 class WindowIndex(NamedTuple):
-    """Where a window at a place looks: statements, the tests of being inside of the base, the index there."""
+    """The element that a window sees: statements before it, the tests that it is inside of the base, its index."""
 
     before: List[str]
     tests: List[str]
@@ -140,7 +140,7 @@ class WindowIndex(NamedTuple):
 
 
 def window_index(window: object, places: Sequence[str], within: Sequence[str], base: Sequence[int]) -> WindowIndex:
-    """Where a window looks: at `places` of its result and at `within` itself, in a base of these sizes."""
+    """The element that a window at `places` of its result sees at `within` of itself, in a base of these sizes."""
     before, tests, at = [], [], []
     lists = (getattr(window, name) for name in ("stride", "dilation", "low", "base_dilation"))
     for k, (stride, dilation, low, holes) in enumerate(zip(*lists)):

@@ -29,7 +29,7 @@ class Reduction:
 
     @property
     def behind(self) -> bool:
-        """Whether the total lies behind the element."""
+        """True if the total is the combiner's second operand."""
         return self.along is not None and self.along[1]
 
     def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
@@ -39,7 +39,7 @@ class Reduction:
         return loops_over(self.kept, start + inner + end)
 
     def carried(self, start: List[str], step: List[str]) -> List[str]:
-        """What is carried goes on along one dimension, inside of all others."""
+        """A running value goes on along one dimension, inside of all others."""
         assert self.along is not None
         d, name, size = self.along[0], indices_of(self.kept)[self.along[0]], self.kept[self.along[0]]
         if size == 1:

@@ -1,4 +1,4 @@
-"""How the elements of each type stand in the C text of a reference."""
+"""The types of elements in the C text of a reference: storage, conversions, constants."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def from_double(call: Calls, dtype: str, text: str) -> str:
 
 
 class SmallFloat:
-    """How a float of 8 bits or less is read and rounded: its values, the middles between the finite ones, and the C
-    function that finds the nearest with what it needs to know."""
+    """A float of 8 bits or less: its values, the middles between the finite ones, and the C function that finds the
+    nearest value with its arguments behind the middles."""
 
     def __init__(self, dtype: str) -> None:
         bits, style, top = bits_of(dtype), table.TABLE[dtype].style, table.largest_finite(dtype)

@@ -1,4 +1,4 @@
-"""What a reference's text is made of: arrays and scalars of C, and steps."""
+"""The records of a reference's text: arrays and scalars of C, and steps."""
 
 from __future__ import annotations
 
