@@ -17,7 +17,7 @@ from typing import List
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen.program.arena import Live, place  # noqa: E402
+from gen.program.arena import Live, place
 
 
 def read(file: Path) -> List[Live]:

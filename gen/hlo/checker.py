@@ -14,18 +14,8 @@ from typing import Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import dtypes, opcodes
-from gen.hlo.graph import (
-    TUPLE_DEPTH,
-    Computation,
-    Instruction,
-    Shape,
-    Window,
-    array_shape,
-    permuted,
-    same_shape,
-    shape,
-    tuple_shape,
-)
+from gen.hlo.graph import (TUPLE_DEPTH, Computation, Instruction, Shape, Window, array_shape, permuted, same_shape,
+                           shape, tuple_shape)
 from gen.hlo.scanner import Scanner
 
 TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
@@ -277,9 +267,7 @@ class Check:
             if of.dims[number] != to.dims[dimension]:
                 self.fail(
                     f"dimension {number} of operand 0 has size {of.dims[number]}, dimension {dimension} of the result "
-                    f"{to.dims[dimension]}: expected equal sizes",
-                    attribute="dimensions",
-                )
+                    f"{to.dims[dimension]}: expected equal sizes", attribute="dimensions")
         return self.typed_like(to, of.dtype)
 
     def _transpose(self) -> Shape:
@@ -294,8 +282,7 @@ class Check:
         of, to = self.array(0), self.written_array()
         if of.elements != to.elements:
             self.fail(
-                f"expected {of.elements} elements, as operand 0 {bare(of)} has, found {to.elements} in {bare(to)}"
-            )
+                      f"expected {of.elements} elements, as operand 0 {bare(of)} has, found {to.elements} in {bare(to)}")
         return self.typed_like(to, of.dtype)
 
     def _bitcast(self) -> Shape:
@@ -305,8 +292,7 @@ class Check:
         of = self.shapes[0]
         if not (of.tiled or to.tiled) and of.bytes != to.bytes:
             self.fail(
-                f"expected a result of {of.bytes} bytes, as operand 0 {bare(of)} has, found {to.bytes} in {bare(to)}"
-            )
+                      f"expected a result of {of.bytes} bytes, as operand 0 {bare(of)} has, found {to.bytes} in {bare(to)}")
         return to
 
     def _slice(self) -> Shape:
@@ -379,8 +365,7 @@ class Check:
             return
         if count != rank:
             self.fail(
-                f"expected {rank} start indices, as operand 0 {bare(self.shapes[0])} has dimensions, or an array of them, found {count}"
-            )
+                f"expected {rank} start indices, as operand 0 {bare(self.shapes[0])} has dimensions, or an array of them, found {count}")
         for number in range(first, len(self.shapes)):
             self.scalar(number, self.integer_type(first).dtype)
 
@@ -429,14 +414,11 @@ class Check:
         if len(offset) + len(collapsed) + len(batching) != of.rank:
             self.fail(
                 f"expected an offset dimension for each of operand 0 {bare(of)} that is neither collapsed nor batching, "
-                f"{of.rank - len(collapsed) - len(batching)}, found {len(offset)}",
-                attribute="offset_dims",
-            )
+                f"{of.rank - len(collapsed) - len(batching)}, found {len(offset)}", attribute="offset_dims")
         if len(self.distinct("start_index_map", of.rank)) != length:
             self.fail(
-                f"expected {length} dimensions, as many as an index has, found {len(attributes['start_index_map'])}",
-                attribute="start_index_map",
-            )
+                      f"expected {length} dimensions, as many as an index has, found {len(attributes['start_index_map'])}",
+                      attribute="start_index_map")
         if set(attributes["start_index_map"]) & set(batching):
             self.fail("expected dimensions that are not in 'operand_batching_dims'", attribute="start_index_map")
         for d in (*collapsed, *batching):
@@ -460,9 +442,7 @@ class Check:
             if of.dims[d] != indices.dims[row]:
                 self.fail(
                     f"dimension {row} of operand {number} has size {indices.dims[row]}, dimension {d} of operand 0 {of.dims[d]}: "
-                    "expected equal sizes",
-                    attribute=attribute,
-                )
+                    "expected equal sizes", attribute=attribute)
 
     def _scatter(self) -> Shape:
         if len(self.shapes) < 3 or len(self.shapes) % 2 == 0:
@@ -472,9 +452,8 @@ class Check:
         for number in range(count):
             if self.array(number).dims != of.dims:
                 self.fail(
-                    f"expected the dimensions of {bare(of)} as operand {number}, found {bare(self.shapes[number])}",
-                    operand=number,
-                )
+                          f"expected the dimensions of {bare(of)} as operand {number}, found {bare(self.shapes[number])}",
+                          operand=number)
             if self.array(count + 1 + number).dims != updates.dims:
                 self.fail(f"expected the dimensions of {bare(updates)} as operand {count + 1 + number}, found "
                           f"{bare(self.shapes[count + 1 + number])}", operand=count + 1 + number)
@@ -496,27 +475,20 @@ class Check:
         if len(window) != len(windowed):
             self.fail(
                 f"expected a window dimension for each of operand 0 {bare(of)} that is neither inserted nor batching, "
-                f"{len(windowed)}, found {len(window)}",
-                attribute="update_window_dims",
-            )
+                f"{len(windowed)}, found {len(window)}", attribute="update_window_dims")
         if [size for d, size in enumerate(updates.dims) if d not in window] != rows:
             self.fail(
                 f"expected the dimensions of operand {count} {bare(indices)} without {vector} as those of operand {count + 1} {bare(updates)} "
-                "that are not in 'update_window_dims'",
-                operand=count + 1,
-            )
+                "that are not in 'update_window_dims'", operand=count + 1)
         for d, k in zip(windowed, window):
             if updates.dims[k] > of.dims[d]:
                 self.fail(
                     f"expected at most {of.dims[d]} in dimension {k} of operand {count + 1}, as dimension {d} of operand 0 has, "
-                    f"found {updates.dims[k]}",
-                    operand=count + 1,
-                )
+                    f"found {updates.dims[k]}", operand=count + 1)
         if len(self.distinct("scatter_dims_to_operand_dims", of.rank)) != length:
             self.fail(
                 f"expected {length} dimensions, as many as an index has, found {len(attributes['scatter_dims_to_operand_dims'])}",
-                attribute="scatter_dims_to_operand_dims",
-            )
+                attribute="scatter_dims_to_operand_dims")
         if set(attributes["scatter_dims_to_operand_dims"]) & set(batching):
             self.fail("expected dimensions that are not in 'input_batching_dims'",
                       attribute="scatter_dims_to_operand_dims")
@@ -529,10 +501,8 @@ class Check:
         if [result.dtype
             for result in results] != types or (count > 1) != (attributes["to_apply"].root.shape.kind == "tuple"):
             self.fail(
-                f"expected {', '.join(d + '[]' for d in types)} as the result of '{attributes['to_apply'].name}', "
-                f"found {attributes['to_apply'].root.shape.text}",
-                attribute="to_apply",
-            )
+                      f"expected {', '.join(d + '[]' for d in types)} as the result of '{attributes['to_apply'].name}', "
+                      f"found {attributes['to_apply'].root.shape.text}", attribute="to_apply")
         arrays = [array_shape(dtype, of.dims) for dtype in types]
         return arrays[0] if count == 1 else tuple_shape(arrays)
 
@@ -559,8 +529,7 @@ class Check:
         if len(parameters) != len(self.shapes):
             self.fail(
                 f"expected {len(parameters)} operands, as '{computation.name}' has parameters, found {len(self.shapes)}",
-                attribute=key,
-            )
+                attribute=key)
         for number, (parameter, of) in enumerate(zip(parameters, self.shapes)):
             if not same_shape(parameter.shape, of):
                 self.fail(f"expected {parameter.shape.text} as operand {number}, as parameter {number} of "
@@ -634,9 +603,7 @@ class Check:
             for of in results] != sums or (count > 1) != (self.i.attributes["to_apply"].root.shape.kind == "tuple"):
             self.fail(
                 f"expected {', '.join(d + '[]' for d in sums)} as the result of '{self.i.attributes['to_apply'].name}', "
-                f"found {self.i.attributes['to_apply'].root.shape.text}",
-                attribute="to_apply",
-            )
+                f"found {self.i.attributes['to_apply'].root.shape.text}", attribute="to_apply")
         return sums, first
 
     # loop nests
@@ -646,8 +613,7 @@ class Check:
         if max(map(abs, sizes)) > MOST_REACH:
             self.fail(
                 f"expected a reach of at most {MOST_REACH} elements in dimension {number}, found {max(sizes, key=abs)}",
-                attribute=key,
-            )
+                attribute=key)
 
     def places(self, window: Window, k: int, base: int) -> int:
         self.within("window", k, window.low[k], window.high[k], window.stride[k], window.base_dilation[k],
@@ -672,16 +638,14 @@ class Check:
         if (source.dtype, source.dims) != (of.dtype, places):
             self.fail(
                 f"expected {of.dtype}[{','.join(map(str, places))}] as operand 1, a value for each place of the window, found {bare(source)}",
-                operand=1,
-            )
+                operand=1)
         self.scalar(2, of.dtype)
         for key, dtype in (("select", "pred"), ("scatter", of.dtype)):
             results = self._scalars([of.dtype] * 2, key)
             if self.i.attributes[key].root.shape.kind == "tuple" or results[0].dtype != dtype:
                 self.fail(
                     f"expected {dtype}[] as the result of '{self.i.attributes[key].name}', found {self.i.attributes[key].root.shape.text}",
-                    attribute=key,
-                )
+                    attribute=key)
         return of
 
     def _product(self) -> str:
@@ -695,8 +659,7 @@ class Check:
                 self.scanner.fail(
                     self.draft.shape_pos,
                     f"{self.i.opcode}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
-                    f"{bare(of)} has, found {kind}",
-                )
+                    f"{bare(of)} has, found {kind}")
         return kind
 
     def _dot(self) -> Shape:
@@ -719,9 +682,8 @@ class Check:
             for i, j in zip(left, right):
                 if a.dims[i] != b.dims[j]:
                     self.fail(
-                        f"expected the size {a.dims[i]} of dimension {i} of {bare(a)} in dimension {j} of {bare(b)}",
-                        attribute=key,
-                    )
+                              f"expected the size {a.dims[i]} of dimension {i} of {bare(a)} in dimension {j} of {bare(b)}",
+                              attribute=key)
         dims = [a.dims[d] for d in lists["lhs", "batch"]]
         for side, of in (("lhs", a), ("rhs", b)):
             dims += [size for d, size in enumerate(of.dims)
@@ -736,8 +698,7 @@ class Check:
                                             for size, blocks in zip(of.dims, scale.dims)):
                 self.fail(
                     f"expected a scale whose sizes divide those of operand {number - 2} {bare(of)}, found {bare(scale)}",
-                    operand=number,
-                )
+                    operand=number)
         return self._dot()
 
     def _convolution(self) -> Shape:
@@ -759,8 +720,7 @@ class Check:
         if features != inputs * groups[0]:
             self.fail(
                 f"expected {inputs * groups[0]} input features, {inputs} of the kernel for each of {groups[0]} groups, found {features} in {bare(a)}",
-                operand=0,
-            )
+                operand=0)
         if batch % groups[1]:
             self.fail(f"expected a batch that {groups[1]} groups divide, found {batch} in {bare(a)}", operand=0)
         if outputs % max(groups):
@@ -772,8 +732,7 @@ class Check:
             if b.dims[labels.rhs[2 + k]] != size:
                 self.fail(
                     f"expected the kernel's size {b.dims[labels.rhs[2 + k]]} in dimension {k} of the window, found {size}",
-                    attribute="window",
-                )
+                    attribute="window")
             dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
         return array_shape(kind, tuple(dims))
 

@@ -329,7 +329,6 @@ def encode_nan(negative: bool, payload: "int | None", name: str) -> int:
     if payload is not None:
         if dtype.style != "ieee" or not 0 < payload < 1 << dtype.mantissa:
             raise ValueError(
-                f"expected a payload of a NaN of {name} from 1 to {(1 << dtype.mantissa) - 1:#x}, found {payload:#x}"
-            )
+                f"expected a payload of a NaN of {name} from 1 to {(1 << dtype.mantissa) - 1:#x}, found {payload:#x}")
         pattern = ((1 << dtype.exponent) - 1) << dtype.mantissa | payload
     return _signed(pattern, negative, dtype)

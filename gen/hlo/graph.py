@@ -365,19 +365,14 @@ def index_parameter(scatter: Instruction) -> "Optional[Instruction]":
     """The parameter whose elements, in the order of memory, are a scatter's indices and nothing else's; None where
     there is none."""
     indices = scatter.operands[len(scatter.operands) // 2]
-    while (
-        len(indices.users) == 1
-        and indices.shape.kind == "array"
-        and not indices.shape.tiled
-        and indices.shape.minor_to_major == tuple(range(indices.shape.rank))[::-1]
-        and dtypes.TABLE[indices.shape.dtype].kind in ("sint", "uint")
-        and dtypes.TABLE[indices.shape.dtype].bits >= 32
-    ):
+    while (len(indices.users) == 1 and indices.shape.kind == "array" and not indices.shape.tiled
+           and indices.shape.minor_to_major == tuple(range(indices.shape.rank))[::-1]
+           and dtypes.TABLE[indices.shape.dtype].kind in ("sint", "uint")
+           and dtypes.TABLE[indices.shape.dtype].bits >= 32):
         if indices.opcode == "parameter":
             return indices
         same_bits = (
-            indices.opcode == "bitcast" and memory_bits(indices.shape) == memory_bits(indices.operands[0].shape)
-        )
+            indices.opcode == "bitcast" and memory_bits(indices.shape) == memory_bits(indices.operands[0].shape))
         if indices.opcode not in ("reshape", "copy", "convert") and not same_bits:
             return None
         indices = indices.operands[0]
@@ -394,14 +389,9 @@ def in_order(scatter: Instruction) -> "Optional[List[int]]":
     components in memory, how many there are, and these in the order of the operand's dimensions."""
     a, indices = scatter.attributes, scatter.operands[len(scatter.operands) // 2]
     to = a["scatter_dims_to_operand_dims"]
-    if (
-        not sorted_indices(scatter)
-        or indices.opcode != "parameter"
-        or indices.shape.kind != "array"
-        or not 0 < len(to) <= 8
-        or dtypes.TABLE[indices.shape.dtype].bits < 8
-        or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]
-    ):
+    if (not sorted_indices(scatter) or indices.opcode != "parameter" or indices.shape.kind != "array"
+            or not 0 < len(to) <= 8 or dtypes.TABLE[indices.shape.dtype].bits < 8
+            or indices.shape.minor_to_major != tuple(range(indices.shape.rank))[::-1]):
         return None
     return [math.prod(indices.shape.dims[a["index_vector_dim"] + 1:]), len(to),
             *sorted(range(len(to)), key=lambda k: to[k])]
@@ -413,12 +403,8 @@ def unshared_places(scatter: Instruction) -> "Optional[List[int]]":
     windows do not share, and the window's size."""
     a, half = scatter.attributes, len(scatter.operands) // 2
     indices, of = scatter.operands[half], scatter.operands[0].shape
-    if (
-        not unique_indices(scatter)
-        or index_parameter(scatter) is None
-        or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8
-        or max(of.dims) >= 1 << 31
-    ):
+    if (not unique_indices(scatter) or index_parameter(scatter) is None
+            or not 0 < len(a["scatter_dims_to_operand_dims"]) <= 8 or max(of.dims) >= 1 << 31):
         return None
     windowed = [d for d in range(of.rank) if d not in a["inserted_window_dims"]
                 and d not in a.get("input_batching_dims", ())]

@@ -70,13 +70,9 @@ class Inliner:
     def _count(self, more: int, at: "Union[Computation, Instruction]") -> None:
         self.size += more
         if self.size > INLINE_LIMIT:
-            raise HloError(
-                self.filename,
-                at.line,
-                at.col,
-                f"'{self.source.name}' has more than {INLINE_LIMIT} instructions once all it calls is inlined; "
-                "instead, cut the module into several",
-            )
+            raise HloError(self.filename, at.line, at.col,
+                           f"'{self.source.name}' has more than {INLINE_LIMIT} instructions once all it calls is inlined; "
+                           "instead, cut the module into several")
 
     def _laid_out(self, value: Instruction, of: Shape) -> Instruction:
         """The value in the layout of a shape that is the same otherwise."""

@@ -170,8 +170,7 @@ def _pairs(text: str, result: Shape, operands: "Sequence[Shape]", key: str, plac
         inner = _leaf(operands[int(number)], of) if int(number) < len(operands) else -1
         if leaf < 0 or inner < 0:
             raise HloError(
-                *place, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})"
-            )
+                *place, f"{key}: expected arrays of the result and of an operand, found {{{to}}}: ({number}, {{{of}}})")
         if leaf in aliases:
             raise HloError(*place, f"{key}: expected each result once, found {{{to}}} again")
         aliases[leaf] = sum(len(shape.leaves()) for shape in operands[:int(number)]) + inner

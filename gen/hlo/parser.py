@@ -26,8 +26,7 @@ CALL_DEPTH = 128  # computations that call computations
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 # Where an instruction was written: tables of numbered lines between the header and the computations.
 _SOURCES = re.compile(
-    r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])"
-)
+    r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
 # What JAX prints if it is not told otherwise.
 _MLIR = re.compile(r"\s*(?:#loc\d*(?: = [^\n]*)?\s+)*(module (?:@|attributes\b))")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
@@ -68,10 +67,8 @@ class Parser:
     def parse(self) -> Module:
         scanner = self.scanner
         if start := _MLIR.match(scanner.text):
-            scanner.fail(
-                start.start(1),
-                """expected HLO text, found MLIR (StableHLO): JAX prints HLO text by .lower(..).as_text("hlo")""",
-            )
+            scanner.fail(start.start(1),
+                         """expected HLO text, found MLIR (StableHLO): JAX prints HLO text by .lower(..).as_text("hlo")""")
         if scanner.keyword("HloModule"):
             self._header()
             scanner.skip()
@@ -106,8 +103,7 @@ class Parser:
         name = scanner.name("a computation: [ENTRY] NAME { instructions }")
         if name in self.computations:
             scanner.fail(
-                pos, f"expected a new name, found '{name}', the computation of line {self.computations[name].line}"
-            )
+                pos, f"expected a new name, found '{name}', the computation of line {self.computations[name].line}")
         if entry and self.module.explicit_entry:
             scanner.fail(pos, "expected one ENTRY in a module, found a second")
         line, col = scanner.place(pos)
@@ -155,15 +151,12 @@ class Parser:
             if number >= len(have):
                 self.scanner.fail(place, f"parameter {number} is not in the body of '{self.computation.name}'")
             if not same_shape(wanted, have[number].shape):
-                self.scanner.fail(
-                    place,
-                    f"expected {have[number].shape.text}, the shape of parameter {number} in the body, "
-                    f"found {wanted.text}",
-                )
+                self.scanner.fail(place,
+                                  f"expected {have[number].shape.text}, the shape of parameter {number} in the body, "
+                                  f"found {wanted.text}")
         if len(have) > len(parameters):
-            self.scanner.fail(
-                signature.result_pos, f"expected {len(have)} parameters before '->' as in the body, found {len(parameters)}"
-            )
+            self.scanner.fail(signature.result_pos,
+                              f"expected {len(have)} parameters before '->' as in the body, found {len(parameters)}")
         if not same_shape(signature.result, self.computation.root.shape):
             self.scanner.fail(signature.result_pos, f"expected {self.computation.root.shape.text}, the shape of the "
                               f"root '{self.computation.root.name}', found {signature.result.text}")
@@ -179,8 +172,7 @@ class Parser:
             instruction = self._instruction(pos)
             if root and computation.root is not None:
                 scanner.fail(
-                    pos, f"expected one ROOT in '{computation.name}', found a second after '{computation.root.name}'"
-                )
+                    pos, f"expected one ROOT in '{computation.name}', found a second after '{computation.root.name}'")
             if root:
                 computation.root = instruction
         if not computation.instructions:
@@ -289,8 +281,7 @@ class Parser:
             operand = self._lookup(word.lstrip("%"), pos)
             if written is not None and not same_shape(written, operand.shape):
                 scanner.fail(
-                    shape_pos, f"expected {operand.shape.text}, the shape of '{operand.name}', found {written.text}"
-                )
+                    shape_pos, f"expected {operand.shape.text}, the shape of '{operand.name}', found {written.text}")
         draft.operand_pos.append(shape_pos)
         draft.instruction.operands.append(operand)
 
@@ -317,8 +308,7 @@ class Parser:
         if operand is None:
             definition = re.compile(r"[\s%}]" + re.escape(name) + r"\s*=").search(self.scanner.text, self.scanner.pos)
             own = re.compile(r"[\s%]" + re.escape(name) + r"\s*=[^=]*\Z").search(
-                self.scanner.text[max(0, pos - 4000) : pos]
-            )
+                self.scanner.text[max(0, pos - 4000) : pos])
             end = self.scanner.text.find("\n}", pos)
             if own or (definition and (end < 0 or definition.start() < end)):
                 self.scanner.fail(pos, f"expected an operand that is defined before its use: '{name}' is not (a cycle)")
@@ -386,28 +376,19 @@ class Parser:
             scanner.need("=", f"after the attribute '{key}'")
             if key in typed:
                 getattr(self, f"_read_{typed[key]}")(instruction, key)
-            elif (
-                row
-                and key not in COMMON
-                and not (
-                    instruction.opcode in ("fusion", "call", "parameter")
-                    or key.startswith(("_", "xla"))
-                )
-            ):
+            elif (row and key not in COMMON
+                  and not (instruction.opcode in ("fusion", "call", "parameter") or key.startswith(("_", "xla")))):
                 names = ", ".join(sorted(typed)) or "none of its own"
                 scanner.fail(
                     pos,
-                    f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'{did_you_mean(key, typed)}",
-                )
+                    f"expected an attribute of '{instruction.opcode}' ({names}), found '{key}'{did_you_mean(key, typed)}")
             else:
                 self._raw_attribute(draft, key, raw)
                 if key == "frontend_attributes" and "sett_distribute" in raw[key]:
                     layout = distribution.ATTRIBUTE.search(scanner.text, pos, scanner.pos)
                     draft.distribute_pos = (
-                        layout.start(1)
-                        if layout
-                        else scanner.fail(pos, 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"')
-                    )
+                        layout.start(1) if layout
+                        else scanner.fail(pos, 'expected sett_distribute="LAYOUT" or "INTRINSIC.OPERAND"'))
         if raw:
             instruction.attributes["raw"] = raw
 
@@ -483,8 +464,8 @@ class Parser:
         while scanner.peek() != "}":
             pos = scanner.skip()
             name, text = scanner.match(
-                _WINDOW, "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal= with numbers joined by x"
-            ).groups()
+                _WINDOW,
+                "size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal= with numbers joined by x").groups()
             if name in numbers:
                 scanner.fail(pos, f"expected '{name}' once in '{key}'")
             pattern, form = (_PADDING, "LOW_HIGH") if name == "pad" else (_WHOLE, "a number")
@@ -492,47 +473,27 @@ class Parser:
             if None in parts or (name == "pad" and any(part and part[3] for part in parts)):
                 scanner.fail(pos, f"expected {form} for each dimension of '{name}', joined by x, found '{text[:60]}'")
             places[name] = pos
-            numbers[name] = tuple(
-                (
-                    (scanner.small(part[1], pos), scanner.small(part[2], pos))
-                    if name == "pad"
-                    else scanner.small(part[0], pos)
-                )
-                for part in parts
-                if part
-            )
+            numbers[name] = tuple(((scanner.small(part[1], pos), scanner.small(part[2], pos)) if name == "pad"
+                                   else scanner.small(part[0], pos))
+                                  for part in parts if part)
         scanner.need("}")
         size = numbers.get("size", ())
         for name, values in numbers.items():
             if len(values) != len(size):
                 scanner.fail(
-                    places[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}"
-                )
+                    places[name], f"expected {len(size)} numbers in '{name}', as 'size' has, found {len(values)}")
         low, high = zip(*numbers["pad"]) if "pad" in numbers else ((0,) * len(size),) * 2
         ones = (1,) * len(size)
-        window = Window(
-            size,
-            numbers.get("stride", ones),
-            low,
-            high,
-            numbers.get("lhs_dilate", ones),
-            numbers.get("rhs_dilate", ones),
-            numbers.get("rhs_reversal", (0,) * len(size)),
-        )
-        for name, values, least in (
-            ("size", size, 1),
-            ("stride", window.stride, 1),
-            ("lhs_dilate", window.base_dilation, 1),
-            ("rhs_dilate", window.dilation, 1),
-            ("rhs_reversal", window.reversal, 0),
-        ):
+        window = Window(size, numbers.get("stride", ones), low, high, numbers.get("lhs_dilate", ones),
+                        numbers.get("rhs_dilate", ones), numbers.get("rhs_reversal", (0,) * len(size)))
+        for name, values, least in (("size", size, 1), ("stride", window.stride, 1),
+                                    ("lhs_dilate", window.base_dilation, 1), ("rhs_dilate", window.dilation, 1),
+                                    ("rhs_reversal", window.reversal, 0)):
             if any(value < least for value in values) or (
-                name == "rhs_reversal" and any(value > 1 for value in values)
-            ):
+                    name == "rhs_reversal" and any(value > 1 for value in values)):
                 scanner.fail(
                     places[name],
-                    f"expected {'0 or 1' if name == 'rhs_reversal' else f'at least {least}'} in each dimension of '{name}'",
-                )
+                    f"expected {'0 or 1' if name == 'rhs_reversal' else f'at least {least}'} in each dimension of '{name}'")
         instruction.attributes[key] = window
 
     def _read_labels(self, instruction: Instruction, key: str) -> None:
@@ -546,8 +507,7 @@ class Parser:
             if sorted(part) != sorted(labels) or len(part) != len(parts[0]):
                 self.scanner.fail(
                     pos,
-                    f"expected '{letters[0]}', '{letters[1]}' and the numbers of the spatial dimensions once in each part, found '{part}'",
-                )
+                    f"expected '{letters[0]}', '{letters[1]}' and the numbers of the spatial dimensions once in each part, found '{part}'")
             numbers.append(tuple(part.index(label) for label in labels))
         instruction.attributes[key] = Labels("_".join(parts[:2]) + "->" + parts[2], *numbers)
 
@@ -579,17 +539,14 @@ class Parser:
             self.scanner.fail(pos + (error.column or 1) - 1, error.message)
         if instruction.shape.kind != "array" or instruction.shape.tiled:
             self.scanner.fail(
-                pos, f"expected sett_distribute on an array that is not in tiles, found {instruction.shape.text}"
-            )
+                pos, f"expected sett_distribute on an array that is not in tiles, found {instruction.shape.text}")
         if instruction.shape.dtype in dtypes.PACKED:
             self.scanner.fail(
-                pos, f"expected sett_distribute on elements of whole bytes, found {instruction.shape.text}"
-            )
+                pos, f"expected sett_distribute on elements of whole bytes, found {instruction.shape.text}")
         if instruction.opcode == "scatter":
             self.scanner.fail(
                 pos,
-                "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say",
-            )
+                "expected sett_distribute on an op that computes its elements one by one: a scatter's updates go where indices say")
         message = distribution.misfit(layout, instruction.shape.dims)
         if message:
             self.scanner.fail(pos, message)

@@ -10,18 +10,8 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from gen.hlo import distribution, dtypes
-from gen.hlo.graph import (
-    HloError,
-    Instruction,
-    Module,
-    Shape,
-    entry_of,
-    memory_bits,
-    reachable,
-    root_of,
-    same_positions,
-    same_shape,
-)
+from gen.hlo.graph import (HloError, Instruction, Module, Shape, entry_of, memory_bits, reachable, root_of,
+                           same_positions, same_shape)
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import fusions
 from gen.hlo.leaves import result_leaves
@@ -88,15 +78,11 @@ def _misfits_signature(module: Module) -> Optional[HloError]:
         return None
     for (shape, written), instruction in zip(wanted, [*entry.parameters, root_of(entry)]
                                              if len(wanted) == len(entry.parameters) + 1 else []):
-        if (
-            written
-            and same_shape(shape, instruction.shape)
-            and [*map(_places, shape.leaves())] != [*map(_places, instruction.shape.leaves())]
-        ):
+        if (written and same_shape(shape, instruction.shape)
+                and [*map(_places, shape.leaves())] != [*map(_places, instruction.shape.leaves())]):
             refusal = Refusal(
                 f": expected the layout of entry_computation_layout, {shape.text}, found {instruction.shape.text}",
-                "write one layout in both places, as XLA does once it has assigned layouts",
-            )
+                "write one layout in both places, as XLA does once it has assigned layouts")
             return HloError(module.filename, instruction.line, instruction.col, refusal.of(instruction.opcode))
     return None
 
@@ -112,60 +98,31 @@ def _places(of: Shape) -> "Tuple[Tuple[int, ...], str]":
 _NOT_OURS = {
     Refusal(" " + why, instead): frozenset(ops.split())
     for why, instead, ops in (
-        (
-            "is between devices, and a kernel runs on one",
-            CUT,
-            "all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter "
-            "send recv",
-        ),
+        ("is between devices, and a kernel runs on one", CUT,
+         "all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all reduce-scatter "
+         "send recv"),
         ("is the number of one of several devices", "pass it as a parameter", "partition-id replica-id"),
-        (
-            "exchanges data with the host while the module runs",
-            "make the data a parameter or a result of the module",
-            "infeed outfeed",
-        ),
+        ("exchanges data with the host while the module runs", "make the data a parameter or a result of the module",
+         "infeed outfeed"),
         ("is control flow", LOOP, "while scan"),
-        (
-            "is control flow",
-            "make each branch a module of its own, of which the program calls one, or compute both and select",
-            "conditional",
-        ),
+        ("is control flow",
+         "make each branch a module of its own, of which the program calls one, or compute both and select",
+         "conditional"),
         ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
-        (
-            "is for a library, no loop over its result's elements",
-            CUT,
-            "sort topk triangular-solve cholesky fft",
-        ),
+        ("is for a library, no loop over its result's elements", CUT, "sort topk triangular-solve cholesky fft"),
         ("is a product of groups whose sizes are known at run time", "fix the sizes, and write a dot for each group",
          "ragged-dot"),
-        (
-            "draws from a hidden state",
-            "pass the numbers as a parameter, or write a generator in integer ops",
-            "rng rng-get-and-update-state",
-        ),
-        (
-            "leaves its algorithm to the device",
-            "pass the bits as a parameter, or write a generator in integer ops",
-            "rng-bit-generator",
-        ),
-        (
-            "is several ops in one",
-            "write out its arithmetic",
-            "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert",
-        ),
-        (
-            "only orders other ops",
-            "leave it and its token out, and write what it passes on in its place",
-            "after-all add-dependency",
-        ),
+        ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops",
+         "rng rng-get-and-update-state"),
+        ("leaves its algorithm to the device", "pass the bits as a parameter, or write a generator in integer ops",
+         "rng-bit-generator"),
+        ("is several ops in one", "write out its arithmetic",
+         "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert"),
+        ("only orders other ops", "leave it and its token out, and write what it passes on in its place",
+         "after-all add-dependency"),
         ("computes nothing", "write its operand in its place", "domain optimization-barrier"),
-        (
-            "is of sizes that are known at run time",
-            "fix the sizes",
-            "dynamic-reshape get-dimension-size set-dimension-size",
-        ),
-    )
-}
+        ("is of sizes that are known at run time", "fix the sizes",
+         "dynamic-reshape get-dimension-size set-dimension-size"))}
 
 
 def _why_no_kernel(instruction: Instruction) -> Refusal:
@@ -231,8 +188,7 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
     if complex_ones and row and "c" not in row.kernels:
         return Refusal(
             f": expected real numbers, found {complex_ones[0].dtype}",
-            f"write it with ops that take complex ones: {', '.join(sorted(row.opcode for row in ELEMENTWISE.values() if 'c' in row.kernels))}",
-        )
+            f"write it with ops that take complex ones: {', '.join(sorted(row.opcode for row in ELEMENTWISE.values() if 'c' in row.kernels))}")
     if opcode in CONTRACTIONS:
         return _why_not_product(instruction)
     if opcode == "select-and-scatter" and instruction.attributes["window"].dilated:
@@ -255,8 +211,7 @@ def _why_not_constant(instruction: Instruction) -> Optional[Refusal]:
     if instruction.literal is None:
         return Refusal(
             ": the values are left out of the text ('...')",
-            "print the module with its large constants (--fill-constants N takes drawn values, for tests and timing)",
-        )
+            "print the module with its large constants (--fill-constants N takes drawn values, for tests and timing)")
     if to.kind != "array":
         return Refusal(": expected an array, found a tuple", "write a constant for each element, and the op 'tuple'")
     return None
@@ -275,8 +230,7 @@ def _why_not_bitcast(of: Shape, to: Shape) -> Optional[Refusal]:
     if not same and (of.tiled or to.tiled or of.elements * memory_bits(of) != to.elements * memory_bits(to)):
         return Refusal(
             f": expected types of different widths whose elements have the same bits, without tiles: found {of.text} and {to.text}",
-            "copy to a layout without tiles before it, or write bitcast-convert",
-        )
+            "copy to a layout without tiles before it, or write bitcast-convert")
     if (of.tiled or to.tiled) and not same_positions(to, of):
         return Refusal(f": expected elements at the positions of its operand's: {to.text} and {of.text} differ",
                        "write reshape or transpose, and copy for the layout")
@@ -294,15 +248,11 @@ def _why_not_product(instruction: Instruction) -> Optional[Refusal]:
     else:
         good = dtypes.TABLE[to].kind == "float" or all(dtypes.TABLE[kind].kind != "float" for kind in kinds)
     complex_ones = "" if instruction.opcode == "scaled-dot" else "complex ones of one type, "
-    return (
-        None
-        if good
-        else Refusal(
-            f": expected numbers of one kind (floats, integers, {complex_ones}pred) for operands and result, found "
-            f"{', '.join(kinds[:-1])} and {kinds[-1]} that give {to}",
-            "convert the operands before it, or the result after it",
-        )
-    )
+    return (None if good
+            else Refusal(
+                f": expected numbers of one kind (floats, integers, {complex_ones}pred) for operands and result, found "
+                f"{', '.join(kinds[:-1])} and {kinds[-1]} that give {to}",
+                "convert the operands before it, or the result after it"))
 
 
 def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
@@ -311,11 +261,8 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
                        "cut the module so that it takes and gives arrays alone")
     if leaf.dtype not in dtypes.SUPPORTED:
         wider = {"f6e2m3fn": "f8e4m3fn", "f6e3m2fn": "f8e4m3fn", "s1": "s2", "u1": "u2"}[leaf.dtype]
-        wanted = (
-            "a type of which a byte holds a whole number of elements"
-            if leaf.dtype[0] == "f"
-            else "pred or integers of two bits or more"
-        )
+        wanted = ("a type of which a byte holds a whole number of elements" if leaf.dtype[0] == "f"
+                  else "pred or integers of two bits or more")
         return Refusal(f": expected {wanted}, found '{leaf.dtype}'", f"write {wider}, which holds its values")
     if leaf.dynamic:
         return Refusal(": expected fixed sizes, found a dynamic dimension",
@@ -333,8 +280,7 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
     if rest.startswith("SC"):
         return Refusal(
             f": expected an array in one memory, to which a kernel has one pointer, found one that '{rest}' splits over several",
-            leave_out,
-        )
+            leave_out)
     if rest.startswith("E"):
         return Refusal(f": expected elements of {width} bits, as {leaf.dtype} has them in memory, found '{rest}'",
                        leave_out)
@@ -364,14 +310,11 @@ def _entry_layouts(module: Module, instruction: Instruction) -> Optional[Refusal
         if operand.shape != parameter.shape:
             return Refusal(
                 f": operand {number} has the layout of {operand.shape.text}, parameter {number} of '{called.name}' that of "
-                f"{parameter.shape.text}",
-                instead,
-            )
+                f"{parameter.shape.text}", instead)
     if instruction.shape != root_of(called).shape:
         return Refusal(
             f": the result has the layout of {instruction.shape.text}, the root of '{called.name}' that of {root_of(called).shape.text}",
-            instead,
-        )
+            instead)
     return None
 
 
@@ -381,20 +324,13 @@ def misplaced(module: Module) -> "Optional[HloError]":
     for _, shape, instruction, _ in leaves:
         if shape.tiled and distribution.layout_of(instruction):
             return HloError(
-                module.filename,
-                instruction.line,
-                instruction.col,
+                module.filename, instruction.line, instruction.col,
                 f"expected sett_distribute on a result that is not in tiles, '{instruction.name}' is {shape.text} there; "
-                "instead, copy it to a layout without tiles in the fusion",
-            )
+                "instead, copy it to a layout without tiles in the fusion")
     results = {(i.line, i.col) for _, _, i, _ in leaves}
     for instruction in (i for computation in module.computations for i in computation.instructions):
         if distribution.layout_of(instruction) and (instruction.line, instruction.col) not in results:
-            return HloError(
-                module.filename,
-                instruction.line,
-                instruction.col,
-                f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none; "
-                "instead, write it on the op that gives the result",
-            )
+            return HloError(module.filename, instruction.line, instruction.col,
+                            f"expected sett_distribute on a result of a fused computation, '{instruction.name}' is none; "
+                            "instead, write it on the op that gives the result")
     return None

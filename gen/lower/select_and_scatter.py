@@ -24,23 +24,11 @@ def lowered(computation: Computation) -> Computation:
 def _parted(copied: Computation, instruction: Instruction, operands: "List[Instruction]") -> Instruction:
     operand, source, init = operands
     window = {"window": instruction.attributes["window"]}
-    choice = Instruction(
-        f"{instruction.name}.choice",
-        CHOICE,
-        array_shape("s32", source.shape.dims, source.shape.minor_to_major),
-        [operand],
-        {**window, "select": instruction.attributes["select"]},
-        line=instruction.line,
-        col=instruction.col,
-        computation=copied,
-    )
-    result = replace(
-        instruction,
-        opcode=SCATTER,
-        operands=[choice, source, init],
-        attributes={**window, "scatter": instruction.attributes["scatter"]},
-        users=[],
-        computation=copied,
-    )
+    choice = Instruction(f"{instruction.name}.choice", CHOICE,
+                         array_shape("s32", source.shape.dims, source.shape.minor_to_major), [operand],
+                         {**window, "select": instruction.attributes["select"]}, line=instruction.line,
+                         col=instruction.col, computation=copied)
+    result = replace(instruction, opcode=SCATTER, operands=[choice, source, init],
+                     attributes={**window, "scatter": instruction.attributes["scatter"]}, users=[], computation=copied)
     copied.instructions += [choice, result]
     return result

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import List, Sequence, Tuple
 from xml.sax.saxutils import escape
 
-from gen.program.arena import Live, Placement, place
+from gen.program.arena import Live, Placement
 
 _COLUMNS, _ROWS = 88, 36
 

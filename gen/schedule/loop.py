@@ -77,11 +77,8 @@ class Loop(Schedule):
         words += ["streamed"] * self.stream + ["table"] * self.table
         words += [f"prefetch {self.l2_prefetch}/{self.l1_prefetch} in bursts of {self.burst}"] if self.burst else []
         words += [f"prefetch {self.order_prefetch} beyond the bytes read"] if self.order_prefetch else []
-        words += (
-            [f"prefetch rows that indices select {self.gathered_prefetch_steps} steps ahead"]
-            if self.gathered_prefetch_steps
-            else []
-        )
+        words += ([f"prefetch rows that indices select {self.gathered_prefetch_steps} steps ahead"]
+                  if self.gathered_prefetch_steps else [])
         words += [f"{self.fused_steps} steps fused"] if self.fused_steps > 1 else []
         words += [f"runs of {self.backwards} steps backwards"] if self.backwards else []
         words += [f"else ({self.without_bursts.text()})"] if self.without_bursts else []
@@ -215,21 +212,9 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
         threads = _group(device, elements, step * chunks)
         burst = numbers.burst if stream and chunks >= 2 * numbers.burst else 0
         loops.append(
-            Loop(
-                threads,
-                chunks,
-                spread.registers,
-                lanes,
-                down,
-                blocked=True,
-                interleaved_rows=spread.registers,
-                stream=stream,
-                moves=spread.moves,
-                burst=burst,
-                l2_prefetch=numbers.prefetch if burst else 0,
-                row=spread.row if cut else 0,
-            )
-        )
+            Loop(threads, chunks, spread.registers, lanes, down, blocked=True, interleaved_rows=spread.registers,
+                 stream=stream, moves=spread.moves, burst=burst, l2_prefetch=numbers.prefetch if burst else 0,
+                 row=spread.row if cut else 0))
     return loops
 
 

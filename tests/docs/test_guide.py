@@ -163,6 +163,24 @@ def test_lines() -> None:
     assert not long
 
 
+@pytest.mark.parametrize("room", ["algebra", "hlo", "lower", "schedule"])
+def test_brackets(room: str) -> None:
+    """Lines are filled: none has only closing brackets, but where a comment or a text of several lines stands between them."""
+    wrong = []
+    for path in sorted((ROOT / "gen" / room).rglob("*.py")):
+        text, opened = path.read_text(), []
+        tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in (tokenize.NL, tokenize.NEWLINE)]
+        for number, token in enumerate(tokens):
+            if token.type == tokenize.OP and token.string in "([{":
+                opened.append(number)
+            elif token.type == tokenize.OP and token.string in ")]}":
+                inside = tokens[opened.pop():number]
+                if re.fullmatch(r"\s*[)\]}]+[,:]?\n?", token.line) and not any(
+                        part.type == tokenize.COMMENT or part.type == tokenize.STRING and part.start[0] < part.end[0] for part in inside):
+                    wrong.append(f"{path}:{token.start[0]}")
+    assert not wrong
+
+
 def test_no_circles() -> None:
     """No file of the generator imports another that imports it in turn, wherever in the file the import stands; nor does a folder another."""
     files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in (ROOT / "gen").rglob("*.py")}
