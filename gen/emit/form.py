@@ -102,6 +102,7 @@ class Form:
 
     def __post_init__(self) -> None:
         self.lanes = self.loop.lanes
+        self._varying: "Dict[Tuple[Read, Region], bool]" = {}
         own = {f"i{k}": (0, size - 1) for k, size in enumerate(self.function.dims)}
         self.box = {**(self.box or own), **{name: (0, size - 1) for name, size in self.partition.ranges.items()}}
 
@@ -266,7 +267,7 @@ class Form:
             return False
         if self.moves and self.registers_down == self.loop.interleaved > 1:
             return True
-        for visit in self.visits():
+        for visit in self.visits:
             buffer = buffer_of(self.partition, visit.read) if visit.read and visit.wide else None
             flat = self.mapped(self.position(visit.read)) if visit.read and buffer else EMPTY
             if buffer and flat != EMPTY and not self.turned(flat, visit.region):
@@ -279,7 +280,7 @@ class Form:
     def apart(self) -> bool:
         """Whether a step of whole vectors loads or stores what is not register by register."""
         body, unit = self.function.body, self.loop.interleaved
-        reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits()
+        reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits
                  if visit.read and visit.wide]
         accesses = [(self.mapped(self.position(read)), self.stored(buffer.shape.dtype), region, unit)
                     for read, buffer, region in reads if buffer]
@@ -309,26 +310,39 @@ class Form:
 
     def _varies(self, read: Read, region: Region) -> bool:
         """Whether a value is a register of several lanes."""
+        waiting = [(read, region)]
+        while waiting:
+            key = waiting[-1]
+            own, operands = self._own_lanes(*key)
+            missing = [operand for operand in operands if operand not in self._varying]
+            if not missing:
+                self._varying[key] = own or any(self._varying[operand] for operand in operands)
+                waiting.pop()
+            waiting += missing
+        return self._varying[read, region]
+
+    def _own_lanes(self, read: Read, region: Region) -> "Tuple[bool, List[Tuple[Read, Region]]]":
+        """Whether a value has several lanes whatever its operands have, and the operands of which it depends else."""
         source = read.source
         if read.map == EMPTY:
-            return False
+            return False, []
         if source in self.given or source in self.partition.given:
-            return True
+            return True, []
         index = self.position(read)
         if index:
-            return self.stride(self.mapped(index), "lane")[0] != 0
+            return self.stride(self.mapped(index), "lane")[0] != 0, []
         if source.opcode == "constant":
-            return False
+            return False, []
         entry = self._entries[source, self.partition.home(read, region), read.map]
         if entry.callee is not None:
-            return not self.same(entry)
+            return not self.same(entry), []
         opcode = entry.instruction.opcode
         if opcode == "reduce" or opcode in LOOPS or opcode in PADS or opcode in ("concatenate", "dynamic-update-slice"):
-            return True
+            return True, []
         if opcode in RUNTIME:
-            return self._varies(self.partition.operand(entry, 0, entry.regions[0]), entry.regions[0])
-        return any(self._varies(self.partition.operand(entry, k), entry.region)
-                   for k in range(len(entry.instruction.operands)))
+            return False, [(self.partition.operand(entry, 0, entry.regions[0]), entry.regions[0])]
+        return False, [(self.partition.operand(entry, k), entry.region)
+                       for k in range(len(entry.instruction.operands))]
 
     @cached_property
     def _entries(self) -> "Dict[Tuple[Instruction, Region, str], Entry]":
@@ -410,7 +424,7 @@ class Form:
 
     def vectors(self) -> bool:
         """Whether guards and accesses allow the vectors of the schedule."""
-        for visit in self.visits():
+        for visit in self.visits:
             if visit.guard and visit.wide and self.uniform(visit.guard) is None \
                     and (visit.in_loop or self.uneven(visit.guard) is None):
                 return False
@@ -457,8 +471,12 @@ class Form:
 
     # ---- what a body comes by ----
 
-    def visits(self) -> "Iterator[Visit]":
+    @cached_property
+    def visits(self) -> "List[Visit]":
         """What a body comes by, in its order."""
+        return list(self._of_body())
+
+    def _of_body(self) -> "Iterator[Visit]":
         wide, body = self.loop.lanes > 1, self.function.body
         yield from self._visited(body, wide, False)
         roots = self.partition.roots if self.function is self.partition.entry else []
@@ -518,7 +536,7 @@ class Form:
         """The maps that a body has C text of, or whose texts follow from these. d: the language."""
         if self.thread:
             yield self.thread
-        for visit in self.visits():
+        for visit in self.visits:
             if visit.call:
                 yield self._at_first(self.mapped(visit.call.map), visit.wide and self.same(visit.call))
             elif visit.guard:

@@ -102,3 +102,13 @@ ENTRY e {
 }
 """)
     assert {choice.index for choice in chosen(fusion, "cpu")} <= {"uint", "int"}
+
+
+def test_an_index_of_many_operations() -> None:
+    """Whether an index is the same in all lanes is asked once for each value, however often it is an operand."""
+    lines = ["  i0 = s32[640,1]{1,0} parameter(1)"] + [f"  i{k + 1} = s32[640,1]{{1,0}} add(i{k}, i{k})" for k in range(120)]
+    (fusion,) = fusions("HloModule m\nENTRY e {\n  x = f32[100]{0} parameter(0)\n" + "\n".join(lines) + """
+  ROOT r = f32[640]{0} gather(x, i120), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+}
+""")
+    assert {choice.hero.name for choice in chosen(fusion, "cpu")} == {"loop"}
