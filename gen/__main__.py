@@ -337,8 +337,9 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     sources = programs.programs(module, given.apart)
     for number, source in enumerate(sources, 1):
         settings.step(f"{file}: generate {source.name}" + (f", {number} of {len(sources)}" if len(sources) > 1 else ""))
-        texts.update(pipeline.files(source, given.target, settings.schedule, settings.excess_precision)[0])
-        again = pipeline.recomputed(source, given.target, settings.schedule)
+        written, about = pipeline.files(source, given.target, settings.schedule, settings.excess_precision)
+        texts.update(written)
+        again = pipeline.recomputed(about)
         if again:
             PROGRESS.note(f"{file}: {again}")
     read = [] if file == "-" else [Path(file)]

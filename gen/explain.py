@@ -9,7 +9,7 @@ from gen.emit.statements import printed
 from gen.heroes.kernel import Kernel
 from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
-from gen.plan.nests import planned
+from gen.plan.nests import Planned
 from gen.plan.partition import EMPTY, Function, compose, regions
 from gen.plan.storing import Storage
 from gen.program import build as programs
@@ -27,14 +27,20 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
     program = programs.program(module)
     of_stage["parse"].append(hlo.print_module(module).rstrip())
     of_stage["program"].append(_program(program))
+    plans = {cpu: pipeline.plan_of(program, cpu)
+             for cpu in sorted({device_for(target, options.schedule).cpu for target in targets}, reverse=True)}
     for fusion in program.fusions:
-        classes = _classes(fusion, targets, options.schedule)
-        for cpu in classes:
-            title = f"on {'CPUs' if cpu else 'GPUs'}:\n" if len(classes) > 1 else ""
-            of_stage["partition"].append(title + _partition(fusion, cpu))
-            of_stage["maps"].append(title + _maps(fusion, cpu))
+        of_class = {cpu: plan[fusion] for cpu, plan in plans.items()}
+        stored = [plan.storage.stored if plan.storage else [] for plan in of_class.values()]
+        if all(values == stored[0] for values in stored):   # CPUs and GPUs have one plan
+            of_class = dict([*of_class.items()][:1])
+        for cpu, plan in of_class.items():
+            title = f"on {'CPUs' if cpu else 'GPUs'}:\n" if len(of_class) > 1 else ""
+            of_stage["partition"].append(title + _partition(fusion, plan))
+            of_stage["maps"].append(title + _maps(plan))
     for target in targets:
-        file = pipeline.target_file(program, target, options.schedule, options.excess_precision)
+        file = pipeline.target_file(program, target, options.schedule, options.excess_precision,
+                                    plans[device_for(target, options.schedule).cpu])
         place = f"{file.device.name}, target {target}"
         for fusion, unit in file.dialects[0].units.items():
             slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
@@ -76,13 +82,6 @@ def arena_svg(module: hlo.Module, target: str, options: Any) -> str:
     return pictures.svg(file.storage.placement)
 
 
-def _classes(fusion: hlo.Fusion, targets: Sequence[str], device: Optional[str]) -> "List[bool]":
-    """The plans that targets have: that of CPUs (True), that of GPUs, or both where they store other values."""
-    classes = sorted({device_for(target, device).cpu for target in targets}, reverse=True)
-    stored = [plan.storage.stored if plan.storage else [] for plan in (planned(fusion, cpu) for cpu in classes)]
-    return classes[:1] if all(values == stored[0] for values in stored) else classes
-
-
 def _input_slices(fusion: hlo.Fusion) -> bool:
     """Whether all results are unstrided slices of values of one shape: a hero of its own elsewhere. Here the loop's
     walks of the slices read nothing but what they write, so one walk over the whole input has nothing to add."""
@@ -95,10 +94,9 @@ def _title(function: Function) -> str:
     return f"{function.name}({', '.join(f'i{k}' for k in range(len(function.dims)))})"
 
 
-def _partition(fusion: hlo.Fusion, cpu: bool) -> str:
+def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
     """The functions of each nest, with what each computes, and the nest's class where it is a subclass; functions that
     are called once would be inlined again by the C compiler. Then which values are stored and which computed again."""
-    plan = planned(fusion, cpu)
     lines = [f"{fusion.name}: {how}" for how in [plan.updated] if how]
     lines += [
         f"{fusion.name}: parameter {number} is parameter {first}, in each launch: that is read"
@@ -139,10 +137,10 @@ def _storage(name: str, storage: Storage) -> "List[str]":
     return lines
 
 
-def _maps(fusion: hlo.Fusion, cpu: bool) -> str:
+def _maps(plan: Planned) -> str:
     """For each function the map of every operand, moves composed away."""
     lines = []
-    for nest, partition in ((nest, partition) for nest in planned(fusion, cpu).nests for partition in nest.partitions):
+    for nest, partition in ((nest, partition) for nest in plan.nests for partition in nest.partitions):
         for function in partition.functions:
             lines.append(f"{_title(function)}:")
             for region in regions(function.body):

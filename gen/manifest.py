@@ -13,7 +13,6 @@ from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, is_row_majo
 from gen.lower import tiled_layouts
 from gen.plan.buffers import first_leaf, reads_of
 from gen.plan.nest import Nest
-from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
 from gen.program.ir import Array, Call, Program
@@ -163,8 +162,8 @@ def entry(shape: Shape) -> Dict[str, Any]:
 
 def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> Dict[str, Any]:
     fusion, first = program.whole, files[:1]
-    nests = [nest for each in program.fusions
-             for nest in planned(each, all(file.device.cpu for file in first)).nests]
+    nests = [nest for file in first for each in program.fusions for nest in file.plan[each].nests]
+    factors = [of.storage.factor for file in files for of in file.plan.values() if of.storage]
     one, on_gpus = len(program.body) == 1, not all(file.device.cpu for file in files)
     return {
         "name": program.name,
@@ -178,6 +177,7 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
         "bytes_read": bytes_read(fusion, nests) if one else sum(array.shape.bytes for array in program.params),
         "bytes_written": _bytes_written(nests, [array.shape for array in program.results]),
         **({} if one else {"calls": [_call(call, first) for call in program.body]}),
+        "recomputed": max(factors, default=1.0),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in nests},
         "targets": {file.target.name: _target(file) for file in files},
         "schedule": "; ".join(k.loop.text() for file in first for k in file.kernels),

@@ -25,7 +25,7 @@ from gen.heroes.hero import Choice, Context
 from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.buffer import Role
-from gen.plan.nests import planned
+from gen.plan.nests import Planned, planned
 from gen.program import build, storage
 from gen.program.ir import Array, Program
 from gen.render import ROOT, Dialect, TargetFile, Unit
@@ -42,26 +42,35 @@ def program_of(source: Source) -> Program:
     return source if isinstance(source, Program) else build.single(source)
 
 
-def target_file(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False) -> TargetFile:
-    """A program in one language."""
+Plan = Dict[Fusion, Planned]
+
+
+def plan_of(program: Program, cpu: bool) -> Plan:
+    """The nests of each fusion of a program, for CPUs or for GPUs."""
+    return {fusion: planned(fusion, cpu) for fusion in program.fusions}
+
+
+def target_file(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
+                plan: Optional[Plan] = None) -> TargetFile:
+    """A program in one language. plan: that of its device's class, where it is known."""
     program, language, device = program_of(source), TARGETS[target].of_file(), device_for(target, device_name)
-    body = storage.in_place(program, lambda fusion: {
-        result.number: parameter.number for nest in planned(fusion, device.cpu).nests
-        for result, parameter in nest.aliases.items()})
-    dialects = [dialect(program, body, language, device, excess)]
+    plan = plan or plan_of(program, device.cpu)
+    body = storage.in_place(program, {fusion: {result.number: parameter.number for nest in of.nests
+                                               for result, parameter in nest.aliases.items()}
+                                      for fusion, of in plan.items()})
+    plan = {call.fusion: plan.get(call.fusion) or planned(call.fusion, device.cpu) for call in body.calls}
+    dialects = [dialect(program, body, plan, language, device, excess)]
     # the same for compilers without vectors
     if language.plain and any(kernel.loop.lanes > 1 for kernel in dialects[0].kernels):
-        dialects.append(dialect(program, body, language.plain.of_file(), device.scalar(), excess, device))
-    return render.target_file(program, body.aliases, device, dialects, excess)
+        dialects.append(dialect(program, body, plan, language.plain.of_file(), device.scalar(), excess))
+    return render.target_file(program, plan, body.aliases, device, dialects, excess)
 
 
-def dialect(program: Program, body: storage.Body, language: Target, device: Device, excess: bool,
-            planned_for: Optional[Device] = None) -> Dialect:
-    """The kernels of a program, and the launches of them on arrays that have their places. planned_for: the device
-    whose plan is meant, where it is another one."""
+def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, device: Device,
+            excess: bool) -> Dialect:
+    """The kernels of a program, and the launches of them on arrays that have their places."""
     helpers = Helpers(language)
-    units = {fusion: emit(fusion, language, device, helpers, excess)
-             for fusion in dict.fromkeys(call.fusion for call in body.calls)}
+    units = {fusion: emit(of, language, device, helpers, excess) for fusion, of in plan.items()}
     launches: List[chains.Launch] = []
     for call in body.calls:
         unit = units[call.fusion]
@@ -79,18 +88,18 @@ def dialect(program: Program, body: storage.Body, language: Target, device: Devi
     return Dialect(language, helpers, units, launches, placed)
 
 
-def emit(fusion: Fusion, language: Target, device: Device, helpers: Helpers, excess: bool) -> Unit:
+def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, excess: bool) -> Unit:
     """The kernels of a fusion: choose, then emit."""
-    choices, context = choose(fusion, language, device, helpers, excess)
+    choices, context = choose(plan, language, device, helpers, excess)
     kernels = [kernel for choice in choices for kernel in choice.kernels(context)]
     return Unit(kernels, context.scratch, threads(kernels, device) if device.cpu else [1] * len(kernels))
 
 
-def choose(fusion: Fusion, language: Target, device: Device, helpers: Helpers,
+def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
            excess: bool) -> "Tuple[List[Choice], Context]":
     """How each nest of a fusion is written: its hero, its schedule, its index type and the buffers between its kernels.
     No statement exists yet."""
-    nests = planned(fusion, device.cpu).nests
+    nests = plan.nests
     between = {root.buffer for nest in nests for member in nest.undivided()
                for root in member.partition.roots if root.scratch}
     context = Context(language, device, helpers, excess, sorted(between), heroes.choose)
@@ -101,7 +110,9 @@ def files(source: Source, targets: Sequence[str], device: Optional[str] = None,
           excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
     """The text of every file of a program by its name, and the manifest."""
     program = program_of(source)
-    name, made = program.name, [target_file(program, target, device, excess) for target in targets]
+    plans = {cpu: plan_of(program, cpu) for cpu in {device_for(target, device).cpu for target in targets}}
+    name, made = program.name, [target_file(program, target, device, excess, plans[device_for(target, device).cpu])
+                                for target in targets]
     about = manifest(program, made, excess)
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c",
                       **{each.target.name: name + each.target.suffix for each in made}}
@@ -111,15 +122,12 @@ def files(source: Source, targets: Sequence[str], device: Optional[str] = None,
             f"{name}.json": json.dumps(about, indent=2) + "\n"}, about
 
 
-def recomputed(source: Source, targets: Sequence[str], device: Optional[str] = None) -> str:
+def recomputed(about: Dict[str, Any]) -> str:
     """A warning where a plan computes values again much more often than the graph has them, else ""."""
-    program = program_of(source)
-    storages = [(planned(fusion, device_for(target, device).cpu).storage, fusion) for target in targets
-                for fusion in program.fusions]
-    factor, name = max(((storage.factor, fusion.name) for storage, fusion in storages if storage), default=(1.0, ""))
-    if factor <= RECOMPUTED:
+    if about["recomputed"] <= RECOMPUTED:
         return ""
-    return f"{name}: {factor:.3g} times the operations of the graph are computed: gen explain --stage partition says why"
+    return (f"{about['name']}: {about['recomputed']:.3g} times the operations of the graph are computed: "
+            "gen explain --stage partition says why")
 
 
 def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Optional[str] = None,

@@ -20,6 +20,7 @@ from gen.chains import Chain, Launch
 from gen.hlo import Fusion, Shape, c_identifier, dtypes, result_leaves
 from gen.lower import tiled_layouts
 from gen.plan.buffer import Buffer
+from gen.plan.nests import Planned
 from gen.program.ir import Array, Program
 from gen.program.storage import Place, Storage
 from gen.schedule import Device
@@ -172,6 +173,7 @@ class TargetFile:
     target: Target
     device: Device
     dialects: List[Dialect]
+    plan: "Dict[Fusion, Planned]"
     aliases: Dict[int, int]
     text: str
     given: "Set[Array]"
@@ -218,12 +220,12 @@ def _preamble(program: Program, device: Device, dialect: Dialect, excess: bool) 
     return "\n".join([*lines, dialect.about()]).rstrip("\n")
 
 
-def target_file(program: Program, aliases: "Dict[int, int]", device: Device, dialects: "List[Dialect]",
+def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device, dialects: "List[Dialect]",
                 excess: bool) -> TargetFile:
     """The file: its preamble, the kernels of each dialect, and what launches them."""
     first = dialects[0]
     shapes = [array.shape for array in (*program.params, *program.results)]
-    file = TargetFile(first.target, device, dialects, aliases, "", set(program.results))
+    file = TargetFile(first.target, device, dialects, plan, aliases, "", set(program.results))
     template = environment().get_template(first.target.template)
     file.text = template.render(d=first.target, preamble=_preamble(program, device, first, excess), file=file,
                                 program=program, name=program.name, first=first, used=first.used,

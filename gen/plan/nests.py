@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import hlo, lower
@@ -32,9 +31,8 @@ class Planned:
     storage: Optional[Storage] = None
 
 
-@lru_cache(maxsize=4)
 def planned(fusion: Fusion, cpu: bool = True) -> Planned:
-    """The plan for CPUs or for GPUs; the plans of the last fusions are kept."""
+    """The plan for CPUs or for GPUs."""
     computation, leaves = lower.lowered(fusion)
     name = f"sett_{fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)

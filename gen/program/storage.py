@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable, Dict, Iterable, List, Mapping, Sequence
+from typing import Dict, Iterable, List, Mapping, Sequence
 
 from gen.hlo import Fusion, Shape, dtypes
 from gen.program import arena
@@ -39,14 +39,14 @@ class Body:
         return array
 
 
-def in_place(program: Program, aliases: "Callable[[Fusion], Mapping[int, int]]") -> Body:
+def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") -> Body:
     """The calls, with a copy where a call overwrites an operand that is still needed or is not the program's to
     overwrite. aliases: results of a fusion that its kernels write over an operand, with the operand's number."""
     last = {array: at for at, call in enumerate(program.body) for array in call.operands if array}
     body, copies = Body([]), {}     # type: Body, Dict[Shape, Fusion]
     for at, call in enumerate(program.body):
         operands, results = list(call.operands), program.results
-        for number, operand_number in aliases(call.fusion).items():
+        for number, operand_number in aliases[call.fusion].items():
             operand, result = call.operands[operand_number], call.results[number]
             assert operand is not None
             ends = last[operand] == at and call.operands.count(operand) == 1

@@ -16,6 +16,7 @@ from gen import algebra, hlo, pipeline, render, run
 from gen.emit.statements import printed
 from gen.heroes.kernel import Kernel
 from gen.emit.helpers import Helpers
+from gen.plan.nests import planned
 from gen.schedule import DEVICES
 from gen.targets import TARGETS, Target
 
@@ -49,7 +50,7 @@ def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
         for fusion in hlo.fusions(run.load(str(ROOT / f"{module}.hlo"))):
             for device in (DEVICES[name] for name in DEVICES_OF_GOLDENS):
                 target = TARGETS[device.language].of_file()
-                emitted = pipeline.emit(fusion, target, device, Helpers(target), False)
+                emitted = pipeline.emit(planned(fusion, device.cpu), target, device, Helpers(target), False)
                 for number, table in enumerate(kernel.table for kernel in emitted.kernels if kernel.table):
                     table.number = number
                 for kernel in emitted.kernels:
