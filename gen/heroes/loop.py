@@ -151,6 +151,14 @@ class LoopHero(Hero):
                 yield step_form(nest, schedule, thread=later)
             schedule = schedule.without_bursts
 
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        """Those of the last element of a step that is cut, whose guards are C text."""
+        while schedule:
+            if is_cut(nest, schedule):
+                yield from (_at_last(thread, schedule) for thread in (thread_map(nest, schedule), _later(nest, schedule))
+                            if thread)
+            schedule = schedule.without_bursts
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         return [walk_kernel(context, choice.nest, choice.schedule, choice.index)]
 

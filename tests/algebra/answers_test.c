@@ -270,6 +270,7 @@ static void ask(sett_map_arena *arena, sett_map map, int decided) {
     answer = sett_map_equal(arena, map, map);
     OPEN(answer);
     CHECK(*answer.reason && !answer.point);
+    CHECK(sett_map_fits(arena, map, SETT_MAP_UINT) == error);
     CHECK(sett_map_strides(arena, map, 0, stride) == error && sett_map_runs(arena, map, 0, run) == error);
     CHECK(sett_analysis_reads(arena, map) == -1);
   }
@@ -326,6 +327,8 @@ static void maps(void) {
   NO(answer);
   CHECK(answer.point && answer.point[0] == 2);
   YES(sett_map_equal(&arena, one, one));
+  CHECK(sett_map_fits(&arena, one, SETT_MAP_UINT) == 1);
+  CHECK(sett_map_fits(&arena, map_of(&arena, "(d0) -> (d0 * 4), domain: d0 in [0, 4294967295]"), SETT_MAP_UINT) == 0);
   answer = sett_map_is_injective(&arena, one);
   NO(answer);
   /* undecided */
