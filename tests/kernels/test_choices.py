@@ -11,6 +11,7 @@ from drawn import fusions, shape
 from gen import hlo, pipeline, run
 from gen.emit import state
 from gen.heroes.hero import Choice
+from gen.plan.nests import planned
 from gen.schedule import DEVICES, device_for
 from gen.targets import TARGETS
 
@@ -27,7 +28,7 @@ class Nothing:
 def chosen(fusion: hlo.Fusion, name: str) -> "List[Choice]":
     device = DEVICES[name]
     helpers: Any = Nothing()
-    choices, _ = pipeline.choose(fusion, TARGETS[device.language].of_file(), device_for(device.language, name), helpers, False)
+    choices, _ = pipeline.choose(planned(fusion, device.cpu), TARGETS[device.language].of_file(), device_for(device.language, name), helpers, False)
     return choices
 
 
@@ -71,7 +72,7 @@ def test_vectors() -> None:
     for dims, low, wide in (((64, 1000), 24, True), ((4096, 15), 3, False)):
         fusion, device = padded(dims, low), device_for("c", "cpu")
         helpers: Any = Nothing()
-        _, context = pipeline.choose(fusion, TARGETS["c"].of_file(), device, helpers, False)
+        _, context = pipeline.choose(planned(fusion, device.cpu), TARGETS["c"].of_file(), device, helpers, False)
         (nest,) = pipeline.planned(fusion, True).nests
         first = next(iter(loop.HERO.schedules(nest, context)))
         assert first.lanes > 1
