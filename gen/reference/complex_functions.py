@@ -56,256 +56,297 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Dict, Optional, Tuple, Union
+from typing import Callable, Dict, Optional, Tuple, Union
 
 from gen.hlo import Computation, dtypes, Instruction, Shape
 
-Parts = Tuple[Instruction, Instruction]
-Number = Union[Instruction, float]      # a number is a constant of the part's type
 NAMES = frozenset(
     """divide exponential exponential-minus-one log log-plus-one sqrt rsqrt cbrt power logistic sine cosine tan sinh cosh
     tanh sign atan2""".split()
 )
-TESTS = ("compare", "and", "or", "not")     # ops whose results are pred
 
 
 def computation(opcode: str, name: str, scalar: Shape, count: int) -> Computation:
     """A function on scalars: of the parts of its operands, the parts of its value. name: of its instructions."""
-    r = Real(Computation(opcode), name, scalar)
-    for k in range(count):
-        r.inner.parameters.append(r.op("parameter"))
-        r.inner.parameters[-1].parameter_number = k
-    x = r.inner.parameters
-    r.inner.root = r.op("tuple", *function(opcode, r, (x[0], x[1]), (x[2], x[3]) if count > 2 else None))
-    return r.inner
+    steps = Steps(Computation(opcode), name, scalar)
+    x = [steps.op("parameter", scalar) for _ in range(count)]
+    for k, parameter in enumerate(x):
+        parameter.i.parameter_number = k
+    steps.inner.parameters = [parameter.i for parameter in x]
+    re, im = function(opcode, (x[0], x[1]), (x[2], x[3]) if count > 2 else None)
+    steps.inner.root = steps.op("tuple", scalar, re, im).i
+    return steps.inner
 
 
-class Real:
-    """Real ops, which a computation takes in."""
+class Steps:
+    """A computation under way, of reals of one type."""
 
     def __init__(self, inner: Computation, name: str, scalar: Shape) -> None:
         self.inner, self.name, self.scalar = inner, name, scalar
-        self.numbers: Dict[str, Instruction] = {}
+        self.test = replace(scalar, dtype="pred", text="pred")
+        self.numbers: Dict[str, Real] = {}
 
-    def op(self, opcode: str, *operands: Instruction, **attributes: str) -> Instruction:
-        shape = replace(self.scalar, dtype="pred", text="pred") if opcode in TESTS else self.scalar
-        i = Instruction(self.name, opcode, shape, list(operands), dict(attributes), computation=self.inner)
+    def op(self, opcode: str, shape: Shape, *operands: "Operand", **attributes: str) -> "Real":
+        i = Instruction(self.name, opcode, shape, [self.number(x).i for x in operands], dict(attributes),
+                        computation=self.inner)
         self.inner.instructions.append(i)
-        return i
+        return Real(self, i)
 
-    def number(self, x: Number) -> Instruction:
-        if isinstance(x, Instruction):
+    def number(self, x: "Operand") -> "Real":
+        if isinstance(x, Real):
             return x
         if str(x) not in self.numbers:
-            self.numbers[str(x)] = self.op("constant")
-            self.numbers[str(x)].literal = [dtypes.encode(x, self.scalar.dtype)]
+            self.numbers[str(x)] = self.op("constant", self.scalar)
+            self.numbers[str(x)].i.literal = [dtypes.encode(x, self.scalar.dtype)]
         return self.numbers[str(x)]
 
-    def add(self, x: Instruction, y: Instruction) -> Instruction:
-        return self.op("add", x, y)
 
-    def subtract(self, x: Instruction, y: Instruction) -> Instruction:
-        return self.op("subtract", x, y)
+class Real:
+    """A value of a computation: its operators are steps, each of which rounds. A number beside it is a constant."""
 
-    def times(self, x: Number, y: Instruction) -> Instruction:
-        return self.op("multiply", self.number(x), y)
+    def __init__(self, steps: Steps, i: Instruction) -> None:
+        self.steps, self.i = steps, i
 
-    def over(self, x: Instruction, y: Instruction) -> Instruction:
-        return self.op("divide", x, y)
+    def op(self, opcode: str, *others: "Operand") -> "Real":
+        return self.steps.op(opcode, self.steps.scalar, self, *others)
 
-    def is_(self, direction: str, x: Instruction, y: float, **more: str) -> Instruction:
-        """A comparison with a number."""
-        return self.op("compare", x, self.number(y), direction=direction, **more)
+    def __add__(self, y: "Operand") -> "Real":
+        return self.op("add", y)
 
-    def infinite(self, x: Instruction) -> Instruction:
-        return self.is_("EQ", self.op("abs", x), math.inf)
+    def __radd__(self, x: float) -> "Real":
+        return self.steps.number(x) + self
 
-    def finite(self, x: Instruction) -> Instruction:
-        return self.is_("LT", self.op("abs", x), math.inf)
+    def __sub__(self, y: "Operand") -> "Real":
+        return self.op("subtract", y)
 
-    def nan(self, x: Instruction) -> Instruction:
-        return self.op("compare", x, x, direction="NE")
+    def __mul__(self, y: "Operand") -> "Real":
+        return self.op("multiply", y)
 
-    def any(self, *tests: Instruction) -> Instruction:
-        return tests[0] if len(tests) == 1 else self.op("or", tests[0], self.any(*tests[1:]))
+    def __rmul__(self, x: float) -> "Real":
+        return self.steps.number(x) * self
 
-    def all(self, *tests: Instruction) -> Instruction:
-        return tests[0] if len(tests) == 1 else self.op("and", tests[0], self.all(*tests[1:]))
+    def __truediv__(self, y: "Operand") -> "Real":
+        return self.op("divide", y)
 
-    def choose(self, test: Instruction, x: Number, y: Number) -> Instruction:
-        return self.op("select", test, self.number(x), self.number(y))
+    def __neg__(self) -> "Real":
+        return self.op("negate")
 
-    def either(self, test: Instruction, x: Tuple[Number, Number], y: Tuple[Number, Number]) -> Parts:
-        return self.choose(test, x[0], y[0]), self.choose(test, x[1], y[1])
+    def __abs__(self) -> "Real":
+        return self.op("abs")
 
-    def squares(self, x: Instruction, y: Instruction) -> Instruction:
-        return self.add(self.times(x, x), self.times(y, y))
+    # tests
 
-    def copysign(self, x: Number, of: Instruction) -> Instruction:
-        """x without a sign, with the sign of another."""
-        size = self.op("abs", x) if isinstance(x, Instruction) else self.number(x)
-        return self.choose(self.is_("LT", of, 0.0, type="TOTALORDER"), self.op("negate", size), size)
+    def compare(self, direction: str, y: "Operand", **more: str) -> "Real":
+        return self.steps.op("compare", self.steps.test, self, y, direction=direction, **more)
 
-    def keep_zero(self, x: Instruction, y: Instruction) -> Instruction:
-        zero = self.all(self.is_("EQ", x, 0), self.is_("NE", y, 0))
-        return self.choose(zero, self.choose(self.is_("LT", y, 0), self.op("negate", x), x), self.times(x, y))
+    def __lt__(self, y: "Operand") -> "Real":
+        return self.compare("LT", y)
+
+    def __le__(self, y: "Operand") -> "Real":
+        return self.compare("LE", y)
+
+    def __gt__(self, y: "Operand") -> "Real":
+        return self.compare("GT", y)
+
+    def __ge__(self, y: "Operand") -> "Real":
+        return self.compare("GE", y)
+
+    def equals(self, y: "Operand") -> "Real":
+        return self.compare("EQ", y)
+
+    def differs(self, y: "Operand") -> "Real":
+        return self.compare("NE", y)
+
+    def infinite(self) -> "Real":
+        return abs(self).equals(math.inf)
+
+    def finite(self) -> "Real":
+        return abs(self) < math.inf
+
+    def nan(self) -> "Real":
+        return self.differs(self)
+
+    def __and__(self, other: "Real") -> "Real":
+        return self.steps.op("and", self.steps.test, self, other)
+
+    def __or__(self, other: "Real") -> "Real":
+        return self.steps.op("or", self.steps.test, self, other)
+
+    def __invert__(self) -> "Real":
+        return self.steps.op("not", self.steps.test, self)
+
+    def choose(self, x: "Operand", y: "Operand") -> "Real":
+        """x where the test holds, else y."""
+        return self.op("select", x, y)
+
+    def either(self, x: "Tuple[Operand, Operand]", y: "Tuple[Operand, Operand]") -> "Parts":
+        return self.choose(x[0], y[0]), self.choose(x[1], y[1])
 
 
-def function(opcode: str, r: Real, x: Parts, y: Optional[Parts] = None) -> Parts:
+Operand = Union[Real, float]
+Parts = Tuple[Real, Real]
+
+
+def _function(opcode: str) -> "Callable[..., Real]":
+    return lambda x, *others: x.op(opcode, *others)
+
+
+exp, expm1, log, log1p = map(_function, ("exponential", "exponential-minus-one", "log", "log-plus-one"))
+sqrt, cbrt, sin, cos, sinh, cosh = map(_function, ("sqrt", "cbrt", "sine", "cosine", "sinh", "cosh"))
+atan2, hypot, maximum, minimum, power = map(_function, ("atan2", "hypot", "maximum", "minimum", "power"))
+
+
+def copysign(x: Operand, of: Real) -> Real:
+    """x without a sign, with the sign of another."""
+    size = abs(x) if isinstance(x, Real) else of.steps.number(x)
+    return of.compare("LT", 0.0, type="TOTALORDER").choose(-size, size)
+
+
+def keep_zero(x: Real, y: Real) -> Real:
+    zero = x.equals(0) & y.differs(0)
+    return zero.choose((y < 0).choose(-x, x), x * y)
+
+
+def function(opcode: str, x: Parts, y: Optional[Parts] = None) -> Parts:
     """The parts of a function's value, of the parts of its operands."""
     a, b = x
-    op, number, times = r.op, r.number, r.times
-    larger, smaller = op("maximum", op("abs", a), op("abs", b)), op("minimum", op("abs", a), op("abs", b))
+    larger, smaller = maximum(abs(a), abs(b)), minimum(abs(a), abs(b))
     if opcode == "divide":
         assert y is not None
-        return quotient(r, x, y)
+        return quotient(x, y)
     if opcode == "exponential":
-        e, h, c, s = op("exponential", a), op("exponential", times(0.5, a)), op("cosine", b), op("sine", b)
-        huge = r.is_("EQ", e, math.inf)
-        parts = (r.choose(huge, times(times(h, c), h), times(e, c)),
-                 r.choose(huge, r.keep_zero(r.keep_zero(s, h), h), r.keep_zero(s, e)))
-        no_angle = r.all(r.infinite(a), r.op("not", r.finite(b)))
-        of_no_angle = (e, r.choose(r.is_("EQ", e, 0), e, math.nan))
-        return r.either(no_angle, of_no_angle, parts)
+        e, h, c, s = exp(a), exp(0.5 * a), cos(b), sin(b)
+        huge = e.equals(math.inf)
+        parts = huge.either((h * c * h, keep_zero(keep_zero(s, h), h)), (e * c, keep_zero(s, e)))
+        no_angle = a.infinite() & ~b.finite()
+        return no_angle.either((e, e.equals(0).choose(e, math.nan)), parts)
     if opcode == "exponential-minus-one":
-        whole, h = function("exponential", r, x), op("sine", times(0.5, b))
-        re = r.subtract(times(op("exponential-minus-one", a), op("cosine", b)), times(2, times(h, h)))
-        return (r.choose(r.is_("EQ", op("exponential", a), math.inf), whole[0], re), whole[1])
+        whole, h = function("exponential", x), sin(0.5 * b)
+        re = expm1(a) * cos(b) - 2 * (h * h)
+        return exp(a).equals(math.inf).choose(whole[0], re), whole[1]
     if opcode == "log":
-        beyond = times(r.subtract(larger, number(1)), r.add(larger, number(1)))
-        near_one = times(0.5, op("log-plus-one", r.add(beyond, times(smaller, smaller))))
-        ratio = r.over(smaller, larger)
-        apart = r.add(op("log", larger), times(0.5, op("log-plus-one", times(ratio, ratio))))
-        size = r.choose(r.all(r.is_("GE", larger, 0.5), r.is_("LE", larger, 1.5)), near_one, apart)
-        size = r.choose(r.is_("EQ", larger, 0), -math.inf, size)
-        return (r.choose(r.any(r.infinite(a), r.infinite(b)), math.inf, size), op("atan2", b, a))
+        near_one = 0.5 * log1p((larger - 1) * (larger + 1) + smaller * smaller)
+        ratio = smaller / larger
+        apart = log(larger) + 0.5 * log1p(ratio * ratio)
+        size = ((larger >= 0.5) & (larger <= 1.5)).choose(near_one, apart)
+        size = larger.equals(0).choose(-math.inf, size)
+        return (a.infinite() | b.infinite()).choose(math.inf, size), atan2(b, a)
     if opcode == "log-plus-one":
-        size, angle = function("log", r, (r.add(number(1), a), b))
-        small = times(0.5, op("log-plus-one", r.add(times(a, r.add(number(2), a)), times(b, b))))
-        return (r.choose(r.all(r.is_("LT", op("abs", a), 0.5), r.is_("LT", op("abs", b), 0.5)), small, size), angle)
+        size, angle = function("log", (1 + a, b))
+        small = 0.5 * log1p(a * (2 + a) + b * b)
+        return ((abs(a) < 0.5) & (abs(b) < 0.5)).choose(small, size), angle
     if opcode in ("sqrt", "rsqrt", "sign"):
-        u, v = r.over(op("abs", a), larger), r.over(op("abs", b), larger)
-        h, negative = op("hypot", u, v), r.is_("LT", a, 0)
-        root, half = op("sqrt", larger), op("sqrt", times(0.5, r.add(u, h)))
+        u, v = abs(a) / larger, abs(b) / larger
+        h, negative = hypot(u, v), a < 0
+        root, half = sqrt(larger), sqrt(0.5 * (u + h))
     if opcode == "sqrt":
-        w = times(root, half)
-        o = r.over(op("abs", b), times(2, w))
-        re, im = r.choose(negative, o, w), r.copysign(r.choose(negative, w, o), b)
-        re, im = r.either(r.is_("EQ", larger, 0), (0, b), (re, im))
-        small = r.choose(r.nan(b), b, 0)
-        of_a = (r.choose(negative, small, math.inf), r.copysign(r.choose(negative, math.inf, small), b))
-        re, im = r.either(r.infinite(a), of_a, (re, im))
-        return (r.choose(r.infinite(b), math.inf, re), r.choose(r.infinite(b), b, im))
+        w = root * half
+        o = abs(b) / (2 * w)
+        re, im = negative.choose(o, w), copysign(negative.choose(w, o), b)
+        small = b.nan().choose(b, 0)
+        of_a = negative.choose(small, math.inf), copysign(negative.choose(math.inf, small), b)
+        parts = a.infinite().either(of_a, larger.equals(0).either((0, b), (re, im)))
+        return b.infinite().either((math.inf, b), parts)
     if opcode == "rsqrt":
-        size = times(root, h)
-        w, o = r.over(half, size), r.over(v, times(2, times(half, size)))
-        re, im = r.choose(negative, o, w), op("negate", r.copysign(r.choose(negative, w, o), b))
-        re, im = r.either(r.is_("EQ", larger, 0), (math.inf, math.nan), (re, im))
-        infinite = r.any(r.infinite(a), r.infinite(b))
-        return (r.choose(infinite, 0, re), r.choose(infinite, op("negate", r.copysign(0.0, b)), im))
+        size = root * h
+        w, o = half / size, v / (2 * (half * size))
+        re, im = negative.choose(o, w), -copysign(negative.choose(w, o), b)
+        parts = larger.equals(0).either((math.inf, math.nan), (re, im))
+        return (a.infinite() | b.infinite()).either((0, -copysign(0.0, b)), parts)
     if opcode == "sign":
-        h = r.choose(r.infinite(larger), 1, h)
-        return r.either(r.is_("EQ", larger, 0), x, (r.over(r.over(a, larger), h), r.over(r.over(b, larger), h)))
+        h = larger.infinite().choose(1, h)
+        return larger.equals(0).either(x, (a / larger / h, b / larger / h))
     if opcode == "cbrt":
-        size, angle = op("hypot", a, b), r.over(op("atan2", b, a), number(3))
-        eighth = op("cbrt", op("hypot", times(0.125, a), times(0.125, b)))
-        g = r.choose(r.is_("LT", size, math.inf), op("cbrt", size), times(2, eighth))
-        return (times(g, op("cosine", angle)), r.keep_zero(op("sine", angle), g))
+        size, angle = hypot(a, b), atan2(b, a) / 3
+        g = (size < math.inf).choose(cbrt(size), 2 * cbrt(hypot(0.125 * a, 0.125 * b)))
+        return g * cos(angle), keep_zero(sin(angle), g)
     if opcode == "power":
         assert y is not None
-        (c, d), (l, t) = y, function("log", r, x)
-        size, real = op("hypot", a, b), r.is_("EQ", d, 0)
-        g = r.choose(r.all(real, r.is_("LT", size, math.inf)), op("power", size, c),
-                     op("exponential", r.subtract(times(c, l), times(d, t))))
-        q = r.add(times(c, t), r.keep_zero(d, l))
-        re, im = times(g, op("cosine", q)), r.keep_zero(op("sine", q), g)
-        re, im = r.either(r.is_("EQ", g, 0), (0, 0), (re, im))
-        one = r.any(r.all(r.is_("EQ", c, 0), real), r.all(r.is_("EQ", a, 1), r.is_("EQ", b, 0)))
-        infinite = r.all(r.is_("EQ", a, math.inf), r.is_("EQ", b, 0), r.is_("GT", c, 0), real)
-        re, im = r.choose(infinite, math.inf, re), r.choose(infinite, 0, im)
-        return (r.choose(one, 1, re), r.choose(one, 0, im))
+        (c, d), (l, t) = y, function("log", x)
+        size, real = hypot(a, b), d.equals(0)
+        g = (real & (size < math.inf)).choose(power(size, c), exp(c * l - d * t))
+        q = c * t + keep_zero(d, l)
+        parts = g.equals(0).either((0, 0), (g * cos(q), keep_zero(sin(q), g)))
+        one = (c.equals(0) & real) | (a.equals(1) & b.equals(0))
+        infinite = a.equals(math.inf) & b.equals(0) & (c > 0) & real
+        return one.either((1, 0), infinite.either((math.inf, 0), parts))
     if opcode == "logistic":
-        low = op("negate", op("abs", a))
-        e, u, h = op("exponential", low), op("negate", op("exponential-minus-one", low)), op("cosine", times(0.5, b))
-        g = times(2, times(h, h))
-        below = r.add(times(u, u), times(2, times(e, g)))
-        over = r.choose(r.is_("LT", a, 0), times(e, r.subtract(g, u)), r.add(u, times(e, g)))
-        return (r.over(over, below), r.over(times(e, op("sine", b)), below))
+        low = -abs(a)
+        e, u, h = exp(low), -expm1(low), cos(0.5 * b)
+        g = 2 * (h * h)
+        below = u * u + 2 * (e * g)
+        over = (a < 0).choose(e * (g - u), u + e * g)
+        return over / below, e * sin(b) / below
     if opcode == "sine":
-        return (r.keep_zero(op("sine", a), op("cosh", b)), times(op("cosine", a), op("sinh", b)))
+        return keep_zero(sin(a), cosh(b)), cos(a) * sinh(b)
     if opcode == "cosine":
-        return (times(op("cosine", a), op("cosh", b)), op("negate", r.keep_zero(op("sine", a), op("sinh", b))))
-    if opcode in ("sinh", "cosh"):
-        other = "cosh" if opcode == "sinh" else "sinh"
-        return (times(op(opcode, a), op("cosine", b)), r.keep_zero(op("sine", b), op(other, a)))
+        return cos(a) * cosh(b), -keep_zero(sin(a), sinh(b))
+    if opcode == "sinh":
+        return sinh(a) * cos(b), keep_zero(sin(b), cosh(a))
+    if opcode == "cosh":
+        return cosh(a) * cos(b), keep_zero(sin(b), sinh(a))
     if opcode == "tan":
-        re, im = function("tanh", r, (b, a))
-        return (im, re)
+        re, im = function("tanh", (b, a))
+        return im, re
     if opcode == "tanh":
-        s, c, sh, e = op("sine", b), op("cosine", b), op("sinh", a), op("exponential", op("negate", op("abs", a)))
-        below = r.add(times(sh, sh), times(c, c))
-        limit = times(4, times(times(s, e), times(c, e)))
-        none = r.all(r.infinite(a), r.op("not", r.finite(b)))
-        limit = r.choose(r.any(r.is_("EQ", b, 0), none), r.copysign(0.0, b), limit)
-        inner = r.choose(r.is_("EQ", b, 0), b, r.over(times(s, c), below))
-        large = r.is_("GT", op("abs", a), 20)
-        limit_re = r.choose(r.any(r.infinite(a), r.finite(b)), r.copysign(1.0, a), math.nan)
-        return (r.choose(large, limit_re, r.over(times(sh, op("cosh", a)), below)), r.choose(large, limit, inner))
+        s, c, sh, e = sin(b), cos(b), sinh(a), exp(-abs(a))
+        below = sh * sh + c * c
+        none = a.infinite() & ~b.finite()
+        limit = (b.equals(0) | none).choose(copysign(0.0, b), 4 * (s * e * (c * e)))
+        inner = b.equals(0).choose(b, s * c / below)
+        limit_re = (a.infinite() | b.finite()).choose(copysign(1.0, a), math.nan)
+        return (abs(a) > 20).either((limit_re, limit), (sh * cosh(a) / below, inner))
     assert opcode == "atan2" and y is not None
-    scale = op("maximum", larger, op("maximum", *(op("abs", part) for part in y)))
-    (yr, yi), (xr, xi) = ((r.over(p, scale), r.over(q, scale)) for p, q in (x, y))
-    pr, pi, qr, qi = r.subtract(xr, yi), r.add(xi, yr), r.add(xr, yi), r.subtract(xi, yr)
-    n = r.subtract(times(xi, yr), times(xr, yi))
-    half = times(0.5, op("atan2", times(2, r.add(times(xr, yr), times(xi, yi))),
-                         r.subtract(r.squares(xr, xi), r.squares(yr, yi))))
-    flip = r.is_("LT", r.add(times(pr, op("cosine", half)), times(pi, op("sine", half))), 0)
-    turn = r.copysign(math.pi, r.choose(r.is_("EQ", half, 0), op("negate", pi), half))
-    above = times(0.25, op("log-plus-one", r.over(times(4, n), r.squares(qr, qi))))
-    below = times(0.25, op("log-plus-one", r.over(times(-4, n), r.squares(pr, pi))))
-    return (r.choose(flip, r.subtract(half, turn), half), r.choose(r.is_("LT", n, 0), below, op("negate", above)))
+    scale = maximum(larger, maximum(abs(y[0]), abs(y[1])))
+    yr, yi, xr, xi = (part / scale for part in (*x, *y))
+    pr, pi, qr, qi = xr - yi, xi + yr, xr + yi, xi - yr
+    n = xi * yr - xr * yi
+    half = 0.5 * atan2(2 * (xr * yr + xi * yi), (xr * xr + xi * xi) - (yr * yr + yi * yi))
+    flip = pr * cos(half) + pi * sin(half) < 0
+    turn = copysign(math.pi, half.equals(0).choose(-pi, half))
+    above = 0.25 * log1p(4 * n / (qr * qr + qi * qi))
+    below = 0.25 * log1p(-4 * n / (pr * pr + pi * pi))
+    return flip.choose(half - turn, half), (n < 0).choose(below, -above)
 
 
-def quotient(r: Real, x: Parts, y: Parts) -> Parts:
+def quotient(x: Parts, y: Parts) -> Parts:
     """The parts of x / y: Smith's steps on parts scaled by powers of two, so that none overflows, or loses what the
     result needs; then annex G's values of infinities and zeros, where both parts are NaN."""
     (a, b), (c, d) = x, y
-    op, times = r.op, r.times
-    high, low, up = (2.0**126, 2.0**-102, 2.0**47) if r.scalar.dtype == "f32" else (2.0**1022, 2.0**-969, 2.0**105)
+    single = a.steps.scalar.dtype == "f32"
+    high, low, up = (2.0**126, 2.0**-102, 2.0**47) if single else (2.0**1022, 2.0**-969, 2.0**105)
 
-    def extreme(p: Instruction, q: Instruction) -> Parts:
+    def extreme(p: Real, q: Real) -> Parts:
         """Tests: a part is large; both parts are small."""
-        sizes = op("abs", p), op("abs", q)
-        return (r.any(*(r.is_("GE", size, high) for size in sizes)),
-                r.all(*(r.is_("LE", size, low) for size in sizes)))
+        return (abs(p) >= high) | (abs(q) >= high), (abs(p) <= low) & (abs(q) <= low)
 
     (large, small), (much, little) = extreme(a, b), extreme(c, d)
-    of = r.choose(large, 0.5, r.choose(small, up, 1))
-    by = r.choose(much, 0.5, r.choose(little, up, 1))
-    back = times(by, r.choose(large, 2.0, r.choose(small, 1 / up, 1)))
-    near, e, f = (times(a, of), times(b, of)), times(c, by), times(d, by)
-    steep = r.op("compare", op("abs", e), op("abs", f), direction="LT")
-    p, q = r.choose(steep, near[1], near[0]), r.choose(steep, near[0], near[1])
-    e, f = r.choose(steep, f, e), r.choose(steep, e, f)
-    ratio = r.over(f, e)
-    none = r.all(r.is_("EQ", ratio, 0), r.finite(e))  # f part may overflow where e is infinite
-    of_p, of_q = (r.choose(none, r.over(times(f, part), e), times(part, ratio)) for part in (p, q))
-    below, over = r.add(e, times(f, ratio)), r.choose(steep, r.subtract(of_p, q), r.subtract(q, of_p))
-    parts = times(r.over(r.add(p, of_q), below), back), times(r.over(over, below), back)
+    of = large.choose(0.5, small.choose(up, 1))
+    by = much.choose(0.5, little.choose(up, 1))
+    back = by * large.choose(2.0, small.choose(1 / up, 1))
+    near, e, f = (a * of, b * of), c * by, d * by
+    steep = abs(e) < abs(f)
+    p, q = steep.either((near[1], near[0]), near)
+    e, f = steep.either((f, e), (e, f))
+    ratio = f / e
+    none = ratio.equals(0) & e.finite()  # f part may overflow where e is infinite
+    of_p, of_q = (none.choose(f * part / e, part * ratio) for part in (p, q))
+    below, over = e + f * ratio, steep.choose(of_p - q, q - of_p)
+    parts = (p + of_q) / below * back, over / below * back
 
-    def product(factor: float, u: Instruction, v: Instruction, w: Instruction, z: Instruction) -> Parts:
+    def product(factor: float, u: Real, v: Real, w: Real, z: Real) -> Parts:
         """A factor times (u + iv) (w - iz)."""
-        return (times(factor, r.add(times(u, w), times(v, z))), times(factor, r.subtract(times(v, w), times(u, z))))
+        return factor * (u * w + v * z), factor * (v * w - u * z)
 
-    def unit(part: Instruction) -> Instruction:
-        return r.choose(r.infinite(part), r.copysign(1.0, part), r.copysign(0.0, part))
+    def unit(part: Real) -> Real:
+        return part.infinite().choose(copysign(1.0, part), copysign(0.0, part))
 
-    pole = r.copysign(math.inf, c)
-    at_zero = r.all(r.is_("EQ", c, 0), r.is_("EQ", d, 0), r.op("not", r.all(r.nan(a), r.nan(b))))
-    of_infinite = r.all(r.any(r.infinite(a), r.infinite(b)), r.finite(c), r.finite(d))
-    by_infinite = r.all(r.any(r.infinite(c), r.infinite(d)), r.finite(a), r.finite(b))
-    neither = r.all(r.nan(parts[0]), r.nan(parts[1]))
-    for when, values in ((at_zero, (times(pole, a), times(pole, b))),
-                         (of_infinite, product(math.inf, unit(a), unit(b), c, d)),
+    pole = copysign(math.inf, c)
+    at_zero = c.equals(0) & d.equals(0) & ~(a.nan() & b.nan())
+    of_infinite = (a.infinite() | b.infinite()) & c.finite() & d.finite()
+    by_infinite = (c.infinite() | d.infinite()) & a.finite() & b.finite()
+    neither = parts[0].nan() & parts[1].nan()
+    for when, values in ((at_zero, (pole * a, pole * b)), (of_infinite, product(math.inf, unit(a), unit(b), c, d)),
                          (by_infinite, product(0.0, *near, unit(c), unit(d)))):
-        parts = r.either(r.all(neither, when), values, parts)
+        parts = (neither & when).either(values, parts)
     return parts
