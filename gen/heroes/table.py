@@ -80,8 +80,8 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     sources: Dict[Tuple[Instruction, str], None] = {}
     for read, _ in reads_of(nest.partition, entry):
         source = read.source
-        if source.opcode == "iota" or (source.opcode == "constant"
-                                       and len(set(source.literal or [])) > 1) or read.map == EMPTY:
+        if source.opcode == "iota" or source in nest.partition.cuts or (
+                source.opcode == "constant" and len(set(source.literal or [])) > 1) or read.map == EMPTY:
             return None
         if source.opcode == "parameter":
             sources[source, read.map] = None

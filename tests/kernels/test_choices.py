@@ -7,7 +7,7 @@ from typing import Any, List, Tuple
 
 import pytest
 
-from drawn import fusions, shape
+from drawn import ON_CPUS, agree, fusions, marked, shape
 from gen import hlo, pipeline, run
 from gen.emit import state
 from gen.heroes.hero import Choice
@@ -113,3 +113,30 @@ def test_an_index_of_many_operations() -> None:
 }
 """)
     assert {choice.hero.name for choice in chosen(fusion, "cpu")} == {"loop"}
+
+
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_a_table_of_one_value(target: str, device: str, tmp_path: Path) -> None:
+    """What also depends on a value that another kernel leaves is no table, whatever it costs."""
+    text = """HloModule m
+max {
+  a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT c = bf16[] maximum(a, b)
+}
+ENTRY e {
+  x = bf16[2048,1024]{1,0} parameter(0)
+  z = bf16[] constant(-inf)
+  m = bf16[] reduce(x, z), dimensions={0,1}, to_apply=max
+  b = bf16[2048,1024]{1,0} broadcast(m), dimensions={}
+  t = bf16[2048,1024]{1,0} tanh(x)
+  u = bf16[2048,1024]{1,0} exponential(t)
+  v = bf16[2048,1024]{1,0} sine(u)
+  w = bf16[2048,1024]{1,0} cosine(v)
+  ROOT r = bf16[2048,1024]{1,0} ROOT_OF(w, b)
+}
+"""
+    for opcode, tables in (("add(w, b)", 0), ("negate(w)", 1)):
+        (fusion,) = fusions(text.replace("ROOT_OF(w, b)", opcode))
+        assert sum(kernel.table is not None for kernel in pipeline.target_file(fusion, target, device).kernels) == tables
+        agree({"e": text.replace("ROOT_OF(w, b)", opcode)}, target, device, tmp_path / opcode[:3])
