@@ -86,11 +86,11 @@ def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
     lines: List[str] = []
     factor = converted(b, x, of, kind, "x", lines)
     if scale:
-        by = converted(b, scale, blocks(of, x.dims, scale.dims), kind, "scale", lines)
-        lines.append(f"const {STORAGE[kind]} v = {value_of(b.e.call, 'multiply', {}, kind, [factor, by])};")
+        scaling = converted(b, scale, blocks(of, x.dims, scale.dims), kind, "scale", lines)
+        lines.append(f"const {STORAGE[kind]} v = {value_of(b.e.call, 'multiply', {}, kind, [factor, scaling])};")
         interval = None
-        if factor.interval or by.interval:
-            lines.append(f"const {kind_of(kind)} r_v = {b.intervals.of('multiply', {}, kind, [factor, by], 'v')};")
+        if factor.interval or scaling.interval:
+            lines.append(f"const {kind_of(kind)} r_v = {b.intervals.of('multiply', {}, kind, [factor, scaling], 'v')};")
             interval = "r_v"
         factor = Ranged("v", kind, interval)
     return to, lines, factor

@@ -118,9 +118,9 @@ class LoopHero(Hero):
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         device, at_index = context.device, nest.reads_first or bool(bound_in(nest.partition))
         plain = not nest.reads_first and not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
-        apart = interleaving(nest) if device.lanes > 1 and plain else Interleaving()
+        spread = interleaving(nest) if device.lanes > 1 and plain else Interleaving()
         widths, traffic = _widths(nest)
-        loops = candidates(device, nest.shape.elements, widths, traffic, apart,
+        loops = candidates(device, nest.shape.elements, widths, traffic, spread,
                            row(nest) if device.cpu and plain else 0)
         packed = _packed(nest)
         if packed:      # a work-item writes whole bytes; elements that do not fill one byte are one work-item's

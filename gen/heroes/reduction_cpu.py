@@ -164,10 +164,11 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             else:
                 raise Refused(f"a row of {size} is shorter than {LANES}, and not 2, 4 or 8")
             data = LANES * width * math.prod(sizes[k] for k in digits.reduced())
-            each = blocks // streams
-            chunks = max(1, min(each, device.part_bytes // data, each * outer // (device.unit_items * device.units)))
+            per_stream = blocks // streams
+            shares = per_stream * outer // (device.unit_items * device.units)
+            chunks = max(1, min(per_stream, device.part_bytes // data, shares))
             if data * blocks * outer < numbers.flat_parts * device.part_bytes or streams > 1 or size < LANES:
-                items = -(-each // chunks) * outer
+                items = -(-per_stream // chunks) * outer
                 return Sweep(threads if items >= device.group_items * threads else 1, chunks, vec,
                              interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
                              burst=numbers.prefetch_burst, kind="rows", rows=LANES)
@@ -507,14 +508,14 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         """A digit in blocks of `width`; the work-items that share them."""
         sweep, streams = self.sweep, self.sweep.streams
         whole = max(1, size // width)
-        each, moved = whole // streams, size % (width * streams) != 0
-        turns, items, number = each + moved, -(-each // sweep.chunks), block
+        per_stream, moved = whole // streams, size % (width * streams) != 0
+        turns, items, number = per_stream + moved, -(-per_stream // sweep.chunks), block
         if streams > 1:
             self.box["stream"] = (0, streams - 1)
             number = (
-                f"{block} + stream * {each}"
+                f"{block} + stream * {per_stream}"
                 if not moved
-                else f"({block} < {each} ? {block} + stream * {each} : {streams * each} + stream)"
+                else f"({block} < {per_stream} ? {block} + stream * {per_stream} : {streams * per_stream} + stream)"
             )
         start = ""
         if moved:   # the last block is moved back onto the one before, of the same work-item
@@ -522,7 +523,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
             name = "block_of_stream" if streams > 1 else block
             start = f"{name} < {whole} ? {name} * {width} : {size - width}"
         else:
-            self.at[digit], self.box[block] = f"({number}) * {width}", (0, each - 1)
+            self.at[digit], self.box[block] = f"({number}) * {width}", (0, per_stream - 1)
         last = f"chunk * {sweep.chunks} + {sweep.chunks}"
         if items * sweep.chunks != turns:       # the last work-item has the last turn too
             last = f"(chunk < {items - 1} ? {last} : {turns})" if items > 1 else str(turns)

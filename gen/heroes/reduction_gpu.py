@@ -85,9 +85,9 @@ def _pow2(n: int) -> int:
 
 def _across(wide: int, most: int) -> int:
     """Threads along `wide` units, in equal parts: a power of two unless more than a quarter would be idle."""
-    each = -(-wide // -(-wide // most))
-    even = 1 << (each - 1).bit_length()
-    return even if 4 * each >= 3 * even else each
+    part = -(-wide // -(-wide // most))
+    even = 1 << (part - 1).bit_length()
+    return even if 4 * part >= 3 * even else part
 
 
 def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, most_vec: int, threads: int,

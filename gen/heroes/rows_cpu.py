@@ -317,8 +317,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
         loops = self.loops([digits.minor])
         size, step = digits.sizes[digits.minor], sweep.step
         count = size // step
-        each = count * sweep.vec + -(-(size % step) // LANES)       # registers of a run along the minor digit
-        run, weight = [], each
+        registers = count * sweep.vec + -(-(size % step) // LANES)       # registers of a run along the minor digit
+        run, weight = [], registers
         for k in reversed([k for k in digits.reduced() if k != digits.minor]):
             run.append(f"g{k} * {weight}")
             weight *= digits.sizes[k]
@@ -399,10 +399,10 @@ class _Columns:
         digits, sweep, d = self.whole.digits, self.whole.sweep, self.whole.context.target
         size, vec, run = digits.sizes[digits.minor], sweep.vec, []
         count = size // sweep.step
-        each = count * vec + -(-(size % sweep.step) // LANES)
+        registers = count * vec + -(-(size % sweep.step) // LANES)
         at = f"({part}) * {self.emitter.results}"
         inner: "Dict[str, Tuple[int, int]]" = {}
-        weight = each
+        weight = registers
         for k in reversed([k for k in digits.reduced() if k != digits.minor]):
             run.append(f"g{k} * {weight}")
             at += f" + g{k} * {self.strides[k]}"
@@ -422,8 +422,8 @@ class _Columns:
     def form(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> Form:
         """Registers at a position: no values are read."""
         of = self.emitter.nest.epilogue
-        empty, apart = Partition(of.computation, [], "", of.entry.dims), f"lane * {vec}" in position
-        thread = self.emitter.map(position, box, () if apart else ("vec", "lane"))
+        empty, by_lane = Partition(of.computation, [], "", of.entry.dims), f"lane * {vec}" in position
+        thread = self.emitter.map(position, box, () if by_lane else ("vec", "lane"))
         return Form(empty, empty.entry, thread, Schedule(vec=vec, lanes=LANES), box)
 
     def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer) -> Step:
@@ -431,10 +431,10 @@ class _Columns:
         emitter, d = self.emitter, self.whole.context.target
         slot += " + vec" if vec > 1 else ""
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
-        apart = f"lane * {vec}" in position
+        by_lane = f"lane * {vec}" in position
         form = self.form(position, box, vec)
         body = emitter.written(form)
-        if apart:
+        if by_lane:
             text = algebra.c_text(form.thread, self.whole.index_type).results[0]
             body.text.add(
                 f"{d.register(self.dtype)} x[{LANES}];",

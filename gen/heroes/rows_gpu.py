@@ -134,9 +134,9 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
     while vec > 1 and (vec * max(widths) > device.step_bytes or sizes[minor] % vec):
         vec //= 2
     in_registers = [*held, *(i for stage in nest.stages for i in stage.kept)]
-    units, each = elements // vec, vec * sum(_words(i) for i in in_registers)
+    units, words = elements // vec, vec * sum(_words(i) for i in in_registers)
     for registers in (device.rows_gpu.registers, 2 * device.rows_gpu.registers):    # more for rows that else do not fit
-        steps, fold = max(1, registers // max(vec, each)), 2
+        steps, fold = max(1, registers // max(vec, words)), 2
         while fold < min(units, device.rows_gpu.threads) and (fold * vec * min(widths) < device.coalesced
                                                               or fold * steps < units):
             fold *= 2
@@ -157,7 +157,7 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
     return RowBlock(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,
-                    held=count * each)
+                    held=count * words)
 
 
 # ---- what templates/kernels/rows_gpu.j2 is handed ----

@@ -116,7 +116,7 @@ def widths(nest: Scan) -> List[int]:
 def free(nest: Scan) -> bool:
     """Whether prefixes may be put together of parts, from values that are known."""
     combiners = [combiner.analyse(hero) for hero in nest.heroes]
-    return all(by.free and by.start is not None and None not in by.start for by in combiners)
+    return all(laws.free and laws.start is not None and None not in laws.start for laws in combiners)
 
 
 class ScanEmitter:

@@ -69,15 +69,15 @@ def _streams(device: Device, nest: Scan) -> bool:
         sum(buffer.shape.bytes for buffer in buffers_of(nest.partition, nest.partition.entry)) > device.cache
 
 
-def _shared(device: Device, rows: int, each: int) -> "Tuple[int, int]":
+def _shared(device: Device, rows: int, row_bytes: int) -> "Tuple[int, int]":
     """The rows of a work-item and the work-items of a group, for rows of `each` bytes."""
-    chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // max(1, each)))
+    chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // max(1, row_bytes)))
     return chunks, device.group if -(-rows // chunks) >= device.group_items * device.group else 1
 
 
 def _wide(device: Device, nest: Scan) -> "Iterable[Prefixes]":
     sizes, stream = widths(nest), _streams(device, nest)
-    each = nest.size * max(sizes)
+    row_bytes = nest.size * max(sizes)
     if nest.below >= LANES:
         yield _columns(device, nest, LANES)
     if nest.below > 1:
@@ -85,13 +85,13 @@ def _wide(device: Device, nest: Scan) -> "Iterable[Prefixes]":
     rows: List[Prefixes] = []
     if nest.size >= LANES and free(nest):
         vec = max(1, min(device.line // (LANES * min(sizes)), nest.size // LANES))
-        chunks, threads = _shared(device, nest.outer, each)
+        chunks, threads = _shared(device, nest.outer, row_bytes)
         rows = [Prefixes(threads, chunks, vec, LANES, kind="rows", stream=stream)]
     if _cheap(nest):
         yield from rows
     lanes = LANES if max(sizes) <= 4 else 8
     if nest.size >= lanes and nest.outer >= lanes:
-        chunks, threads = _shared(device, nest.outer // lanes, lanes * each)
+        chunks, threads = _shared(device, nest.outer // lanes, lanes * row_bytes)
         yield Prefixes(threads, chunks, lanes, lanes, kind="row_lanes", tile=True, stream=stream)
     yield from rows
 

@@ -248,10 +248,10 @@ class Origin(NamedTuple):
 def _origin(name: str, size: int, step: int) -> Origin:
     """Where tiles do not divide the digit, the last tile is moved back onto the one before it."""
     unit = math.gcd(size, step)
-    each, last = step // unit, (size - step) // unit
+    quanta, last = step // unit, (size - step) // unit
     return Origin(
         f"{name} * {unit}",
-        f"{name}_tile < {size // step} ? {name}_tile * {each} : {last}" if size % step else "",
+        f"{name}_tile < {size // step} ? {name}_tile * {quanta} : {last}" if size % step else "",
         last,
     )
 

@@ -226,8 +226,8 @@ def _extent(size: int, most: int, quantum: int) -> int:
     """A tile's side, in whole vectors: equal parts where there are few."""
     if size >= 3 * most:
         return max(1, most // quantum) * quantum
-    each = -(-size // -(-size // most))
-    return min(size, -(-each // quantum) * quantum)
+    part = -(-size // -(-size // most))
+    return min(size, -(-part // quantum) * quantum)
 
 
 def _power(n: int, most: int) -> int:

@@ -319,9 +319,9 @@ class TransposeLinesWriter:
         )
         first, end = "1", str(self.strips)
         if parts > 1:
-            each, more = divmod(self.strips - 1, parts)
-            first = f"1 + part * {each}" + (f" + (part < {more} ? part : {more})" if more else "")
-            end = f"k + {each}" + (f" + (part < {more})" if more else "")
+            per_part, more = divmod(self.strips - 1, parts)
+            first = f"1 + part * {per_part}" + (f" + (part < {more} ? part : {more})" if more else "")
+            end = f"k + {per_part}" + (f" + (part < {more})" if more else "")
         names, start = list(zip(counted, placed.results)), self.start()
         if start:
             names.append(("start", algebra.c_text(start, self.index_type).results[0]))

@@ -201,7 +201,7 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
         return True
     if sizes[-1] % lanes == 0:
         return _bordered(nest, partition, sizes)
-    unmap, apart = algebra.call("shape", "unmap", nest.shape.text), False
+    unmap, strided = algebra.call("shape", "unmap", nest.shape.text), False
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         flat = compose(unmap, compose(read.map, memory_map(buffer.shape))) if buffer else EMPTY
@@ -213,8 +213,8 @@ def _gains(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]", inside: "
                         for of, name in ((rows, "column"), (flat, algebra.info(flat).variables[0].name)))
         if along not in (0, 1):
             return False
-        apart |= along == 1 and whole != 1
-    return apart
+        strided |= along == 1 and whole != 1
+    return strided
 
 
 def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> bool:

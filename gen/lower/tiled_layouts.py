@@ -70,9 +70,9 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     whole: first all whole tiles, then the rest of each dimension, the minor one last, of which whole vectors without
     padding come first. Maps are even in all but the ends. [] where there is nothing to cut, or too little."""
     tiles = [_tile(shape), *(_tile(p) for p in parameters if p.dims == shape.dims)]
-    unit = [math.lcm(*by) for by in zip(*tiles)]
-    whole = tuple(-(-n // by) * by for n, by in zip(shape.dims, tiles[0]))
-    inner = tuple(n // by * by for n, by in zip(shape.dims, unit))
+    unit = [math.lcm(*tile) for tile in zip(*tiles)]
+    whole = tuple(-(-n // tile) * tile for n, tile in zip(shape.dims, tiles[0]))
+    inner = tuple(n // tile * tile for n, tile in zip(shape.dims, unit))
     if inner == whole or math.prod(inner) < max(TILED_ELEMENTS, math.prod(whole) // 2):
         return []
     room, exact = _part(shape, whole), _part(shape, inner)

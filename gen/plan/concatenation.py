@@ -125,21 +125,21 @@ def _piece(nest: Nest) -> Optional[_Piece]:
     if digits is None:
         return None
     run, rows, even = 1, 1, True
-    apart: List[int] = []
+    pitches: List[int] = []
     for size, step in reversed(list(zip(*digits))):
-        if step == run and not apart:
+        if step == run and not pitches:
             run *= size
         elif size > 1:
-            even = even and (not apart or step == apart[0] * rows)
+            even = even and (not pitches or step == pitches[0] * rows)
             rows *= size
-            apart.append(step)
+            pitches.append(step)
     per = dtypes.per_byte(root.shape.dtype) if root.shape.dtype in dtypes.PACKED else 1
     start = algebra.evaluate(flat, 0)
     assert start is not None
-    if any(n % per for n in (run, start[0], *apart)):
+    if any(n % per for n in (run, start[0], *pitches)):
         return None
-    lines = not apart or run * width % LINE == 0
-    return _Piece(start[0], rows, run, apart[0] if apart else 0, even, lines, lines or (width == 1 and run >= LINE))
+    lines = not pitches or run * width % LINE == 0
+    return _Piece(start[0], rows, run, pitches[0] if pitches else 0, even, lines, lines or (width == 1 and run >= LINE))
 
 
 def _side_by_side(pieces: List[_Piece]) -> Optional[SideBySide]:

@@ -98,9 +98,9 @@ def factor(e: Emitter, i: Instruction, k: int, order: List[int], kind: str, x: A
     to, of = factor_places(order, x.dims)
     value = value_of(e.call, "convert", {}, kind, [Scalar(f"{x}[{position_of(of, strides_of(x.dims))}]", x.dtype)])
     if scale:
-        by = Scalar(f"{scale}[{position_of(blocks(of, x.dims, scale.dims), strides_of(scale.dims))}]", scale.dtype)
+        scaling = Scalar(f"{scale}[{position_of(blocks(of, x.dims, scale.dims), strides_of(scale.dims))}]", scale.dtype)
         value = value_of(e.call, "multiply", {}, kind,
-                         [Scalar(value, kind), Scalar(value_of(e.call, "convert", {}, kind, [by]), kind)])
+                         [Scalar(value, kind), Scalar(value_of(e.call, "convert", {}, kind, [scaling]), kind)])
     e.step(f"operand {k} of {i.name} as {kind}" + ", times its scale" * (scale is not None),
            loops_over(out.dims, [f"{out}[{to}] = {value};"]), [out], [x, *([scale] if scale else [])])
     return out

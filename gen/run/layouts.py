@@ -234,9 +234,9 @@ def measure(words: Sequence[str], target: str, options: bench.BenchOptions,
         for j, to in enumerate(layouts):
             cells.append(Cell(matrix.copies, {"from": source.text, "to": to.text}, copy_text(source, to),
                               f"copy_{i + 1}_{j + 1}"))
-        for by in ways(matrix):
-            cells.append(Cell(matrix.reads, {"layout": source.text, "by": by}, read_text(source, by, tile),
-                              f"read_{by}_{i + 1}"))
+        for order in ways(matrix):
+            cells.append(Cell(matrix.reads, {"layout": source.text, "by": order}, read_text(source, order, tile),
+                              f"read_{order}_{i + 1}"))
     for number, cell in enumerate(cells, 1):
         progress(f"{number}/{len(cells)} {' '.join(f'{key} {value}' for key, value in cell.which.items())}")
         cell.rows.append({**cell.which, **_row(cell.text, cell.name, report)})
