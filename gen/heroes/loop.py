@@ -155,8 +155,8 @@ class LoopHero(Hero):
         """Those of the last element of a step that is cut, whose guards are C text."""
         while schedule:
             if is_cut(nest, schedule):
-                yield from (_at_last(thread, schedule) for thread in (thread_map(nest, schedule), _later(nest, schedule))
-                            if thread)
+                threads = (thread_map(nest, schedule), _later(nest, schedule))
+                yield from (_at_last(thread, schedule) for thread in threads if thread)
             schedule = schedule.without_bursts
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
