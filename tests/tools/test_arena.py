@@ -135,7 +135,7 @@ def test_minimalloc() -> None:
 
 
 def test_pictures() -> None:
-    assert doctest.testmod(arena).failed == doctest.testmod(pictures).failed == 0
+    assert doctest.testmod(arena).failed == doctest.testmod(pictures, extraglobs={"place": place}).failed == 0
     assert pictures.drawn(place([])) == ["0 bytes for 0 buffers; at least 0 are needed"]
     rnd = random.Random(5)
     for count in (1, 3, 12, 60, 400):
