@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
@@ -81,6 +82,8 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
         launches += [chains.Launch(kernel, [body.owner(own[buffer.role, buffer.number]) for buffer in kernel.buffers
                                             if buffer.role is not Role.TABLE], count)
                      for kernel, count in zip(unit.kernels, unit.threads)]
+    body = body.over(storage.over_operands(program, launches))
+    launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
     if language.chains and device.cpu:
         launches = chains.chained(program, launches, language)
     placed = storage.stored(program, body, [launch.arrays for launch in launches], language.alignment,

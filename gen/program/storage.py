@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Dict, Iterable, List, Mapping, Sequence
+from typing import TYPE_CHECKING, Dict, Iterable, List, Mapping, Sequence, Set
 
 from gen.hlo import Fusion, Shape, dtypes
+from gen.plan.overwrite import overwritable
 from gen.program import arena
 from gen.program.arena import Live, Placement
 from gen.program.build import copied
 from gen.program.ir import Array, Call, Program
+
+if TYPE_CHECKING:
+    from gen.chains import Launch
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,10 @@ class Body:
     calls: List[Call]
     taken: Dict[Array, Array] = field(default_factory=dict)
     aliases: Dict[int, int] = field(default_factory=dict)
+
+    def over(self, more: "Mapping[Array, Array]") -> "Body":
+        """The body with more arrays that lie where others are then written."""
+        return replace(self, taken={**self.taken, **more})
 
     def owner(self, array: Array) -> Array:
         """The array that gave the storage."""
@@ -63,6 +71,38 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
             body.taken[operand] = result
         body.calls.append(replace(call, operands=operands))
     return body
+
+
+def over_operands(program: Program, launches: "Sequence[Launch]") -> "Dict[Array, Array]":
+    """Arrays that a launch writes its result over, with the result: what is needed no more and is the program's own, of
+    kernels whose maps allow it. The kernels no longer say that their pointers are alone."""
+    first: Dict[Array, int] = {}
+    last: Dict[Array, int] = {}
+    for at, launch in enumerate(launches):
+        for array in launch.arrays:
+            first.setdefault(array, at)
+            last[array] = at
+    own, over = {*program.params, *program.results}, {}     # type: Set[Array], Dict[Array, Array]
+    for at, launch in enumerate(launches):
+        kernel = launch.kernel
+        if kernel.hero not in ELEMENTWISE_HEROES:
+            continue
+        arrays = dict(zip(kernel.buffers, launch.arrays))
+        (root,) = kernel.nest.partition.roots if len(kernel.nest.partition.roots) == 1 else (None,)
+        result = arrays.get(root.buffer) if root else None
+        if result is None or first[result] != at or result in over.values():
+            continue
+        for buffer in overwritable(kernel.nest):
+            operand = arrays[buffer]
+            if operand not in own and last[operand] == at and launch.arrays.count(operand) == 1:
+                over[operand] = result
+                kernel.arguments = [replace(a, restrict="") if a.buffer in (buffer, root.buffer) else a
+                                    for a in kernel.arguments]
+                break
+    return over
+
+
+ELEMENTWISE_HEROES = ("loop", "table")      # which read an element before they write it
 
 
 @dataclass

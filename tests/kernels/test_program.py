@@ -168,13 +168,24 @@ def test_equal_fusions_are_one() -> None:
     assert pipeline.target_file(of, "c").text.count("static void sett_m_twice(") in (1, 2)      # with vectors, and without
 
 
+def chain(op: str, before: str = "") -> Program:
+    """Ten calls, each of what the one before gives."""
+    function = f"turn {{ a = s32[4096] parameter(0)  b = s32[4096] negate(a)  {before}  ROOT r = s32[4096] {op} }}\n"
+    lines = ["v0 = s32[4096] parameter(0)", *(f"v{k + 1} = s32[4096] fusion(v{k}), kind=kLoop, calls=turn" for k in range(9))]
+    return program(f"HloModule m\n{function}ENTRY main {{\n{chr(10).join(lines)}\nROOT r = s32[4096] fusion(v9), kind=kLoop, calls=turn\n}}\n")
+
+
 def test_scratch_is_shared() -> None:
-    """Of a chain of calls at most two arrays are needed at a time; on C they lie in the result's own buffer where they fit."""
-    lines = ["v0 = s32[4096] parameter(0)", *(f"v{k + 1} = s32[4096] fusion(v{k}), kind=kLoop, calls=twice" for k in range(9))]
-    text = f"HloModule m\n{TWICE.replace('[8]', '[4096]')}ENTRY main {{\n{chr(10).join(lines)}\nROOT r = s32[4096] fusion(v9), kind=kLoop, calls=twice\n}}\n"
-    of = program(text)
-    assert pipeline.target_file(of, "opencl", "opencl-gpu").storage.bytes == 2 * 4 * 4096
-    assert pipeline.target_file(of, "c").storage.bytes == 4 * 4096
+    """Of a chain of calls two arrays are needed at a time; on C one of them lies in the result's own buffer. Where each
+    element is computed from the one at its place, all lie there; not where other elements of the operand are read as well."""
+    turned, plain, shifted = chain("reverse(b), dimensions={0}"), chain("add(a, b)"), chain("add(a, c)", "c = s32[4096] reverse(a), dimensions={0}")
+    assert pipeline.target_file(turned, "opencl", "opencl-gpu").storage.bytes == 2 * 4 * 4096
+    assert pipeline.target_file(turned, "c").storage.bytes == 4 * 4096
+    for target in ("opencl", "c", "cuda"):
+        assert pipeline.target_file(plain, target).storage.bytes == 0
+        assert pipeline.target_file(shifted, target).storage.bytes > 0
+    text = pipeline.target_file(plain, "c").text
+    assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text     # one pointer may lead where the other does
 
 
 def test_apart(tmp_path: Path) -> None:
