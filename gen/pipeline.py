@@ -20,14 +20,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
-from gen import bounds, chains, heroes, reference, render
+from gen import bounds, heroes, reference, render
 from gen.emit.helpers import Helpers
 from gen.heroes.hero import Choice, Context
 from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.buffer import Role
 from gen.plan.nests import Planned, planned
-from gen.program import build, storage
+from gen.program import build, chains, storage
 from gen.program.ir import Array, Program
 from gen.render import ROOT, Dialect, TargetFile, Unit
 from gen.schedule import Device, device_for

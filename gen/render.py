@@ -16,7 +16,7 @@ import jinja2
 from gen.emit.helpers import Helpers
 from gen.emit.statements import printed
 from gen.heroes.kernel import Kernel, Table
-from gen.chains import Chain, Launch
+from gen.program.chains import Chain, Launch
 from gen.hlo import Fusion, Shape, c_identifier, dtypes, result_leaves
 from gen.lower import tiled_layouts
 from gen.plan.buffer import Buffer

@@ -13,7 +13,7 @@ from gen.program.build import copied
 from gen.program.ir import Array, Call, Program
 
 if TYPE_CHECKING:
-    from gen.chains import Launch
+    from gen.program.chains import Launch
 
 
 @dataclass(frozen=True)

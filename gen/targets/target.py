@@ -90,7 +90,7 @@ class Target:
     atomic_space: str = ""            # what stands before the type that a pointer for them points to
     compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
     atomic_read: str = ""             # the value of `word` where others may write it
-    chains: bool = False              # whether small kernels are chained in one launch (gen/chains.py)
+    chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
     alignment: int = 64               # of arrays in the block of scratch memory
     scratch_in_results: bool = True   # whether they may lie in the buffers of results that are written later
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
