@@ -44,8 +44,7 @@ class Elementwise:
     opcode: str
     arity: int
     takes: str                  # kinds of operand 0, by letters; the others are of its type
-    # type: 'operand' 0's; 'pred'; 'part' of a complex operand, else its own; 'rule': checker.Check has a method for the
-    # op
+    # a type: 'operand' 0's; 'pred'; 'part' of a complex operand, else its own; 'rule': checker.Check has its method
     result: str = "operand"
     kernels: str = ""           # kinds that kernels exist for; "": those that it takes
     attributes: Mapping[str, str] = field(default_factory=dict)     # name -> how the parser reads it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Dict, Iterable, List, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Dict, Iterable, List, Mapping, Sequence
 
 from gen.hlo import Fusion, Shape, dtypes
 from gen.plan.overwrite import overwritable
