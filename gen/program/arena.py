@@ -62,7 +62,7 @@ def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional
     """A placement of the buffers, whose names differ.
 
     effort: the number of buffers that the search tries to place before it ends; by default 16 for each buffer, at most
-    8,000 (half a second). seconds: the processor time after which the search ends instead; the placement depends on
+    8,000 (at most a second). seconds: the processor time after which the search ends instead; the placement depends on
     the machine then. There is no search where a buffer has a fixed offset."""
     lives = tuple(lives)
     if len({live.name for live in lives}) < len(lives):
@@ -73,19 +73,18 @@ def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional
     bound = _bound(lives, sizes)
     best, height = [0] * len(lives), 0
 
-    def better(order: "Sequence[int]") -> bool:
-        """Keeps the placement in which each buffer in turn takes the lowest gap, where it is the smallest one yet."""
+    def keep_smaller(order: "Sequence[int]") -> None:
+        """Let each buffer in turn take the lowest gap, and keep this placement if it is the smallest one yet."""
         nonlocal best, height
         offsets = _first_fit(order, lives, sizes, together)
         reached = max(offset + size for offset, size in zip(offsets, sizes))
-        if height and reached >= height:
-            return False
-        best, height = offsets, reached
-        return True
+        if not height or reached < height:
+            best, height = offsets, reached
 
-    for key in _ORDERS:
-        if any(sizes) and (not height or height > bound):
-            better(sorted(range(len(lives)), key=lambda b: (lives[b].offset is None, key(lives[b], len(together[b])))))
+    for key in _ORDERS if lives else ():
+        if not height or height > bound:
+            keep_smaller(sorted(range(len(lives)),
+                                key=lambda b: (lives[b].offset is None, key(lives[b], len(together[b])))))
     if height > bound and all(live.offset is None for live in lives):
         buffers = _Buffers([b for b, size in enumerate(sizes) if size], lives, sizes, together)
         spent, end = 0, time.process_time() + (seconds or 0)
@@ -95,7 +94,7 @@ def place(lives: Sequence[Live], effort: Optional[int] = None, seconds: Optional
             tried, order = next(search)
             spent += tried
             if order:
-                better(order)
+                keep_smaller(order)
     return Placement(lives, {live.name: offset for live, offset in zip(lives, best)}, height, bound)
 
 
@@ -160,22 +159,22 @@ class _Buffers:
     """The buffers that have bytes, by number, as the search reads them. A section is a step with buffers that no other
     step's buffers include: what fits in all sections fits in all steps.
 
-    names: the number of each among all buffers. first, last: the sections begin <= section < end of each. together:
+    numbers: of each among all buffers. first, last: the sections begin <= section < end of each. together:
     those that are alive in one of its sections. loads: the bytes alive in each section, and alive: their buffers."""
 
-    def __init__(self, names: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
+    def __init__(self, numbers: Sequence[int], lives: Sequence[Live], sizes: Sequence[int],
                  together: Sequence[Sequence[int]]) -> None:
-        number = {b: n for n, b in enumerate(names)}
-        ends = sorted({lives[b].end for b in names})
-        begins = sorted({lives[b].begin for b in names})
+        here = {b: n for n, b in enumerate(numbers)}
+        ends = sorted({lives[b].end for b in numbers})
+        begins = sorted({lives[b].begin for b in numbers})
         # The last begin before each end, once.
         sections = sorted({begins[bisect.bisect_left(begins, end) - 1] for end in ends})
-        self.names = names
-        self.sizes = [sizes[b] for b in names]
-        self.durations = [lives[b].end - lives[b].begin for b in names]
-        self.first = [bisect.bisect_left(sections, lives[b].begin) for b in names]
-        self.last = [bisect.bisect_left(sections, lives[b].end) for b in names]
-        self.together = [[number[other] for other in together[b]] for b in names]
+        self.numbers = numbers
+        self.sizes = [sizes[b] for b in numbers]
+        self.durations = [lives[b].end - lives[b].begin for b in numbers]
+        self.first = [bisect.bisect_left(sections, lives[b].begin) for b in numbers]
+        self.last = [bisect.bisect_left(sections, lives[b].end) for b in numbers]
+        self.together = [[here[other] for other in together[b]] for b in numbers]
         self.alive: List[List[int]] = [[] for _ in sections]
         for b, (first, last) in enumerate(zip(self.first, self.last)):
             for section in range(first, last):
@@ -213,7 +212,7 @@ def _searched(buffers: _Buffers, height: "Callable[[], int]") -> "Iterator[Tuple
                 yield tried, None
                 break
             failed = 0
-            yield tried, [buffers.names[b] for b in sorted(range(count), key=offsets.__getitem__)]
+            yield tried, [buffers.numbers[b] for b in sorted(range(count), key=offsets.__getitem__)]
         failed += 1
         most = max(blame) or 1
         weights[:] = [1 + (weight - 1) * 0.9 + times / most / 10 for weight, times in zip(weights, blame)]

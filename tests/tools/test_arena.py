@@ -156,6 +156,7 @@ def test_fixed_places() -> None:
         place([*lives, Live("x", 16, 1, 3, 8, 120)])
     with pytest.raises(ValueError, match="cannot lie"):
         place([Live("a", 4, 0, 1, 4, 2)])
+    assert place([Live("a", 0, 0, 1, 4, 8)]).offsets == {"a": 8}
 
 
 def test_refused() -> None:
