@@ -65,7 +65,10 @@ def _covered(edges: "Sequence[int]", begin: int, end: int) -> List[int]:
 
 
 def _box(name: str, width: int) -> str:
-    return "[" if width == 1 else f"[{name if len(name) <= width - 2 else '':<{width - 2}}]"
+    """A line of a box, with the name or its end where there is room."""
+    room = width - 2
+    text = name if len(name) <= room else f"..{name[2 - room:]}" if room > 5 else ""
+    return "[" if width == 1 else f"[{text:<{room}}]"
 
 
 def _marks(steps: "Sequence[int]", width: int) -> str:
