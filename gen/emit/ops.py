@@ -387,57 +387,27 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     """The text of a small function; `need` tells of those that it calls."""
     if functions.has(name, *about):
         return functions.helper(d, need, name, *about)
-    head = d.function
     dtype = about[0]
-    t = d.register(dtype)
     title = "_".join((name, *about))
     if dtype in COMPLEX or (len(about) > 1 and about[1] in COMPLEX):
         return typed.complex_conversion(d, need, dtype, about[1]) if name == "convert" \
             else typed.complex_function(d, need, name, dtype)
-    if name in ("maximum", "minimum"):
-        sign = ">=" if name == "maximum" else "<="
-        nan = " || a != a" if dtype in FLOATS else ""
-        return f"{head} {t} {title}({t} a, {t} b)\n{{\n  return a {sign} b{nan} ? a : b;\n}}\n"
-    if name == "remainder" and dtype == "f64":   # OpenCL's only
-        return _remainder(d, title)
-    if name == "power" and dtype in FLOATS:
-        return (f"/* 1 also where a NaN is signaling */\n{head} {t} {title}({t} a, {t} b)\n{{\n"
-                f"  return b == 0 || a == 1 ? 1 : {d.math('pow', dtype)}(a, b);\n}}\n")
-    if name == "sign":
-        if dtype in FLOATS:
-            unity, copy = "1.0f" if t == "float" else "1.0", d.math("copysign", dtype)
-            return f"{head} {t} {title}({t} a)\n{{\n  return a == 0 || a != a ? a : {copy}({unity}, a);\n}}\n"
-        return f"{head} {t} {title}({t} a)\n{{\n  return ({t})((a > 0) - (a < 0));\n}}\n"
-    if name == "wrap":
-        return _wrap(d, dtype, title)
-    if name == "packed_load":
-        return _packed_load(d, need, dtype, about[1], title)
-    if name == "packed_store":
-        return _packed_store(d, dtype, about[1], title)
-    if name == "narrow" and dtype in TINY:
-        return _narrow(d, need, dtype, title)
-    if name in ("round", "bits", "value") and dtype in TINY:
-        return _tiny(d, need, name, dtype,
-                     title) if len(about) == 1 else _by_lanes(d, need, name, dtype, int(about[1]), title)
     if name in ("load", "store", "stage"):
         return _unaligned(d, name, dtype, about[1], title)
     if name in ("round", "round_plain", "bits", "value") and len(about) > 1:
-        return _small_wide(d, need, name, dtype, int(about[1]), title)
-    if name in ("round", "bits", "value", "narrow"):
-        return _small_float(d, need, name, dtype, title)
+        return (_by_lanes if dtype in TINY else _small_wide)(d, need, name, dtype, int(about[1]), title)
     if name == "to_integer_within":
         return _to_integers_within(d, about[1], int(about[2]), title)
-    if name == "to_integer":
-        return (
-            _to_integer(d, dtype, about[1], title)
-            if len(about) == 2
-            else _to_integers(d, need, about[1], int(about[2]), title)
-        )
-    if name == "total_order":
-        return _total_order(d, need, dtype, title)
-    if name == "reduce_precision":
-        return _reduce_precision(d, dtype, title)
-    return _integer_helper(d, name, dtype, title)
+    if name == "to_integer" and len(about) > 2:
+        return _to_integers(d, need, about[1], int(about[2]), title)
+    scalar = typed.scalar_function(d, need, name, *about)
+    if scalar:
+        return scalar
+    if name in ("round", "bits", "value") and dtype in TINY:
+        return _tiny(d, need, name, dtype, title)
+    if name in ("round", "bits", "value", "narrow") and dtype == "f16":
+        return _half_float(d, need, name, title)
+    raise ValueError(f"'{name}' of {dtype} has no form")
 
 
 def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
@@ -457,54 +427,17 @@ def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
     )
 
 
-def _remainder(d: Target, title: str) -> str:
-    """fmod: long division of the significands, a bit a step; exact."""
-    d.used.add("double")
-    return (
-        f"/* the sign of a, exact: a long division of the significands */\n{d.function} double {title}(double a, double b)\n{{\n"
-        "  const double x = fabs(a), y = fabs(b);\n"
-        "  if (!(x < INFINITY) || !(y > 0)) return NAN;\n"
-        "  if (x < y) return a;\n"
-        "  const int n = ilogb(y), low = n < -1022 ? -1022 : n;\n"
-        "  const ulong divisor = (ulong)ldexp(y, 52 - low);\n"
-        "  int e = ilogb(x);\n"
-        "  e = e < -1022 ? -1022 : e;\n"
-        "  ulong rest = (ulong)ldexp(ldexp(x, -e), 52);\n"
-        "  for (; e > low; --e) rest = (rest % divisor) << 1;\n"
-        "  return copysign(ldexp((double)(rest % divisor), low - 52), a);\n}\n"
-    )
-
-
-def _small_float(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
-    head, u16, u32 = d.function, d.types["u16"], d.types["u32"]
-    as_u, as_f = (d.reinterpret("x", "f32", "u32"), lambda v: d.reinterpret(v, "u32", "f32"))
-    if dtype == "bf16":
-        if name == "value":
-            return f"{head} float {title}({u16} x)\n{{\n  return {as_f(f'({u32})x << 16')};\n}}\n"
-        if name == "bits":
-            return f"{head} {u16} {title}(float x)\n{{\n  return ({u16})({as_u} >> 16);\n}}\n"
-        if name == "round":
-            return (
-                f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head} float {title}(float x)\n{{\n"
-                f"  {u32} u = {as_u};\n  u = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);\n"
-                f"  return {as_f('u & 0xffff0000u')};\n}}\n"
-            )
-        return _narrow(d, need, dtype, title)
-    if d.half_by_bits and name != "round":
-        return _narrow(d, need, dtype, title) if name == "narrow" else _half(d, name, title, 1)
+def _half_float(d: Target, need: Need, name: str, title: str) -> str:
+    """An f16 from and to a float, by the language's own words where it has them."""
+    head, u16 = d.function, d.types["u16"]
+    if name == "round":
+        return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
+    if d.half_by_bits:
+        return _half(d, name, title, 1)
     if name == "value":
         return f"{head} float {title}({u16} x)\n{{\n  return {d.half_value('x')};\n}}\n"
-    if name in ("bits", "narrow"):
-        body = d.half_bits("x")
-        if name == "bits":
-            return f"{head} {u16} {title}(float x)\n{{\n{body}}}\n"
-        body = (
-            body.replace("return u;", f"return {need('value', 'f16')}(u);")
-            if d.wide
-            else "  return __half2float(__half(x));\n"
-        )
-        return f"{head} float {title}(double x)\n{{\n{body}}}\n"
-    return f"{head} float {title}(float x)\n{{\n  return {need('value', 'f16')}({need('bits', 'f16')}(x));\n}}\n"
+    to, source = (u16, "float") if name == "bits" else ("float", "double")
+    return f"{head} {to} {title}({source} x)\n{{\n{d.half_bits('x') if name == 'bits' else d.half_narrowed('x', lambda: need('value', 'f16'))}}}\n"
 
 
 def _tiny(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
@@ -568,31 +501,6 @@ def _by_lanes(d: Target, need: Need, name: str, dtype: str, n: int, title: str) 
             f"  return {d.gather(to, n, 't')};\n}}\n")
 
 
-def _wrap(d: Target, dtype: str, title: str) -> str:
-    """The low bits of a byte as a value of two or four bits."""
-    t, width = d.register(dtype), dtypes.TABLE[dtype].bits
-    low = f"({t})(({d.types['u32']})x << {8 - width}) >> {8 - width}" if dtype in SIGNED else f"x & {(1 << width) - 1}"
-    return f"{d.function} {t} {title}({t} x)\n{{\n  return ({t})({low});\n}}\n"
-
-
-def _packed_load(d: Target, need: Need, dtype: str, index: str, title: str) -> str:
-    """An element of several to a byte; the first is in the low bits. A float comes as its value."""
-    u8, width, per = d.types["u8"], dtypes.TABLE[dtype].bits, dtypes.per_byte(dtype)
-    t, make, cast = d.register(dtype), *(("value", u8) if dtype in TINY else ("wrap", d.register(dtype)))
-    return (
-        f"{d.function} {t} {title}({d.pointer}const {u8} *p, {d.index[index]} i)\n{{\n"
-        f"  return {need(make, dtype)}(({cast})(p[i / {per}] >> ({width} * (int)(i % {per})) & {(1 << width) - 1}));\n}}\n"
-    )
-
-
-def _packed_store(d: Target, dtype: str, index: str, title: str) -> str:
-    u8, width, per = d.types["u8"], dtypes.TABLE[dtype].bits, dtypes.per_byte(dtype)
-    return (f"/* bits x to a place of a byte that this work-item alone writes, lower places first */\n"
-            f"{d.function} void {title}({d.pointer}{u8} *p, {d.index[index]} i, {u8} x)\n{{\n"
-            f"  const {u8} bits = ({u8})((x & {(1 << width) - 1}) << ({width} * (int)(i % {per})));\n"
-            f"  p[i / {per}] = i % {per} == 0 ? bits : ({u8})(p[i / {per}] | bits);\n}}\n")
-
-
 def _half(d: Target, name: str, title: str, n: int) -> str:
     """C's f16 from and to its bits, by arithmetic on a float and on its bits, for one value or n at once."""
     f, u, h = (d.register(t, n) for t in ("f32", "u32", "u16"))
@@ -653,29 +561,6 @@ def _small_wide(d: Target, need: Need, name: str, dtype: str, n: int, title: str
     )
 
 
-def _narrow(d: Target, need: Need, dtype: str, title: str) -> str:
-    """f64 to a small type with one rounding: to f32 rounding to odd first."""
-    u32 = d.types["u32"]
-    d.used.add("f64_to_f32")
-    return (
-        f"/* through a float that is rounded to odd: so the second rounding alone decides */\n{d.function} float {title}(double x)\n{{\n"
-        f"  float f = (float)x;\n  {u32} u = {d.reinterpret('f', 'f32', 'u32')};\n"
-        f"  if ((double)f != x && x == x && (u & 1u) == 0u) u += ((double)f < x) == (f > 0 || (f == 0 && x > 0)) ? 1u : 0xffffffffu;\n"
-        f"  return {need('round', dtype)}({d.reinterpret('u', 'u32', 'f32')});\n}}\n"
-    )
-
-
-def _to_integer(d: Target, dtype: str, to: str, title: str) -> str:
-    t, r, width = d.register(dtype), d.register(to), dtypes.TABLE[to].bits
-    suffix = "f" if t == "float" else ""
-    low, high = (-(1 << (width - 1)), 1 << (width - 1)) if to in SIGNED else (0, 1 << width)
-    bottom, top = d.literal(low & ((1 << width) - 1), to), d.literal((high - 1) & ((1 << width) - 1), to)
-    return (
-        f"/* towards zero, saturating; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n"
-        f"  return x != x ? ({r})0 : x <= {low}.0{suffix} ? {bottom} : x >= {high}.0{suffix} ? {top} : ({r})x;\n}}\n"
-    )
-
-
 def _to_integers(d: Target, need: Need, to: str, lanes: int, title: str) -> str:
     """The same of f32 on vectors, to 16 bits, fewer, or s32: a conversion is defined only of what fits."""
     t, r = d.register("f32", lanes), d.register(to, lanes)
@@ -710,90 +595,3 @@ def _to_integers_within(d: Target, to: str, lanes: int, title: str) -> str:
         narrow = f"_mm512_cvtepi32_epi{bits(to)}(_mm512_cvttps_epi32((__m512)x))"
         text = f"#ifdef __AVX512F__\n  return ({r}){narrow}; /* of a NaN -2^31 */\n#else\n{text}#endif\n"
     return f"/* towards zero, of what fits; NaN gives 0 */\n{d.function} {r} {title}({t} x)\n{{\n{text}}}\n"
-
-
-def _total_order(d: Target, need: Need, dtype: str, title: str) -> str:
-    t = d.types["u16"] if dtype == "f16" else d.register(dtype)   # an f16 comes as its bits
-    s = d.types["s64" if dtype == "f64" else "s32"]
-    if dtype in TINY:
-        width = dtypes.TABLE[dtype].bits
-        body, flip = (
-            f"({s})({d.types['s8']})({need('bits', dtype)}(x){f' << {8 - width}' if width < 8 else ''})",
-            "0x7f",
-        )
-    elif dtype in SMALL:
-        body = f"({s})({d.types['s16']})" + ("x" if dtype == "f16" else f"{need('bits', dtype)}(x)")
-        flip = "0x7fff"
-    else:
-        body = d.reinterpret("x", dtype, "s64" if dtype == "f64" else "s32")
-        flip = "0x7fffffffffffffff" + d.suffix64[0] if dtype == "f64" else "0x7fffffff"
-    return (
-        f"/* an integer that orders as the bits do: -NaN lowest, -0 below 0 */\n{d.function} {s} {title}({t} x)\n{{\n"
-        f"  {s} b = {body};\n  return b < 0 ? b ^ {flip} : b;\n}}\n"
-    )
-
-
-def _reduce_precision(d: Target, dtype: str, title: str) -> str:
-    t, real = d.register(dtype), "f64" if dtype == "f64" else "f32"
-    u, mantissa, bias = d.types["u64" if real == "f64"
-                                else "u32"], 52 if real == "f64" else 23, 1023 if real == "f64" else 127
-    own, own_bias = {"f64": (52, 1023), "f32": (23, 127), "bf16": (7, 127), "f16": (10, 15)}[dtype]
-    bit = f"({u})1"
-    rounder, magnitude = d.reinterpret(f"({u})(136 - m) << 23 | 0x400000u", "u32",
-                                    "f32"), d.reinterpret("b ^ sign", "u32", "f32")
-    # a float is normal there: 1.5 * 2^(9 - m), added and taken away, rounds to 2^(-14 - m)
-    subnormal = "" if dtype != "f16" else (
-        f"  if (drop > 0 && (b ^ sign) < 0x38800000u) {{\n    float c = {rounder}, r = {magnitude} + c - c;\n"
-        f"    b = {d.reinterpret('r', 'f32', 'u32')} | sign;\n    drop = 0;\n  }}\n")
-    return (
-        f"/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */\n"
-        f"{d.function} {t} {title}({t} x, int e, int m)\n{{\n"
-        f"  {u} b = {d.reinterpret('x', real, 'u64' if real == 'f64' else 'u32')}, sign = b >> {bits(real) - 1} << {bits(real) - 1};\n"
-        f"  int drop = m < {own} ? {mantissa} - m : 0, top = {mantissa};\n"
-        f"  {u} largest = ({u})({bias} + ({bit} << (e - 1)) - 1), least = ({u})({bias} - (({bit} << (e - 1)) - 1) + 1);\n"
-        f"  if (x != x) return x;\n"
-        f"{subnormal}  if (drop > 0) b = (b + ((({bit} << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;\n"
-        f"  b ^= sign;\n"
-        f"  if (({bit} << (e - 1)) - 1 < {own_bias} && b >> top > largest) b = ({u}){2 * bias + 1} << top;\n"
-        f"  if (({bit} << (e - 1)) - 1 < {own_bias} && b >> top < least) b = 0;\n"
-        f"  return {d.reinterpret('b | sign', 'u64' if real == 'f64' else 'u32', real)};\n}}\n"
-    )
-
-
-def _integer_helper(d: Target, name: str, dtype: str, title: str) -> str:
-    head, t, width = d.function, d.register(dtype), dtypes.TABLE[dtype].bits
-    u = d.types[f"u{bits(dtype)}"]
-    low = f"({u})a" if width >= 8 else f"({u})(a & {(1 << width) - 1})"     # the bits of a, as a number
-    wide = d.types["u64"] if width == 64 else d.types["u32"]
-    signed = dtype in SIGNED
-    two = f"{head} {t} {title}({t} a, {t} b)\n{{\n"
-    if name == "divide":
-        edge = f"  if (b == -1) return ({t})(0 - ({wide})a);\n" if signed else ""
-        return f"/* x / 0 has all bits set */\n{two}  if (b == 0) return ({t})-1;\n{edge}  return ({t})(a / b);\n}}\n"
-    if name == "remainder":
-        edge = "  if (b == -1) return 0;\n" if signed else ""
-        return f"{two}  if (b == 0) return a;\n{edge}  return ({t})(a % b);\n}}\n"
-    if name == "shift_left":
-        return f"{two}  return ({u})b < {width} ? ({t})(({wide})a << b) : ({t})0;\n}}\n"
-    if name == "shift_right_logical":
-        return f"{two}  return ({u})b < {width} ? ({t})({low} >> b) : ({t})0;\n}}\n"
-    if name == "shift_right_arithmetic":
-        s = d.types[f"s{bits(dtype)}"]
-        of = f"({s})a" if width >= 8 or signed else f"({s})(a << {8 - width}) >> {8 - width}"
-        return f"{two}  return ({t})(({of}) >> (({u})b < {width} ? ({u})b : {width - 1}));\n}}\n"
-    if name == "abs":
-        return f"{head} {t} {title}({t} a)\n{{\n  return a < 0 ? ({t})(0 - ({wide})a) : a;\n}}\n"
-    if name == "power":
-        negative = f"  if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? ({t})-1 : ({t})1) : 0;\n" if signed else ""
-        return (
-            f"{two}  {wide} r = 1, x = ({wide})a;\n{negative}"
-            f"  for ({u} n = ({u})b; n != 0; n >>= 1) {{\n    if (n & 1) r *= x;\n    x *= x;\n  }}\n  return ({t})r;\n}}\n"
-        )
-    if name == "popcnt":
-        return f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = {low}; x != 0; x &= x - 1) ++n;\n  return ({t})n;\n}}\n"
-    if name == "count_leading_zeros":
-        return (
-            f"{head} {t} {title}({t} a)\n{{\n  int n = 0;\n  for ({u} x = {low}; n < {width} && !(x >> {width - 1}); x <<= 1) ++n;\n"
-            f"  return ({t})n;\n}}\n"
-        )
-    raise ValueError(f"'{name}' of {dtype} has no form")

@@ -53,7 +53,8 @@ def needs(name: str, text: str, known: Mapping[str, Piece]) -> "Tuple[str, ...]"
 def taken(text: str, facts: Words) -> str:
     """The lines that #if, #elif, #else and #endif of facts leave."""
     lines: List[str] = []
-    open_: "List[Tuple[bool, bool, bool]]" = []     # of each #if: is it of a fact, are lines taken, was any branch taken
+    # of each #if that is open: whether it is of a fact, whether its lines are taken now, whether any branch was
+    open_: "List[Tuple[bool, bool, bool]]" = []
     for line in text.splitlines(keepends=True):
         directive = _CONDITION.match(line.rstrip())
         if directive and directive[1] == "if":
@@ -62,7 +63,7 @@ def taken(text: str, facts: Words) -> str:
             open_.append((of_fact, holds, holds))
         elif directive and open_[-1][0]:
             _, _, before = open_.pop()
-            holds = not before and (directive[1] == "else" or bool(facts[directive[3]]) != bool(directive[2]))
+            holds = not before and (directive[1] == "else" or bool(facts.get(directive[3])) != bool(directive[2]))
             open_.append((True, holds, before or holds))
         if directive is None or not open_[-1][0]:
             lines += [line] * all(holds for _, holds, _ in open_)

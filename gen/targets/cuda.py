@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from gen.hlo import dtypes
 from gen.targets.runner import Runner
@@ -68,6 +68,10 @@ class Gpu(Target):
     def half_bits(self, text: str) -> str:
         self.used.add("half")
         return f"  return __half_as_ushort(__float2half_rn({text}));\n"
+
+    def half_narrowed(self, text: str, value: "Callable[[], str]") -> str:
+        self.used.add("half")
+        return f"  return __half2float(__half({text}));\n"
 
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
         words = {"add": "Add", "maximum": "Max", "minimum": "Min", "and": "And", "or": "Or", "xor": "Xor"}

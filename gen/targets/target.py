@@ -10,7 +10,7 @@ type's name in them (`splat_float16`), which templates/files/c.j2 defines where 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
 from gen.hlo import dtypes
 
@@ -163,6 +163,10 @@ class Target:
     def half_bits(self, text: str) -> str:
         """The lines of a function's body that gives the bits of a float as an f16."""
         return f"  {self.types['u16']} u;\n  vstore_half_rte({text}, 0, (half *)&u);\n  return u;\n"
+
+    def half_narrowed(self, text: str, value: "Callable[[], str]") -> str:
+        """The same of a double, as the float that the function with the name `value` makes of the bits."""
+        return f"  {self.types['u16']} u;\n  vstore_half_rte({text}, 0, (half *)&u);\n  return {value()}(u);\n"
 
     def vectors(self) -> "List[Any]":
         """The vector types that the text of the file uses and its template declares."""

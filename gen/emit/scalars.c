@@ -1,0 +1,225 @@
+/* Functions of one number of a type.
+
+   gen/emit/pieces.py cuts the file into pieces and puts words in: T is the type, TYPE that of its registers, WIDTH its
+   bits, MASK these all set, SPARE what they leave of a byte. Of integers, UNSIGNED and SIGNED_TYPE are as wide as an
+   element, WIDE is unsigned and as wide as arithmetic wants, NUMBER(x) has the bits of x alone. TO is another type,
+   RESULT that of its registers. BITS_OF and OF_BITS take a register of floats as an unsigned integer (RAW) and back;
+   BITS, VALUE and ROUND are the functions of those names of the type. */
+
+static inline TYPE maximum_T(TYPE a, TYPE b)
+{
+#if FLOAT
+  return a >= b || a != a ? a : b;
+#else
+  return a >= b ? a : b;
+#endif
+}
+
+static inline TYPE minimum_T(TYPE a, TYPE b)
+{
+#if FLOAT
+  return a <= b || a != a ? a : b;
+#else
+  return a <= b ? a : b;
+#endif
+}
+
+static inline TYPE sign_T(TYPE a)
+{
+#if FLOAT
+  return a == 0 || a != a ? a : COPYSIGN(N(1), a);
+#else
+  return (TYPE)((a > 0) - (a < 0));
+#endif
+}
+
+#if FLOAT
+/* 1 also where a NaN is signaling */
+#endif
+static inline TYPE power_T(TYPE a, TYPE b)
+{
+#if FLOAT
+  return b == 0 || a == 1 ? 1 : POW(a, b);
+#else
+  WIDE r = 1, x = (WIDE)a;
+#if SIGNED
+  if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? (TYPE)-1 : (TYPE)1) : 0;
+#endif
+  for (UNSIGNED n = (UNSIGNED)b; n != 0; n >>= 1) {
+    if (n & 1) r *= x;
+    x *= x;
+  }
+  return (TYPE)r;
+#endif
+}
+
+#if FLOAT
+/* the sign of a, exact: a long division of the significands */
+#endif
+static inline TYPE remainder_T(TYPE a, TYPE b)
+{
+#if FLOAT
+  const double x = fabs(a), y = fabs(b);
+  if (!(x < INFINITY) || !(y > 0)) return NAN;
+  if (x < y) return a;
+  const int n = ilogb(y), low = n < -1022 ? -1022 : n;
+  const ulong divisor = (ulong)ldexp(y, 52 - low);
+  int e = ilogb(x);
+  e = e < -1022 ? -1022 : e;
+  ulong rest = (ulong)ldexp(ldexp(x, -e), 52);
+  for (; e > low; --e) rest = (rest % divisor) << 1;
+  return copysign(ldexp((double)(rest % divisor), low - 52), a);
+#else
+  if (b == 0) return a;
+#if SIGNED
+  if (b == -1) return 0;
+#endif
+  return (TYPE)(a % b);
+#endif
+}
+
+/* x / 0 has all bits set */
+static inline TYPE divide_T(TYPE a, TYPE b)
+{
+  if (b == 0) return (TYPE)-1;
+#if SIGNED
+  if (b == -1) return (TYPE)(0 - (WIDE)a);
+#endif
+  return (TYPE)(a / b);
+}
+
+static inline TYPE shift_left_T(TYPE a, TYPE b)
+{
+  return (UNSIGNED)b < WIDTH ? (TYPE)((WIDE)a << b) : (TYPE)0;
+}
+
+static inline TYPE shift_right_logical_T(TYPE a, TYPE b)
+{
+  return (UNSIGNED)b < WIDTH ? (TYPE)(NUMBER(a) >> b) : (TYPE)0;
+}
+
+static inline TYPE shift_right_arithmetic_T(TYPE a, TYPE b)
+{
+#if SPARE_UNSIGNED
+  return (TYPE)(((SIGNED_TYPE)(a << SPARE) >> SPARE) >> ((UNSIGNED)b < WIDTH ? (UNSIGNED)b : LAST_BIT));
+#else
+  return (TYPE)(((SIGNED_TYPE)a) >> ((UNSIGNED)b < WIDTH ? (UNSIGNED)b : LAST_BIT));
+#endif
+}
+
+static inline TYPE abs_T(TYPE a)
+{
+  return a < 0 ? (TYPE)(0 - (WIDE)a) : a;
+}
+
+static inline TYPE popcnt_T(TYPE a)
+{
+  int n = 0;
+  for (UNSIGNED x = NUMBER(a); x != 0; x &= x - 1) ++n;
+  return (TYPE)n;
+}
+
+static inline TYPE count_leading_zeros_T(TYPE a)
+{
+  int n = 0;
+  for (UNSIGNED x = NUMBER(a); n < WIDTH && !(x >> LAST_BIT); x <<= 1) ++n;
+  return (TYPE)n;
+}
+
+static inline TYPE wrap_T(TYPE x)
+{
+#if SIGNED
+  return (TYPE)((TYPE)((U32)x << SPARE) >> SPARE);
+#else
+  return (TYPE)(x & MASK);
+#endif
+}
+
+static inline TYPE packed_load_T_INDEX(POINTER(const U8 *p), AT i)
+{
+#if FLOAT
+  return VALUE((U8)(p[i / PER_BYTE] >> (WIDTH * (int)(i % PER_BYTE)) & MASK));
+#else
+  return wrap_T((TYPE)(p[i / PER_BYTE] >> (WIDTH * (int)(i % PER_BYTE)) & MASK));
+#endif
+}
+
+/* bits x to a place of a byte that this work-item alone writes, lower places first */
+static inline void packed_store_T_INDEX(POINTER(U8 *p), AT i, U8 x)
+{
+  const U8 bits = (U8)((x & MASK) << (WIDTH * (int)(i % PER_BYTE)));
+  p[i / PER_BYTE] = i % PER_BYTE == 0 ? bits : (U8)(p[i / PER_BYTE] | bits);
+}
+
+static inline float value_bf16(U16 x)
+{
+  return OF_BITS((U32)x << 16);
+}
+
+static inline U16 bits_bf16(float x)
+{
+  return (U16)(BITS_OF(x) >> 16);
+}
+
+/* to the nearest value of bf16, ties to even; a NaN stays one */
+static inline float round_bf16(float x)
+{
+  U32 u = BITS_OF(x);
+  u = x != x ? u | 0x400000u : u + 0x7fffu + (u >> 16 & 1u);
+  return OF_BITS(u & 0xffff0000u);
+}
+
+/* through a float that is rounded to odd: so the second rounding alone decides */
+static inline float narrow_T(double x)
+{
+  float f = (float)x;
+  U32 u = BITS_OF(f);
+  if ((double)f != x && x == x && (u & 1u) == 0u) u += ((double)f < x) == (f > 0 || (f == 0 && x > 0)) ? 1u : 0xffffffffu;
+  return ROUND(OF_BITS(u));
+}
+
+/* towards zero, saturating; NaN gives 0 */
+static inline RESULT to_integer_T_TO(TYPE x)
+{
+  return x != x ? (RESULT)0 : x <= LEAST ? FIRST : x >= BEYOND ? LAST : (RESULT)x;
+}
+
+/* an integer that orders as the bits do: -NaN lowest, -0 below 0 */
+static inline ORDER total_order_T(HELD x)
+{
+#if TINY
+#if SPARE
+  ORDER b = (ORDER)(S8)(BITS(x) << SPARE);
+#else
+  ORDER b = (ORDER)(S8)(BITS(x));
+#endif
+#elif HALF
+  ORDER b = (ORDER)(S16)x;
+#elif SMALL
+  ORDER b = (ORDER)(S16)BITS(x);
+#else
+  ORDER b = AS_ORDER(x);
+#endif
+  return b < 0 ? b ^ FLIP : b;
+}
+
+/* nearest even to m bits of mantissa; too large for e bits of exponent: infinity; below the least normal: zero */
+static inline TYPE reduce_precision_T(TYPE x, int e, int m)
+{
+  RAW b = BITS_OF(x), sign = b >> TOP_BIT << TOP_BIT;
+  int drop = m < OWN_MANTISSA ? MANTISSA - m : 0, top = MANTISSA;
+  RAW largest = (RAW)(BIAS + ((RAW)1 << (e - 1)) - 1), least = (RAW)(BIAS - (((RAW)1 << (e - 1)) - 1) + 1);
+  if (x != x) return x;
+#if HALF
+  if (drop > 0 && (b ^ sign) < 0x38800000u) {
+    float c = OF_BITS((RAW)(136 - m) << 23 | 0x400000u), r = OF_BITS(b ^ sign) + c - c;
+    b = BITS_OF(r) | sign;
+    drop = 0;
+  }
+#endif
+  if (drop > 0) b = (b + ((((RAW)1 << (drop - 1)) - 1) + (b >> drop & 1))) >> drop << drop;
+  b ^= sign;
+  if (((RAW)1 << (e - 1)) - 1 < OWN_BIAS && b >> top > largest) b = (RAW)EXPONENTS << top;
+  if (((RAW)1 << (e - 1)) - 1 < OWN_BIAS && b >> top < least) b = 0;
+  return OF_BITS(b | sign);
+}
