@@ -25,11 +25,11 @@ Given = Union[List[Value], Callable[[Any], List[Value]]]
 
 
 class Pitch(NamedTuple):
-    """The distances of a tile's lanes in memory, in joined elements: one stride; or, where `each` is not 0, that of
-    `each` lanes, then that from the first of these to the first of the next."""
+    """The distances of a tile's lanes in memory, in joined elements: one stride; or, where `group` is not 0, that of
+    `group` lanes, then that from the first of these to the first of the next."""
 
     strides: Tuple[int, ...]
-    each: int = 0
+    group: int = 0
 
 
 class Near(NamedTuple):
@@ -154,22 +154,22 @@ class Form:
         unit, (stride, align) = self.loop.joined, self.stride(flat, "lane")
         if stride is not None:
             return Pitch((stride // unit,)) if stride > unit and not stride % unit and not align % unit else None
-        each = 2
-        while each < self.lanes:
-            (low, align), (high, _) = self.split(flat, "lane", each)
+        group = 2
+        while group < self.lanes:
+            (low, align), (high, _) = self.split(flat, "lane", group)
             if low is not None and high is not None and low > 0 and high > 0 and not (
                     low % unit or high % unit or align % unit):
-                return Pitch((low // unit, high // unit), each)
-            each *= 2
+                return Pitch((low // unit, high // unit), group)
+            group *= 2
         return None
 
-    def split(self, flat: str, name: str, each: int) -> "Tuple[Tuple[Optional[int], int], Tuple[Optional[int], int]]":
-        """Stride and alignment of a map along a variable modulo `each`, and along the quotient by `each`."""
+    def split(self, flat: str, name: str, group: int) -> "Tuple[Tuple[Optional[int], int], Tuple[Optional[int], int]]":
+        """Stride and alignment of a map along a variable modulo `group`, and along the quotient by `group`."""
         variables, size = algebra.info(flat).variables, self.box[name][1] + 1
         others = [v for v in variables if v.name != name]
         domain = [f"{v.name} in [{v.lo}, {v.hi}]"
-                  for v in others] + [f"low in [0, {each - 1}]", f"high in [0, {size // each - 1}]"]
-        split = ", ".join(f"low + high * {each}" if v.name == name else v.name for v in variables)
+                  for v in others] + [f"low in [0, {group - 1}]", f"high in [0, {size // group - 1}]"]
+        split = ", ".join(f"low + high * {group}" if v.name == name else v.name for v in variables)
         whole = algebra.rename(algebra.call("map", "dims", flat), *(f"x{k}" for k in range(len(variables))))
         digits = compose(
             algebra.simplify(

@@ -27,37 +27,37 @@ class Helpers:
             self.texts[title] = text
         return title
 
-    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, each: int = 0,
+    def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, group: int = 0,
              distance: int = 0) -> str:
-        """A function of gen/emit/register_tiles.py: load or store. each: lanes that follow one another evenly, where
+        """A function of gen/emit/register_tiles.py: load or store. group: lanes that follow one another evenly, where
         not all do. distance: prefetch distance in elements."""
         d, width = self.target, bits(dtype)
         # small elements whose rows are lines, read whole: rows a power of two apart do not stay in the first level of a
         # cache while a line is read in parts
-        if verb == "load" and 8 * piece == lanes * width == rows * width == VECTOR_BITS and width < 32 and not each:
+        if verb == "load" and 8 * piece == lanes * width == rows * width == VECTOR_BITS and width < 32 and not group:
             return self._load_lines(dtype, index_type, distance)
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8
                                                     else "") + ("" if index_type == "uint" else f"_{index_type}")
-        name += (f"_each{each}" if each else "") + (f"_prefetch{distance}" if distance else "")
+        name += (f"_each{group}" if group else "") + (f"_prefetch{distance}" if distance else "")
         self.vector(f"u{width}", lanes)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:
             self.texts[name] = (
-                register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, each, distance)
+                register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, group, distance)
                 if verb == "load"
-                else register_tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, each)
+                else register_tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, group)
             )
         return name
 
-    def load_pieces(self, dtype: str, apart: int, index_type: str, distance: int) -> str:
+    def load_pieces(self, dtype: str, spacing: int, index_type: str, distance: int) -> str:
         """A function of gen/emit/register_tiles.py. distance: prefetch distance in elements."""
         d, width = self.target, bits(dtype)
-        name = f"load_pieces_u{width}_by{apart}" + ("" if index_type == "uint" else f"_{index_type}")
+        name = f"load_pieces_u{width}_by{spacing}" + ("" if index_type == "uint" else f"_{index_type}")
         name += f"_prefetch{distance}" if distance else ""
         self.vector(f"u{width}", VECTOR_BITS // width)
         self.texts.setdefault("tiles", register_tiles.PRELUDE)
         if name not in self.texts:
-            self.texts[name] = register_tiles.load_pieces(d, width, apart, d.index[index_type], distance, name)
+            self.texts[name] = register_tiles.load_pieces(d, width, spacing, d.index[index_type], distance, name)
         return name
 
     def _load_lines(self, dtype: str, index_type: str, distance: int) -> str:

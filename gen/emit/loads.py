@@ -225,7 +225,7 @@ class Loads(Accesses):
             self.before.add(f"{load}(pieces[tile % 2] + turn, {at}, {pitch.strides[0]});")
             return self._from_bits(parameter, dtype, f"joined[down * {PIECES} + piece]")
         name = self.name(pointer, "w_")
-        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, pitch.each, distance)
+        load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, pitch.group, distance)
         self.before.add(Declare(self.d.register(width, n), name, count=rows * self.registers_down))
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, {elements(at)}, "

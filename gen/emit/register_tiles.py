@@ -133,29 +133,29 @@ def _memory(d: Any, constant: str, t: str, name: str) -> str:
     return f"{constant}{d.pointer}{t} *{name}"
 
 
-def _row(d: Any, constant: str, memory: str, each: int) -> str:
-    return f"#define ROW(l, r) (*({_memory(d, constant, 'piece', '')})({memory} + {_apart(each)} + r))\n"
+def _row(d: Any, constant: str, memory: str, group: int) -> str:
+    return f"#define ROW(l, r) (*({_memory(d, constant, 'piece', '')})({memory} + {_apart(group)} + r))\n"
 
 
-def _apart(each: int, lane: str = "l") -> str:
+def _apart(group: int, lane: str = "l") -> str:
     """Where a lane begins."""
-    return f"{lane} % {each} * stride + {lane} / {each} * further" if each else f"{lane} * stride"
+    return f"{lane} % {group} * stride + {lane} / {group} * further" if group else f"{lane} * stride"
 
 
 def _square(width: int, source: "Callable[[int], str]", target: "Callable[[int], str]") -> "Tuple[List[Step], str]":
     """A square of as many rows as 16 bytes have elements, from `source(l)` to `target(r)`: the steps, and the text. Of
     longer vectors each 16 bytes are such a square."""
-    each = 8 * PIECE // width
-    bits = _log2(each)
+    side = 8 * PIECE // width
+    bits = _log2(side)
     steps, text, registers = [(0, bits - 1)] * bits, "", []
-    for i in range(each):
+    for i in range(side):
         l = _spread(i, [*reversed(range(bits))])
         text += f"    const piece a{i} = {source(l)};\n"
-        registers.append((f"a{i}", tuple((l, r) for r in range(each))))
-    registers, network = _network("piece", 0, registers, steps, each)
+        registers.append((f"a{i}", tuple((l, r) for r in range(side))))
+    registers, network = _network("piece", 0, registers, steps, side)
     text += network.replace("  const", "    const")
     for r, (result, held) in enumerate(sorted(registers, key=lambda x: x[1][0][1])):
-        assert held == tuple((l, r) for l in range(each)), (width, r, held)
+        assert held == tuple((l, r) for l in range(side)), (width, r, held)
         text += f"    {target(r)} = {result};\n"
     return steps, text
 
@@ -187,10 +187,10 @@ def _function(d: Any, width: int, lanes: int, rows: int, index: str, name: str, 
 
 
 def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", piece: int = 16, name: str = "",
-              each: int = 0, distance: int = 0) -> str:
+              group: int = 0, distance: int = 0) -> str:
     """The function out[r][l] = from[l * stride + r].
 
-    piece: the most bytes of a row that one load reads. each: after this many lanes at `stride` continue at `further`,
+    piece: the most bytes of a row that one load reads. group: after this many lanes at `stride` continue at `further`,
     one more argument (0: all lanes are at `stride`). distance: prefetch distance in elements, where bursts are off; the
     prefetch stands here because gcc leaves out calls of functions that do nothing else."""
     low, kind = _check(width, lanes, rows), register(d, width, lanes)
@@ -201,7 +201,7 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
     loaded = [bit for bit in range(bits) if bit not in inserted]
     joins = [size << n for n in range(1, bits - run + 1)]
     define, undefine = _macros(steps, lanes)
-    text = _piece(d, width, size) + _row(d, "const ", "from", each)
+    text = _piece(d, width, size) + _row(d, "const ", "from", group)
     text += "".join(f"#define JOIN{n}(a, b) __builtin_shufflevector(a, b, {', '.join(map(str, range(n)))})\n"
                     for n in joins) + define
     for first in range(0, rows, size):
@@ -219,26 +219,27 @@ def load_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", pi
             assert held == tuple((l, number) for l in range(lanes)), (width, lanes, rows, held)
             text += f"  out[{number}] = {result};\n"
     text += "#undef ROW\n" + "".join(f"#undef JOIN{n}\n" for n in joins) + undefine
-    t, before = d.types[f"u{width}"], _prefetches(d, width, lanes, each, distance) if distance else ""
-    parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(each)
+    t, before = d.types[f"u{width}"], _prefetches(d, width, lanes, group, distance) if distance else ""
+    parameters = f"{kind} *out, {_memory(d, 'const ', t, 'from')}, {index} stride" + f", {index} further" * bool(group)
     return _function(d, width, lanes, rows, index, name or f"load_u{width}_{lanes}x{rows}", parameters, before, text,
-                     lambda l, r: f"from[{_apart(each, l)} + {r}]", lambda l, r: f"(({t} *)(out + {r}))[{l}]", False)
+                     lambda l, r: f"from[{_apart(group, l)} + {r}]", lambda l, r: f"(({t} *)(out + {r}))[{l}]", False)
 
 
-def _prefetches(d: Any, width: int, lanes: int, each: int, distance: int) -> str:
+def _prefetches(d: Any, width: int, lanes: int, group: int, distance: int) -> str:
     """The lines that prefetch each row of a later tile, where bursts are off."""
-    lines = (d.prefetch("L2", f"from + {_apart(each, str(lane))}", distance * width // 8, width // 8)
+    lines = (d.prefetch("L2", f"from + {_apart(group, str(lane))}", distance * width // 8, width // 8)
              for lane in range(lanes))
     return f"  if (!{d.bursts}) {{\n" + "".join(f"    {line}\n" for line in lines) + "  }\n"
 
 
-def load_pieces(d: Any, width: int, apart: int, index: str, distance: int, name: str) -> str:
+def load_pieces(d: Any, width: int, spacing: int, index: str, distance: int, name: str) -> str:
     """The function that loads as many rows of a line as there are elements in 16 bytes (a piece), and transposes them
-    within each piece: piece p of out[k * apart] holds element p * rows + k of each row.
+    within each piece: piece p of out[k * spacing] holds element p * rows + k of each row.
 
-    apart: registers from one result to the next. distance: as for load_tile."""
+    spacing: registers from one result to the next. distance: as for load_tile."""
     t, lanes, rows = d.types[f"u{width}"], VECTOR_BITS // width, 8 * PIECE // width
-    steps, square = _square(width, lambda l: f"ROW({l}, at)", lambda r: f"*(piece *)(({t} *)(out + {r * apart}) + at)")
+    steps, square = _square(width, lambda l: f"ROW({l}, at)",
+                            lambda r: f"*(piece *)(({t} *)(out + {r * spacing}) + at)")
     sizes = [(held, f"#{word} SHUFFLES >= {held * width // 8}\n")
              for word, held in (("if", lanes), ("elif", lanes // 2), ("elif", lanes // 4))]
     text = "".join(f"{condition}{_piece(d, width, held)}{_macros(steps, held)[0]}" for held, condition in sizes)
@@ -250,7 +251,7 @@ def load_pieces(d: Any, width: int, apart: int, index: str, distance: int, name:
     return (
         f"{d.inlined or d.function} void {name}({parameters})\n{{\n{text}#else\n"
         f"  for ({index} l = 0; l < {rows}; ++l)\n    for ({index} r = 0; r < {lanes}; ++r)"
-        f" (({t} *)(out + r % {rows} * {apart}))[r / {rows} * {rows} + l] = from[l * stride + r];\n#endif\n}}\n"
+        f" (({t} *)(out + r % {rows} * {spacing}))[r / {rows} * {rows} + l] = from[l * stride + r];\n#endif\n}}\n"
     )
 
 
@@ -298,7 +299,7 @@ def load_lines(d: Any, width: int, index: str, load: str, join: str, name: str) 
     )
 
 
-def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", each: int = 0) -> str:
+def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", name: str = "", group: int = 0) -> str:
     """The function to[l * stride + r] = in[r][l], by plain stores."""
     low = _check(width, lanes, rows)
     t, kind = d.types[f"u{width}"], register(d, width, lanes)
@@ -309,7 +310,7 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
     steps = [(0, low - 1)] * within + [(bits - 1, low)] * above
     inserted = [*reversed(range(within)), *range(low, low + above)]     # the bit of r that each step brings in
     define, undefine = _macros(steps, lanes)
-    text = _piece(d, width, size) + _row(d, "", "to", each) + define
+    text = _piece(d, width, size) + _row(d, "", "to", group) + define
     for first in range(0, rows, size):
         numbers = [first | _spread(i, inserted) for i in range(size)]
         registers, network = _network(kind, first, [(f"in[{r}]", tuple((l, r) for l in range(lanes))) for r in numbers],
@@ -321,10 +322,10 @@ def store_tile(d: Any, width: int, lanes: int, rows: int, index: str = "uint", n
                 assert r == first and held[part:part
                                            + size] == tuple((l, r + k) for k in range(size)), (width, lanes, rows, held)
                 text += f"  ROW({l}, {r}) = {result if size == lanes else f'__builtin_shufflevector({picked})'};\n"
-    parameters = f"{_memory(d, '', t, 'to')}, {index} stride, {f'{index} further, ' * bool(each)}const {kind} *in"
+    parameters = f"{_memory(d, '', t, 'to')}, {index} stride, {f'{index} further, ' * bool(group)}const {kind} *in"
     return _function(d, width, lanes, rows, index, name or f"store_u{width}_{lanes}x{rows}", parameters,
                      "", text + "#undef ROW\n" + undefine,
-                     lambda l, r: f"to[{_apart(each, l)} + {r}]", lambda l, r: f"((const {t} *)(in + {r}))[{l}]", True)
+                     lambda l, r: f"to[{_apart(group, l)} + {r}]", lambda l, r: f"((const {t} *)(in + {r}))[{l}]", True)
 
 
 def shuffled(d: Target, dtype: str, lanes: int, picks: "Sequence[int]", two: bool) -> str:

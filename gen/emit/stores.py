@@ -182,7 +182,7 @@ class Stores(Loads):
         n, rows, width, pitch = self.lanes, self.loop.vec, f"u{bits(dtype)}", self.pitch(flat)
         assert pitch is not None
         name = self.name(pointer, "w_")
-        store = self.helpers.tile("store", dtype, n, rows, self.index_type, each=pitch.each)
+        store = self.helpers.tile("store", dtype, n, rows, self.index_type, group=pitch.group)
         self.before.add(Declare(self.d.register(width, n), name, count=rows * self.registers_down))
         self.text.add(Assign(f"{name}[{self._in_tile}]", text))
         for down, at in enumerate(self._tiles(pointer, flat)):
