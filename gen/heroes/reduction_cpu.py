@@ -604,10 +604,10 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
                            self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd)
 
     def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[str]:
-        """The lines of into = f(a, b), where # stands for the id of each of a reduce's accumulators."""
+        """The lines of into = f(a, b), where {} stands for the id of each of a reduce's accumulators."""
         body, ids = self.plain(lanes), [self.name(h, k, "") for k in range(len(self.accumulators_of(h)))]
-        texts = self.combined(body, h, *([side.replace("#", number) for number in ids] for side in (a, b)), lanes)
-        return body.text.lines + [f"{into.replace('#', number)} = {text};" for number, text in zip(ids, texts)]
+        texts = self.combined(body, h, *([side.format(number) for number in ids] for side in (a, b)), lanes)
+        return body.text.lines + [f"{into.format(number)} = {text};" for number, text in zip(ids, texts)]
 
     def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
         """A step of `count` registers: a[slot] = f(a[slot], element), in the lanes that are inside."""
@@ -772,14 +772,14 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
             rest = ScalarRest(left, str(sweep.parts - 1) if sweep.parts > 1 else "",
                               self.folded(body, "rest" if left <= span else f"rest % {span}", 1, of="x"))
         for h in range(len(self.nest.heroes)):      # now: so that the file has the functions that this calls
-            self.combine(h, "t#", "t#", "x#[at]", 1)
+            self.combine(h, "t{}", "t{}", "x{}[at]", 1)
         self.at = {k: text for k, text in before.items() if digits.out[k]}
         if digits.out[minor]:
             self.at[minor] = "column" if columns > 1 else "0"
         if columns > 1:
             self.box["column"] = (0, columns - 1)
         box = {n: b for n, b in self.box.items() if n in self.at.values() or n == "part"}
-        results = self.finish(self.out_position(self.at), box, Schedule(), "t#", "nan_t")
+        results = self.finish(self.out_position(self.at), box, Schedule(), "t{}", "nan_t")
         return Flat(**common, digits=loops, streams=sweep.streams, turn=turn, whole=whole, first=first, last=last,
                     steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
 
@@ -806,7 +806,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         if groups > 1:
             box["group"], slot = (0, groups - 1), f"group * {count} + {slot}"
         slot = f"[{slot}]"
-        return self.finish(position, box, Schedule(vec=count, lanes=LANES), f"{of}#{slot}", f"nan_{of}{slot}")
+        return self.finish(position, box, Schedule(vec=count, lanes=LANES), f"{of}{{}}{slot}", f"nan_{of}{slot}")
 
     def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str,
                nan: str) -> Results:
@@ -814,7 +814,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         id.
 
         nan: C text that is not 0 where a NaN was met that matters."""
-        totals = [[total.replace("#", self.name(h, k, "")) for k in range(len(self.accumulators_of(h)))]
+        totals = [[total.format(self.name(h, k, "")) for k in range(len(self.accumulators_of(h)))]
                   for h in range(len(self.nest.heroes))]
         step = Step.of(self.stored(position, box, schedule, totals, nan), schedule.vec)
         again = None
@@ -862,7 +862,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
         step = self.part(flat, box, sweep, buffers)
         del box["part"]
-        results = self.finish(inner, box, sweep, "t#[0]", "nan_t[0]")
+        results = self.finish(inner, box, sweep, "t{}[0]", "nan_t[0]")
         kernel = self.kernel(self.nest.name + "_parts", blocks, threads, [*buffers, *self.read_for_results()],
                              [root.buffer for root in self.nest.epilogue.roots], self.results_of())
         kernel.loop, kernel.template = sweep, "kernels/reduction_cpu_parts"

@@ -107,7 +107,7 @@ class Part:
 class Rows(ScanRecord):
     """templates/kernels/scan_gpu_rows.j2. threads: of a block, in warps of `width`; shuffles: whether lanes of a warp
     read each other's registers. count: whole steps of a row, if any; rest_count: steps of single elements, the last
-    of them cut. join(into, before, x): the lines of into = f(before, x), where # stands for each carry's id. identity:
+    of them cut. join(into, before, x): the lines of into = f(before, x), where {} stands for each carry's id. identity:
     what stands before the first element of any part, by carry."""
 
     threads: int
@@ -211,12 +211,12 @@ class ScanGpuEmitter(scan.ScanEmitter):
         return values
 
     def join(self, into: str, before: str, x: str) -> List[Statement]:
-        """The lines of into = f(before, x), where # stands for the id of each carry."""
+        """The lines of into = f(before, x), where {} stands for the id of each carry."""
         lines: List[Statement] = []
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.of(h)))]
             body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
-            new = self.extended(body, h, *([side.replace("#", suffix) for suffix in ids] for side in (before, x)))
-            body.text.add(*(f"{into.replace('#', suffix)} = {text};" for suffix, text in zip(ids, new)))
+            new = self.extended(body, h, *([side.format(suffix) for suffix in ids] for side in (before, x)))
+            body.text.add(*(f"{into.format(suffix)} = {text};" for suffix, text in zip(ids, new)))
             lines.append(Block(body.text.lines))
         return lines
