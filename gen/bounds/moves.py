@@ -11,7 +11,7 @@ from gen.bounds.types import every, Known, of_ends
 from gen.hlo import Instruction, Shape
 from gen.reference.computation import OPS
 from gen.reference.indexed import index_positions
-from gen.reference.loops import indices_of, loops_over, position_of, strides_of
+from gen.reference.loops import block, indices_of, loops_over, position_of, strides_of
 from gen.reference.moves import bitcast as bitcast_values
 from gen.reference.types import bits_of, STORAGE, unsigned
 from gen.reference.values import Array
@@ -45,8 +45,7 @@ def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequen
         at = position_of(place, strides_of(out.dims))
         return loops_over(out.dims, [f"if ({test}) {ranges}[{at}] = {every(out.dtype)};"])
     test = " || ".join(f"!irange_is_point({b.interval(index, '0')})" for index in indices if not b.exact(index))
-    return [f"if ({test}) {{", *("  " + line for line in loops_over((out.count,), [
-        f"{ranges}[{out.all()}] = {every(out.dtype)};"])), "}"]
+    return block(f"if ({test})", loops_over((out.count,), [f"{ranges}[{out.all()}] = {every(out.dtype)};"]))
 
 
 def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:

@@ -11,7 +11,7 @@ from gen.bounds.reductions import SUM
 from gen.bounds.types import every, Known, LARGEST, LEAST_NORMAL, Ranged, SIGNIFICANT
 from gen.hlo import Instruction, unique_indices, unshared_places, zero_sign_matters
 from gen.reference.combiners import combiner_parts, through
-from gen.reference.loops import loops_over
+from gen.reference.loops import block, loops_over
 from gen.reference.scatter import scattering, Scattering
 from gen.reference.types import FLOATS, TINY
 from gen.reference.values import Array
@@ -98,4 +98,4 @@ def anywhere(b: Bounds, i: Instruction, table: Array, out: Array) -> None:
     test = f"unsure = unsure || !irange_is_point({b.interval(table, table.all())});"
     lines = ["bool unsure = false;", *loops_over((table.count,), [test]),
              *loops_over((out.count,), [f"{ranges}[{at}] = unsure ? {every(out.dtype)} : {before}[{at}];"])]
-    b.step(f"indices of {i.name}", ["{", *("  " + line for line in lines), "}"], [ranges], [table, before])
+    b.step(f"indices of {i.name}", block("", lines), [ranges], [table, before])

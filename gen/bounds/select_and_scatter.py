@@ -8,7 +8,7 @@ from typing import List
 from gen.bounds.following import Bounds
 from gen.bounds.types import every, interval_of, kind_of, Known, Ranged
 from gen.hlo import Instruction
-from gen.reference.loops import loops_over
+from gen.reference.loops import block, loops_over
 from gen.reference.select_and_scatter import selection
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar
@@ -45,11 +45,11 @@ def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
         other = interval_of(b.e.call, b.inline(scatter, [sides[0], there], maybe)[0])
         hull = f"{kind_of(out.dtype)}_hull({there.interval}, now)"
         maybe += [f"const {kind_of(out.dtype)} now = {other};", f"{there.interval} = some == 1 ? now : {hull};"]
-        end += ["for (int64_t k = 0; k < some; ++k) {", *("  " + line for line in maybe), "}"]
+        end += block("for (int64_t k = 0; k < some; ++k)", maybe)
     else:
         result = b.inline(scatter, sides, end)[0]
         end.append(f"{ranges}[best] = {interval_of(b.e.call, result)};")
-    end = ["if (best >= 0) {", *("  " + line for line in [*end, f"{now}[best] = {result.v};"]), "}"]
+    end = block("if (best >= 0)", [*end, f"{now}[best] = {result.v};"])
     b.step(i.name, lines + s.loops(start, step, end), [now, ranges], x)
 
 
@@ -57,7 +57,7 @@ def maybe_chosen(b: Bounds, i: Instruction, of: Array) -> List[str]:
     """Statements that keep in `may` the elements of a window that may be the one, after the element at `at`."""
     choosing: List[str] = []
     choice = b.inline(i.attributes["select"], [b.element(of, "may[k]"), b.element(of, "at")], choosing)[0]
-    return ["int64_t left = 0;", "int takes = some == 0;", "for (int64_t k = 0; k < some; ++k) {",
-            *("  " + line for line in choosing), f"  const irange kept = {interval_of(b.e.call, choice)};",
-            "  if (kept.hi != 0) may[left++] = may[k];", "  takes |= kept.lo == 0;", "}", "some = left;",
-            "if (takes) may[some++] = at;"]
+    choosing += [f"const irange kept = {interval_of(b.e.call, choice)};",
+                 "if (kept.hi != 0) may[left++] = may[k];", "takes |= kept.lo == 0;"]
+    return ["int64_t left = 0;", "int takes = some == 0;", *block("for (int64_t k = 0; k < some; ++k)", choosing),
+            "some = left;", "if (takes) may[some++] = at;"]

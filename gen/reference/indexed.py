@@ -6,7 +6,7 @@ from typing import List, Sequence
 
 from gen.hlo import Instruction
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import indices_of, loops_over, position_of, strides_of
+from gen.reference.loops import block, indices_of, loops_over, position_of, strides_of
 from gen.reference.types import is_signed
 from gen.reference.values import Array
 
@@ -40,7 +40,7 @@ def started(e: Emitter, starts: Sequence[Array], last: Sequence[int], lines: Seq
     """Statements in a block that defines where a window starts in each dimension."""
     head = [f"const int64_t start{d} = {clamped(e, start, '0', size)};"
             for d, (start, size) in enumerate(zip(starts, last))]
-    return ["{", *("  " + line for line in [*head, *lines]), "}"]
+    return block("", [*head, *lines])
 
 
 def clamped(e: Emitter, of: Array, position: str, last: int) -> str:

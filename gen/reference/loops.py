@@ -105,30 +105,24 @@ def indices_of(dims: Sequence[int], prefix: str = "i") -> List[str]:
     return ["0" if size == 1 else f"{prefix}{d}" for d, size in enumerate(dims)]
 
 
-def loops_over(dims: Sequence[int], body: Sequence[str], prefix: str = "i") -> List[str]:
-    """The body in one loop for each dimension that has more than one index, by the names that indices_of gives."""
-    lines: List[str] = []
-    depth = 0
-    for index, size in zip(indices_of(dims, prefix), dims):
+def block(head: str, body: Sequence[str]) -> List[str]:
+    """Statements in braces, behind the head of a loop or a condition, or none."""
+    return [f"{head} {{".lstrip(), *("  " + line for line in body), "}"]
+
+
+def loops(indices: Sequence[str], sizes: Sequence[int], body: Sequence[str]) -> List[str]:
+    """The body in a scope of its own: in one loop for each index, the outermost first, but for those of one value."""
+    lines = list(body)
+    for index, size in reversed(list(zip(indices, sizes))):
         if size != 1:
-            lines.append("  " * depth + f"for (int64_t {index} = 0; {index} < {size}; ++{index}) {{")
-            depth += 1
-    if depth == 0:
-        return ["{"] + ["  " + line for line in body] + ["}"] if len(body) > 1 else list(body)
-    if len(body) == 1 and depth == 1:
-        return [lines[0][:-2], "  " + body[0]]
-    lines += ["  " * depth + line for line in body]
-    return lines + ["  " * level + "}" for level in range(depth - 1, -1, -1)]
+            head = f"for (int64_t {index} = 0; {index} < {size}; ++{index})"
+            lines = [head, "  " + lines[0]] if len(lines) == 1 else block(head, lines)
+    return block("", lines) if len(lines) == len(body) > 1 else lines
 
 
-def loops_in_order(dims: Sequence[int], order: Sequence[int], body: Sequence[str]) -> List[str]:
-    """The body in one loop for each dimension that has more than one index, in an order, major first."""
-    lines, names = list(body), indices_of(dims)
-    for d in reversed(order):
-        if dims[d] != 1:
-            lines = [f"for (int64_t {names[d]} = 0; {names[d]} < {dims[d]}; ++{names[d]}) {{",
-                     *("  " + line for line in lines), "}"]
-    return lines
+def loops_over(dims: Sequence[int], body: Sequence[str], prefix: str = "i") -> List[str]:
+    """The body in the loops of an array's indices, by the names that indices_of gives."""
+    return loops(indices_of(dims, prefix), dims, body)
 
 
 class WindowIndex(NamedTuple):
@@ -151,19 +145,4 @@ def window_index(window: object, places: Sequence[str], within: Sequence[str], b
 
 
 def guarded(before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:
-    return [*before, f"if ({' && '.join(tests)}) {{", *("  " + line for line in body), "}"] if tests else list(body)
-
-
-def loops_in_window(loops: Sequence[int], prefix: str, before: Sequence[str], tests: Sequence[str],
-                    body: Sequence[str]) -> List[str]:
-    """The body in loops. The first ones have a statement of `before` each; inside of these, `tests` decide whether the
-    others run."""
-    lines = list(body)
-    for d in reversed(range(len(before), len(loops))):
-        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{",
-                 *("  " + line for line in lines), "}"]
-    lines = guarded(before, tests, lines)
-    for d in reversed(range(len(before))):
-        lines = [f"for (int64_t {prefix}{d} = 0; {prefix}{d} < {loops[d]}; ++{prefix}{d}) {{",
-                 *("  " + line for line in lines), "}"]
-    return lines if loops else ["{", *("  " + line for line in lines), "}"]
+    return [*before, *block(f"if ({' && '.join(tests)})", body)] if tests else list(body)

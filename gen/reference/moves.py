@@ -10,6 +10,8 @@ from gen.reference.elements import convert_value, cut
 from gen.reference.emitter import Emitter, title
 from gen.reference.loops import (
     affine,
+    block,
+    guarded,
     indices_of,
     is_row_major,
     loops_over,
@@ -113,7 +115,7 @@ def same_bits(e: Emitter, out: Array, of: Array) -> List[str]:
              f"  bits |= (from >> (i * {want} + b) % {have} & 1) << b;", "}"]
     lines += [f"{out}[i] = {cut(e.call, out.dtype, 'bits')};"] if out.dtype in NARROW else \
         [f"memcpy(&{out}[i], &bits, sizeof {out}[0]);"]
-    return [f"for (int64_t i = 0; i < {out.count}; ++i) {{", *("  " + line for line in lines), "}"]
+    return block(f"for (int64_t i = 0; i < {out.count}; ++i)", lines)
 
 
 def pad(e: Emitter, i: Instruction, x: List[Array]) -> Array:
@@ -128,9 +130,7 @@ def pad(e: Emitter, i: Instruction, x: List[Array]) -> Array:
         tests += [f"{to[d]} >= 0"] if low < 0 else []
         tests += [f"{to[d]} < {out.dims[d]}"] if last >= out.dims[d] else []
     body = [f"{out}[{position_of(to, strides_of(out.dims))}] = {of}[{position_of(indices, strides_of(of.dims))}];"]
-    if tests:
-        body = [f"if ({' && '.join(tests)}) {{", *("  " + line for line in body), "}"]
-    e.step(title(i), lines + loops_over(of.dims, body), [out], x)
+    e.step(title(i), lines + loops_over(of.dims, guarded([], tests, body)), [out], x)
     return out
 
 

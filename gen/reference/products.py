@@ -8,7 +8,16 @@ from typing import List, Optional, Sequence, Tuple
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import indices_of, loops_in_window, loops_over, position_of, strides_of, window_index
+from gen.reference.loops import (
+    affine,
+    guarded,
+    indices_of,
+    loops,
+    loops_over,
+    position_of,
+    strides_of,
+    window_index,
+)
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar
 
@@ -30,7 +39,10 @@ class Products:
         return position_of(indices_of(self.dims), strides_of(self.dims))
 
     def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
-        inner = loops_in_window(self.sizes, "r", self.before, self.tests, step)
+        r, windowed = indices_of(self.sizes, "r"), len(self.before)
+        inner = loops(r[windowed:], self.sizes[windowed:], step)
+        if windowed:
+            inner = loops(r[:windowed], self.sizes[:windowed], guarded(self.before, self.tests, inner))
         return loops_over(self.dims, start + inner + end)
 
 
@@ -43,14 +55,15 @@ def dot_products(i: Instruction) -> Products:
     a, index = i.attributes, indices_of(i.shape.dims)
     batch = len(a["lhs_batch_dims"])
     orders, at, first = [], [], batch
+    sizes = [i.operands[0].shape.dims[d] for d in a["lhs_contracting_dims"]]
     for side, operand in zip(("lhs", "rhs"), i.operands):
         joint, gone = list(a[f"{side}_batch_dims"]), list(a[f"{side}_contracting_dims"])
         own = [d for d in range(len(operand.shape.dims)) if d not in joint and d not in gone]
         orders.append(joint + own + gone)
-        position = [*index[:batch], *index[first:first + len(own)], *(f"r{k}" for k in range(len(gone)))]
+        position = [*index[:batch], *index[first:first + len(own)], *indices_of(sizes, "r")]
         at.append(position_of(position, strides_of([operand.shape.dims[d] for d in orders[-1]])))
         first += len(own)
-    return Products(i.shape.dims, [i.operands[0].shape.dims[d] for d in a["lhs_contracting_dims"]], orders, at)
+    return Products(i.shape.dims, sizes, orders, at)
 
 
 def convolution_products(i: Instruction) -> Products:
@@ -60,16 +73,17 @@ def convolution_products(i: Instruction) -> Products:
     n, outputs, batches = len(window.size), i.shape.dims[labels.out[1]], i.shape.dims[labels.out[0]]
     by_feature, by_batch = i.attributes["feature_group_count"], i.attributes["batch_group_count"]
     inputs = rhs[labels.rhs[0]]
+    *within, r = indices_of([*window.size, inputs], "r")
     batch, feature, left, right = index[labels.out[0]], index[labels.out[1]], [""] * (n + 2), [""] * (n + 2)
     left[labels.lhs[0]] = f"{feature} / {max(1, outputs // by_batch)} * {batches} + {batch}" if by_batch > 1 else batch
-    left[labels.lhs[1]] = f"{feature} / {max(1, outputs // by_feature)} * {inputs} + r{n}" if by_feature > 1 \
-        else f"r{n}"
-    right[labels.rhs[0]], right[labels.rhs[1]] = f"r{n}", feature
-    before, tests, at = window_index(window, [index[labels.out[2 + k]] for k in range(n)], [f"r{k}" for k in range(n)],
+    left[labels.lhs[1]] = f"{feature} / {max(1, outputs // by_feature)} * {inputs} + {r}" if by_feature > 1 \
+        else r
+    right[labels.rhs[0]], right[labels.rhs[1]] = r, feature
+    before, tests, at = window_index(window, [index[labels.out[2 + k]] for k in range(n)], within,
                                      [lhs[labels.lhs[2 + k]] for k in range(n)])
     for k in range(n):
         left[labels.lhs[2 + k]] = at[k]
-        right[labels.rhs[2 + k]] = f"{window.size[k] - 1} - r{k}" if window.reversal[k] else f"r{k}"
+        right[labels.rhs[2 + k]] = affine(within[k], -1, window.size[k] - 1) if window.reversal[k] else within[k]
     return Products(i.shape.dims, [*window.size, inputs], [list(range(n + 2))] * 2,
                     [position_of(left, strides_of(lhs)), position_of(right, strides_of(rhs))], before, tests)
 

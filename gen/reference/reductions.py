@@ -8,7 +8,7 @@ from typing import List, Optional, Sequence, Tuple
 from gen.hlo import Instruction
 from gen.reference.combiners import combine
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import count_of, guarded, indices_of, loops_over, position_of, strides_of, window_index
+from gen.reference.loops import block, count_of, guarded, indices_of, loops_over, position_of, strides_of, window_index
 from gen.reference.values import Array, Scalar, Value
 
 
@@ -45,9 +45,8 @@ class Reduction:
         if size == 1:
             return loops_over(self.kept, [*start, *step])
         upwards, downwards = (f"{name} = 0; {name} < {size}; ++{name}", f"{name} = {size - 1}; {name} >= 0; --{name}")
-        head = f"for (int64_t {downwards if self.behind else upwards}) {{"
         return loops_over([n if k != d else 1 for k, n in enumerate(self.kept)],
-                          [*start, head, *("  " + line for line in step), "}"])
+                          [*start, *block(f"for (int64_t {downwards if self.behind else upwards})", step)])
 
 
 def reduction(i: Instruction) -> Reduction:

@@ -9,7 +9,7 @@ from gen.hlo import Instruction
 from gen.reference.combiners import combine
 from gen.reference.emitter import Emitter, reachable, title
 from gen.reference.indexed import at_vector, index_positions
-from gen.reference.loops import indices_of, loops_in_order, loops_over, position_of, strides_of
+from gen.reference.loops import guarded, indices_of, loops, loops_over, position_of, strides_of
 from gen.reference.values import Array, Scalar, Value
 
 
@@ -29,11 +29,10 @@ class Scattering:
         if any(last < 0 for _, _, last in self.start):     # no window fits
             return []
         body = [f"const int64_t at = {self.to};", *body]
-        if self.start:
-            inside = " && ".join(f"start{d} >= 0 && start{d} <= {last}" for d, _, last in self.start)
-            body = [*(f"const int64_t start{d} = (int64_t){table}[{at}];" for d, at, _ in self.start),
-                    f"if ({inside}) {{", *("  " + line for line in body), "}"]
-        return ["{", *("  " + line for line in loops_in_order(self.dims, self.in_order, body)), "}"]
+        inside = [f"start{d} >= 0 && start{d} <= {last}" for d, _, last in self.start]
+        body = guarded([f"const int64_t start{d} = (int64_t){table}[{at}];" for d, at, _ in self.start], inside, body)
+        indices = indices_of(self.dims)
+        return loops([indices[d] for d in self.in_order], [self.dims[d] for d in self.in_order], body)
 
 
 def scattering(i: Instruction) -> Scattering:
@@ -70,9 +69,9 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
         lines += loops_over((out.count,), [f"{out}[{out.all()}] = {of}[{of.all()}];"])
     body = combine(e, combiner, [Scalar(f"{out}[at]", out.dtype) for out in outs],
                    [Scalar(f"{update}[{s.update}]", update.dtype) for update in updates])
-    loops = s.loops(table, body) if body else []
+    inner = s.loops(table, body) if body else []
     live = reachable(combiner)
     read = [update for update, given in zip(updates, combiner.parameters[half:]) if id(given) in live]
-    uses = [*operands, *([table] if s.start else []), *read] if loops else operands
-    e.step(title(i), lines + loops, outs, uses)
+    uses = [*operands, *([table] if s.start else []), *read] if inner else operands
+    e.step(title(i), lines + inner, outs, uses)
     return outs[0] if i.shape.kind == "array" else list(outs)

@@ -6,7 +6,7 @@ from typing import List, NamedTuple
 
 from gen.hlo import Instruction
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import indices_of, loops_in_window, loops_over, position_of, strides_of, window_index
+from gen.reference.loops import block, guarded, indices_of, loops_over, position_of, strides_of, window_index
 from gen.reference.values import Array, Scalar
 
 
@@ -21,14 +21,14 @@ class Selection(NamedTuple):
     source: str     # and of the source
 
     def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
-        inner = loops_in_window(self.sizes, "r", self.before, self.tests,
-                                [f"const int64_t at = {self.element};", *step])
+        body = guarded(self.before, self.tests, [f"const int64_t at = {self.element};", *step])
+        inner = loops_over(self.sizes, body, "r")
         return loops_over(self.places, start + inner + end)
 
 
 def selection(i: Instruction) -> Selection:
     window, (of, source) = i.attributes["window"], (operand.shape.dims for operand in i.operands[:2])
-    before, tests, at = window_index(window, indices_of(source), [f"r{d}" for d in range(len(of))], of)
+    before, tests, at = window_index(window, indices_of(source), indices_of(window.size, "r"), of)
     return Selection(list(source), list(window.size), before, tests, position_of(at, strides_of(of)),
                      position_of(indices_of(source), strides_of(source)))
 
@@ -42,7 +42,7 @@ def select_and_scatter(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     end: List[str] = []
     sides = [Scalar(f"{source}[{s.source}]", out.dtype), Scalar(f"{out}[best]", out.dtype)]
     result = e.inline(i.attributes["scatter"], sides, end)[0]
-    end = ["if (best >= 0) {", *("  " + line for line in [*end, f"{out}[best] = {result.v};"]), "}"]
+    end = block("if (best >= 0)", [*end, f"{out}[best] = {result.v};"])
     lines = loops_over((out.count,), [f"{out}[{out.all()}] = {init}[0];"])
     e.step(title(i), lines + s.loops(["int64_t best = -1;", f"{of.kind} chosen = 0;"], step, end), [out], x)
     return out
