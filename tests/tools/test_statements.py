@@ -1,0 +1,140 @@
+"""Trees of statements (gen/emit/statements.py), and C files cut into pieces (gen/emit/pieces.py)."""
+
+import pytest
+
+from gen.emit.pieces import filled, needs, pieces, taken
+from gen.emit.statements import Assign, Block, Code, Declare, For, If, Let, interchange, printed, weight
+
+
+def lines(text: str) -> "list[str]":
+    return text.strip("\n").split("\n")
+
+
+def test_leaves() -> None:
+    assert printed([Let("float", "x", "1.0f"), Let("float", "y", "{1.0f, 2.0f}", 2), Declare("int", "n"), Declare("int", "m", "0"),
+                    Declare("int", "a", count=3), Assign("n", "m"), Assign("n", "1", "|="), "f(n);"]) == lines("""
+const float x = 1.0f;
+const float y[2] = {1.0f, 2.0f};
+int n;
+int m = 0;
+int a[3];
+n = m;
+n |= 1;
+f(n);""")
+
+
+def test_nested() -> None:
+    """Statements go into the innermost node while it is open, and after the outermost when it is closed."""
+    code = Code()
+    code.add("a();")
+    with code.nested(For("int", "i", "4"), If("i > 1")) as (around, number):
+        code.add("b(i);")
+    code.add("c();")
+    assert around is code.lines and isinstance(around[number], For)
+    with code.nested():
+        code.add("d();")
+    assert printed(code.lines) == lines("""
+a();
+for (int i = 0; i < 4; ++i) {
+  if (i > 1) {
+    b(i);
+  }
+}
+c();
+d();""")
+    assert printed(code.take()) and code.lines == []
+    code.add("e();")
+    assert code.lines == ["e();"]
+
+
+def test_cases() -> None:
+    code = Code()
+    code.cases([("x", lambda: code.add("a();")), ("y", lambda: code.add("b();")), ("", lambda: code.add("c();"))])
+    code.cases([("", lambda: code.add("d();"))])
+    code.cases([])
+    code.add("e();")
+    assert printed(code.lines) == lines("""
+if (x) {
+  a();
+}
+else if (y) {
+  b();
+}
+else {
+  c();
+}
+{
+  d();
+}
+e();""")
+    assert weight(code.lines) == 8      # five leaves, two ifs, a block
+
+
+def test_one_line() -> None:
+    for_each = For("int", "lane", "n", [Let("int", "i", "at[lane]"), Assign("x[lane]", "f(i)")], "1", brief=True)
+    assert printed([for_each, For("int", "i", "8", ["f(i);"], falling=True, brief=True),
+                    If("x", ["a();"], ["b();"], brief=True)]) == lines("""
+for (int lane = 1; lane < n; ++lane) { const int i = at[lane]; x[lane] = f(i); }
+for (int i = 8; i-- > 0;) f(i);
+if (x) a();
+else {
+  b();
+}""")
+
+
+def test_interchange() -> None:
+    loops = [For("int", name, str(size)) for name, size in (("i", 2), ("j", 3), ("k", 4))]
+    code = Code()
+    with code.nested(*loops):
+        code.add("f(i, j, k);")
+    interchange(loops, [2, 0, 1])
+    assert [line.strip() for line in printed(code.lines)][:4] == ["for (int k = 0; k < 4; ++k) {", "for (int i = 0; i < 2; ++i) {",
+                                                                 "for (int j = 0; j < 3; ++j) {", "f(i, j, k);"]
+    assert weight(code.lines) == 4 and printed([Block()]) == ["{", "}"]
+
+
+CONDITIONS = """
+#if FLOAT
+a
+#ifdef __clang__
+b
+#else
+c
+#endif
+#elif !SIGNED
+d
+#else
+e
+#endif
+"""
+
+
+@pytest.mark.parametrize("facts, left", [({"FLOAT": True, "SIGNED": True}, "a #ifdef__clang__ b #else c #endif"),
+                                         ({"FLOAT": False, "SIGNED": False}, "d"), ({"FLOAT": 0, "SIGNED": 1}, "e")])
+def test_conditions(facts: "dict[str, bool]", left: str) -> None:
+    """Facts choose lines; what is for the C compiler stays."""
+    assert taken(CONDITIONS, facts).replace("#ifdef ", "#ifdef").split() == left.split()
+
+
+def test_words() -> None:
+    """A word is replaced as a whole, or between underscores; a macro's arguments are, too."""
+    words = {"T": "f32", "TYPE": "float", "N": lambda x: f"{x}.0f", "MUL": lambda a, b: f"{a} * {b}", "NAN_OF": lambda: "nan"}
+    assert filled("TYPE abs_T(TYPE The) { return MUL(N(2), f(The, N(MUL(3, 4)))) + NAN_OF() + NANT; }", words) == \
+        "float abs_f32(float The) { return 2.0f * f(The, 3 * 4.0f) + nan + NANT; }"
+    with pytest.raises(ValueError, match="no closing parenthesis"):
+        filled("N(2", words)
+
+
+@pytest.mark.parametrize("files", [("complex.c",), ("scalars.c",), ("vectors.c", "functions.c"), ("vectors.cl", "functions.c")])
+def test_pieces(files: "tuple[str, ...]") -> None:
+    """What a piece needs is there, and none needs itself, however far one goes."""
+    known = pieces(*files)
+    assert known
+
+    def below(name: str, above: "tuple[str, ...]" = ()) -> None:
+        assert name not in above, (name, above)
+        for other in known[name].needs:
+            below(other, (*above, name))
+    for name in {piece.name for piece in known.values()}:
+        below(name)
+    assert needs("", "/* exp_T */ none(other)", known) == ()
