@@ -40,7 +40,8 @@ class Near(NamedTuple):
     near: Optional[str]
 
 
-class Uneven(NamedTuple):
+@dataclass(frozen=True)
+class Uneven:
     """A guarded region of whole vectors in which one lane may be while another one is outside.
 
     every: the map to nothing whose domain says where all lanes are inside (None: nowhere). index: the map to the
@@ -261,7 +262,7 @@ class Form:
                             f"(position) -> (position mod {row}), domain: position in [0, {size - 1}]"),
                     last, step * stride)
 
-    def prefetches(self) -> bool:
+    def has_prefetches(self) -> bool:
         """Whether a step of whole vectors prefetches what it reads: contiguous lines, by the body's own code."""
         if self.loop.lanes == 1 or not any(distance for _, distance in self.loop.prefetches()):
             return False
@@ -494,8 +495,8 @@ class Form:
                 yield Visit(None, entry, None, region, wide, in_loop)
                 continue
             loops = entry.instruction.opcode == "reduce" or entry.instruction.opcode in LOOPS
-            for inner in [] if loops else entry.regions:
-                for runtime in inner.runtimes:
+            for of in [] if loops else entry.regions:
+                for runtime in of.runtimes:
                     yield Visit(runtime.read, None, None, region, wide, in_loop)
             entered: "Dict[Region, Tuple[bool, ...]]" = {}      # whether whole vectors, and single lanes, go inside
             for operand, inner in self.partition.operands(entry):
@@ -564,8 +565,8 @@ class Form:
         uneven = self.uneven(region) if same is None else None
         yield index if same is None else same
         if uneven:
-            yield from (where for near in uneven.some or () for where in near if where)
-            yield from [uneven.every] * bool(uneven.every)
+            places = [uneven.every, *(where for near in uneven.some or () for where in near)]
+            yield from (where for where in places if where)
 
     def _of_read(self, d: Target, visit: Visit) -> "Iterator[str]":
         assert visit.read is not None

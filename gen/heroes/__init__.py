@@ -31,7 +31,7 @@ def choose(nest: Nest, context: Context) -> List[Choice]:
             continue
         if choice:
             choice.scratch = [context.new(shape) for shape in hero.between(nest, choice.schedule, context)]
-            chosen, others = [choice], [] if hero.sides else nest.sides
+            chosen, others = [choice], () if hero.sides else nest.sides
             break
     else:
         if not nest.members:

@@ -178,7 +178,7 @@ HERO = LoopHero()
 
 def _with_bursts(nest: Nest, loop: Loop) -> Loop:
     """The schedule, without bursts of prefetches where no read is contiguous."""
-    if not loop.burst or step_form(nest, loop).prefetches():
+    if not loop.burst or step_form(nest, loop).has_prefetches():
         return replace(loop, without_bursts=_with_bursts(nest, loop.without_bursts)) if loop.without_bursts else loop
     return _with_bursts(nest, loop.without_bursts or replace(loop, streams=1, burst=0, l2_prefetch=0, l1_prefetch=0))
 

@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 from gen import algebra, hlo
 from gen.emit.body import Body
 from gen.emit.form import Form
+from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
 from gen.hlo import dtypes
@@ -309,7 +310,8 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     chunks, rows = -(-sizes[-2] // schedule.chunks), sizes[-2]
     at, blocks = _placing(schedule)
     c = algebra.c_text(at, index_type)
-    forms, seen = _row_forms(nest, schedule, index_type), []    # type: RowForms, List[Touched]
+    forms = _row_forms(nest, schedule, index_type)
+    seen: List[Touched] = []
 
     def written(form: Form) -> Body:
         body = Body(d, context.helpers, form, index_type, context.excess)
