@@ -3,7 +3,7 @@ how a kernel says them.
 
 `expression` gives the text for operands in registers, scalar or wide (vectors); None where only the scalar form exists,
 which is then applied lane by lane: for C that is every function of its library that functions.c does not have. Small
-functions that a form needs are named through `need` and printed by `helper`.
+functions that a form needs are named through `need` and printed by `helper`; most are pieces of C files (typed.py).
 """
 
 from __future__ import annotations
@@ -392,10 +392,12 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     if dtype in COMPLEX or (len(about) > 1 and about[1] in COMPLEX):
         return typed.complex_conversion(d, need, dtype, about[1]) if name == "convert" \
             else typed.complex_function(d, need, name, dtype)
-    if name in ("load", "store", "stage"):
-        return _unaligned(d, name, dtype, about[1], title)
-    if name in ("round", "round_plain", "bits", "value") and len(about) > 1:
-        return (_by_lanes if dtype in TINY else _small_wide)(d, need, name, dtype, int(about[1]), title)
+    if name in ("bits", "value") and len(about) > 1 and dtype == "f16" and d.half_by_bits:
+        return _half(d, name, title, int(about[1]))
+    if name in ("round", "bits", "value") and len(about) > 1 and dtype in TINY:
+        return _by_lanes(d, need, name, dtype, int(about[1]), title)
+    if name in ("load", "store", "stage", "round", "round_plain", "bits", "value") and len(about) > 1:
+        return typed.vector_function(d, need, name, dtype, int(about[1]))
     if name == "to_integer_within":
         return _to_integers_within(d, about[1], int(about[2]), title)
     if name == "to_integer" and len(about) > 2:
@@ -408,23 +410,6 @@ def helper(d: Target, need: Need, name: str, *about: str) -> str:
     if name in ("round", "bits", "value", "narrow") and dtype == "f16":
         return _half_float(d, need, name, title)
     raise ValueError(f"'{name}' of {dtype} has no form")
-
-
-def _unaligned(d: Target, name: str, dtype: str, lanes: str, title: str) -> str:
-    """A vector at any element: what vloadn and vstoren are for, in one instruction where the compiler has unaligned
-    types. stage: a store to an array of the work-item's own."""
-    t = d.memory(dtype)
-    kind = f"  typedef {t} any __attribute__((ext_vector_type({lanes}), aligned({bits(dtype) // 8})));"
-    if name == "load":
-        return (
-            f"{d.function} {t}{lanes} {title}(__global const {t} *p)\n{{\n#ifdef __clang__\n{kind}\n  return *(__global const any *)p;\n"
-            f"#else\n  return vload{lanes}(0, p);\n#endif\n}}\n"
-        )
-    space = "" if name == "stage" else "__global "
-    return (
-        f"{d.function} void {title}({t}{lanes} x, {space}{t} *p)\n{{\n#ifdef __clang__\n{kind}\n  *({space}any *)p = x;\n"
-        f"#else\n  vstore{lanes}(x, 0, p);\n#endif\n}}\n"
-    )
 
 
 def _half_float(d: Target, need: Need, name: str, title: str) -> str:
@@ -532,33 +517,6 @@ def _half(d: Target, name: str, title: str, n: int) -> str:
             f"  return {f'({h})(m | (w >> 16 & 0x8000u))' if n == 1 else d.convert('u16', n, 'm | (w >> 16 & 0x8000u)')};\n"
         )
     return f"/* {comment} */\n{d.function} {to} {title}({source} x)\n{{\n{head}{body}{'#endif' + chr(10) if head else ''}}}\n"
-
-
-def _small_wide(d: Target, need: Need, name: str, dtype: str, n: int, title: str) -> str:
-    """The same for all lanes of a vector."""
-    if d.half_by_bits and name in ("value", "bits"):
-        return _half(d, name, title, n)
-    if name == "value":
-        return (f"{d.function} float{n} {title}(ushort{n} x)\n{{\n  ushort t[{n}];\n  vstore{n}(x, 0, t);\n"
-                f"  return vload_half{n}(0, (const half *)t);\n}}\n")
-    if name == "bits":
-        return (
-            f"{d.function} ushort{n} {title}(float{n} x)\n{{\n  ushort t[{n}];\n  vstore_half{n}_rte(x, 0, (half *)t);\n"
-            f"  return vload{n}(0, t);\n}}\n"
-        )
-    f, u, words = d.register("f32", n), d.register("u32", n), d.reinterpret("x", "f32", "u32", n)
-    head = f"{d.function} {f} {title}({f} x)\n{{\n"
-    if dtype == "f16":
-        return f"{head}  return {need('value', 'f16', str(n))}({need('bits', 'f16', str(n))}(x));\n}}\n"
-    if name == "round_plain":
-        return (
-            f"/* to the nearest value of bf16, ties to even; a NaN whose lower half is empty stays one */\n{head}"
-            f"  const {u} u = {words};\n  return {d.reinterpret('(u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u', 'u32', 'f32', n)};\n}}\n"
-        )
-    return (
-        f"/* to the nearest value of bf16, ties to even; a NaN stays one */\n{head}  const {u} u = {words};\n"
-        f"  const {u} r = {d.choose('u32', n, d.compared('f32', n, 'x', '!=', 'x'), 'u | 0x400000u', 'u + 0x7fffu + (u >> 16 & 1u)')};\n  return {d.reinterpret('r & 0xffff0000u', 'u32', 'f32', n)};\n}}\n"
-    )
 
 
 def _to_integers(d: Target, need: Need, to: str, lanes: int, title: str) -> str:

@@ -16,7 +16,7 @@ from typing import Callable, Dict, List, Mapping, Tuple, Union
 HERE = Path(__file__).resolve().parent
 Words = Mapping[str, Union[str, bool, Callable[..., str]]]
 
-_NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|union (\w+)|#define (\w+)|static inline \w+ (\w+)\()", re.M)
+_NAME = re.compile(r"^(?:typedef \w+ (\w+)\b|union (\w+)|#define (\w+)|static inline [\w()]+ (\w+)\()", re.M)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _CONDITION = re.compile(r"#(if|elif|else|endif)\w*(?: (!?)(\w+)$)?")

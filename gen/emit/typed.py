@@ -92,6 +92,24 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
     return words
 
 
+def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
+    """A function of the lanes of a vector."""
+    def vectors(word: str) -> Any:
+        return lambda *arguments: f"{word.format(lanes)}({', '.join(arguments)})"
+    words = {"static inline": d.function, "LANES": lanes, "VLOAD": vectors("vload{}"), "VSTORE": vectors("vstore{}"),
+             "VLOAD_HALF": vectors("vload_half{}"), "VSTORE_HALF": vectors("vstore_half{}_rte")}
+    if name in ("load", "store", "stage"):
+        words.update(T=dtype, ELEMENT=d.memory(dtype), VECTOR=f"{d.memory(dtype)}{lanes}", BYTES=bits(dtype) // 8)
+        return _function(need, "registers.c", f"{name}_T_LANES", words)
+    assert name in {"f16": ("bits", "value", "round"), "bf16": ("round", "round_plain")}.get(dtype, ()), (name, dtype)
+    words.update(
+        T=dtype, HALF=dtype == "f16", FLOAT_VECTOR=d.register("f32", lanes), BITS_OF=lambda x: d.reinterpret(x, "f32", "u32", lanes),
+        OF_BITS=lambda x: d.reinterpret(x, "u32", "f32", lanes), CHOOSE=lambda *x: d.choose("u32", lanes, *x),
+        UNEQUAL=lambda a, b: d.compared("f32", lanes, a, "!=", b),
+        **{f"U{size}_VECTOR": partial(d.register, f"u{size}", lanes) for size in (16, 32)})
+    return _function(need, "registers.c", f"{name}_T_LANES", words)
+
+
 def _words(d: Target, real: str) -> Dict[str, Any]:
     """What all functions say; real: the type of floats that the target's functions take."""
     return {"static inline": d.function, "PRED": d.register("pred"), "MUL": lambda a, b: d.product(a, b, real),

@@ -125,7 +125,7 @@ def test_words() -> None:
         filled("N(2", words)
 
 
-@pytest.mark.parametrize("files", [("complex.c",), ("scalars.c",), ("vectors.c", "functions.c"), ("vectors.cl", "functions.c")])
+@pytest.mark.parametrize("files", [("complex.c",), ("scalars.c",), ("registers.c",), ("vectors.c", "functions.c"), ("vectors.cl", "functions.c")])
 def test_pieces(files: "tuple[str, ...]") -> None:
     """What a piece needs is there, and none needs itself, however far one goes."""
     known = pieces(*files)
