@@ -66,9 +66,9 @@ def _vector(d: Any, width: int, lanes: int) -> str:
     return str(d.typed_vector(width, lanes))
 
 
-def _piece(d: Any, width: int, lanes: int) -> str:
+def _piece(d: Any, width: int, lanes: int, name: str = "piece") -> str:
     """The local type of a piece of a row: a vector at any element."""
-    return f"  typedef {d.types[f'u{width}']} piece __attribute__(({_vector(d, width, lanes)}, aligned({width // 8}){d.may_alias}));\n"
+    return f"  typedef {d.types[f'u{width}']} {name} __attribute__(({_vector(d, width, lanes)}, aligned({width // 8}){d.may_alias}));\n"
 
 
 def _log2(n: int) -> int:
@@ -108,7 +108,7 @@ def _names(steps: "Sequence[Step]", step: Step) -> "Tuple[str, str]":
 
 
 def _network(kind: str, first: int, registers: "List[Register]", steps: "Sequence[Step]",
-             lanes: int) -> "Tuple[List[Register], str]":
+             lanes: int, indentation: str = "  ") -> "Tuple[List[Register], str]":
     """Step number s mixes the registers whose numbers differ in bit s. The registers afterwards, by their contents, and
     the text."""
     text = ""
@@ -119,7 +119,7 @@ def _network(kind: str, first: int, registers: "List[Register]", steps: "Sequenc
             (a, held), (b, more) = registers[i], registers[j]
             after[i], after[j] = ((f"{letter}{first + at}", tuple((held + more)[k] for k in _pick(step, which, lanes)))
                                   for at, which in ((i, 0), (j, 1)))
-            text += f"  const {kind} {after[i][0]} = {low}({a}, {b}), {after[j][0]} = {high}({a}, {b});\n"
+            text += f"{indentation}const {kind} {after[i][0]} = {low}({a}, {b}), {after[j][0]} = {high}({a}, {b});\n"
         registers = after
     return sorted(registers, key=lambda x: x[1]), text
 
@@ -152,8 +152,8 @@ def _square(width: int, source: "Callable[[int], str]", target: "Callable[[int],
         l = _spread(i, [*reversed(range(bits))])
         text += f"    const piece a{i} = {source(l)};\n"
         registers.append((f"a{i}", tuple((l, r) for r in range(side))))
-    registers, network = _network("piece", 0, registers, steps, side)
-    text += network.replace("  const", "    const")
+    registers, network = _network("piece", 0, registers, steps, side, "    ")
+    text += network
     for r, (result, held) in enumerate(sorted(registers, key=lambda x: x[1][0][1])):
         assert held == tuple((l, r) for l in range(side)), (width, r, held)
         text += f"    {target(r)} = {result};\n"
@@ -580,7 +580,7 @@ def line_tile(d: Any, width: int, lanes: int, rows: int, pitch: int, part: str, 
             end, line = lanes + rest, shift + lanes if shift <= rest else shift
             text += whole(i, shift, (f"carry[{i}]", 0), (f"in[{i}]", rest)) if shift <= rest else ""
             text += partial(i, line, end - line, (f"in[{i}]", rest))
-    types = "".join(_piece(d, width, size).replace("piece", f"piece{size}") for size in sorted(pieces) if size > 1)
+    types = "".join(_piece(d, width, size, f"piece{size}") for size in sorted(pieces) if size > 1)
     far = d.suffix64[0] if rows * pitch >> 31 else ""
     begin, count = (f"{rest} + ", 1) if part == "last" else ("", down if part == "next" else 1)
     # Narrower vectors go through memory, and all rows are there before the first line is read: a load of what two

@@ -101,7 +101,8 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int) ->
     if name in ("load", "store", "stage"):
         words.update(T=dtype, ELEMENT=d.memory(dtype), VECTOR=f"{d.memory(dtype)}{lanes}", BYTES=bits(dtype) // 8)
         return _function(need, "registers.c", f"{name}_T_LANES", words)
-    assert name in {"f16": ("bits", "value", "round"), "bf16": ("round", "round_plain")}.get(dtype, ()), (name, dtype)
+    known = {"f16": ("bits", "value", "round"), "bf16": ("round", "round_plain")}
+    assert name in known.get(dtype, ()), (name, dtype)
     words.update(
         T=dtype, HALF=dtype == "f16", FLOAT_VECTOR=d.register("f32", lanes), BITS_OF=lambda x: d.reinterpret(x, "f32", "u32", lanes),
         OF_BITS=lambda x: d.reinterpret(x, "u32", "f32", lanes), CHOOSE=lambda *x: d.choose("u32", lanes, *x),

@@ -57,9 +57,8 @@ class Gpu(Target):
         )
         return f"(-{text})" if pattern >> (bits(dtype) - 1) else text
 
-    def literal(self, pattern: int, dtype: str) -> str:
-        text = super().literal(pattern, dtype)
-        return text.replace(f"({dtype})", dtype, 1) if dtypes.is_complex(dtype) else text
+    def compound(self, type: str, values: str) -> str:
+        return f"{type}{values}"
 
     def half_value(self, text: str) -> str:
         self.used.add("half")

@@ -294,6 +294,10 @@ class Target:
         """What a complex number's struct is initialised with."""
         return f"{{{', '.join(self.literal(part, dtypes.TABLE[dtype].part) for part in dtypes.parts(pattern, dtype))}}}"
 
+    def compound(self, type: str, values: str) -> str:
+        """A struct of values in braces."""
+        return f"({type}){values}"
+
     def special(self, pattern: int, dtype: str) -> str:
         """An infinity or NaN of f32 or f64."""
         number = f"0x{pattern:x}u{self.suffix64[0] if dtype == 'f64' else ''}"
@@ -302,7 +306,7 @@ class Target:
     def literal(self, pattern: int, dtype: str) -> str:
         """A constant of the register type that holds exactly the value of a bit pattern."""
         if dtype in COMPLEX:
-            return f"({dtype}){self.parts(pattern, dtype)}"
+            return self.compound(dtype, self.parts(pattern, dtype))
         if dtype in FLOATS:
             wide = "f64" if dtype == "f64" else "f32"
             if dtypes.is_nan(pattern, dtype) or dtypes.is_infinite(pattern, dtype):
