@@ -400,7 +400,6 @@ def test_writes_are_proved() -> None:
     del nest.stages[-1].writes[0]
     places = proofs.places(fusion, [nest])
     assert "result r0: 0 of" in (proofs.written_once([nest], places) or "")
-    planned.cache_clear()
 
 
 @pytest.mark.parametrize("kind, outer, size", [pytest.param("long", 2, 1000000, marks=pytest.mark.peer), ("mixed", 64, 4096)])
