@@ -82,12 +82,12 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
         launches += [chains.Launch(kernel, [body.owner(own[buffer.role, buffer.number]) for buffer in kernel.buffers
                                             if buffer.role is not Role.TABLE], count)
                      for kernel, count in zip(unit.kernels, unit.threads)]
-    body = body.over(storage.over_operands(program, launches))
+    body = body.over(storage.over_operands(program, launches, language.scratch_in_results))
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
     if language.chains and device.cpu:
         launches = chains.chained(program, launches, language)
     placed = storage.stored(program, body, [launch.arrays for launch in launches], language.alignment,
-                            language.scratch_in_results)
+                            language.scratch_in_results, language.scratch_slack)
     return Dialect(language, helpers, units, launches, placed)
 
 

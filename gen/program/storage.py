@@ -73,9 +73,10 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
     return body
 
 
-def over_operands(program: Program, launches: "Sequence[Launch]") -> "Dict[Array, Array]":
+def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bool) -> "Dict[Array, Array]":
     """Arrays that a launch writes its result over, with the result: what is needed no more and is the program's own, of
-    kernels whose maps allow it. The kernels no longer say that their pointers are alone."""
+    kernels whose maps allow it. in_results: whether the result may be one of the program's. The kernels no longer say
+    that their pointers are alone."""
     first: Dict[Array, int] = {}
     last: Dict[Array, int] = {}
     for at, launch in enumerate(launches):
@@ -90,7 +91,7 @@ def over_operands(program: Program, launches: "Sequence[Launch]") -> "Dict[Array
         arrays = dict(zip(kernel.buffers, launch.arrays))
         (root,) = kernel.nest.partition.roots if len(kernel.nest.partition.roots) == 1 else (None,)
         result = arrays.get(root.buffer) if root else None
-        if result is None or first[result] != at or result in over.values():
+        if result is None or first[result] != at or result in over.values() or (result in own and not in_results):
             continue
         for buffer in overwritable(kernel.nest):
             operand = arrays[buffer]
@@ -115,9 +116,10 @@ class Storage:
 
 
 def stored(program: Program, body: Body, steps: "Sequence[Iterable[Array]]", alignment: int,
-           in_results: bool) -> Storage:
+           in_results: bool, slack: int) -> Storage:
     """The place of each array. steps: the arrays that each launch reads or writes. alignment: of what lies in the
-    block. in_results: whether arrays may lie in the buffers of results that are written later."""
+    block. in_results: whether arrays may lie in the buffers of results that are written later. slack: bytes
+    after the last array."""
     places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(program.params)}
     places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
     first: Dict[Array, int] = {}
@@ -138,7 +140,7 @@ def stored(program: Program, body: Body, steps: "Sequence[Iterable[Array]]", ali
     placement = arena.place([live[array] for array in left])
     places.update((array, Place("scratch", n, placement.offsets[names[array]], array.shape))
                   for n, array in enumerate(left))
-    return Storage(places, placement, max((places[a].offset + a.shape.bytes for a in left), default=0))
+    return Storage(places, placement, max((places[a].offset + a.shape.bytes + slack for a in left), default=0))
 
 
 def _names(arrays: "Iterable[Array]") -> Dict[Array, str]:

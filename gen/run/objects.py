@@ -21,7 +21,7 @@ from gen.program.build import traced
 from gen.program.ir import Call, Program
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
-from gen.schedule import DEVICES
+from gen.schedule import DEVICES, Device
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -199,6 +199,10 @@ def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
     return str(output)
 
 
+def _compiled_kernels(runner: Runner, folder: Path, name: str, long: bool, device: Device, source: Path) -> str:
+    return _compiled(runner.compile(folder, name, long, device), source)
+
+
 SHORT_SECONDS = 0.03    # of all rounds of a reference and its bound; gcc -O2 takes longer than it would save
 
 
@@ -240,7 +244,7 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
         if kernels:
             long = (folder / kernels).stat().st_size >= LONG_SOURCE
             device = DEVICES[each.manifest["targets"][runner.target.name]["device"]]
-            steps.append(partial(_compiled, runner.compile(folder, each.name, long, device), folder / kernels))
+            steps.append(partial(_compiled_kernels, runner, folder, each.name, long, device, folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
             with jobs.held():   # a thread that was just started would not be waited for

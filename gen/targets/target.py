@@ -92,7 +92,10 @@ class Target:
     atomic_read: str = ""             # the value of `word` where others may write it
     chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
     alignment: int = 64               # of arrays in the block of scratch memory
-    scratch_in_results: bool = True   # whether they may lie in the buffers of results that are written later
+    # whether they may lie in the buffers of results that are written later. In C not: gcc 12 makes a masked load of a
+    # loop a blend that reads a whole vector, also beyond the end of an array
+    scratch_in_results: bool = True
+    scratch_slack: int = 0            # bytes that may be read after the last array of the block
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
     api_headers: Tuple[str, ...] = ()  # of what the header of a fusion says of its file
     # the line by which a file says that no product is fused with a sum, where `product` does not say so

@@ -56,7 +56,7 @@ def native() -> "Tuple[str, ...]":
         done = child.run([c_compiler(), *words, "-x", "c", "-fsyntax-only", os.devnull])
         return words if done.status == 0 else ()
     here = known("-march=native")
-    macros = child.run([c_compiler(), *here, "-x", "c", "-dM", "-E", os.devnull]).out
+    macros = child.compiler([c_compiler(), *here, "-x", "c", "-dM", "-E", os.devnull]).out
     if "__AVX2__" in macros and "__AVX512F__" not in macros and "__clang__" not in macros:
         return known(*here, "-mmove-max=256", "-mstore-max=256") or here    # gcc before 12 does not know them
     return here

@@ -176,14 +176,14 @@ def chain(op: str, before: str = "") -> Program:
 
 
 def test_scratch_is_shared() -> None:
-    """Of a chain of calls two arrays are needed at a time; on C one of them lies in the result's own buffer. Where each
-    element is computed from the one at its place, all lie there; not where other elements of the operand are read as well."""
+    """Of a chain of calls two arrays are needed at a time; on CUDA one of them lies in the result's own buffer. Where each
+    element is computed from the one at its place, all are one; not where other elements of the operand are read as well."""
     turned, plain, shifted = chain("reverse(b), dimensions={0}"), chain("add(a, b)"), chain("add(a, c)", "c = s32[4096] reverse(a), dimensions={0}")
     assert pipeline.target_file(turned, "opencl", "opencl-gpu").storage.bytes == 2 * 4 * 4096
-    assert pipeline.target_file(turned, "c").storage.bytes == 4 * 4096
-    for target in ("opencl", "c", "cuda"):
-        assert pipeline.target_file(plain, target).storage.bytes == 0
-        assert pipeline.target_file(shifted, target).storage.bytes > 0
+    assert pipeline.target_file(turned, "cuda").storage.bytes == 4 * 4096
+    for target, least in (("c", 4 * 4096 + 64), ("cuda", 0)):
+        assert pipeline.target_file(plain, target).storage.bytes == least
+        assert pipeline.target_file(shifted, target).storage.bytes > least
     text = pipeline.target_file(plain, "c").text
     assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text     # one pointer may lead where the other does
 
