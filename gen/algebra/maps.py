@@ -57,7 +57,7 @@ class Division(NamedTuple):
 
     @property
     def shifts(self) -> bool:
-        """Whether C text has a shift or a mask for it: the divisor is a power of two."""
+        """Whether the divisor is a power of two: C text then shifts or masks."""
         return self.divisor > 0 and self.divisor & (self.divisor - 1) == 0
 
 
@@ -162,7 +162,7 @@ def guards(text: str) -> tuple[Guard, ...]:
 
 
 def fits(text: str, type: str) -> bool:
-    """Whether the map is C expressions in an index type."""
+    """Whether an index type holds all values of a map's C text."""
     return type in call("map", "fits", text).split()
 
 

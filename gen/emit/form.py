@@ -1,5 +1,5 @@
-"""What a body computes, before it has a statement, and what its maps say: how accesses move along a step, whether
-guards are the same in all lanes, which maps are C text."""
+"""A body before its first statement: what it computes, and what the maps of that say of vectors, guards and index
+types."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Uneven:
 
 
 class Runs(NamedTuple):
-    """Where a map along the lanes has a stride while a row lasts. place: the map to the first lane's place in its row;
+    """Rows along which a map has one stride in the lanes. place: the map to the first lane's place in its row;
     last: the last place that leaves room for all lanes."""
 
     place: str
@@ -62,7 +62,8 @@ class Runs(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """What a body comes by: a read, or the call or the guard of a region, and whether whole vectors do it."""
+    """A read, a call or a guard that a body is made of, in the body's order. region: where it stands. wide: whether
+    whole vectors do it."""
 
     read: Optional[Read]
     call: Optional[Entry]
@@ -112,7 +113,7 @@ class Form:
 
     @property
     def moves(self) -> bool:
-        """Whether elements are unsigned integers of their width, whatever they mean."""
+        """Whether the body only moves elements: it takes them as unsigned integers of their width."""
         return self.loop.moves
 
     # ---- accesses ----
@@ -128,8 +129,8 @@ class Form:
         return access.stride, access.align
 
     def open(self, region: Region) -> bool:
-        """Whether what a region reads can be read before a step's loops: the body's own, or one whose runtime variables
-        are bound before them."""
+        """Whether reads of a region may stand before a step's loops. They may in the body's own region, and where the
+        region's runtime variables are bound before the loops."""
         return region is self.function.body or (
             region.kind == "read" and region.parent is not None and self.bound_before(region.runtimes, region.parent))
 
@@ -474,7 +475,7 @@ class Form:
 
     @cached_property
     def visits(self) -> "List[Visit]":
-        """What a body comes by, in its order."""
+        """The reads, calls and guards of the body, in its order."""
         return list(self._of_body())
 
     def _of_body(self) -> "Iterator[Visit]":

@@ -11,7 +11,8 @@ that `planned` (`gen/plan/nests.py`) makes; the hero that takes it asks for its 
 The interface, `gen/heroes/hero.py`:
 - `Hero.name` is in reports and manifests. `Hero.sides` says whether the hero's kernels write side results too;
   `Hero.members` whether it takes nests that are made of others, and only these; `Hero.walks` whether its kernel is a
-  walk that the concatenate hero may join to others.
+  walk that the concatenate hero may join to others; `Hero.overwrites` whether its kernels read an element before they
+  write at its place.
 - `Hero.takes` says whether the hero may write a nest. It asks the nest, `Context.device` and `Context.target`: not what
   a fusion, device or target is called, but what it can do. `Device.cpu` (`gen/schedule/`) tells CPUs from GPUs,
   `Device.wide` (`gen/schedule/`) says whether kernels are written in a CPU's vectors. The hero refuses what it is not
@@ -151,13 +152,15 @@ class Hero:
     name: in reports and manifests; its kernels have it as their `hero`, and heroes may share a name.
     sides: whether its kernels write a nest's side results too (else each side is a nest of its own). members: whether
     it takes nests that are made of others, and these alone. walks: whether its one kernel is a walk, which another
-    kernel may do in a range of its blocks.
+    kernel may do in a range of its blocks. overwrites: whether its kernels read an element before they write at its
+    place, so that a result may lie over an operand where the maps allow it (gen/plan/overwrite.py).
     """
 
     name = ""
     sides = False
     members = False
     walks = False
+    overwrites = False
 
     def takes(self, nest: Nest, context: Context) -> bool:
         """Whether it may write this nest, which may be of any kind and type; it may still find that no schedule

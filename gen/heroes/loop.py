@@ -110,7 +110,7 @@ def _at_last(thread: str, loop: Loop) -> str:
 class LoopHero(Hero):
     """Every nest, in the memory order of its first result."""
 
-    name, walks = "loop", True
+    name, walks, overwrites = "loop", True, True
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return True

@@ -44,7 +44,7 @@ class LookUp:
 class TableHero(Hero):
     """A walk of the loop hero, whose steps look up instead of computing."""
 
-    name = "loop"
+    name, overwrites = "loop", True
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.wide and _table_source(context.device, nest) is not None

@@ -86,7 +86,7 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
     own, over = {*program.params, *program.results}, {}     # type: Set[Array], Dict[Array, Array]
     for at, launch in enumerate(launches):
         kernel = launch.kernel
-        if kernel.hero not in ELEMENTWISE_HEROES:
+        if not kernel.writer.overwrites:
             continue
         arrays = dict(zip(kernel.buffers, launch.arrays))
         (root,) = kernel.nest.partition.roots if len(kernel.nest.partition.roots) == 1 else (None,)
@@ -101,9 +101,6 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
                                     for a in kernel.arguments]
                 break
     return over
-
-
-ELEMENTWISE_HEROES = ("loop", "table")      # which read an element before they write it
 
 
 @dataclass
