@@ -146,15 +146,20 @@ def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: O
     """All files of one fusion, with the bound for a check; the manifest."""
     about = build_all(fusion, out_dir, targets, device, excess_precision)
     flushes = any(TARGETS[target].flushes for target in about["targets"])
-    write_all(oracle(fusion, excess_precision, flushes), out_dir)
+    write_all(bound(fusion, excess_precision, flushes), out_dir)
     return about
 
 
+def bound(fusion: Fusion, excess_precision: bool, flushes: bool) -> Dict[str, str]:
+    """How far the kernels of a fusion may be from its reference."""
+    return {f"{fusion.name}_bound.c": bounds.bound(fusion.computation, fusion.name, excess_precision=excess_precision,
+                                                   flushes=flushes)}
+
+
 def oracle(fusion: Fusion, excess_precision: bool, flushes: bool) -> Dict[str, str]:
-    """The reference of a fusion, and how far its kernels may be from it."""
+    """The reference of a fusion that is a call of a program, and its bound."""
     return {f"{fusion.name}_ref.c": reference.reference(fusion.computation, fusion.name),
-            f"{fusion.name}_bound.c": bounds.bound(fusion.computation, fusion.name,
-                                                   excess_precision=excess_precision, flushes=flushes)}
+            **bound(fusion, excess_precision, flushes)}
 
 
 def write_all(texts: "Dict[str, str]", out_dir: str) -> None:

@@ -290,6 +290,7 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
         several = len(program.body) != 1
         if several:
             built.traced = written(traced(program))
-        for fusion in [*program.fusions, whole] if several else [whole]:
-            pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
+            for fusion in program.fusions:
+                pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
+        pipeline.write_all(pipeline.bound(whole, options.excess_precision, flushes), str(folder))
     return built
