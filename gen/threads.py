@@ -13,6 +13,7 @@ from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Region, loop_sizes, moves_only
+from gen.plan.whole import Whole
 from gen.schedule import Device
 
 
@@ -46,6 +47,8 @@ def _read(nest: Nest, parameter: Buffer) -> int:
 def operations(nest: Nest) -> int:
     """Vector instructions for all elements that a nest computes, if each took a vector of its own. A value is counted
     once at each index, however often it is computed again."""
+    if isinstance(nest, Whole):
+        return nest.operations
     return sum(math.prod(function.dims) * _of_region(function.body)
                for partition in (nest.partition, *nest.further) for function in partition.functions)
 

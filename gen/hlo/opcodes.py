@@ -79,7 +79,8 @@ class Structural:
     opcode: str
     arity: Optional[int]        # None: any number, which its checker judges
     map: str = ""    # the opcode of sett_indexing_analysis.h that its operands' maps come from; "": inlined, or a leaf
-    element: str = ""           # a function of gen/emit; "": its map says all
+    # a function of gen/emit; "": its map says all; "whole": kernels of its own on whole arrays (gen/plan/whole.py)
+    element: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)
     optional: Tuple[str, ...] = ()
 

@@ -7,7 +7,7 @@ from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, 
 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
-from gen.plan import concatenation, grouping, plan, rows, scan, scatter, storing, update as update_nests
+from gen.plan import concatenation, grouping, plan, rows, scan, scatter, storing, update as update_nests, whole
 from gen.plan.buffer import Role
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
@@ -33,6 +33,9 @@ class Planned:
 
 def planned(fusion: Fusion, cpu: bool = True) -> Planned:
     """The plan for CPUs or for GPUs."""
+    op = whole.whole_of(fusion.computation)
+    if op is not None:
+        return Planned([whole.nest(fusion, op)], "")
     computation, leaves = lower.lowered(fusion)
     name = f"sett_{fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)

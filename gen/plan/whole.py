@@ -1,0 +1,53 @@
+"""Ops that read and write whole arrays through memory: a sort, a factorisation, a transform. gen/program makes each of
+them a fusion of its own, whose parameters are the op's operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, Optional
+
+from gen.hlo import Computation, Fusion, Instruction, Shape
+from gen.hlo.graph import root_of
+from gen.hlo.opcodes import STRUCTURAL
+from gen.plan.buffer import Buffer, Role
+from gen.plan.nest import Nest
+from gen.plan.partition import Partition
+
+WHOLE = "whole"     # in place of a function of gen/emit (Structural.element)
+
+
+@dataclass(eq=False)
+class Whole(Nest):
+    """An op on whole arrays. op: the instruction, whose operands are parameters. Its partition is empty. Arrays lie as
+    their shapes say; tiles and several elements in a byte are not among them."""
+
+    op: Instruction = None  # type: ignore[assignment]
+    # vector instructions of all of it, roughly: what threads are chosen by
+    operations: int = 0
+
+    @property
+    def operands(self) -> List[Buffer]:
+        """The buffer of each operand; operands that are one array have one buffer."""
+        return [Buffer(Role.PARAMETER, operand.parameter_number or 0, operand.shape, operand.name)
+                for operand in self.op.operands]
+
+    @property
+    def results(self) -> List[Buffer]:
+        """The buffer of each leaf of the result."""
+        return [Buffer(Role.RESULT, n, shape, self.op.name) for n, shape in enumerate(self.op.shape.leaves())]
+
+
+def is_whole(instruction: Instruction) -> bool:
+    row = STRUCTURAL.get(instruction.opcode)
+    return row is not None and row.element == WHOLE
+
+
+def whole_of(computation: Computation) -> Optional[Instruction]:
+    """The op on whole arrays that a computation is, if it is one and nothing else."""
+    root = root_of(computation)
+    return root if is_whole(root) and all(o.opcode == "parameter" for o in root.operands) else None
+
+
+def nest(fusion: Fusion, op: Instruction) -> Whole:
+    name, shape = f"sett_{fusion.name}", op.shape.leaves()[0]   # type: str, Shape
+    return Whole(name, shape, Partition(fusion.computation, [], name, shape.dims), op)
