@@ -10,11 +10,13 @@ from gen.heroes import scatter
 from gen.program.chains import Chain
 from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, is_row_major, param_leaves, param_names, \
     result_leaves
+from gen.hlo.launches import has_steps
 from gen.lower import tiled_layouts
 from gen.plan.buffers import first_leaf, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
+from gen.plan.whole import whole_of
 from gen.program.ir import Array, Call, Program
 
 if TYPE_CHECKING:
@@ -152,7 +154,14 @@ def results(fusion: Fusion, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]
         **({"padding": "zeros"} if tiled_layouts.positions(shape) > shape.elements else {}),
         "exact": moved,
         **varies(instruction),
-    } for (_, shape, instruction, _), moved in zip(result_leaves(graph), bounds.bitwise(graph, excess))]
+    } for (_, shape, instruction, _), moved in zip(result_leaves(graph), _moved(graph, excess))]
+
+
+def _moved(graph: Computation, excess: bool) -> "Sequence[bool]":
+    """Of each result, whether it is only moved. Of loops and branches nothing is known."""
+    if has_steps(graph) and whole_of(graph) is None:
+        return [False] * len(result_leaves(graph))
+    return bounds.bitwise(graph, excess)
 
 
 def entry(shape: Shape) -> Dict[str, Any]:
@@ -164,7 +173,7 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
     fusion, first = program.whole, files[:1]
     nests = [nest for file in first for each in program.fusions for nest in file.plan[each].nests]
     factors = [of.storage.factor for file in files for of in file.plan.values() if of.storage]
-    one, on_gpus = len(program.body) == 1, not all(file.device.cpu for file in files)
+    one, on_gpus = program.is_one, not all(file.device.cpu for file in files)
     return {
         "name": program.name,
         "hero": " ".join(dict.fromkeys(k.hero for file in first for k in file.kernels)) or "loop",
@@ -176,7 +185,7 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
         **({"filled": fusion.filled} if fusion.filled else {}),
         "bytes_read": bytes_read(fusion, nests) if one else sum(array.shape.bytes for array in program.params),
         "bytes_written": _bytes_written(nests, [array.shape for array in program.results]),
-        **({} if one else {"calls": [_call(call, first) for call in program.body]}),
+        **({} if one else {"calls": [_call(call, first) for call in program.calls]}),
         "recomputed": max(factors, default=1.0),
         "functions": {nest.name: [f.name for f in nest.partition.functions] for nest in nests},
         "targets": {file.target.name: _target(file) for file in files},
@@ -187,7 +196,7 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
 def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:
     """The results of a traced program that are what its calls give."""
     varying: Set[Array] = set()
-    for call in program.body if on_gpus else ():
+    for call in program.calls if on_gpus else ():
         varies = any(array in varying for array in call.operands)
         varying.update(array for array, of in zip(call.results, results(call.fusion, excess, True))
                        if varies or "varies" in of)

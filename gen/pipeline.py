@@ -18,7 +18,7 @@ import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 from gen import bounds, heroes, reference, render
 from gen.emit.helpers import Helpers
@@ -27,8 +27,9 @@ from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.buffer import Role
 from gen.plan.nests import Planned, planned
-from gen.program import build, chains, storage
-from gen.program.ir import Array, Program
+from gen.program import build, chains, flow, storage
+from gen.program.ir import Array, Call, Program
+from gen.program.steps import Launch, Move, leaves
 from gen.render import ROOT, Dialect, TargetFile, Unit
 from gen.schedule import Device, device_for
 from gen.targets import TARGETS, Target
@@ -56,7 +57,7 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
     """A program in one language. plan: that of its device's class, where it is known."""
     program, language, device = program_of(source), TARGETS[target].of_file(), device_for(target, device_name)
     plan = plan or plan_of(program, device.cpu)
-    body = storage.in_place(program, {fusion: {result.number: parameter.number for nest in of.nests
+    body = storage.Body(program.calls) if not program.straight else storage.in_place(program, {fusion: {result.number: parameter.number for nest in of.nests
                                                for result, parameter in nest.aliases.items()}
                                       for fusion, of in plan.items()})
     plan = {call.fusion: plan.get(call.fusion) or planned(call.fusion, device.cpu) for call in body.calls}
@@ -72,23 +73,54 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
     """The kernels of a program, and the launches of them on arrays that have their places."""
     helpers = Helpers(language)
     units = {fusion: emit(of, language, device, helpers, excess) for fusion, of in plan.items()}
-    launches: List[chains.Launch] = []
-    for call in body.calls:
-        unit = units[call.fusion]
-        own = {(Role.SCRATCH, buffer.number): Array(f"{call.fusion.name} {buffer.number}", buffer.shape)
-               for buffer in unit.scratch}
-        for role, arrays in ((Role.PARAMETER, call.operands), (Role.RESULT, call.results)):
-            own.update(((role, n), array) for n, array in enumerate(arrays) if array)
-        launches += [chains.Launch(kernel, [body.owner(own[buffer.role, buffer.number]) for buffer in kernel.buffers
-                                            if buffer.role is not Role.TABLE], count)
-                     for kernel, count in zip(unit.kernels, unit.threads)]
+    if not program.straight:
+        return _with_flow(program, plan, units, helpers, language, device, excess)
+    launches = [launch for call in body.calls for launch in _launches(call, units[call.fusion])]
+    launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
     body = body.over(storage.over_operands(program, launches, language.scratch_in_results))
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
     if language.chains and device.cpu:
         launches = chains.chained(program, launches, language)
-    placed = storage.stored(program, body, [launch.arrays for launch in launches], language.alignment,
-                            language.scratch_in_results, language.scratch_slack)
-    return Dialect(language, helpers, units, launches, placed)
+    placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches]), body.aliases,
+                            language.alignment, language.scratch_in_results, language.scratch_slack)
+    return Dialect(language, helpers, units, list(launches), placed)
+
+
+def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
+               device: Device, excess: bool) -> Dialect:
+    """The same of a program with loops or branches."""
+    steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion], plan[call.fusion]))
+    places = flow.placed(program, steps)
+    copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "") for n, shape in enumerate(
+        dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move)))}
+    units.update((copy, emit(planned(copy, device.cpu), language, device, helpers, excess)) for copy in copies.values())
+    steps = flow.without_moves(steps, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
+                                                             units[copies[move.to.shape]]))
+    placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,
+                            language.scratch_slack)
+    return Dialect(language, helpers, units, steps, placed)
+
+
+def _launches(call: Call, unit: Unit, plan: "Optional[Planned]" = None) -> "List[Launch]":
+    """The kernels of a call on its arrays. plan: that of its fusion, where what each reads and writes is wanted."""
+    own = {(Role.SCRATCH, buffer.number): Array(f"{call.fusion.name} {buffer.number}", buffer.shape)
+           for buffer in unit.scratch}
+    for role, arrays in ((Role.PARAMETER, call.operands), (Role.RESULT, call.results)):
+        own.update(((role, n), array) for n, array in enumerate(arrays) if array)
+    launches, written = [], set()   # type: List[Launch], Set[Array]
+    for kernel, count in zip(unit.kernels, unit.threads):
+        arguments = [a for a in kernel.arguments if a.buffer.role is not Role.TABLE]
+        launch = Launch(kernel, [own[a.buffer.role, a.buffer.number] for a in arguments], count)
+        if plan:
+            launch.writes = [array for array, a in zip(launch.arrays, arguments) if not a.read_only]
+            launch.same = {own[of.role, of.number]: own[result.role, result.number]
+                           for result, of in kernel.nest.aliases.items()}
+            launch.reads = [*(array for array in launch.arrays if array not in launch.writes), *launch.same,
+                            *(array for array in launch.writes if array in written)]
+            launch.overwrites = storage.overwritten(launch)
+            written.update(launch.writes)
+        launches.append(launch)
+    return launches
 
 
 def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, excess: bool) -> Unit:

@@ -144,6 +144,7 @@ class Kept(Check):
     def _while(self) -> Shape:
         self.operands(1)
         condition = self.takes("condition", self.computation("condition"), 0)
+        self.i.called = [self.computation("condition"), self.computation("body")]
         if not same_shape(condition, array_shape("pred", ())):
             self.fail(f"expected pred[] as the condition's result, found {condition.text}", attribute="condition")
         body = self.takes("body", self.computation("body"), 0)
@@ -166,6 +167,7 @@ class Kept(Check):
             self.fail(f"expected the scalar {' or '.join(d + '[]' for d in allowed)} as operand 0, found {bare(selector)}",
                       operand=0)
         results = [self.takes(key, of, 1 + number) for number, (key, of) in enumerate(branches)]
+        self.i.called = [of for _, of in branches]
         for (key, of), result in zip(branches, results):
             if not same_shape(result, results[0]):
                 self.fail(f"expected {results[0].text}, the result of '{branches[0][1].name}', as the result of "

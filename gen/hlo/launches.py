@@ -13,6 +13,7 @@ from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instructio
                            is_row_major, root_of, same_positions)
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 from gen.hlo.leaves import leaf_names
+from gen.hlo.opcodes import CONTROL, STRUCTURAL, WHOLE
 
 STANDARD_INPUT = "<stdin>"  # as the name of a file
 
@@ -100,6 +101,8 @@ def _plan(module: Module) -> Launches:
 def _make_plan(module: Module) -> Launches:
     entry = entry_of(module)
     stem = c_identifier(plain_stem(module) + ("_filled" if module.filled else ""))
+    if has_steps(entry):
+        return Launches([Fusion(stem, inlined(entry, module.filename), "", _module_aliases(module))], [], entry)
     if module.explicit_entry and any(launches_fusions(i) for i in entry.instructions):
         entry = Inliner(entry, module.filename, True).run()
     if not (module.explicit_entry and any(i.opcode == "fusion" for i in entry.instructions)):
@@ -127,6 +130,26 @@ def _make_plan(module: Module) -> Launches:
     _share_buffers(launches)
     _give_buffers(module, entry, launches)
     return Launches(fusions, launches, entry)
+
+
+def is_step(instruction: Instruction) -> bool:
+    """Whether an op is a step of a program by itself: a loop, a branch, an op on whole arrays."""
+    row = STRUCTURAL.get(instruction.opcode)
+    return instruction.opcode in CONTROL or row is not None and row.element == WHOLE
+
+
+def has_steps(computation: Computation) -> bool:
+    """Whether a computation, or one that it calls, has such an op."""
+    waiting, seen = [computation], set()    # type: List[Computation], Set[int]
+    while waiting:
+        computation = waiting.pop()
+        if id(computation) not in seen:
+            seen.add(id(computation))
+            if any(map(is_step, computation.instructions)):
+                return True
+            waiting += [called for i in computation.instructions if i.opcode in ("call", "fusion")
+                        for called in i.called]
+    return False
 
 
 def _laid_out_anew(call: Instruction) -> bool:
@@ -272,10 +295,11 @@ def _is_view(instruction: Instruction) -> bool:
     return of.dtype == instruction.shape.dtype and same_positions(instruction.shape, of)
 
 
-def _resolve(instruction: Instruction, leaf: int) -> Value:
-    """The buffer behind a leaf of an instruction of the entry, through tuples, their elements and views."""
-    while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier") or _is_view(instruction):
-        if instruction.opcode == "opt-barrier" or _is_view(instruction):
+def resolved(instruction: Instruction, leaf: int, views: bool = False) -> Value:
+    """The buffer behind a leaf of an instruction of the entry, through tuples and their elements; views: and through
+    views."""
+    while instruction.opcode in ("tuple", "get-tuple-element", "opt-barrier") or views and _is_view(instruction):
+        if instruction.opcode not in ("tuple", "get-tuple-element"):
             instruction = instruction.operands[0]
             continue
         if instruction.opcode == "get-tuple-element":
@@ -293,7 +317,7 @@ def _resolve(instruction: Instruction, leaf: int) -> Value:
 
 
 def _values(instruction: Instruction) -> List[Value]:
-    return [_resolve(instruction, leaf) for leaf in range(len(instruction.shape.leaves()))]
+    return [resolved(instruction, leaf, True) for leaf in range(len(instruction.shape.leaves()))]
 
 
 def steps(module: Module) -> List[FusionCall]:

@@ -87,6 +87,7 @@ class Structural:
 
 # Ulps: the OpenCL 1.2 full profile table; CUDA's are within it. logistic is derived: exp (3) + add + divide, relative 4
 # * 2^-23, at most 8 ulps.
+WHOLE = "whole"
 _ELEMENTWISE = (
     # arithmetic
     Elementwise("add", 2, ANY, operator="+", pred_operator="|", keeps_nan=True),
@@ -234,6 +235,9 @@ _UNCHECKED = frozenset(
     set-dimension-size sort stochastic-convert topk triangular-solve while""".split()
 )
 OPCODES = frozenset(TABLE) | _UNCHECKED
+# Loops and branches, which stay what they are in a program. Their computations are `called`: of a while the condition
+# and the body, of a conditional its branches, the one for true first.
+CONTROL = frozenset(["while", "conditional"])
 
 # Attributes that any op may have, kept as text.
 COMMON = frozenset(

@@ -15,9 +15,8 @@ from gen.hlo.graph import (HloError, Instruction, Module, Shape, entry_of, memor
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import fusions
 from gen.hlo.leaves import result_leaves
-from gen.hlo.opcodes import CONTRACTIONS, ELEMENTWISE, TABLE
+from gen.hlo.opcodes import CONTRACTIONS, CONTROL, ELEMENTWISE, TABLE
 from gen.hlo.scanner import Scanner
-from gen.hlo.trips import trips
 
 _SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-element"}
 
@@ -34,7 +33,6 @@ class Refusal(NamedTuple):
 
 
 CUT = "cut the module before and after it (gen/errors.md shows how in JAX)"
-LOOP = "make its body a module of its own, whose kernel the program calls in a loop (gen/errors.md shows how in JAX)"
 
 
 def unsupported(module: Module) -> Optional[HloError]:
@@ -53,7 +51,7 @@ def _further(module: Module, first: Instruction) -> str:
     """Names each further op that gets no kernel, whatever its operands are, with its first place."""
     places: "Dict[str, List[Instruction]]" = {}
     for instruction in (i for computation in reachable(module) for i in computation.instructions):
-        if instruction is not first and instruction.opcode not in TABLE:
+        if instruction is not first and instruction.opcode not in TABLE and instruction.opcode not in CONTROL:
             target = instruction.attributes.get("raw", {}).get("custom_call_target")
             places.setdefault(f"'{instruction.opcode}'{f' of {target}' if target else ''}", []).append(instruction)
     named = [f"{what} at {instructions[0].line}:{instructions[0].col}" + (f" ({len(instructions)} times)" if len(instructions) > 1 else "")
@@ -104,10 +102,7 @@ _NOT_OURS = {
         ("is the number of one of several devices", "pass it as a parameter", "partition-id replica-id"),
         ("exchanges data with the host while the module runs", "make the data a parameter or a result of the module",
          "infeed outfeed"),
-        ("is control flow", LOOP, "while scan"),
-        ("is control flow",
-         "make each branch a module of its own, of which the program calls one, or compute both and select",
-         "conditional"),
+        ("is a loop in a form of its own", "write a while", "scan"),
         ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
         ("is for a library, no loop over its result's elements", CUT, "sort topk triangular-solve cholesky fft"),
         ("is a product of groups whose sizes are known at run time", "fix the sizes, and write a dot for each group",
@@ -128,30 +123,12 @@ _NOT_OURS = {
 def _why_no_kernel(instruction: Instruction) -> Refusal:
     """Of an op that gets no kernel, by what its text says besides the opcode."""
     raw = instruction.attributes.get("raw", {})
-    if instruction.opcode == "while":
-        return _why_not_loop(instruction)
     if instruction.opcode.startswith("custom-call") and "custom_call_target" in raw:
         return Refusal(f" calls {raw['custom_call_target']}, code from elsewhere", f"write ops of HLO, or {CUT}")
     if instruction.opcode == "rng-bit-generator" and raw.get("algorithm", "rng_default") != "rng_default":
         return Refusal(f" draws bits by {raw['algorithm']}, for which there is no kernel",
                        "pass the bits as a parameter, or write that generator in integer ops")
     return why_not_op(instruction.opcode)
-
-
-UNROLLED = 64       # steps that JAX may well write out
-
-
-def _why_not_loop(loop: Instruction) -> Refusal:
-    count, around = trips(loop), loop.computation.name if loop.computation else ""
-    if "threefry2x32" in around:
-        return Refusal(f" is control flow, of the generator of jax.random ('{around}')",
-                       "pass the random numbers as a parameter")
-    steps = f", a loop of {count} steps" if count is not None else ""
-    if "searchsorted_scan" in around:
-        return Refusal(f" is control flow{steps}, of jnp.searchsorted ('{around}')",
-                       "call that with method='scan_unrolled', which JAX writes out")
-    unroll = "; unroll=True lets JAX write the steps out" if count is not None and count <= UNROLLED else ""
-    return Refusal(f" is control flow{steps}", f"{LOOP}{unroll}")
 
 
 def why_not_op(opcode: str) -> Refusal:
@@ -168,7 +145,7 @@ def why_not_op(opcode: str) -> Refusal:
 
 def _why_not(instruction: Instruction) -> Optional[Refusal]:
     opcode, to = instruction.opcode, instruction.shape
-    if opcode not in TABLE:
+    if opcode not in TABLE and opcode not in CONTROL:
         return _why_no_kernel(instruction)
     for leaf in to.leaves():
         refusal = _why_not_shape(leaf)

@@ -17,29 +17,21 @@ def without_single_steps(module: Module) -> None:
     for loop in (i for computation in module.computations for i in computation.instructions if i.opcode == "while"):
         count = trips(loop)
         if count == 1:
-            body = _named(loop, "body")
+            body = loop.called[1]
             loop.opcode, loop.called, loop.attributes = "call", [body], {"to_apply": body}
         elif count == 0:
             loop.opcode, loop.called, loop.attributes = "opt-barrier", [], {}
-
-
-def _named(loop: Instruction, role: str) -> Computation:
-    """The condition or the body."""
-    name = loop.attributes["raw"][role].lstrip("%")
-    return next(called for called in loop.called if called.name == name)
 
 
 def trips(loop: Instruction) -> Optional[int]:
     """The number of times that a while runs its body: what XLA has noted, else counted where the condition compares a
     counter with a constant and the body adds a constant to the counter. None: the text does not say it so."""
     raw = loop.attributes.get("raw", {})
-    if not {"condition", "body"} <= raw.keys():
-        return None
     try:
         return int(json.loads(raw["backend_config"])["known_trip_count"]["n"])
     except (KeyError, TypeError, ValueError):
         pass
-    condition, body = _named(loop, "condition"), _named(loop, "body")
+    condition, body = loop.called
     if condition.root is None or condition.root.opcode != "compare":
         return None
     holds, sides = _HOLDS.get(condition.root.attributes.get("direction", "")), condition.root.operands

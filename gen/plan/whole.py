@@ -8,12 +8,10 @@ from typing import List, Optional
 
 from gen.hlo import Computation, Fusion, Instruction, Shape
 from gen.hlo.graph import root_of
-from gen.hlo.opcodes import STRUCTURAL
+from gen.hlo.opcodes import STRUCTURAL, WHOLE
 from gen.plan.buffer import Buffer, Role
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
-
-WHOLE = "whole"     # in place of a function of gen/emit (Structural.element)
 
 
 @dataclass(eq=False)

@@ -8,12 +8,17 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 from gen import hlo
 from gen.hlo import Computation, Fusion, FusionCall, Instruction, Module, Shape, Value
 from gen.hlo.copy import read_from
+from gen.hlo.launches import has_steps
+from gen.plan.whole import whole_of
+from gen.program.cut import Cutter, copy_of
 from gen.program.ir import Array, Call, Program
 
 
 def program(module: Module) -> Program:
     """The program of a module that the generator supports."""
     whole = hlo.whole(module)
+    if has_steps(whole.computation) and whole_of(whole.computation) is None:
+        return _stepped(module, whole)
     leaves = [leaf for parameter in whole.computation.parameters for leaf in parameter.shape.leaves()]
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(whole), leaves)]
     results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(hlo.entry_of(module))]
@@ -52,6 +57,25 @@ def program(module: Module) -> Program:
     return Program(whole.name, params, results, body, whole, dict(whole.aliases))
 
 
+def _stepped(module: Module, whole: Fusion) -> Program:
+    """The program of a module with loops, branches or ops on whole arrays."""
+    params = [Array(name, shape) for name, shape in zip(hlo.param_names(whole), hlo.param_leaves(whole))]
+    distinct = _Distinct(whole.name)
+    cutter = Cutter(module.filename, distinct.named)
+    body, ends = cutter.nodes(whole.computation, params)
+    leaves = hlo.result_leaves(whole.computation)
+    results = [Array(leaf.value.name, leaf.shape) for leaf in leaves]
+    written = {array: node for node in body for array in node.results}
+    for n, (array, result) in enumerate(zip(ends, results)):
+        node = written.pop(array, None)     # once, though it may be several results
+        if node is None or array.shape != result.shape:
+            body.append(Call(distinct.named(copy_of(array.shape, result.shape), "copy"), [array], [result]))
+            continue
+        array.name = result.name
+        results[n] = array
+    return Program(whole.name, params, results, body, whole, dict(whole.aliases))
+
+
 def programs(module: Module, apart: bool) -> List[Program]:
     """The program of a module or, if apart, one for each of its fusions."""
     return [single(fusion) for fusion in hlo.fusions(module)] if apart else [program(module)]
@@ -85,7 +109,7 @@ def copied(shape: Shape, name: str, literal: "Optional[List[int]]" = None) -> Fu
 def traced(program: Program) -> Program:
     """The program with what each call gives among its results, so that all of it can be seen after a run."""
     known = set(program.results)
-    more = [array for call in program.body for array in call.results if array not in known]
+    more = [array for call in program.calls for array in call.results if array not in known]
     names = {fusion: replace(fusion, name=f"{fusion.name}_traced") for fusion in program.fusions}
     body = [Call(names[call.fusion], call.operands, call.results) for call in program.body]
     return Program(f"{program.name}_traced", program.params, [*program.results, *dict.fromkeys(more)], body,
@@ -114,10 +138,19 @@ class _Distinct:
             self.known[key] = replace(made, name=self._name(of))
         return self.known[key], [None if leaf in inside else value for leaf, value in zip(leaves, operands)]
 
+    def named(self, computation: Computation, name: str) -> Fusion:
+        """The fusion that does what a computation does; name: what its name ends with if it is a new one."""
+        key = form(computation)
+        if key not in self.known:
+            self.known[key] = Fusion(self._free(hlo.c_identifier(f"{self.stem}_{name}")), computation, "")
+        return self.known[key]
+
     def _name(self, of: Fusion) -> str:
-        """One that no other has, nor the program itself."""
         own = of.name.startswith(f"{self.stem}_")
-        base = of.name if own else hlo.c_identifier(f"{self.stem}_{of.computation.name}")
+        return self._free(of.name if own else hlo.c_identifier(f"{self.stem}_{of.computation.name}"))
+
+    def _free(self, base: str) -> str:
+        """A name that no other has, nor the program itself."""
         name, count = base, 1
         while name in self.names:
             count += 1

@@ -4,21 +4,13 @@ too small for a second thread together: a launch of its own would take such a ke
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Dict, List, Sequence, Union
+from typing import Dict, List, Sequence
 
 from gen.heroes.kernel import Argument, Kernel
 from gen.plan.buffer import Buffer, Role
 from gen.program.ir import Array, Program
+from gen.program.steps import Launch
 from gen.targets import Target
-
-
-@dataclass
-class Launch:
-    """A kernel on arrays: those of its pointers, in order. threads: that it is worth on a CPU."""
-
-    kernel: "Union[Kernel, Chain]"
-    arrays: List[Array]
-    threads: int = 1
 
 
 @dataclass

@@ -1,16 +1,17 @@
-"""A module as a program: a list of calls, each of a fusion on arrays."""
+"""A module as a program: calls of fusions on arrays, loops and branches around them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional
+from typing import Dict, Iterator, List, Optional, Sequence, Union
 
 from gen.hlo import Fusion, Shape
 
 
 @dataclass(eq=False)
 class Array:
-    """An array of a program: a parameter, a result, or what one call leaves for another. name: for people."""
+    """An array of a program: a parameter, a result, or what one step leaves for another. Each is written by one step
+    of the text, but for the state of a loop. name: for people."""
 
     name: str
     shape: Shape
@@ -27,6 +28,55 @@ class Call:
 
 
 @dataclass(eq=False)
+class Loop:
+    """A while. Before each iteration `condition` gives `predicate`; the loop goes on while that is not 0.
+
+    begins: the state before the first iteration, state: before each one, ends: after each one; results: after the last
+    one. What no iteration changes is not among them. trips: how often the body runs, where the text says it: the
+    condition is then not asked.
+    """
+
+    name: str
+    begins: List[Array]
+    state: List[Array]
+    condition: "List[Node]"
+    predicate: Array
+    body: "List[Node]"
+    ends: List[Array]
+    results: List[Array]
+    trips: Optional[int]
+
+
+@dataclass(eq=False)
+class Branch:
+    """A conditional. Of a selector of type pred the first arm is for true, else arm n is for n; the last one is also for
+    all numbers that no arm has. ends: what each arm gives, in the order of the results."""
+
+    name: str
+    selector: Array
+    arms: "List[List[Node]]"
+    ends: List[List[Array]]
+    results: List[Array]
+
+
+Node = Union[Call, Loop, Branch]
+
+
+def calls_of(nodes: "Sequence[Node]") -> "Iterator[Call]":
+    """All calls, in the order of the text."""
+    for node in nodes:
+        if isinstance(node, Call):
+            yield node
+        else:
+            for part in parts_of(node):
+                yield from calls_of(part)
+
+
+def parts_of(node: "Union[Loop, Branch]") -> "List[List[Node]]":
+    return [node.condition, node.body] if isinstance(node, Loop) else node.arms
+
+
+@dataclass(eq=False)
 class Program:
     """A module. name: of its files and functions. whole: all of it as one computation, for the reference and for costs;
     of a program of one call this is the fusion itself. aliases: results that the module lets take a parameter's buffer,
@@ -35,11 +85,25 @@ class Program:
     name: str
     params: List[Array]
     results: List[Array]
-    body: List[Call]
+    body: List[Node]
     whole: Fusion
     aliases: Dict[int, int] = field(default_factory=dict)
 
     @property
+    def calls(self) -> List[Call]:
+        return list(calls_of(self.body))
+
+    @property
+    def straight(self) -> bool:
+        """Whether it has neither loops nor branches."""
+        return all(isinstance(node, Call) for node in self.body)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one call and nothing else."""
+        return len(self.body) == 1 and self.straight
+
+    @property
     def fusions(self) -> List[Fusion]:
         """Those that it calls, each once."""
-        return list(dict.fromkeys(call.fusion for call in self.body))
+        return list(dict.fromkeys(call.fusion for call in self.calls))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Dict, Iterable, List, Mapping, Sequence
+from typing import TYPE_CHECKING, Collection, Dict, Iterable, List, Mapping, Sequence, Set, Tuple
 
 from gen.hlo import Fusion, Shape, dtypes
 from gen.plan.overwrite import overwritable
@@ -13,7 +13,7 @@ from gen.program.build import copied
 from gen.program.ir import Array, Call, Program
 
 if TYPE_CHECKING:
-    from gen.program.chains import Launch
+    from gen.program.steps import Launch
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Body:
 def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") -> Body:
     """The calls, with a copy where a call overwrites an operand that is still needed or is not the program's to
     overwrite. aliases: results of a fusion that its kernels write over an operand, with the operand's number."""
-    last = {array: at for at, call in enumerate(program.body) for array in call.operands if array}
+    last = {array: at for at, call in enumerate(program.calls) for array in call.operands if array}
     body, copies = Body([]), {}     # type: Body, Dict[Shape, Fusion]
-    for at, call in enumerate(program.body):
+    for at, call in enumerate(program.calls):
         operands, results = list(call.operands), program.results
         for number, operand_number in aliases[call.fusion].items():
             operand, result = call.operands[operand_number], call.results[number]
@@ -85,22 +85,28 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
             last[array] = at
     own, over = {*program.params, *program.results}, {}     # type: Set[Array], Dict[Array, Array]
     for at, launch in enumerate(launches):
-        kernel = launch.kernel
-        if not kernel.writer.overwrites:
-            continue
-        arrays = dict(zip(kernel.buffers, launch.arrays))
-        (root,) = kernel.nest.partition.roots if len(kernel.nest.partition.roots) == 1 else (None,)
-        result = arrays.get(root.buffer) if root else None
-        if result is None or first[result] != at or result in over.values() or (result in own and not in_results):
-            continue
-        for buffer in overwritable(kernel.nest):
-            operand = arrays[buffer]
-            if operand not in own and last[operand] == at and launch.arrays.count(operand) == 1:
+        for operand, result in overwritten(launch).items():
+            if first[result] != at or result in over.values() or result in own and not in_results:
+                break
+            if operand not in own and last[operand] == at:
                 over[operand] = result
-                kernel.arguments = [replace(a, restrict="") if a.buffer in (buffer, root.buffer) else a
-                                    for a in kernel.arguments]
+                shared = (operand, result)
+                launch.kernel.arguments = [replace(argument, restrict="") if array in shared else argument
+                                           for array, argument in zip(launch.arrays, launch.kernel.arguments)]
                 break
     return over
+
+
+def overwritten(launch: "Launch") -> "Dict[Array, Array]":
+    """Operands of a launch that it may write its result over, as its kernel and its maps allow."""
+    kernel = launch.kernel
+    if not kernel.writer.overwrites or len(kernel.nest.partition.roots) != 1:
+        return {}
+    arrays, (root,) = dict(zip(kernel.buffers, launch.arrays)), kernel.nest.partition.roots
+    if root.buffer not in arrays:
+        return {}
+    return {arrays[buffer]: arrays[root.buffer] for buffer in overwritable(kernel.nest)
+            if launch.arrays.count(arrays[buffer]) == 1}
 
 
 @dataclass
@@ -112,26 +118,31 @@ class Storage:
     bytes: int
 
 
-def stored(program: Program, body: Body, steps: "Sequence[Iterable[Array]]", alignment: int,
-           in_results: bool, slack: int) -> Storage:
-    """The place of each array. steps: the arrays that each launch reads or writes. alignment: of what lies in the
-    block. in_results: whether arrays may lie in the buffers of results that are written later. slack: bytes
-    after the last array."""
-    places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(program.params)}
-    places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
-    first: Dict[Array, int] = {}
-    last: Dict[Array, int] = {}
+def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]]":
+    """The first and the last step that needs each array, where one step follows the other. steps: the arrays that each
+    reads or writes."""
+    spans: "Dict[Array, Tuple[int, int]]" = {}
     for at, arrays in enumerate(steps):
         for array in arrays:
-            first.setdefault(array, at)
-            last[array] = at
-    block = [array for array in first if array not in places]
+            spans[array] = (spans.get(array, (at, at))[0], at)
+    return spans
+
+
+def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: "Collection[int]", alignment: int,
+           in_results: bool, slack: int) -> Storage:
+    """The place of each array. spans: the first and the last step that needs it. aliases: results that are a parameter's
+    buffer. alignment: of what lies in the block. in_results: whether arrays may lie in the buffers of results that are
+    written later. slack: bytes after the last array."""
+    places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(program.params)}
+    places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
+    block = [array for array in spans if array not in places]
     names = _names(block)
-    live = {array: Live(names[array], array.shape.bytes, first[array], last[array] + 1, alignment) for array in block}
+    live = {array: Live(names[array], array.shape.bytes, spans[array][0], spans[array][1] + 1, alignment)
+            for array in block}
     if in_results:
         for number, result in enumerate(program.results):
-            if number not in body.aliases and result in first:
-                inside = _inside(result, first[result], [a for a in block if a not in places], live)
+            if number not in aliases and result in spans:
+                inside = _inside(result, spans[result][0], [a for a in block if a not in places], live)
                 places.update((a, Place("results", number, offset, a.shape)) for a, offset in inside.items())
     left = [array for array in block if array not in places]
     placement = arena.place([live[array] for array in left])

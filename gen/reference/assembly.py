@@ -78,8 +78,9 @@ def in_one(function: Function, steps: List[Step]) -> str:
             if last[array] == n:
                 body += [f"free({array.name});", f"{array.name} = NULL;"]
     freed = [f"free({array.name});" for array in reversed(heap)]
-    text = definition(function.head(), body + ["", "status = 0;"], [*freed, "return status;"]) if heap \
-        else definition(function.head(), [*body, "return 0;"])
+    fine = "exhausted" if any("exhausted" in step.calls for step in steps) else "0"
+    text = definition(function.head(), body + ["", f"status = {fine};"], [*freed, "return status;"]) if heap \
+        else definition(function.head(), [*body, f"return {fine};"])
     return f"{function.head()};\n{text}"
 
 
@@ -135,7 +136,7 @@ def in_parts(function: Function, steps: List[Step]) -> List[str]:
     constants = [line for array in arrays_of(steps) for line in array.literal]
     calls = [f"{function.name}_{k}({', '.join([*function.arguments, 'x'])})" for k in range(len(parts))]
     whole = [f"void *x[{max(1, size)}] = {{NULL}};", "const int status =", *(f"  {call} ||" for call in calls[:-1]),
-             f"  {calls[-1]};", f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", "return status;"]
+             f"  {calls[-1]};", f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", f"return status{' | exhausted' * any('exhausted' in step.calls for step in steps)};"]
     return [PARTS, *(["\n".join(constants)] if constants else []), *loops.texts(), *parts,
             f"{function.head()};\n{definition(function.head(), whole)}"]
 

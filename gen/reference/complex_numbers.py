@@ -51,6 +51,11 @@ def is_complex(value: Lowered) -> bool:
     return isinstance(value, Pair)
 
 
+def _flat_computation(computation: Computation) -> Computation:
+    """The same on real numbers, without tuples among its parameters."""
+    return Lowering(computation).out
+
+
 class Lowering:
     """A computation on the way to real numbers, an instruction after the other."""
 
@@ -107,6 +112,8 @@ class Lowering:
             return x[0][int(like.attributes["index"])]
         if opcode == "parameter":
             return self.parameter(shape, itertools.count(self.firsts[number_of(like)]))
+        if opcode in ("while", "conditional"):
+            return self.controlled(shape, x)
         called: Dict[str, Computation] = {key: real_computation(inner) for key, inner in like.attributes.items()
                                           if key in ("calls", "to_apply")}
         real = not any(table.is_complex(leaf.dtype) for leaf in shape.leaves())
@@ -134,6 +141,17 @@ class Lowering:
                       "subtract", "negate") or (opcode == "convert" and is_complex(x[0])):
             return self.both(*x)
         return self.elementwise(x)
+
+    def controlled(self, shape: Shape, x: List[Lowered]) -> Lowered:
+        """A loop or a branch: all operands are flat, and `counts` says how many each had."""
+        flats = [flat(value) for value in x]
+        value = self.several(shape, [i for each in flats for i in each], {})
+        made = self.out.instructions[-1]
+        while made.opcode == "get-tuple-element":
+            made = made.operands[0]
+        made.called = [_flat_computation(called) for called in self.like.called]
+        made.attributes["counts"] = [len(each) for each in flats[1:]]
+        return value
 
     def parameter(self, shape: Shape, numbers: Iterator[int]) -> Lowered:
         """The parameters in place of one, in the order of the numbers, whatever order the text has."""

@@ -25,7 +25,10 @@ OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather, "reduce": reductions.reduce,
     "reduce-window": reductions.reduce, "scatter": scatter, "select-and-scatter": select_and_scatter,
     "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract,
-    "map": elementwise.mapped}
+    "map": elementwise.mapped, "while": lambda e, i, x: control.loop(e, i, x),
+    "conditional": lambda e, i, x: control.branch(e, i, x)}
+
+from gen.reference import control  # noqa: E402  (it walks the computations that loops and branches call)
 
 # A callback after an op has added its steps; it gets the instruction, its operands' arrays and its results'.
 Follow = Callable[[Instruction, List[Array], List[Array]], None]

@@ -28,6 +28,9 @@ class Emitter:
     def __init__(self) -> None:
         self.steps: List[Step] = []
         self.names: Set[str] = set()
+        # C functions of the computations that loops and branches call: their names, and their texts with what they need
+        self.functions: Dict[int, str] = {}
+        self.bodies: Dict[str, Dict[str, str]] = {}
         # of the step under way: what it calls, and the constants that inlined computations read
         self.call, self.touched = Calls(), []  # type: Calls, List[Array]
 

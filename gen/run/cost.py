@@ -90,10 +90,10 @@ def cost(fusion: Fusion) -> Cost:
 
 def of_program(program: Program) -> Cost:
     """Of all calls; a check holds the results of all of them, and computes the whole beside the calls."""
-    if len(program.body) == 1:
+    if program.is_one:
         return cost(program.whole)
-    each = [cost(call.fusion) for call in program.body]
-    held = sum(4 * leaf.bytes + 24 * leaf.elements for call in program.body for leaf in (a.shape for a in call.results))
+    each = [cost(call.fusion) for call in program.calls]
+    held = sum(4 * leaf.bytes + 24 * leaf.elements for call in program.calls for leaf in (a.shape for a in call.results))
     return Cost(sum(c.steps for c in each), sum(c.operations for c in each), sum(c.rounded for c in each),
                 held + max(c.bytes for c in [*each, cost(program.whole)]))
 

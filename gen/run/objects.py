@@ -97,7 +97,7 @@ class Built:
 
     @property
     def calls(self) -> "List[Call]":
-        return self.program.body if self.program else []
+        return self.program.calls if self.program else []
 
     @property
     def name(self) -> str:
@@ -168,7 +168,7 @@ def _calls_glue(built: Built) -> Dict[str, str]:
                  f"int {fusion.name}_bound(const void *const *params, double *const *bounds);\n"
                  + _buffer_table(f"result_of_{fusion.name}", entries))
     rows = []
-    for number, (call, own) in enumerate(zip(of.body, traced.body)):
+    for number, (call, own) in enumerate(zip(of.calls, traced.calls)):
         read = ", ".join(place[array] if array else "NO_ARRAY" for array in own.operands) or "0"
         written = ", ".join(str(traced.results.index(array)) for array in own.results) or "0"
         text += f"static const int from_{number}[] = {{{read}}}, to_{number}[] = {{{written}}};\n"
@@ -287,7 +287,7 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
 
     built, flushes = written(program), runner.target.flushes
     if checked:
-        several = len(program.body) != 1
+        several = not program.is_one
         if several:
             built.traced = written(traced(program))
             for fusion in program.fusions:

@@ -1,0 +1,295 @@
+"""A module with loops, branches or ops on whole arrays as the body of a program.
+
+A computation is cut at these steps. What stands between two of them is one fusion, a segment: it computes what a later
+step or segment reads. What costs next to nothing (constants, moves) is not passed on but written again where it is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
+
+from gen import hlo
+from gen.hlo import Computation, Fusion, Instruction, Shape, Value
+from gen.hlo.graph import root_of, tuple_shape
+from gen.hlo.launches import is_step, resolved
+from gen.hlo.trips import trips
+from gen.plan.partition import moves_only
+from gen.program.ir import Array, Branch, Call, Loop, Node, parts_of
+
+
+class Cutter:
+    """Cuts computations. named: gives the fusion that does what a computation does, one for all that do the same."""
+
+    def __init__(self, filename: str, named: "Callable[[Computation, str], Fusion]") -> None:
+        self.filename, self.named = filename, named
+
+    def nodes(self, computation: Computation, given: "Sequence[Array]") -> "Tuple[List[Node], List[Array]]":
+        """The steps of a computation and the arrays of its result. given: the arrays of its parameters."""
+        return _Cut(self, hlo.inlined(computation, self.filename), given).run()
+
+    def copied(self, array: Array, shape: Shape) -> "Tuple[List[Node], Array]":
+        """An array in the layout of a shape that is the same otherwise, and the call that brings it there."""
+        if array.shape == shape:
+            return [], array
+        made = Array(array.name, shape)
+        return [Call(self.named(copy_of(array.shape, shape), "copy"), [array], [made])], made
+
+
+def copy_of(source: Shape, to: Shape) -> Computation:
+    """The computation that copies an array."""
+    computation = Computation("copy")
+    parameter = Instruction("from", "parameter", source, computation=computation, parameter_number=0)
+    root = Instruction("to", "copy", to, [parameter], computation=computation)
+    parameter.users.append(root)
+    computation.instructions, computation.root, computation.parameters = [parameter, root], root, [parameter]
+    return computation
+
+
+class _Cut:
+    """One computation. levels: of an op the number of steps that come before it, at least; steps: those of the
+    computation, in order."""
+
+    def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Array]") -> None:
+        self.cutter, self.computation = cutter, computation
+        self.arrays: Dict[Value, Array] = {}
+        leaves = [Value(p, leaf) for p in computation.parameters for leaf in range(len(p.shape.leaves()))]
+        self.arrays.update(zip(leaves, given))
+        self.steps = [i for i in computation.instructions if is_step(i)]
+        self.levels: Dict[Instruction, int] = {}
+        self.light: Set[Instruction] = set()
+        self.order = {i: n for n, i in enumerate(computation.instructions)}
+        self._sort()
+
+    def _sort(self) -> None:
+        numbers = {step: n for n, step in enumerate(self.steps)}
+        for i in self.computation.instructions:
+            if i in numbers:
+                self.levels[i] = numbers[i] + 1
+                continue
+            self.levels[i] = max((self.levels[o] for o in i.operands), default=0)
+            if i.opcode in ("constant", "iota") or moves_only(i) and i.shape.kind == "array":
+                self.light.add(i)
+
+    def run(self) -> "Tuple[List[Node], List[Array]]":
+        results = [resolved(root_of(self.computation), leaf)
+                   for leaf in range(len(root_of(self.computation).shape.leaves()))]
+        goals: List[Dict[Value, None]] = [{} for _ in range(len(self.steps) + 1)]
+
+        def want(value: Value, at: int) -> None:
+            """The value is an array from segment `at` on."""
+            if not self._given(value):
+                goals[at if value.producer in self.light else self.levels[value.producer]][value] = None
+
+        for value in results:
+            want(value, len(self.steps))
+        reads: Dict[int, Dict[Value, None]] = {}
+        for at in range(len(self.steps), -1, -1):
+            if at < len(self.steps):
+                for value in self._operands(self.steps[at]):
+                    want(value, at)
+            reads[at] = self._reads(goals[at], at, want)
+        nodes: List[Node] = []
+        for at in range(len(self.steps) + 1):
+            if goals[at]:
+                nodes.append(self._segment(list(goals[at]), list(reads[at]), at))
+            if at < len(self.steps):
+                nodes += self._step(self.steps[at])
+        return nodes, [self.arrays[value] for value in results]
+
+    def _given(self, value: Value) -> bool:
+        """Whether a value is an array by itself: a parameter's, or a step's."""
+        return value.producer.opcode == "parameter" or is_step(value.producer)
+
+    def _operands(self, instruction: Instruction) -> List[Value]:
+        return [resolved(operand, leaf) for operand in instruction.operands
+                for leaf in range(len(operand.shape.leaves())) if operand.shape.leaves()[leaf].kind == "array"]
+
+    def _reads(self, goals: "Dict[Value, None]", at: int, want: "Callable[[Value, int], None]") -> "Dict[Value, None]":
+        """The arrays that a segment reads; values of earlier segments among them are wanted there."""
+        reads: Dict[Value, None] = {}
+        waiting, seen = [value.producer for value in goals], set()     # type: List[Instruction], Set[Instruction]
+        while waiting:
+            instruction = waiting.pop()
+            if instruction in seen:
+                continue
+            seen.add(instruction)
+            for value in self._operands(instruction):
+                if self._given(value):
+                    reads[value] = None
+                elif value.producer in self.light or self.levels[value.producer] == at:
+                    waiting.append(value.producer)
+                else:
+                    reads[value] = None
+                    want(value, at)
+        return dict(sorted(((v, None) for v in reads), key=lambda item: (self.order[item[0].producer], item[0].leaf)))
+
+    def _segment(self, goals: "List[Value]", reads: "List[Value]", at: int) -> Call:
+        """The fusion that gives the goals."""
+        own = Computation(self.computation.name, line=self.computation.line, col=self.computation.col)
+        known: Dict[Value, Instruction] = {}
+        for n, value in enumerate(reads):
+            known[value] = _added(own, Instruction(value.producer.name, "parameter", value.shape, parameter_number=n))
+            own.parameters.append(known[value])
+        copies: Dict[Instruction, Instruction] = {}
+
+        def operand(of: Instruction) -> Optional[Instruction]:
+            """The copy of an operand; None where something before it has to be copied first."""
+            if of.shape.kind == "array":
+                value = resolved(of, 0)
+                if value in known:
+                    return known[value]
+                if value.producer not in copies:
+                    waiting.append(value.producer)
+                    return None
+                made = copies[value.producer]
+                if made.shape.kind == "tuple":
+                    made = _added(own, Instruction(of.name, "get-tuple-element", value.shape, [made],
+                                                   {"index": value.leaf}))
+                known[value] = made
+                return made
+            parts = [operand(Instruction(of.name, "get-tuple-element", child, [of], {"index": k}))
+                     for k, child in enumerate(of.shape.children)]
+            return None if None in parts else _added(own, Instruction(of.name, "tuple", of.shape, parts))
+
+        waiting = [goal.producer for goal in sorted(goals, key=lambda v: -self.order[v.producer])]
+        while waiting:
+            instruction = waiting[-1]
+            if instruction in copies:
+                waiting.pop()
+                continue
+            before = len(waiting)
+            operands = [operand(o) for o in instruction.operands]
+            if len(waiting) == before:
+                waiting.pop()
+                copies[instruction] = _added(own, replace(instruction, operands=operands, users=[]))
+        roots = []
+        for goal in goals:
+            made = copies[goal.producer]
+            roots.append(made if made.shape.kind == "array" else _added(own, Instruction(
+                goal.producer.name, "get-tuple-element", goal.shape, [made], {"index": goal.leaf})))
+        own.root = roots[0] if len(roots) == 1 else _added(own, Instruction(
+            "results", "tuple", tuple_shape([root.shape for root in roots]), roots))
+        results = [Array(goal.producer.name, goal.shape) for goal in goals]
+        self.arrays.update(zip(goals, results))
+        _give_names(own)
+        return Call(self.cutter.named(own, self.computation.name), [self.arrays[value] for value in reads], results)
+
+    def _step(self, step: Instruction) -> "List[Node]":
+        operands = [[self.arrays[resolved(o, leaf)] for leaf in range(len(o.shape.leaves()))] for o in step.operands]
+        results = [Array(step.name, shape) for shape in step.shape.leaves()]
+        self.arrays.update((Value(step, n), array) for n, array in enumerate(results))
+        if step.opcode == "while":
+            return self._loop(step, operands[0], results)
+        if step.opcode == "conditional":
+            return self._branch(step, operands[0][0], operands[1:], results)
+        own = Computation(step.name, line=step.line, col=step.col)
+        for n, o in enumerate(step.operands):
+            own.parameters.append(_added(own, Instruction(o.name, "parameter", o.shape, parameter_number=n)))
+        own.root = _added(own, replace(step, operands=list(own.parameters), users=[]))
+        _give_names(own)
+        return [Call(self.cutter.named(own, step.name), [array for arrays in operands for array in arrays], results)]
+
+    def _loop(self, step: Instruction, begins: "List[Array]", results: "List[Array]") -> "List[Node]":
+        condition, body = step.called
+        shapes = step.shape.leaves()
+        before, inits = self._laid_out(begins, shapes)
+        state = [Array(array.name, shape) for array, shape in zip(_named_leaves(body), shapes)]
+        asked, (predicate,) = self._called(condition, state)
+        nodes, ends = self._called(body, state)
+        after, ends = self._laid_out(ends, shapes)
+        loop = Loop(step.name, inits, state, asked, predicate, [*nodes, *after], ends, results, trips(step))
+        self.arrays.update((value, array) for value, array in _without_invariants(loop, self.arrays).items())
+        return [*before, loop]
+
+    def _branch(self, step: Instruction, selector: Array, operands: "List[List[Array]]",
+                results: "List[Array]") -> "List[Node]":
+        arms, ends = [], []
+        for computation, given in zip(step.called, operands):
+            nodes, last = self._called(computation, given)
+            after, last = self._laid_out(last, step.shape.leaves())
+            arms.append([*nodes, *after])
+            ends.append(last)
+        return [Branch(step.name, selector, arms, ends, results)]
+
+    def _called(self, computation: Computation, given: "List[Array]") -> "Tuple[List[Node], List[Array]]":
+        before, arrays = self._laid_out(given, [leaf for p in computation.parameters for leaf in p.shape.leaves()])
+        nodes, results = self.cutter.nodes(computation, arrays)
+        return [*before, *nodes], results
+
+    def _laid_out(self, arrays: "List[Array]", shapes: "Sequence[Shape]") -> "Tuple[List[Node], List[Array]]":
+        nodes: List[Node] = []
+        made = []
+        for array, shape in zip(arrays, shapes):
+            copies, to = self.cutter.copied(array, shape)
+            nodes += copies
+            made.append(to)
+        return nodes, made
+
+
+def _named_leaves(body: Computation) -> List[Array]:
+    """The leaves of a body's parameter, named as the ops that take them out of it."""
+    parameter = body.parameters[0]
+    names = {}
+    for user in parameter.users:
+        if user.opcode == "get-tuple-element" and user.shape.kind == "array":
+            before = sum(len(child.leaves()) for child in parameter.shape.children[:user.attributes["index"]])
+            names.setdefault(before, user.name)
+    return [Array(names.get(n, f"{parameter.name}_{n}"), shape) for n, shape in enumerate(parameter.shape.leaves())]
+
+
+def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value, Array]":
+    """Takes out of the loop's state what no iteration changes: that is read where it lies before the loop. The values
+    among those known so far that are other arrays then."""
+    same: Dict[Array, Array] = {}
+    while True:
+        found = {state: begin for begin, state, end in zip(loop.begins, loop.state, loop.ends)
+                 if state not in same and same.get(end, end) in (state, begin)}
+        if not found:
+            break
+        same.update(found)
+    if not same:
+        return {}
+    kept = [n for n, state in enumerate(loop.state) if state not in same]
+    after = {result: same[state] for result, state in zip(loop.results, loop.state) if state in same}
+    substitute([loop], same)
+    loop.begins, loop.state, loop.ends, loop.results = (
+        [of[n] for n in kept] for of in (loop.begins, loop.state, [same.get(e, e) for e in loop.ends], loop.results))
+    return {value: after[array] for value, array in arrays.items() if array in after}
+
+
+def substitute(nodes: "Sequence[Node]", others: "Dict[Array, Array]") -> None:
+    """Reads other arrays in place of some."""
+    for node in nodes:
+        if isinstance(node, Call):
+            node.operands = [others.get(array, array) if array else None for array in node.operands]
+        elif isinstance(node, Loop):
+            node.begins = [others.get(a, a) for a in node.begins]
+            node.ends = [others.get(a, a) for a in node.ends]
+            node.predicate = others.get(node.predicate, node.predicate)
+        else:
+            node.selector = others.get(node.selector, node.selector)
+            node.ends = [[others.get(a, a) for a in ends] for ends in node.ends]
+        if not isinstance(node, Call):
+            for part in parts_of(node):
+                substitute(part, others)
+
+
+def _added(to: Computation, instruction: Instruction) -> Instruction:
+    instruction.computation = to
+    to.instructions.append(instruction)
+    for operand in dict.fromkeys(instruction.operands):
+        operand.users.append(instruction)
+    return instruction
+
+
+def _give_names(computation: Computation) -> None:
+    """Gives each op a name of its own."""
+    used: Set[str] = set()
+    for instruction in computation.instructions:
+        name, count = instruction.name, 1
+        while name in used:
+            count += 1
+            name = f"{instruction.name}.{count}"
+        used.add(name)
+        instruction.name = name

@@ -1,0 +1,289 @@
+"""Which arrays of a program with loops and branches lie in one place, and the copies that are left.
+
+The state of a loop is one array for all iterations. Before the loop, and at the end of its body, stand copies to it; at
+the end of each arm of a branch stand copies to its results. A copy is left out where both of its arrays can lie in one
+place: where no step writes one of them while the other is still needed (`Interference`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Callable, Dict, List, Sequence, Set, Tuple
+
+from gen.program.ir import Array, Branch, Call, Loop, Node, Program
+from gen.program.steps import Launch, Move, Repeat, Step, Switch, bodies, leaves
+
+
+def steps_of(nodes: "Sequence[Node]", launched: "Callable[[Call], List[Launch]]") -> List[Step]:
+    """The steps of a program, with all copies. launched: the launches of a call."""
+    steps: List[Step] = []
+    for node in nodes:
+        if isinstance(node, Call):
+            steps += launched(node)
+        elif isinstance(node, Loop):
+            steps += [Move(begin, state) for begin, state in zip(node.begins, node.state)]
+            condition = steps_of(node.condition, launched) if node.trips is None else []
+            body = [*steps_of(node.body, launched), *_together(node.ends, node.state)]
+            steps.append(Repeat(node, condition, body, node.predicate))
+        else:
+            steps.append(Switch(node, [
+                [*steps_of(arm, launched), *(Move(end, result) for end, result in zip(ends, node.results))]
+                for arm, ends in zip(node.arms, node.ends)], node.selector))
+    return steps
+
+
+def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[Step]:
+    """Copies that are done as if at once: what one reads another may write."""
+    waiting = [(source, to) for source, to in zip(sources, targets) if source is not to]
+    moves: List[Step] = []
+    while waiting:
+        read = {source for source, _ in waiting}
+        free = [(source, to) for source, to in waiting if to not in read]
+        if not free:        # a circle: one of its arrays is put aside
+            source, to = waiting.pop(0)
+            aside = Array(f"{to.name} before", to.shape)
+            moves.append(Move(to, aside))
+            waiting = [(aside if other is to else other, target) for other, target in waiting] + [(source, to)]
+            continue
+        moves += [Move(source, to) for source, to in free]
+        waiting = [pair for pair in waiting if pair not in free]
+    return moves
+
+
+@dataclass
+class Places:
+    """Which arrays lie in one place, the steps with the copies that are left, and when each place is in use: the first
+    and the last of the numbered steps."""
+
+    steps: List[Step]
+    owners: Dict[Array, Array]
+    spans: Dict[Array, Tuple[int, int]] = field(default_factory=dict)
+
+    def owner(self, array: Array) -> Array:
+        """The array that stands for all in its place."""
+        while array in self.owners:
+            array = self.owners[array]
+        return array
+
+
+def placed(program: Program, steps: "List[Step]") -> Places:
+    """Arrays to places. `steps` is changed: copies that are not needed go, and copies of what is updated, but needed
+    later, come."""
+    fixed = {*program.params, *program.results}
+    _keep_updated(program, steps)
+    interference = Interference(program, steps)
+    places = Places(steps, {})
+    _results_in_state(steps, places)
+
+    def join(a: Array, b: Array, why: str) -> bool:
+        first, second = places.owner(a), places.owner(b)
+        if first is second:
+            return True
+        if first in fixed and second in fixed or first.shape.bytes != second.shape.bytes or interference.meet(
+                first, second) or not _readable(program, first, second):
+            return False
+        if second in fixed:
+            first, second = second, first
+        interference.join(first, second)
+        places.owners[second] = first
+        return True
+
+    every = list(leaves(steps))
+    for step in every:
+        if isinstance(step, Launch):
+            for operand, result in step.same.items():
+                assert join(result, operand, "updated"), f"{operand.name} cannot be updated in place"
+    for step in every:
+        if isinstance(step, Move):
+            join(step.to, step.source, "copied")
+    for step in every:
+        if isinstance(step, Launch):
+            for operand, result in step.overwrites.items():
+                join(result, operand, "overwritten")
+    _without_copies(steps, places)
+    places.spans = _spans(steps, places, Interference(program, steps))
+    _in_places(steps, places)
+    return places
+
+
+def _in_places(steps: "Sequence[Step]", places: Places) -> None:
+    """Names the array that stands for all in its place wherever a step names an array. Pointers to one place do not say
+    that they are alone."""
+    for step in steps:
+        if isinstance(step, Launch):
+            step.arrays = [places.owner(array) for array in step.arrays]
+            _share(step)
+        elif isinstance(step, Move):
+            step.source, step.to = places.owner(step.source), places.owner(step.to)
+        else:
+            if isinstance(step, Repeat):
+                step.predicate = places.owner(step.predicate)
+            else:
+                step.selector = places.owner(step.selector)
+            for body in bodies(step):
+                _in_places(body, places)
+
+
+def _share(launch: Launch) -> None:
+    written = {array for array, argument in zip(launch.arrays, launch.kernel.arguments) if not argument.read_only}
+    shared = {array for array in written if launch.arrays.count(array) > 1}
+    launch.kernel.arguments = [replace(argument, restrict="") if array in shared else argument
+                               for array, argument in zip(launch.arrays, launch.kernel.arguments)]
+
+
+def _readable(program: Program, first: Array, second: Array) -> bool:
+    """Whether two arrays may share a place: a parameter's is not written."""
+    return first not in program.params and second not in program.params
+
+
+def _results_in_state(steps: "Sequence[Step]", places: Places) -> None:
+    for step in steps:
+        if isinstance(step, Repeat):
+            for state, result in zip(step.loop.state, step.loop.results):
+                places.owners[state] = result
+        if isinstance(step, (Repeat, Switch)):
+            for body in bodies(step):
+                _results_in_state(body, places)
+
+
+def _keep_updated(program: Program, steps: "List[Step]") -> None:
+    """Puts a copy before a launch that updates an array which is a parameter or needed afterwards."""
+    live = Interference(program, steps).after
+    updated = [step for step in leaves(steps) if isinstance(step, Launch) and step.same]
+    for launch in updated:
+        for operand, result in list(launch.same.items()):
+            others = [array for array in launch.arrays if array is operand]
+            if operand in program.params or operand in live[launch] or len(others) > 1 or (
+                    operand in program.results and result in program.results):
+                aside = Array(f"copy of {operand.name}", operand.shape)
+                _insert(steps, launch, Move(operand, aside))
+                del launch.same[operand]
+                launch.same[aside] = result
+                launch.arrays = [aside if array is operand else array for array in launch.arrays]
+                launch.reads = [aside if array is operand else array for array in launch.reads]
+
+
+def _insert(steps: "List[Step]", before: Step, step: Step) -> bool:
+    if before in steps:
+        steps.insert(steps.index(before), step)
+        return True
+    return any(_insert(body, before, step) for other in steps if isinstance(other, (Repeat, Switch))
+               for body in bodies(other))
+
+
+def _without_copies(steps: "List[Step]", places: Places) -> None:
+    steps[:] = [step for step in steps if not (isinstance(step, Move)
+                                               and places.owner(step.source) is places.owner(step.to))]
+    for step in steps:
+        if isinstance(step, (Repeat, Switch)):
+            for body in bodies(step):
+                _without_copies(body, places)
+
+
+class Interference:
+    """Which arrays cannot lie in one place: one is written while the other is needed. after: what is needed after each
+    launch and copy, of arrays that steps write."""
+
+    def __init__(self, program: Program, steps: "Sequence[Step]") -> None:
+        self.after: "Dict[Step, Set[Array]]" = {}
+        self.with_: Dict[Array, Set[Array]] = {}
+        self.results: Dict[Array, Array] = {}      # of loops: to the state that they are
+        self._find(steps)
+        self.before = self._steps(steps, {self._of(result) for result in program.results})
+
+    def _find(self, steps: "Sequence[Step]") -> None:
+        for step in steps:
+            if isinstance(step, Repeat):
+                self.results.update(zip(step.loop.results, step.loop.state))
+            if isinstance(step, (Repeat, Switch)):
+                for body in bodies(step):
+                    self._find(body)
+
+    def _of(self, array: Array) -> Array:
+        return self.results.get(array, array)
+
+    def _steps(self, steps: "Sequence[Step]", live: Set[Array]) -> Set[Array]:
+        """What is needed before the steps, given what is needed after them."""
+        for step in reversed(steps):
+            if isinstance(step, Repeat):
+                live = self._repeat(step, live)
+            elif isinstance(step, Switch):
+                live = set().union(*(self._steps(arm, live) for arm in step.arms)) | {
+                    self._of(step.selector)}
+            elif isinstance(step, Move):
+                source, to = self._of(step.source), self._of(step.to)
+                self.after[step] = live
+                self._edges(to, live - {source})
+                live = (live - {to}) | {source}
+            else:
+                writes, reads = [self._of(a) for a in step.writes], [self._of(a) for a in step.reads]
+                self.after[step] = live
+                pairs = {(self._of(o), self._of(r)) for o, r in [*step.overwrites.items(), *step.same.items()]}
+                for write in writes:
+                    self._edges(write, live)
+                    self._edges(write, set(writes))
+                    self._edges(write, {read for read in reads if (read, write) not in pairs})
+                live = (live - set(writes)) | set(reads)
+        return live
+
+    def _repeat(self, step: Repeat, after: Set[Array]) -> Set[Array]:
+        ends = set(after)
+        while True:
+            before = self._steps(step.condition, self._steps(step.body, set(ends)) | after | (
+                set() if step.loop.trips is not None else {self._of(step.predicate)}))
+            if before <= ends:
+                return before | after
+            ends |= before
+
+    def _edges(self, array: Array, others: Set[Array]) -> None:
+        for other in others:
+            if other is not array:
+                self.with_.setdefault(array, set()).add(other)
+                self.with_.setdefault(other, set()).add(array)
+
+    def meet(self, a: Array, b: Array) -> bool:
+        return self._of(b) in self.with_.get(self._of(a), ())
+
+    def join(self, a: Array, b: Array) -> None:
+        """Both are one from now on, known as `a`."""
+        a, b = self._of(a), self._of(b)
+        for other in self.with_.pop(b, set()):
+            self.with_[other].discard(b)
+            self._edges(a, {other})
+        self.results[b] = a
+        for array, to in self.results.items():
+            if to is b:
+                self.results[array] = a
+
+
+def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[Array, Tuple[int, int]]:
+    """When each place is in use, by the numbers of launches and copies."""
+    spans: Dict[Array, Tuple[int, int]] = {}
+    numbers = {step: n for n, step in enumerate(leaves(steps))}
+
+    def use(array: Array, at: int) -> None:
+        owner = places.owner(array)
+        first, last = spans.get(owner, (at, at))
+        spans[owner] = (min(first, at), max(last, at))
+
+    for step, n in numbers.items():
+        for array in live.after[step]:
+            use(array, n)
+        for array in ((step.source, step.to) if isinstance(step, Move) else step.arrays):
+            use(array, n)
+    return spans
+
+
+def without_moves(steps: "Sequence[Step]", copied: "Callable[[Move], List[Launch]]") -> "List[Step]":
+    """The steps with launches in place of copies."""
+    made: List[Step] = []
+    for step in steps:
+        if isinstance(step, Move):
+            made += copied(step)
+        else:
+            made.append(step)
+            if isinstance(step, Repeat):
+                step.condition, step.body = without_moves(step.condition, copied), without_moves(step.body, copied)
+            elif isinstance(step, Switch):
+                step.arms = [without_moves(arm, copied) for arm in step.arms]
+    return made

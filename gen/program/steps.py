@@ -1,0 +1,78 @@
+"""The steps of a program in one language: launches of kernels, copies, and loops and branches around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Dict, Iterator, List, Sequence, Union
+
+from gen.program.ir import Array, Branch, Loop
+
+if TYPE_CHECKING:
+    from gen.heroes.kernel import Kernel
+    from gen.program.chains import Chain
+
+
+@dataclass(eq=False)
+class Launch:
+    """A kernel on arrays: those of its pointers, in order. threads: that it is worth on a CPU. overwrites: operands of
+    which the kernel reads each element before it writes at its place, each with the result that may lie over it; same:
+    operands that the kernel updates, each with the result that must lie over it."""
+
+    kernel: "Union[Kernel, Chain]"
+    arrays: List[Array]
+    threads: int = 1
+    reads: Sequence[Array] = ()
+    writes: Sequence[Array] = ()
+    overwrites: "Dict[Array, Array]" = None  # type: ignore[assignment]
+    same: "Dict[Array, Array]" = None  # type: ignore[assignment]
+    kind = "launch"
+
+    def __post_init__(self) -> None:
+        self.overwrites, self.same = self.overwrites or {}, self.same or {}
+
+
+@dataclass(eq=False)
+class Move:
+    """An array that is copied to another one, of the same shape."""
+
+    source: Array
+    to: Array
+    kind = "move"
+
+
+@dataclass(eq=False)
+class Repeat:
+    """A loop: its condition, which gives the predicate, where the number of its iterations is not known; its body."""
+
+    loop: Loop
+    condition: "List[Step]"
+    body: "List[Step]"
+    predicate: Array
+    kind = "repeat"
+
+
+@dataclass(eq=False)
+class Switch:
+    """A branch."""
+
+    branch: Branch
+    arms: "List[List[Step]]"
+    selector: Array
+    kind = "switch"
+
+
+Step = Union[Launch, Move, Repeat, Switch]
+
+
+def bodies(step: "Union[Repeat, Switch]") -> "List[List[Step]]":
+    return [step.condition, step.body] if isinstance(step, Repeat) else step.arms
+
+
+def leaves(steps: "Sequence[Step]") -> "Iterator[Union[Launch, Move]]":
+    """All launches and copies, in the order of the text."""
+    for step in steps:
+        if isinstance(step, (Launch, Move)):
+            yield step
+        else:
+            for body in bodies(step):
+                yield from leaves(body)

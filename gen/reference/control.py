@@ -1,0 +1,118 @@
+"""Loops and branches: each computation that they call is a C function of its own, on row-major arrays.
+
+    static int NAME(const void *const *params, void *const *results);     1 when out of memory
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, Sequence
+
+from gen.hlo import Computation, Instruction, Shape, c_identifier, dtypes as table
+from gen.hlo.graph import root_of
+from gen.reference import computation as computations
+from gen.reference.assembly import Function, in_one, needed_steps
+from gen.reference.complex_numbers import real_computation
+from gen.reference.emitter import Emitter
+from gen.reference.values import Argument, Array, Value, leaves_of
+
+EXHAUSTED = "exhausted"     # the C variable that says that memory ran out in such a function
+DECLARED = f"static int {EXHAUSTED}; /* memory ran out in a loop or a branch */"
+
+
+def loop(e: Emitter, i: Instruction, x: List[Array]) -> Value:
+    """A while, on two copies of its state: what an iteration reads and what it gives."""
+    condition, body = (_function(e, called) for called in i.called)
+    state = [e.array(f"{i.name}_{n}", array.dtype, array.dims) for n, array in enumerate(x)]
+    after = [e.array(f"{i.name}_{n}_next", array.dtype, array.dims) for n, array in enumerate(x)]
+    lines = [f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(x, state)]
+    lines += [f"for (uint8_t more; !{EXHAUSTED};) {{",
+              f"  if ({condition}({_params(state)}, (void *const[]){{&more}})) {EXHAUSTED} = 1;",
+              f"  if ({EXHAUSTED} || !more) break;",
+              f"  if ({body}({_params(state)}, {_results(after)})) {EXHAUSTED} = 1;",
+              *(f"  memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(after, state)), "}"]
+    e.step(f"{i.name}: while", lines, [*state, *after], x)
+    return _regrouped(i.shape, iter(state))
+
+
+def branch(e: Emitter, i: Instruction, x: List[Array]) -> Value:
+    """A conditional."""
+    arms = [_function(e, called) for called in i.called]
+    results = [e.array(f"{i.name}_{n}", dtype, leaf.dims) for n, (leaf, dtype) in enumerate(
+        (leaf, dtype) for leaf in i.shape.leaves() for dtype in _dtypes(leaf))] if not _is_flat(i) else [
+            e.array(f"{i.name}_{n}", leaf.dtype, leaf.dims) for n, leaf in enumerate(i.shape.leaves())]
+    counts = i.attributes.get("counts") or [len(o.shape.leaves()) for o in i.operands[1:]]
+    selector, lines, at = x[0], [], 1       # type: Array, List[str], int
+    lines = [f"switch ({'!' * (selector.dtype == 'pred')}{selector}[0]) {{"]
+    for number, (arm, count) in enumerate(zip(arms, counts)):
+        given = x[at:at + count]
+        at += count
+        lines += ["default:" if number == len(arms) - 1 else f"case {number}:",
+                  f"  {EXHAUSTED} |= {arm}({_params(given)}, {_results(results)});", "  break;"]
+    e.step(f"{i.name}: conditional", [*lines, "}"], results, x)
+    return _regrouped(i.shape, iter(results))
+
+
+def _is_flat(i: Instruction) -> bool:
+    return not any(table.is_complex(leaf.dtype) for leaf in i.shape.leaves())
+
+
+def _dtypes(leaf: Shape) -> List[str]:
+    return [leaf.dtype] if not table.is_complex(leaf.dtype) else [table.TABLE[leaf.dtype].part or ""] * 2
+
+
+def _regrouped(shape: Shape, leaves: "Iterator[Array]") -> Value:
+    return next(leaves) if shape.kind == "array" else [_regrouped(child, leaves) for child in shape.children]
+
+
+def _bytes(of: Array) -> str:
+    return f"{max(1, of.count)} * sizeof({of.kind})"
+
+
+def _params(arrays: "Sequence[Array]") -> str:
+    return f"(const void *const[]){{{', '.join(map(str, arrays)) or 'NULL'}}}"
+
+
+def _results(arrays: "Sequence[Array]") -> str:
+    return f"(void *const[]){{{', '.join(map(str, arrays)) or 'NULL'}}}"
+
+
+def _function(e: Emitter, called: Computation) -> str:
+    """The name of the function of a computation, which the step under way calls."""
+    known: Dict[int, str] = e.functions
+    if id(called) not in known:
+        name, count = f"do_{c_identifier(called.name)}", 1
+        while name in known.values():
+            count += 1
+            name = f"do_{c_identifier(called.name)}_{count}"
+        known[id(called)] = name
+        e.bodies[name] = _text(e, called, name)
+    name = known[id(called)]
+    e.call.texts[EXHAUSTED] = DECLARED
+    for needed, text in e.bodies[name].items():
+        e.call.texts[needed] = text
+    return name
+
+
+def _text(e: Emitter, called: Computation, name: str) -> Dict[str, str]:
+    """The functions that a computation's function needs, with itself as the last one."""
+    inner, real = Emitter(), real_computation(called)
+    inner.functions, inner.bodies = e.functions, e.bodies
+    arguments: List[Value] = []
+    number = 0
+    for parameter in real.parameters:
+        leaves = []
+        for leaf in parameter.shape.leaves():
+            leaves.append(inner.array(f"{parameter.name}_{number}", leaf.dtype, leaf.dims, Argument("params", number)))
+            number += 1
+        arguments.append(_regrouped(parameter.shape, iter(leaves)))
+    results = []
+    for number, array in enumerate(leaves_of(computations.walk(inner, real, arguments))):
+        out = inner.array(f"result_{number}", array.dtype, array.dims, Argument("results", number))
+        inner.step(f"result {number}", [f"memcpy({out}, {array}, {_bytes(array)});"], [out], [array])
+        results.append(out)
+    steps = needed_steps(inner.steps, results)
+    texts = {key: text for step in steps for key, text in step.calls.items()}
+    function = Function(name, {"params": "const void *const *", "results": "void *const *"})
+    root_of(real)
+    texts[name] = "static " + in_one(function, steps).replace(f"\n{function.head()}", f"\nstatic {function.head()}", 1)
+    return texts
