@@ -177,7 +177,8 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
     return {
         "name": program.name,
         "hero": " ".join(dict.fromkeys(k.hero for file in first for k in file.kernels)) or "loop",
-        "params": params(fusion),
+        "params": [*params(fusion), *({"name": array.name, **entry(array.shape)}
+                                      for array in program.params[len(param_leaves(fusion)):])],
         "results": [*results(fusion, excess, on_gpus), *_more_results(program, excess, on_gpus)],
         "aliases": [{"result": result, "parameter": number} for file in first
                     for result, number in file.aliases.items()],

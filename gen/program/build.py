@@ -106,16 +106,6 @@ def copied(shape: Shape, name: str, literal: "Optional[List[int]]" = None) -> Fu
     return Fusion(name, computation, "")
 
 
-def traced(program: Program) -> Program:
-    """The program with what each call gives among its results, so that all of it can be seen after a run."""
-    known = set(program.results)
-    more = [array for call in program.calls for array in call.results if array not in known]
-    names = {fusion: replace(fusion, name=f"{fusion.name}_traced") for fusion in program.fusions}
-    body = [Call(names[call.fusion], call.operands, call.results) for call in program.body]
-    return Program(f"{program.name}_traced", program.params, [*program.results, *dict.fromkeys(more)], body,
-                   program.whole)
-
-
 class _Distinct:
     """The fusions of a program: those that do the same are one."""
 

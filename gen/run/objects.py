@@ -10,14 +10,14 @@ import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from gen import child, hlo, jobs, manifest as manifests, pipeline
 from gen.hlo import Fusion, dtypes, fill
-from gen.program.build import traced
+from gen.program.trace import CUT, Seen, traced
 from gen.program.ir import Call, Program
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
@@ -27,6 +27,7 @@ from gen.targets import RUNNERS, RunError, Runner, c_compiler
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
+ITERATIONS = 100000     # of one loop, after which a check compares calls alone
 CPUS = [name for name, device in DEVICES.items() if device.cpu]
 
 
@@ -85,7 +86,8 @@ BITS_AND_KIND = {
 @dataclass
 class Built:
     """A program's files, as gen build wrote them: its folder and its manifest. source: all of it as one fusion. traced:
-    of a program of several calls that is to be checked, the one whose results are those of all calls (gen/program)."""
+    of a program of several calls that is to be checked, the one whose results are those of all calls, which `seen` lists
+    (gen/program/trace.py)."""
 
     folder: Path
     manifest: Manifest
@@ -94,6 +96,7 @@ class Built:
     library: Optional[Path] = None
     program: Optional[Program] = None
     traced: "Optional[Built]" = None
+    seen: "List[Seen]" = field(default_factory=list)
 
     @property
     def calls(self) -> "List[Call]":
@@ -168,15 +171,21 @@ def _calls_glue(built: Built) -> Dict[str, str]:
                  f"int {fusion.name}_bound(const void *const *params, double *const *bounds);\n"
                  + _buffer_table(f"result_of_{fusion.name}", entries))
     rows = []
-    for number, (call, own) in enumerate(zip(of.calls, traced.calls)):
+    for number, (call, own, done) in enumerate((each.call, each.own, each.done) for each in built.seen):
         read = ", ".join(place[array] if array else "NO_ARRAY" for array in own.operands) or "0"
         written = ", ".join(str(traced.results.index(array)) for array in own.results) or "0"
         text += f"static const int from_{number}[] = {{{read}}}, to_{number}[] = {{{written}}};\n"
         name = call.fusion.name
         rows.append(f'  {{"{name}", {len(own.operands)}, {len(own.results)}, from_{number}, to_{number}, '
-                    f"result_of_{name}, {name}_ref, {name}_bound}},\n")
+                    f"result_of_{name}, {name}_ref, {name}_bound, {traced.results.index(done) if done else -1}}},\n")
     text += f"static const struct sett_call calls[] = {{\n{''.join(rows)}}};\n"
-    return {"before": text, "calls": str(len(rows)), "call": "calls"}
+    return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(traced)}
+
+
+def _limit_glue(traced: Program) -> Dict[str, str]:
+    """The fields for the limit of iterations of a traced program, which has one if it has loops or branches."""
+    cut = [n for n, array in enumerate(traced.results) if array.name == CUT]
+    return {"limited": str(ITERATIONS), "cut": str(cut[0])} if cut else {}
 
 
 LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised less
@@ -212,6 +221,14 @@ def _reference_level(source: Optional[Fusion], rounds: int) -> str:
     return "-O0" if seconds < SHORT_SECONDS else "-O2"
 
 
+def _is_comparable(built: Built) -> bool:
+    """Whether a reference of the whole says what each result must be. Through loops and branches no bound is known, so
+    that there it is only where nothing is rounded."""
+    return built.program is None or built.program.straight or not any(
+        dtypes.TABLE[array.shape.dtype].kind in ("float", "complex")
+        for call in built.calls for array in call.results)
+
+
 def compile_fusion(built: Built, target: str, with_reference: bool = False, rounds: int = 0) -> Path:
     """The shared object of a program, in its folder; with its reference and bound, or those of its calls, where it is to
     be compared with them in `rounds` rounds (0: as many as its size asks for)."""
@@ -220,7 +237,7 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
     fusions = {name: built.source, **{f.name: f for f in built.program.fusions if traced}} if built.program else {
         name: built.source}
     sources = [(file, fusion) for of, fusion in fusions.items() for file in (f"{of}_ref.c", f"{of}_bound.c")
-               if with_reference and (folder / file).exists()]
+               if with_reference and (folder / file).exists() and (of != name or _is_comparable(built))]
     fields = oracle_glue(name, [file for file, _ in sources])
     if traced:
         fields["before"] = fields.get("before", "") + "extern const struct sett_fusion sett_traced;\n"
@@ -289,8 +306,10 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
     if checked:
         several = not program.is_one
         if several:
-            built.traced = written(traced(program))
+            more, built.seen = traced(program)
+            built.traced = written(more)
             for fusion in program.fusions:
                 pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
-        pipeline.write_all(pipeline.bound(whole, options.excess_precision, flushes), str(folder))
+        if program.straight:
+            pipeline.write_all(pipeline.bound(whole, options.excess_precision, flushes), str(folder))
     return built

@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 6, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 7, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -36,6 +36,7 @@ struct sett_call {
   const struct sett_buffer *result;
   int (*ref)(const void *const *params, void *const *results);
   int (*bound)(const void *const *params, double *const *bounds);
+  int done; /* the program's result that is 1 once the call has been done; -1: it is done always */
 };
 
 struct sett_fusion {
@@ -54,6 +55,10 @@ struct sett_fusion {
   const struct sett_fusion *traced;
   int calls;
   const struct sett_call *call;
+  /* Of a program with loops or branches (else 0): the last parameter, one more than the program has, is a u32 after how many iterations each
+     loop ends at the latest, `limited` if nothing else is wanted; the result `cut` is 1 where that has cut one short. */
+  unsigned limited;
+  int cut;
 
   /* The target's three functions; errors are the runtime's codes. create gives back an object even when it fails, for
      its log; context, device, queue: cl_context, cl_device_id, cl_command_queue, or NULL, NULL, cudaStream_t,

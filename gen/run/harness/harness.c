@@ -286,7 +286,7 @@ static const char *run_twice(struct job *job)
   for (int i = 0; i < job->fusion->results; ++i)
     if (backend_read(&job->result[i], 0, job->result[i].bytes, job->out[i])) return say_text("%s", backend_message);
   wrong = run_guarded(job, bytes[1]);
-  if (wrong) return wrong;
+  if (wrong || job->fusion->limited) return wrong; /* what a traced program has not done is not written */
   for (int i = 0; i < job->fusion->results; ++i) {
     long long at = first_difference(&job->result[i], 0, job->result[i].bytes, 0, job->out[i]);
     unsigned char second = 0;
@@ -451,6 +451,21 @@ static const char *same_results(struct job *job, const struct job *traced)
 
 static int wrong_call; /* the number of the call that is wrong; -1: the program is */
 
+/* Each call that has been done, on what it read the last time. */
+static const char *check_calls(struct job *traced, struct compared *compared, enum data_style style)
+{
+  const char *wrong = NULL;
+  for (int i = 0; i < traced->fusion->calls && !wrong; ++i) {
+    const struct sett_call *call = &traced->fusion->call[i];
+    size_t unbounded = compared[i].error.unbounded;
+    if (call->done >= 0 && !*(const unsigned char *)traced->out[call->done]) continue;
+    wrong_call = i;
+    wrong = check_call(traced, call, &compared[i]);
+    if (style == DATA_MODERATE) compared[i].error.unbounded_moderate += compared[i].error.unbounded - unbounded;
+  }
+  return wrong;
+}
+
 static const char *check_program_round(struct job *job, struct job *traced, struct compared *compared, unsigned long long seed, int round)
 {
   const struct sett_fusion *fusion = job->fusion;
@@ -463,12 +478,16 @@ static const char *check_program_round(struct job *job, struct job *traced, stru
               seed * 0x9e3779b97f4a7c15ull + (unsigned long long)round * 1000003ull + (unsigned long long)i * 7919ull);
     memcpy(traced->in[i], job->in[i], fusion->param[i].bytes);
   }
-  if ((wrong = run_twice(job)) != NULL || (wrong = run_twice(traced)) != NULL || (wrong = same_results(job, traced)) != NULL) return wrong;
-  for (int i = 0; i < traced->fusion->calls && !wrong; ++i) {
-    size_t unbounded = compared[i].error.unbounded;
-    wrong_call = i;
-    wrong = check_call(traced, &traced->fusion->call[i], &compared[i]);
-    if (style == DATA_MODERATE) compared[i].error.unbounded_moderate += compared[i].error.unbounded - unbounded;
+  if (traced->fusion->limited) memcpy(traced->in[fusion->params], &traced->fusion->limited, sizeof(unsigned));
+  if ((wrong = run_twice(traced)) != NULL) return wrong;
+  if (!traced->fusion->limited || !*(const unsigned char *)traced->out[traced->fusion->cut])
+    if ((wrong = run_twice(job)) != NULL || (wrong = same_results(job, traced)) != NULL) return wrong;
+  if ((wrong = check_calls(traced, compared, style)) != NULL || !traced->fusion->limited) return wrong;
+  /* the calls of the first iterations, then of later ones */
+  for (unsigned limit = 1; limit <= 2 + (unsigned)round && !wrong; limit = limit < 2 ? 2 : limit + 1 + (unsigned)round * 3) {
+    wrong_call = -1;
+    memcpy(traced->in[fusion->params], &limit, sizeof limit);
+    if ((wrong = run_twice(traced)) == NULL) wrong = check_calls(traced, compared, style);
   }
   return wrong;
 }

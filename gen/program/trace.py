@@ -1,0 +1,177 @@
+"""A program whose results are all arrays that its calls read and write, so that each call can be compared with its
+reference after a run.
+
+What is inside of loops and branches is done several times or not at all. So a body, a condition and an arm first copy
+what its calls read from outside, unless that is written once; then a result says that it has been done. After a run
+these arrays hold what the last time had. A further parameter says after how many iterations each loop ends at the
+latest, so that a check sees first and middle iterations too; a further result says whether that cut one short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Dict, List, Optional, Sequence, Set, Tuple
+
+from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape, tuple_shape
+from gen.program.cut import copy_of
+from gen.program.ir import Array, Branch, Call, Loop, Node, Program
+
+LIMIT, CUT = "limit of iterations", "cut short"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A call of a program and the one that does it in the traced program. done: the result that is 1 once that has been
+    done; None: it is done always."""
+
+    call: Call
+    own: Call
+    done: Optional[Array]
+
+
+def traced(program: Program) -> "Tuple[Program, List[Seen]]":
+    """The traced program, and what each call has become."""
+    return _Tracer(program).run()
+
+
+class _Tracer:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.names = {fusion: replace(fusion, name=f"{fusion.name}_traced") for fusion in program.fusions}
+        self.helpers: Dict[Tuple[object, ...], Fusion] = {}
+        self.results = dict.fromkeys(program.results)
+        self.seen: List[Seen] = []
+        self.start: List[Node] = []
+        self.limit = Array(LIMIT, array_shape("u32", ()))
+        self.cut = Array(CUT, array_shape("pred", ()))
+
+    def run(self) -> "Tuple[Program, List[Seen]]":
+        params, name = self.program.params, f"{self.program.name}_traced"
+        if not self.program.straight:
+            self.results[self.cut] = None
+            self.start.append(Call(self._constant("pred", 0), [], [self.cut]))
+        body = self._nodes(self.program.body, {}, None, set())
+        more = [] if self.program.straight else [self.limit]
+        whole = replace(self.program.whole, name=name)
+        return Program(name, [*params, *more], list(self.results), [*self.start, *body], whole), self.seen
+
+    def _nodes(self, nodes: "Sequence[Node]", others: "Dict[Array, Array]", done: Optional[Array],
+               changing: Set[Array]) -> List[Node]:
+        """The nodes of a body or an arm. others: what is read in place of arrays from outside; done: see Seen;
+        changing: arrays from outside that are written more than once, or perhaps never."""
+        made: List[Node] = []
+        for node in nodes:
+            if isinstance(node, Call):
+                own = Call(self.names[node.fusion], [others.get(a, a) if a else None for a in node.operands],
+                           node.results)
+                self.results.update(dict.fromkeys(node.results))
+                self.seen.append(Seen(node, own, done))
+                made.append(own)
+            elif isinstance(node, Loop):
+                made.append(self._loop(node, others, changing))
+            else:
+                self.results.update(dict.fromkeys(node.results))
+                arms = [self._inside(arm, ends, others, changing) for arm, ends in zip(node.arms, node.ends)]
+                made.append(Branch(node.name, others.get(node.selector, node.selector), [arm for arm, _ in arms],
+                                   [ends for _, ends in arms], node.results))
+            if done is not None:
+                changing = changing | set(node.results)
+        return made
+
+    def _inside(self, nodes: "Sequence[Node]", ends: "Sequence[Array]", others: "Dict[Array, Array]",
+                changing: Set[Array]) -> "Tuple[List[Node], List[Array]]":
+        """A body or an arm, with copies of what it reads of `changing`, and what it gives."""
+        done = Array(f"done {len(self.seen)}", array_shape("pred", ()))
+        self.results[done] = None
+        self.start.append(Call(self._constant("pred", 0), [], [done]))
+        own: Dict[Array, Array] = {}
+        copies: List[Node] = [Call(self._constant("pred", 1), [], [done])]
+        for array in _read(nodes):
+            of = others.get(array, array)
+            if array in changing or of in changing:
+                own[array] = Array(f"{array.name} seen", array.shape)
+                self.results[own[array]] = None
+                copies.append(Call(self._fusion(("copy", array.shape), copy_of(array.shape, array.shape)), [of],
+                                   [own[array]]))
+        inner = {**others, **own}
+        return [*copies, *self._nodes(nodes, inner, done, changing | set(own.values()))], [inner.get(a, a) for a in ends]
+
+    def _loop(self, loop: Loop, others: "Dict[Array, Array]", changing: Set[Array]) -> Loop:
+        """The loop with a count of its iterations among its state."""
+        count, before, after, last = (Array(name, array_shape("u32", ())) for name in (
+            "count", "no iterations", "count after", "count at the end"))
+        self.start.append(Call(self._constant("u32", 0), [], [before]))
+        self.results.update(dict.fromkeys([*loop.results, last]))
+        changing = changing | {*loop.state, count}
+        condition, (predicate,) = self._inside(loop.condition, [loop.predicate], others, changing) \
+            if loop.trips is None else ([], (None,))
+        more = Array("more", array_shape("pred", ()))
+        over = Array("over", array_shape("pred", ()))
+        condition.append(Call(self._fusion(("more", loop.trips), _more(loop.trips)),
+                              [count, self.limit, *([predicate] if predicate else [])], [more, over]))
+        stopped: List[Node] = [Call(self._constant("pred", 1), [], [self.cut])]
+        condition.append(Branch("cut short", over, [stopped, []], [[], []], []))
+        body, ends = self._inside(loop.body, loop.ends, others, changing)
+        body.append(Call(self._fusion(("next",), _next()), [count], [after]))
+        return Loop(loop.name, [*(others.get(a, a) for a in loop.begins), before], [*loop.state, count], condition, more,
+                    body, [*ends, after], [*loop.results, last], None)
+
+    def _constant(self, dtype: str, value: int) -> Fusion:
+        computation = Computation("constant")
+        _op(computation, "constant", array_shape(dtype, ()), literal=[value])
+        return self._fusion(("constant", dtype, value), computation)
+
+    def _fusion(self, key: "Tuple[object, ...]", computation: Computation) -> Fusion:
+        if key not in self.helpers:
+            self.helpers[key] = Fusion(f"{self.program.name}_trace{len(self.helpers)}", computation, "")
+        return self.helpers[key]
+
+
+def _read(nodes: "Sequence[Node]") -> List[Array]:
+    """All arrays that nodes read, themselves or inside, each once."""
+    found: Dict[Array, None] = {}
+    for node in nodes:
+        if isinstance(node, Call):
+            found.update((array, None) for array in node.operands if array)
+        elif isinstance(node, Loop):
+            found.update(dict.fromkeys([*node.begins, *node.ends, *_read(node.condition), *_read(node.body),
+                                        node.predicate]))
+        else:
+            found.update(dict.fromkeys([node.selector, *(a for ends in node.ends for a in ends),
+                                        *(a for arm in node.arms for a in _read(arm))]))
+    written = {array for node in nodes for array in node.results}
+    return [array for array in found if array not in written]
+
+
+def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, **more: object) -> Instruction:
+    """An op at the end of a computation, as its root."""
+    made = Instruction(f"x{len(to.instructions)}", opcode, of, list(operands), computation=to, **more)  # type: ignore
+    for operand in operands:
+        operand.users.append(made)
+    to.instructions.append(made)
+    to.root = made
+    if opcode == "parameter":
+        made.parameter_number = len(to.parameters)
+        to.parameters.append(made)
+    return made
+
+
+def _next() -> Computation:
+    """A count and 1."""
+    to, of = Computation("next"), array_shape("u32", ())
+    _op(to, "add", of, _op(to, "parameter", of), _op(to, "constant", of, literal=[1]))
+    return to
+
+
+def _more(trips: Optional[int]) -> Computation:
+    """Whether a loop goes on: where the count is below the limit and below the number of iterations or, where that is
+    not known, its own predicate is true. Then whether the limit alone ends it."""
+    to, number, pred = Computation("more"), array_shape("u32", ()), array_shape("pred", ())
+    count, limit = _op(to, "parameter", number), _op(to, "parameter", number)
+    below = _op(to, "compare", pred, count, limit, attributes={"direction": "LT"})
+    own = _op(to, "parameter", pred) if trips is None else _op(
+        to, "compare", pred, count, _op(to, "constant", number, literal=[min(trips, 2 ** 32 - 1)]),
+        attributes={"direction": "LT"})
+    more, over = _op(to, "and", pred, below, own), _op(to, "and", pred, _op(to, "not", pred, below), own)
+    _op(to, "tuple", tuple_shape([pred, pred]), more, over)
+    return to
