@@ -14,5 +14,8 @@ static const cudaError_t hipSuccess = cudaSuccess, hipErrorInvalidValue = cudaEr
 #define hipLaunchKernel cudaLaunchKernel
 #define hipMallocAsync cudaMallocAsync
 #define hipFreeAsync cudaFreeAsync
+#define hipMemcpyAsync cudaMemcpyAsync
+#define hipMemcpyDeviceToHost cudaMemcpyDeviceToHost
+#define hipStreamSynchronize cudaStreamSynchronize
 #define __shfl_down(...) sett_shfl_down(__LINE__, SETT_LANES == 64 ? ~(uint64_t)0 : 0xffffffffu, __VA_ARGS__)
 #endif

@@ -23,7 +23,7 @@ from gen.targets import RunError
 def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
     """Adds the logical index to `result R, element E`, where the algebra can say it. results: as in a manifest."""
     match = re.match(r"result (\d+), element (\d+)", reason)
-    if not match:
+    if not match or int(match[1]) >= len(results):
         return reason
     result = results[int(match[1])]
     try:
