@@ -62,14 +62,14 @@ def _stepped(module: Module, whole: Fusion) -> Program:
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(whole), hlo.param_leaves(whole))]
     distinct = _Distinct(whole.name)
     cutter = Cutter(module.filename, distinct.named)
-    body, ends = cutter.nodes(whole.computation, params)
+    body, ends = cutter.nodes(whole.computation, params, False)
     leaves = hlo.result_leaves(whole.computation)
     results = [Array(leaf.value.name, leaf.shape) for leaf in leaves]
     written = {array: node for node in body for array in node.results}
     for n, (array, result) in enumerate(zip(ends, results)):
         node = written.pop(array, None)     # once, though it may be several results
         if node is None or array.shape != result.shape:
-            body.append(Call(distinct.named(copy_of(array.shape, result.shape), "copy"), [array], [result]))
+            body.append(Call(distinct.named(copy_of(array.shape, result.shape), "copy", {}), [array], [result]))
             continue
         array.name = result.name
         results[n] = array
@@ -128,11 +128,12 @@ class _Distinct:
             self.known[key] = replace(made, name=self._name(of))
         return self.known[key], [None if leaf in inside else value for leaf, value in zip(leaves, operands)]
 
-    def named(self, computation: Computation, name: str) -> Fusion:
-        """The fusion that does what a computation does; name: what its name ends with if it is a new one."""
-        key = form(computation)
+    def named(self, computation: Computation, name: str, aliases: "Dict[int, int]") -> Fusion:
+        """The fusion that does what a computation does; name: what its name ends with if it is a new one; aliases:
+        results that may lie over an operand."""
+        key = (form(computation), *aliases.items())
         if key not in self.known:
-            self.known[key] = Fusion(self._free(hlo.c_identifier(f"{self.stem}_{name}")), computation, "")
+            self.known[key] = Fusion(self._free(hlo.c_identifier(f"{self.stem}_{name}")), computation, "", aliases)
         return self.known[key]
 
     def _name(self, of: Fusion) -> str:

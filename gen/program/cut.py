@@ -21,19 +21,21 @@ from gen.program.ir import Array, Branch, Call, Loop, Node, parts_of
 class Cutter:
     """Cuts computations. named: gives the fusion that does what a computation does, one for all that do the same."""
 
-    def __init__(self, filename: str, named: "Callable[[Computation, str], Fusion]") -> None:
+    def __init__(self, filename: str, named: "Callable[[Computation, str, Dict[int, int]], Fusion]") -> None:
         self.filename, self.named = filename, named
 
-    def nodes(self, computation: Computation, given: "Sequence[Array]") -> "Tuple[List[Node], List[Array]]":
-        """The steps of a computation and the arrays of its result. given: the arrays of its parameters."""
-        return _Cut(self, hlo.inlined(computation, self.filename), given).run()
+    def nodes(self, computation: Computation, given: "Sequence[Array]",
+              inner: bool) -> "Tuple[List[Node], List[Array]]":
+        """The steps of a computation and the arrays of its result. given: the arrays of its parameters; inner: which are
+        not the program's."""
+        return _Cut(self, hlo.inlined(computation, self.filename), given, inner).run()
 
     def copied(self, array: Array, shape: Shape) -> "Tuple[List[Node], Array]":
         """An array in the layout of a shape that is the same otherwise, and the call that brings it there."""
         if array.shape == shape:
             return [], array
         made = Array(array.name, shape)
-        return [Call(self.named(copy_of(array.shape, shape), "copy"), [array], [made])], made
+        return [Call(self.named(copy_of(array.shape, shape), "copy", {}), [array], [made])], made
 
 
 def copy_of(source: Shape, to: Shape) -> Computation:
@@ -50,26 +52,36 @@ class _Cut:
     """One computation. levels: of an op the number of steps that come before it, at least; steps: those of the
     computation, in order."""
 
-    def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Array]") -> None:
+    def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Array]", inner: bool) -> None:
         self.cutter, self.computation = cutter, computation
         self.arrays: Dict[Value, Array] = {}
         leaves = [Value(p, leaf) for p in computation.parameters for leaf in range(len(p.shape.leaves()))]
         self.arrays.update(zip(leaves, given))
-        self.steps = [i for i in computation.instructions if is_step(i)]
+        self.steps: List[Instruction] = []
+        self.made: Set[Instruction] = set()
+        self.inner = inner
         self.levels: Dict[Instruction, int] = {}
         self.light: Set[Instruction] = set()
         self.order = {i: n for n, i in enumerate(computation.instructions)}
         self._sort()
 
     def _sort(self) -> None:
-        numbers = {step: n for n, step in enumerate(self.steps)}
         for i in self.computation.instructions:
-            if i in numbers:
-                self.levels[i] = numbers[i] + 1
+            if is_step(i) or self._updates(i):
+                self.steps.append(i)
+                self.made.add(i)
+                self.levels[i] = len(self.steps)
                 continue
             self.levels[i] = max((self.levels[o] for o in i.operands), default=0)
             if i.opcode in ("constant", "iota") or moves_only(i) and i.shape.kind == "array":
                 self.light.add(i)
+
+    def _updates(self, instruction: Instruction) -> bool:
+        """Whether an op puts a slice into an array of a loop or a branch, which can be done where that array lies."""
+        if instruction.opcode != "dynamic-update-slice":
+            return False
+        of = resolved(instruction.operands[0], 0)
+        return self._given(of) and (self.inner or of.producer.opcode != "parameter")
 
     def run(self) -> "Tuple[List[Node], List[Array]]":
         results = [resolved(root_of(self.computation), leaf)
@@ -84,22 +96,27 @@ class _Cut:
         for value in results:
             want(value, len(self.steps))
         reads: Dict[int, Dict[Value, None]] = {}
+        of_update: Dict[Instruction, Dict[Value, None]] = {}
         for at in range(len(self.steps), -1, -1):
-            if at < len(self.steps):
-                for value in self._operands(self.steps[at]):
+            step = self.steps[at] if at < len(self.steps) else None
+            if step and not is_step(step):
+                of_update[step] = self._reads({Value(step): None}, at + 1, want)
+            elif step:
+                for value in self._operands(step):
                     want(value, at)
             reads[at] = self._reads(goals[at], at, want)
         nodes: List[Node] = []
         for at in range(len(self.steps) + 1):
             if goals[at]:
-                nodes.append(self._segment(list(goals[at]), list(reads[at]), at))
+                nodes.append(self._segment(list(goals[at]), list(reads[at])))
             if at < len(self.steps):
-                nodes += self._step(self.steps[at])
+                step = self.steps[at]
+                nodes += [self._segment([Value(step)], list(of_update[step]))] if step in of_update else self._step(step)
         return nodes, [self.arrays[value] for value in results]
 
     def _given(self, value: Value) -> bool:
         """Whether a value is an array by itself: a parameter's, or a step's."""
-        return value.producer.opcode == "parameter" or is_step(value.producer)
+        return value.producer.opcode == "parameter" or value.producer in self.made
 
     def _operands(self, instruction: Instruction) -> List[Value]:
         return [resolved(operand, leaf) for operand in instruction.operands
@@ -124,8 +141,10 @@ class _Cut:
                     want(value, at)
         return dict(sorted(((v, None) for v in reads), key=lambda item: (self.order[item[0].producer], item[0].leaf)))
 
-    def _segment(self, goals: "List[Value]", reads: "List[Value]", at: int) -> Call:
-        """The fusion that gives the goals."""
+    def _segment(self, goals: "List[Value]", reads: "List[Value]") -> Call:
+        """The fusion that gives the goals. An update's result may lie over its operand."""
+        last = goals[0].producer
+        aliases = {0: reads.index(resolved(last.operands[0], 0))} if last in self.made else {}
         own = Computation(self.computation.name, line=self.computation.line, col=self.computation.col)
         known: Dict[Value, Instruction] = {}
         for n, value in enumerate(reads):
@@ -173,7 +192,7 @@ class _Cut:
         results = [Array(goal.producer.name, goal.shape) for goal in goals]
         self.arrays.update(zip(goals, results))
         _give_names(own)
-        return Call(self.cutter.named(own, self.computation.name), [self.arrays[value] for value in reads], results)
+        return Call(self.cutter.named(own, self.computation.name, aliases), [self.arrays[value] for value in reads], results)
 
     def _step(self, step: Instruction) -> "List[Node]":
         operands = [[self.arrays[resolved(o, leaf)] for leaf in range(len(o.shape.leaves()))] for o in step.operands]
@@ -188,7 +207,7 @@ class _Cut:
             own.parameters.append(_added(own, Instruction(o.name, "parameter", o.shape, parameter_number=n)))
         own.root = _added(own, replace(step, operands=list(own.parameters), users=[]))
         _give_names(own)
-        return [Call(self.cutter.named(own, step.name), [array for arrays in operands for array in arrays], results)]
+        return [Call(self.cutter.named(own, step.name, {}), [array for arrays in operands for array in arrays], results)]
 
     def _loop(self, step: Instruction, begins: "List[Array]", results: "List[Array]") -> "List[Node]":
         condition, body = step.called
@@ -214,7 +233,7 @@ class _Cut:
 
     def _called(self, computation: Computation, given: "List[Array]") -> "Tuple[List[Node], List[Array]]":
         before, arrays = self._laid_out(given, [leaf for p in computation.parameters for leaf in p.shape.leaves()])
-        nodes, results = self.cutter.nodes(computation, arrays)
+        nodes, results = self.cutter.nodes(computation, arrays, True)
         return [*before, *nodes], results
 
     def _laid_out(self, arrays: "List[Array]", shapes: "Sequence[Shape]") -> "Tuple[List[Node], List[Array]]":
