@@ -90,14 +90,15 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
                device: Device, excess: bool) -> Dialect:
     """The same of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion], plan[call.fusion]))
-    places = flow.placed(program, steps)
+    places = flow.placed(program, steps, min(language.local_bytes, storage.LOCAL_ARRAY))
     copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "") for n, shape in enumerate(
         dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move)))}
     units.update((copy, emit(planned(copy, device.cpu), language, device, helpers, excess)) for copy in copies.values())
     steps = flow.without_moves(steps, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
                                                              units[copies[move.to.shape]]))
+    local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]
     placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,
-                            language.scratch_slack)
+                            language.scratch_slack, local)
     return Dialect(language, helpers, units, steps, placed)
 
 

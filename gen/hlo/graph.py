@@ -167,7 +167,8 @@ class Fusion:
     """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction
     names one. aliases: results that the module lets take a parameter's buffer, donated: parameters whose buffers any
     result may take, same: parameters whose buffer each launch gives for an earlier one too, which is read in their
-    place (all of flattened numbers). filled: the module's."""
+    place (all of flattened numbers). filled: the module's. small: of a program with loops, where few bytes are read and
+    written."""
 
     name: str
     computation: Computation
@@ -176,6 +177,7 @@ class Fusion:
     donated: FrozenSet[int] = frozenset()
     same: Dict[int, int] = field(default_factory=dict)
     filled: str = ""
+    small: bool = False
 
 
 @dataclass(frozen=True)

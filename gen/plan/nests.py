@@ -14,7 +14,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import Partition
 from gen.plan.storing import Storage
 from gen.plan.update import Update
-from gen.schedule import CPU_COSTS, GPU_COSTS, Costs
+from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs
 
 
 MOST_STORED = 4     # values of one nest
@@ -39,7 +39,7 @@ def planned(fusion: Fusion, cpu: bool = True) -> Planned:
     computation, leaves = lower.lowered(fusion)
     name = f"sett_{fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)
-    costs = CPU_COSTS if cpu else GPU_COSTS
+    costs = GPU_COSTS if not cpu else SMALL_COSTS if fusion.small else CPU_COSTS
     if update is None:
         nests, storage = _nests(name, computation, leaves, costs)
         return Planned(nests, why and f"no kernel for the update alone: {why}", storage)

@@ -8,10 +8,12 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 from gen import hlo
 from gen.hlo import Computation, Fusion, FusionCall, Instruction, Module, Shape, Value
 from gen.hlo.copy import read_from
+from gen.hlo.graph import root_of
 from gen.hlo.launches import has_steps
 from gen.plan.whole import whole_of
 from gen.program.cut import Cutter, copy_of
 from gen.program.ir import Array, Call, Program
+from gen.schedule import SMALL_BYTES
 
 
 def program(module: Module) -> Program:
@@ -68,11 +70,11 @@ def _stepped(module: Module, whole: Fusion) -> Program:
     written = {array: node for node in body for array in node.results}
     for n, (array, result) in enumerate(zip(ends, results)):
         node = written.pop(array, None)     # once, though it may be several results
-        if node is None or array.shape != result.shape:
+        if isinstance(node, Call) and array.shape == result.shape:
+            array.name = result.name
+            results[n] = array
+        else:
             body.append(Call(distinct.named(copy_of(array.shape, result.shape), "copy", {}), [array], [result]))
-            continue
-        array.name = result.name
-        results[n] = array
     return Program(whole.name, params, results, body, whole, dict(whole.aliases))
 
 
@@ -133,7 +135,8 @@ class _Distinct:
         results that may lie over an operand."""
         key = (form(computation), *aliases.items())
         if key not in self.known:
-            self.known[key] = Fusion(self._free(hlo.c_identifier(f"{self.stem}_{name}")), computation, "", aliases)
+            self.known[key] = Fusion(self._free(hlo.c_identifier(f"{self.stem}_{name}")), computation, "", aliases,
+                                     small=_bytes(computation) <= SMALL_BYTES)
         return self.known[key]
 
     def _name(self, of: Fusion) -> str:
@@ -148,6 +151,11 @@ class _Distinct:
             name = f"{base}_{count}"
         self.names.add(name)
         return name
+
+
+def _bytes(computation: Computation) -> int:
+    """Of a computation's parameters and results."""
+    return sum(leaf.bytes for i in [*computation.parameters, root_of(computation)] for leaf in i.shape.leaves())
 
 
 def _with_constants(computation: Computation, inside: "Mapping[Instruction, Instruction]") -> Computation:

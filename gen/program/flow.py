@@ -18,7 +18,11 @@ def steps_of(nodes: "Sequence[Node]", launched: "Callable[[Call], List[Launch]]"
     """The steps of a program, with all copies. launched: the launches of a call."""
     steps: List[Step] = []
     for node in nodes:
-        if isinstance(node, Call):
+        if isinstance(node, Call) and is_copy(node):
+            (source,), (to,) = node.operands, node.results
+            assert source is not None
+            steps.append(Move(source, to))
+        elif isinstance(node, Call):
             steps += launched(node)
         elif isinstance(node, Loop):
             steps += [Move(begin, state) for begin, state in zip(node.begins, node.state)]
@@ -30,6 +34,13 @@ def steps_of(nodes: "Sequence[Node]", launched: "Callable[[Call], List[Launch]]"
                 [*steps_of(arm, launched), *(Move(end, result) for end, result in zip(ends, node.results))]
                 for arm, ends in zip(node.arms, node.ends)], node.selector))
     return steps
+
+
+def is_copy(call: Call) -> bool:
+    """Whether a call copies an array and does nothing else."""
+    root = call.fusion.computation.root
+    return root is not None and root.opcode == "copy" and root.operands[0].opcode == "parameter" and (
+        root.shape == root.operands[0].shape) and not call.fusion.aliases
 
 
 def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[Step]:
@@ -66,16 +77,16 @@ class Places:
         return array
 
 
-def placed(program: Program, steps: "List[Step]") -> Places:
+def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
     """Arrays to places. `steps` is changed: copies that are not needed go, and copies of what is updated, but needed
-    later, come."""
+    later, come. local_bytes: of the largest array that had better be a variable: it stays out of results."""
     fixed = {*program.params, *program.results}
     _keep_updated(program, steps)
     interference = Interference(program, steps)
     places = Places(steps, {})
     _results_in_state(steps, places)
 
-    def join(a: Array, b: Array, why: str) -> bool:
+    def join(a: Array, b: Array) -> bool:
         first, second = places.owner(a), places.owner(b)
         if first is second:
             return True
@@ -92,14 +103,14 @@ def placed(program: Program, steps: "List[Step]") -> Places:
     for step in every:
         if isinstance(step, Launch):
             for operand, result in step.same.items():
-                assert join(result, operand, "updated"), f"{operand.name} cannot be updated in place"
+                assert join(result, operand), f"{operand.name} cannot be updated in place"
     for step in every:
-        if isinstance(step, Move):
-            join(step.to, step.source, "copied")
+        if isinstance(step, Move) and not (step.to in program.results and step.to.shape.bytes <= local_bytes):
+            join(step.to, step.source)
     for step in every:
         if isinstance(step, Launch):
             for operand, result in step.overwrites.items():
-                join(result, operand, "overwritten")
+                join(result, operand)
     _without_copies(steps, places)
     places.spans = _spans(steps, places, Interference(program, steps))
     _in_places(steps, places)

@@ -26,6 +26,7 @@ class Launch:
     overwrites: "Dict[Array, Array]" = None  # type: ignore[assignment]
     same: "Dict[Array, Array]" = None  # type: ignore[assignment]
     kind = "launch"
+    direct = False      # whether it is done in the program's function, not in one of its own
 
     def __post_init__(self) -> None:
         self.overwrites, self.same = self.overwrites or {}, self.same or {}

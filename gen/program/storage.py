@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array lies. buffer: params, results or scratch. number: of the buffer among those of its kind. offset: in
+    """Where an array lies. buffer: params, results, scratch, or local: variables of the function. number: of the buffer among those of its kind. offset: in
     bytes from where the buffer begins."""
 
     buffer: str
@@ -129,12 +129,13 @@ def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]
 
 
 def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: "Collection[int]", alignment: int,
-           in_results: bool, slack: int) -> Storage:
+           in_results: bool, slack: int, local: "Sequence[Array]" = ()) -> Storage:
     """The place of each array. spans: the first and the last step that needs it. aliases: results that are a parameter's
     buffer. alignment: of what lies in the block. in_results: whether arrays may lie in the buffers of results that are
-    written later. slack: bytes after the last array."""
+    written later. slack: bytes after the last array. local: arrays that are variables of the function."""
     places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(program.params)}
     places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
+    places.update((array, Place("local", n, 0, array.shape)) for n, array in enumerate(local))
     block = [array for array in spans if array not in places]
     names = _names(block)
     live = {array: Live(names[array], array.shape.bytes, spans[array][0], spans[array][1] + 1, alignment)
@@ -149,6 +150,32 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
     places.update((array, Place("scratch", n, placement.offsets[names[array]], array.shape))
                   for n, array in enumerate(left))
     return Storage(places, placement, max((places[a].offset + a.shape.bytes + slack for a in left), default=0))
+
+
+MOST_INLINED = 8        # groups of a kernel on such arrays that are written one by one
+LOCAL_ARRAY = 4096      # bytes of one
+
+
+def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Array]":
+    """Arrays that are variables of the program's function: the smallest ones, as far as there is room. A kernel that
+    several threads do has none."""
+    own, chosen = {*program.params, *program.results}, []   # type: Set[Array], List[Array]
+    own.update(array for launch in launches if launch.threads > 1 for array in launch.arrays)
+    for array in sorted({array: None for launch in launches for array in launch.arrays if array not in own},
+                        key=lambda a: a.shape.bytes):
+        room -= array.shape.bytes
+        if room < 0 or array.shape.bytes > LOCAL_ARRAY:
+            break
+        chosen.append(array)
+    known = set(chosen)
+    apart = set()
+    for launch in launches:
+        launch.direct = bool(room and known.intersection(launch.arrays))
+        if not launch.direct or launch.kernel.blocks > MOST_INLINED:
+            apart.add(launch.kernel.name)
+    for name, kernel in {launch.kernel.name: launch.kernel for launch in launches}.items():
+        kernel.attribute += "" if name in apart else " INLINE"
+    return chosen
 
 
 def _names(arrays: "Iterable[Array]") -> Dict[Array, str]:

@@ -97,6 +97,10 @@ class Costs:
 # Two cores with 512-bit vectors: three instructions a nanosecond for 16 elements; 25 GB/s to and from what does not fit
 # in the second level.
 CPU_COSTS = Costs(instruction=0.02, sides=2, called=16, byte=0.04, cached_byte=0.01, cache=2 << 20, kernel=200)
+# The same for few elements in a loop of a program: the kernels of its body are one function, their buffers in registers
+# or in the first level.
+SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, byte=0.1, cached_byte=0.1, cache=2 << 20, kernel=1)
+SMALL_BYTES = 16384     # of a call's parameters and results
 # A GPU of some 10 TFLOP/s and 1.5 TB/s.
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
 

@@ -95,6 +95,7 @@ class Target:
     # whether they may lie in the buffers of results that are written later. In C not: gcc 12 makes a masked load of a
     # loop a blend that reads a whole vector, also beyond the end of an array
     scratch_in_results: bool = True
+    local_bytes: int = 0              # of small arrays of a program that are variables of its function
     scratch_slack: int = 0            # bytes that may be read after the last array of the block
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
     api_headers: Tuple[str, ...] = ()  # of what the header of a fusion says of its file
