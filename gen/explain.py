@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from gen import algebra, hlo, pipeline
 from gen.emit.statements import printed
@@ -14,7 +14,7 @@ from gen.plan.partition import EMPTY, Function, compose, regions
 from gen.plan.storing import Storage
 from gen.program import build as programs
 from gen.program import pictures
-from gen.program.ir import Program
+from gen.program.ir import Array, Call, Loop, Node, Program
 from gen.render import TargetFile
 from gen.schedule import device_for
 
@@ -58,11 +58,35 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str
 
 
 def _program(program: Program) -> str:
-    """The calls, with the arrays that each reads and writes."""
+    """The calls, loops and branches, with the arrays that each reads and writes."""
     lines = [f"{program.name}({', '.join(f'{array.name}: {array.shape.text}' for array in program.params)}):"]
-    lines += [f"  {', '.join(array.name for array in call.results)} = {call.fusion.name}("
-              f"{', '.join(array.name if array else '-' for array in call.operands)})" for call in program.body]
-    return "\n".join([*lines, f"  return {', '.join(array.name for array in program.results)}"])
+    lines += [f"  {line}" for line in _nodes(program.body)]
+    return "\n".join([*lines, f"  return {_names(program.results)}"])
+
+
+def _names(arrays: "Sequence[Optional[Array]]") -> str:
+    return ", ".join(array.name if array else "-" for array in arrays)
+
+
+def _nodes(nodes: "Sequence[Node]") -> "Iterator[str]":
+    for node in nodes:
+        if isinstance(node, Call):
+            yield f"{_names(node.results)} = {node.fusion.name}({_names(node.operands)})"
+        elif isinstance(node, Loop):
+            yield (f"{_names(node.results)} = {node.name}: "
+                   + (f"{node.trips} times" if node.trips is not None else "a loop")
+                   + f" from {_names(node.state)} = {_names(node.begins)}")
+            if node.trips is None:
+                yield from (f"  {line}" for line in [*_nodes(node.condition), f"while {node.predicate.name}"])
+            yield from (f"    {line}" for line in [*_nodes(node.body), f"next {_names(node.ends)}"])
+        else:
+            yield f"{_names(node.results)} = {node.name}: by {node.selector.name}"
+            for number, (arm, ends) in enumerate(zip(node.arms, node.ends)):
+                if node.selector.shape.dtype == "pred":
+                    yield f"  {'false' if number else 'true'}:"
+                else:
+                    yield f"  {number}{' and others' if number == len(node.arms) - 1 else ''}:"
+                yield from (f"    {line}" for line in [*_nodes(arm), f"give {_names(ends)}"])
 
 
 def _arena(file: TargetFile) -> List[str]:

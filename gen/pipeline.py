@@ -31,7 +31,7 @@ from gen.program import build, chains, flow, storage
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, leaves
 from gen.render import ROOT, Dialect, TargetFile, Unit
-from gen.schedule import Device, device_for
+from gen.schedule import SMALL_BYTES, Device, device_for
 from gen.targets import TARGETS, Target
 from gen.threads import threads
 
@@ -72,7 +72,7 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
             excess: bool) -> Dialect:
     """The kernels of a program, and the launches of them on arrays that have their places."""
     helpers = Helpers(language)
-    units = {fusion: emit(of, language, device, helpers, excess) for fusion, of in plan.items()}
+    units = {fusion: emit(of, language, device.alone() if fusion.small else device, helpers, excess) for fusion, of in plan.items()}
     if not program.straight:
         return _with_flow(program, plan, units, helpers, language, device, excess)
     launches = [launch for call in body.calls for launch in _launches(call, units[call.fusion])]
@@ -91,9 +91,9 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     """The same of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion], plan[call.fusion]))
     places = flow.placed(program, steps, min(language.local_bytes, storage.LOCAL_ARRAY))
-    copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "") for n, shape in enumerate(
+    copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "", small=2 * shape.bytes <= SMALL_BYTES) for n, shape in enumerate(
         dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move)))}
-    units.update((copy, emit(planned(copy, device.cpu), language, device, helpers, excess)) for copy in copies.values())
+    units.update((copy, emit(planned(copy, device.cpu), language, device.alone() if copy.small else device, helpers, excess)) for copy in copies.values())
     steps = flow.without_moves(steps, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
                                                              units[copies[move.to.shape]]))
     local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]

@@ -56,10 +56,12 @@ class Evaluations(Partition):
     """All that a computation computes, as one partition: a function for each value that is written in any case (a
     result, a value of `ends`), and for each value that may be stored."""
 
-    def __init__(self, computation: Computation, leaves: "Sequence[Leaf]", ends: "Collection[Instruction]") -> None:
+    def __init__(self, computation: Computation, leaves: "Sequence[Leaf]", ends: "Collection[Instruction]",
+                 rows: bool = True) -> None:
+        """rows: whether kernels of rows compute once for each row what follows from its totals."""
         self.leaves, self.written, self._reached = leaves, {}, set()    # type: ignore[var-annotated]
         self._weights: "Dict[Region, float]" = {}
-        self._totals, self._known = _totals(computation, ends), _known(computation)
+        self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
         self.work = {function: self._work(function) for function in self.functions}
         self.candidates = [function for function in self.functions
@@ -335,7 +337,8 @@ class Storage:
 
 def storage(computation: Computation, leaves: "Sequence[Leaf]", costs: Costs) -> Storage:
     """The choice for a computation whose leaves are written."""
-    evaluations = Evaluations(computation, leaves, {i for i in computation.instructions if stops(i)})
+    evaluations = Evaluations(computation, leaves, {i for i in computation.instructions if stops(i)},
+                              costs.rows)
     return Storage(evaluations, evaluations.chosen(costs), costs)
 
 

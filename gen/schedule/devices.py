@@ -83,7 +83,7 @@ class Costs:
     instruction: one op of `Elementwise.cost` 1 for one element of 4 bytes, in vectors. sides: factor where the sides of
     a pad or a concatenate are computed, for neighbours do not all do the same. called: factor in functions that are
     called, not inlined. byte: moving a byte to or from memory. cached_byte: the same where the buffer stays in a cache
-    of `cache` bytes. kernel: one more kernel."""
+    of `cache` bytes. kernel: one more kernel. rows: whether kernels of rows (gen/heroes/rows.py) are worth it."""
 
     instruction: float
     sides: float
@@ -92,6 +92,7 @@ class Costs:
     cached_byte: float
     cache: int
     kernel: float
+    rows: bool = True
 
 
 # Two cores with 512-bit vectors: three instructions a nanosecond for 16 elements; 25 GB/s to and from what does not fit
@@ -99,7 +100,7 @@ class Costs:
 CPU_COSTS = Costs(instruction=0.02, sides=2, called=16, byte=0.04, cached_byte=0.01, cache=2 << 20, kernel=200)
 # The same for few elements in a loop of a program: the kernels of its body are one function, their buffers in registers
 # or in the first level.
-SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, byte=0.1, cached_byte=0.1, cache=2 << 20, kernel=1)
+SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, byte=0.1, cached_byte=0.1, cache=2 << 20, kernel=1, rows=False)
 SMALL_BYTES = 16384     # of a call's parameters and results
 # A GPU of some 10 TFLOP/s and 1.5 TB/s.
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
@@ -366,6 +367,10 @@ class Device:
     def scalar(self) -> "Device":
         """The same device where the language has no vectors."""
         return replace(self, lanes=1)
+
+    def alone(self) -> "Device":
+        """One of its cores, to which all work of a small kernel is given at once."""
+        return replace(self, units=1, unit_items=1) if self.cpu else self
 
 
 # A core with 512-bit vectors. line, page: the processor's.
