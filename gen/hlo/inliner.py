@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Set, Union
 
 from gen.hlo.graph import Computation, HloError, Instruction, Shape, array_shape, root_of
+from gen.hlo.opcodes import ELEMENTWISE
+from gen.hlo.trips import trips
 
 INLINE_LIMIT = 200000  # instructions of a fusion once everything nested is inlined
 
@@ -50,6 +52,11 @@ class Inliner:
             elif instruction.opcode in ("fusion", "call"):
                 given = self._body(instruction.called[0], operands, spread)
                 known[id(instruction)] = given if spread else self._laid_out(given, instruction.shape)
+            elif instruction.opcode == "while" and spread is None and written_out(instruction):
+                state = operands[0]
+                for _ in range(trips(instruction) or 0):
+                    state = self._laid_out(self._body(instruction.called[1], [state], None), instruction.shape)
+                known[id(instruction)] = state
             elif instruction.opcode == "map":
                 known[id(instruction)] = self._body(instruction.called[0], operands, instruction.shape)
             elif instruction.opcode == "opt-barrier" or (instruction.opcode == "copy"
@@ -161,6 +168,31 @@ def _starts_in_array(instruction: Instruction) -> bool:
     return first is not None and len(instruction.operands) == first + 1 and instruction.operands[first].shape.rank == 1
 
 
+MOST_TRIPS = 8          # iterations of a loop that are written one after another
+LEAST_BYTES = 16384     # of the state of such a loop
+MOST_WRITTEN = 512      # its instructions, all iterations counted
+
+
+def written_out(loop: Instruction) -> bool:
+    """Whether a loop is written as its iterations: few and short ones on large arrays, which become one pass over
+    memory. A loop on little stays one."""
+    count, body = trips(loop), loop.called[1]
+    return (count is not None and count <= MOST_TRIPS and count * len(body.instructions) <= MOST_WRITTEN
+            and loop.shape.bytes >= LEAST_BYTES
+            and all(i.opcode in ELEMENTWISE or i.opcode in _PLAIN for i in _all(body)))
+
+
+# What an iteration that is written out has beside elementwise ops.
+_PLAIN = frozenset("""parameter constant iota tuple get-tuple-element broadcast reshape bitcast slice call fusion
+    opt-barrier transpose concatenate pad reverse dynamic-slice""".split())
+
+
+def _all(computation: Computation) -> "List[Instruction]":
+    """The instructions of a computation and of those that it calls."""
+    return [i for own in computation.instructions
+            for i in [own, *(inner for called in own.called for inner in _all(called))]]
+
+
 def launches_fusions(instruction: Instruction) -> bool:
     """Whether an entry's instruction is a call of what has fusions in it, itself or in what it calls: each becomes a
     kernel."""
@@ -182,6 +214,7 @@ _INLINED = ("fusion", "call", "map", "opt-barrier")
 def _to_inline(instruction: Instruction) -> bool:
     return instruction.opcode in _INLINED or _selects_by_scalar(instruction) or _starts_in_array(instruction) or any(
         i.opcode in _INLINED for called in instruction.called for i in called.instructions) or (
+        instruction.opcode == "while" and written_out(instruction)) or (
         instruction.opcode == "copy" and instruction.shape.kind == "tuple") or (
         instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "tuple")
 
