@@ -96,6 +96,8 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     units.update((copy, emit(planned(copy, device.cpu), language, device.alone() if copy.small else device, helpers, excess)) for copy in copies.values())
     steps = flow.without_moves(steps, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
                                                              units[copies[move.to.shape]]))
+    if language.chains and device.cpu:
+        steps = chains.chained(program, steps, language)
     local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]
     placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,
                             language.scratch_slack, local)

@@ -3,13 +3,14 @@ too small for a second thread together: a launch of its own would take such a ke
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
-from typing import Dict, List, Sequence
+from typing import Dict, Iterator, List, Sequence, Set
 
 from gen.heroes.kernel import Argument, Kernel
 from gen.plan.buffer import Buffer, Role
 from gen.program.ir import Array, Program
-from gen.program.steps import Launch
+from gen.program.steps import Launch, Repeat, Step, Switch, bodies, leaves
 from gen.targets import Target
 
 
@@ -35,36 +36,122 @@ class Chain:
                 for kernel in {kernel.name: kernel for kernel in self.kernels}.values()]
 
 
-def chained(program: Program, launches: "Sequence[Launch]", d: Target) -> "List[Launch]":
-    """The launches, with chains in place of small neighbours."""
-    runs: List[List[Launch]] = []
-    open_run = False        # whether the last run takes another launch
-    for launch in launches:
-        small = launch.threads == 1 and launch.kernel.threads == 1 and launch.kernel.table is None
+def chained(program: Program, steps: "Sequence[Step]", d: Target) -> "List[Step]":
+    """The steps, with chains in place of small neighbours, loops and branches among them."""
+    arrays = dict.fromkeys(array for step in leaves(steps) if isinstance(step, Launch) for array in step.arrays)
+    buffers = {array: Buffer(role, n, array.shape, array.name)
+               for role, of in ((Role.PARAMETER, program.params), (Role.RESULT, program.results))
+               for n, array in enumerate(of)}
+    between = [array for array in arrays if array not in buffers]
+    buffers.update((array, Buffer(Role.SCRATCH, n, array.shape, array.name)) for n, array in enumerate(between))
+    runs = _runs(steps)
+    inside = {launch.kernel.name for run in runs if _is_chain(run) for launch in _launches(run)}
+    names = (f"sett_{program.name}_launch{number}" for number in itertools.count())
+    return _chained(runs, inside, buffers, names, d)
+
+
+Run = List[Step]
+
+
+def _launches(steps: "Sequence[Step]") -> "List[Launch]":
+    return [step for step in leaves(steps) if isinstance(step, Launch)]
+
+
+def _small(step: Step) -> bool:
+    """Whether a step is for one work-item alone."""
+    return all(launch.threads == 1 and launch.kernel.threads == 1 and launch.kernel.table is None
+               for launch in _launches([step]))
+
+
+def _is_chain(run: Run) -> bool:
+    return _small(run[0]) and (len(run) > 1 or not isinstance(run[0], Launch))
+
+
+def _runs(steps: "Sequence[Step]") -> "List[Run]":
+    """Neighbours that may be one launch stand together."""
+    runs: List[Run] = []
+    open_run = False        # whether the last run takes another step
+    for step in steps:
+        small = _small(step)
         if not (small and open_run):
             runs.append([])
-        runs[-1].append(launch)
+        runs[-1].append(step)
         open_run = small
-    buffers = {array: Buffer(role, n, array.shape, array.name)
-               for role, arrays in ((Role.PARAMETER, program.params), (Role.RESULT, program.results))
-               for n, array in enumerate(arrays)}
-    between = dict.fromkeys(array for launch in launches for array in launch.arrays if array not in buffers)
-    buffers.update((array, Buffer(Role.SCRATCH, n, array.shape, array.name)) for n, array in enumerate(between))
-    inside = {launch.kernel.name for run in runs if len(run) > 1 for launch in run}    # functions of the file
-    return [run[0] if len(run) == 1 and run[0].kernel.name not in inside
-            else _chain(f"sett_{program.name}_launch{number}", run, buffers, d) for number, run in enumerate(runs)]
+    return runs
 
 
-def _chain(name: str, run: "List[Launch]", buffers: "Dict[Array, Buffer]", d: Target) -> Launch:
+def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer]", names: "Iterator[str]",
+             d: Target) -> "List[Step]":
+    """inside: the names of kernels that are functions of the file."""
+    made: List[Step] = []
+    for run in runs:
+        name = next(names)
+        first = run[0]
+        if _is_chain(run) or isinstance(first, Launch) and first.kernel.name in inside:
+            made.append(_chain(name, run, buffers, d))
+            continue
+        for step in run:
+            if isinstance(step, Repeat):
+                step.condition, step.body = (_chained(_runs(of), inside, buffers, names, d)
+                                             for of in (step.condition, step.body))
+            elif isinstance(step, Switch):
+                step.arms = [_chained(_runs(arm), inside, buffers, names, d) for arm in step.arms]
+            made.append(step)
+    return made
+
+
+def _chain(name: str, run: Run, buffers: "Dict[Array, Buffer]", d: Target) -> Launch:
     arguments: Dict[Array, Argument] = {}
-    for launch in run:
+    launches = _launches(run)
+    for launch in launches:
         for array, argument in zip(launch.arrays, launch.kernel.arguments):
             if array not in arguments or arguments[array].read_only and not argument.read_only:
                 arguments[array] = replace(argument, restrict="", buffer=buffers[array])
-    steps = []
-    for launch in run:
-        passed = [buffers[array].pointer for array in launch.arrays]
-        steps.append(f"for (size_t number = 0; number < {launch.kernel.blocks}; ++number) "
-                     f"{launch.kernel.name}({', '.join([*passed, 'number'])});")
-    chain = Chain(name, [launch.kernel for launch in run], list(arguments.values()), steps, d.launch_bounds(1))
+    for array in _asked(run):
+        arguments.setdefault(array, Argument(d.array(array.shape.dtype, True), buffers[array], True))
+    kernels = [launch.kernel for launch in launches if not isinstance(launch.kernel, Chain)]
+    chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers), d.launch_bounds(1))
     return Launch(chain, list(arguments))
+
+
+def _asked(steps: "Sequence[Step]") -> "Iterator[Array]":
+    """The predicates and selectors that loops and branches read."""
+    for step in steps:
+        if isinstance(step, Repeat) and step.loop.trips is None:
+            yield step.predicate
+        if isinstance(step, Switch):
+            yield step.selector
+        if isinstance(step, (Repeat, Switch)):
+            for body in bodies(step):
+                yield from _asked(body)
+
+
+def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]") -> "List[str]":
+    """The C lines of a chain."""
+    lines: List[str] = []
+    for step in steps:
+        if isinstance(step, Launch):
+            passed = [buffers[array].pointer for array in step.arrays]
+            lines.append(f"for (size_t number = 0; number < {step.kernel.blocks}; ++number) "
+                         f"{step.kernel.name}({', '.join([*passed, 'number'])});")
+        elif isinstance(step, Repeat):
+            trips = step.loop.trips
+            lines.append("for (;;) {" if trips is None else f"for (ulong trip = 0; trip < {trips}; ++trip) {{")
+            if trips is None:
+                lines += _indented(_lines(step.condition, buffers))
+                lines.append(f"  if (!{buffers[step.predicate].pointer}[0]) break;")
+            lines += [*_indented(_lines(step.body, buffers)), "}"]
+        elif isinstance(step, Switch):
+            arms, value = [_indented(_lines(arm, buffers)) for arm in step.arms], buffers[step.selector].pointer
+            if step.selector.shape.dtype == "pred":
+                lines += [f"if ({value}[0]) {{", *arms[0], "} else {", *arms[-1], "}"]
+                continue
+            lines.append(f"switch ({value}[0]) {{")
+            for number, arm in enumerate(arms):
+                lines += ["default:" if number == len(arms) - 1 else f"case {number}:", *arm, "  break;"]
+            lines.append("}")
+    return lines
+
+
+def _indented(lines: "List[str]") -> "List[str]":
+    return [f"  {line}" for line in lines]
