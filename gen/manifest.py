@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Set, Tuple
 
 from gen import algebra, bounds, hlo
 from gen.heroes import scatter
-from gen.program.chains import Chain
+from gen.program.steps import Chain
 from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, is_row_major, param_leaves, param_names, \
     result_leaves
 from gen.hlo.launches import has_steps

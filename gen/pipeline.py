@@ -57,9 +57,10 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
     """A program in one language. plan: that of its device's class, where it is known."""
     program, language, device = program_of(source), TARGETS[target].of_file(), device_for(target, device_name)
     plan = plan or plan_of(program, device.cpu)
-    body = storage.Body(program.calls) if not program.straight else storage.in_place(program, {fusion: {result.number: parameter.number for nest in of.nests
-                                               for result, parameter in nest.aliases.items()}
-                                      for fusion, of in plan.items()})
+    aliases = {fusion: {result.number: parameter.number for nest in of.nests
+                        for result, parameter in nest.aliases.items()}
+               for fusion, of in plan.items()}
+    body = storage.in_place(program, aliases) if program.straight else storage.Body(program.calls)
     plan = {call.fusion: plan.get(call.fusion) or planned(call.fusion, device.cpu) for call in body.calls}
     dialects = [dialect(program, body, plan, language, device, excess)]
     # the same for compilers without vectors
@@ -72,7 +73,8 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
             excess: bool) -> Dialect:
     """The kernels of a program, and the launches of them on arrays that have their places."""
     helpers = Helpers(language)
-    units = {fusion: emit(of, language, device.alone() if fusion.small else device, helpers, excess) for fusion, of in plan.items()}
+    units = {fusion: emit(of, language, device.alone() if fusion.small else device, helpers, excess)
+             for fusion, of in plan.items()}
     if not program.straight:
         return _with_flow(program, plan, units, helpers, language, device, excess)
     launches = [launch for call in body.calls for launch in _launches(call, units[call.fusion])]
@@ -93,7 +95,8 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     places = flow.placed(program, steps, min(language.local_bytes, storage.LOCAL_ARRAY))
     copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "", small=2 * shape.bytes <= SMALL_BYTES) for n, shape in enumerate(
         dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move)))}
-    units.update((copy, emit(planned(copy, device.cpu), language, device.alone() if copy.small else device, helpers, excess)) for copy in copies.values())
+    units.update((copy, emit(planned(copy, device.cpu), language, device.alone() if copy.small else device, helpers,
+                             excess)) for copy in copies.values())
     steps = flow.without_moves(steps, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
                                                              units[copies[move.to.shape]]))
     if language.chains and device.cpu:

@@ -16,13 +16,12 @@ import jinja2
 from gen.emit.helpers import Helpers
 from gen.emit.statements import printed
 from gen.heroes.kernel import Kernel, Table
-from gen.program.chains import Chain
 from gen.hlo import Fusion, Shape, c_identifier, dtypes, result_leaves
 from gen.lower import tiled_layouts
 from gen.plan.buffer import Buffer
 from gen.plan.nests import Planned
 from gen.program.ir import Array, Program
-from gen.program.steps import Launch, Step, leaves
+from gen.program.steps import Chain, Launch, Step, leaves
 from gen.program.storage import Place, Storage
 from gen.schedule import Device
 from gen.targets import TARGETS, Target

@@ -4,36 +4,14 @@ too small for a second thread together: a launch of its own would take such a ke
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Dict, Iterator, List, Sequence, Set
 
-from gen.heroes.kernel import Argument, Kernel
+from gen.heroes.kernel import Argument
 from gen.plan.buffer import Buffer, Role
 from gen.program.ir import Array, Program
-from gen.program.steps import Launch, Repeat, Step, Switch, bodies, leaves
+from gen.program.steps import Chain, Launch, Repeat, Step, Switch, bodies, leaves
 from gen.targets import Target
-
-
-@dataclass
-class Chain:
-    """Several kernels as one launch of one work-item, which does their groups one after another.
-
-    steps: the lines that do each kernel's groups.
-    """
-
-    name: str
-    kernels: List[Kernel]
-    arguments: List[Argument]
-    steps: List[str]
-    attribute: str
-    blocks = threads = 1
-    table = None
-
-    def functions(self) -> List[Kernel]:
-        """The kernels as functions of the file. They do not say `restrict`: clang makes an intrinsic of it where it
-        inlines a function, and oclgrind 21.10 does not know that intrinsic."""
-        return [replace(kernel, attribute="", arguments=[replace(a, restrict="") for a in kernel.arguments])
-                for kernel in {kernel.name: kernel for kernel in self.kernels}.values()]
 
 
 def chained(program: Program, steps: "Sequence[Step]", d: Target) -> "List[Step]":

@@ -111,7 +111,8 @@ class _Cut:
                 nodes.append(self._segment(list(goals[at]), list(reads[at])))
             if at < len(self.steps):
                 step = self.steps[at]
-                nodes += [self._segment([Value(step)], list(of_update[step]))] if step in of_update else self._step(step)
+                nodes += ([self._segment([Value(step)], list(of_update[step]))] if step in of_update
+                          else self._step(step))
         return nodes, [self.arrays[value] for value in results]
 
     def _given(self, value: Value) -> bool:
@@ -192,7 +193,8 @@ class _Cut:
         results = [Array(goal.producer.name, goal.shape) for goal in goals]
         self.arrays.update(zip(goals, results))
         _give_names(own)
-        return Call(self.cutter.named(own, self.computation.name, aliases), [self.arrays[value] for value in reads], results)
+        fusion = self.cutter.named(own, self.computation.name, aliases)
+        return Call(fusion, [self.arrays[value] for value in reads], results)
 
     def _step(self, step: Instruction) -> "List[Node]":
         operands = [[self.arrays[resolved(o, leaf)] for leaf in range(len(o.shape.leaves()))] for o in step.operands]
@@ -207,7 +209,8 @@ class _Cut:
             own.parameters.append(_added(own, Instruction(o.name, "parameter", o.shape, parameter_number=n)))
         own.root = _added(own, replace(step, operands=list(own.parameters), users=[]))
         _give_names(own)
-        return [Call(self.cutter.named(own, step.name, {}), [array for arrays in operands for array in arrays], results)]
+        fusion = self.cutter.named(own, step.name, {})
+        return [Call(fusion, [array for arrays in operands for array in arrays], results)]
 
     def _loop(self, step: Instruction, begins: "List[Array]", results: "List[Array]") -> "List[Node]":
         condition, body = step.called

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Dict, Iterator, List, Sequence, Union
+from dataclasses import dataclass, replace
+from typing import Dict, Iterator, List, Sequence, Union
 
+from gen.heroes.kernel import Argument, Kernel
 from gen.program.ir import Array, Branch, Loop
 
-if TYPE_CHECKING:
-    from gen.heroes.kernel import Kernel
-    from gen.program.chains import Chain
+
+@dataclass
+class Chain:
+    """Several kernels as one launch of one work-item, which does their groups one after another.
+
+    steps: the lines that do each kernel's groups.
+    """
+
+    name: str
+    kernels: List[Kernel]
+    arguments: List[Argument]
+    steps: List[str]
+    attribute: str
+    blocks = threads = 1
+    table = None
+
+    def functions(self) -> List[Kernel]:
+        """The kernels as functions of the file. They do not say `restrict`: clang makes an intrinsic of it where it
+        inlines a function, and oclgrind 21.10 does not know that intrinsic."""
+        return [replace(kernel, attribute="", arguments=[replace(a, restrict="") for a in kernel.arguments])
+                for kernel in {kernel.name: kernel for kernel in self.kernels}.values()]
 
 
 @dataclass(eq=False)

@@ -94,7 +94,8 @@ class _Tracer:
                 copies.append(Call(self._fusion(("copy", array.shape), copy_of(array.shape, array.shape)), [of],
                                    [own[array]]))
         inner = {**others, **own}
-        return [*copies, *self._nodes(nodes, inner, done, changing | set(own.values()))], [inner.get(a, a) for a in ends]
+        made = self._nodes(nodes, inner, done, changing | set(own.values()))
+        return [*copies, *made], [inner.get(array, array) for array in ends]
 
     def _loop(self, loop: Loop, others: "Dict[Array, Array]", changing: Set[Array]) -> Loop:
         """The loop with a count of its iterations among its state."""
@@ -113,8 +114,9 @@ class _Tracer:
         condition.append(Branch("cut short", over, [stopped, []], [[], []], []))
         body, ends = self._inside(loop.body, loop.ends, others, changing)
         body.append(Call(self._fusion(("next",), _next()), [count], [after]))
-        return Loop(loop.name, [*(others.get(a, a) for a in loop.begins), before], [*loop.state, count], condition, more,
-                    body, [*ends, after], [*loop.results, last], None)
+        begins = [others.get(array, array) for array in loop.begins]
+        return Loop(loop.name, [*begins, before], [*loop.state, count], condition, more, body,
+                    [*ends, after], [*loop.results, last], None)
 
     def _constant(self, dtype: str, value: int) -> Fusion:
         computation = Computation("constant")

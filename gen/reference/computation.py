@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 from gen.hlo import Computation, dtypes as table, Instruction, Shape
 from gen.hlo.graph import root_of
-from gen.reference import elementwise, indexed, moves, products, reductions
+from gen.reference import control, elementwise, indexed, moves, products, reductions
 from gen.reference.complex_numbers import real_computation
 from gen.reference.elements import cut
 from gen.reference.emitter import Emitter, number_of, reachable
@@ -25,10 +26,7 @@ OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather, "reduce": reductions.reduce,
     "reduce-window": reductions.reduce, "scatter": scatter, "select-and-scatter": select_and_scatter,
     "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract,
-    "map": elementwise.mapped, "while": lambda e, i, x: control.loop(e, i, x),
-    "conditional": lambda e, i, x: control.branch(e, i, x)}
-
-from gen.reference import control  # noqa: E402  (it walks the computations that loops and branches call)
+    "map": elementwise.mapped}
 
 # A callback after an op has added its steps; it gets the instruction, its operands' arrays and its results'.
 Follow = Callable[[Instruction, List[Array], List[Array]], None]
@@ -58,6 +56,9 @@ def walk(e: Emitter, computation: Computation, arguments: Sequence[Value], follo
             if follow:
                 follow(i, operands, leaves_of(known[id(i)]))
     return known[id(root_of(computation))]
+
+
+OPS.update({"while": partial(control.loop, walk), "conditional": partial(control.branch, walk)})
 
 
 class Result(NamedTuple):

@@ -5,23 +5,24 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Sequence
+from typing import Callable, Dict, Iterator, List, Sequence
 
 from gen.hlo import Computation, Instruction, Shape, c_identifier, dtypes as table
 from gen.hlo.graph import root_of
-from gen.reference import computation as computations
 from gen.reference.assembly import Function, in_one, needed_steps
 from gen.reference.complex_numbers import real_computation
 from gen.reference.emitter import Emitter
 from gen.reference.values import Argument, Array, Value, leaves_of
 
+# gives the value of a computation's root from those of its parameters
+Walk = Callable[[Emitter, Computation, Sequence[Value]], Value]
 EXHAUSTED = "exhausted"     # the C variable that says that memory ran out in such a function
 DECLARED = f"static int {EXHAUSTED}; /* memory ran out in a loop or a branch */"
 
 
-def loop(e: Emitter, i: Instruction, x: List[Array]) -> Value:
+def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
     """A while, on two copies of its state: what an iteration reads and what it gives."""
-    condition, body = (_function(e, called) for called in i.called)
+    condition, body = (_function(walk, e, called) for called in i.called)
     state = [e.array(f"{i.name}_{n}", array.dtype, array.dims) for n, array in enumerate(x)]
     after = [e.array(f"{i.name}_{n}_next", array.dtype, array.dims) for n, array in enumerate(x)]
     lines = [f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(x, state)]
@@ -34,9 +35,9 @@ def loop(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     return _regrouped(i.shape, iter(state))
 
 
-def branch(e: Emitter, i: Instruction, x: List[Array]) -> Value:
+def branch(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
     """A conditional."""
-    arms = [_function(e, called) for called in i.called]
+    arms = [_function(walk, e, called) for called in i.called]
     results = [e.array(f"{i.name}_{n}", dtype, leaf.dims) for n, (leaf, dtype) in enumerate(
         (leaf, dtype) for leaf in i.shape.leaves() for dtype in _dtypes(leaf))] if not _is_flat(i) else [
             e.array(f"{i.name}_{n}", leaf.dtype, leaf.dims) for n, leaf in enumerate(i.shape.leaves())]
@@ -76,7 +77,7 @@ def _results(arrays: "Sequence[Array]") -> str:
     return f"(void *const[]){{{', '.join(map(str, arrays)) or 'NULL'}}}"
 
 
-def _function(e: Emitter, called: Computation) -> str:
+def _function(walk: Walk, e: Emitter, called: Computation) -> str:
     """The name of the function of a computation, which the step under way calls."""
     known: Dict[int, str] = e.functions
     if id(called) not in known:
@@ -85,7 +86,7 @@ def _function(e: Emitter, called: Computation) -> str:
             count += 1
             name = f"do_{c_identifier(called.name)}_{count}"
         known[id(called)] = name
-        e.bodies[name] = _text(e, called, name)
+        e.bodies[name] = _text(walk, e, called, name)
     name = known[id(called)]
     e.call.texts[EXHAUSTED] = DECLARED
     for needed, text in e.bodies[name].items():
@@ -93,7 +94,7 @@ def _function(e: Emitter, called: Computation) -> str:
     return name
 
 
-def _text(e: Emitter, called: Computation, name: str) -> Dict[str, str]:
+def _text(walk: Walk, e: Emitter, called: Computation, name: str) -> Dict[str, str]:
     """The functions that a computation's function needs, with itself as the last one."""
     inner, real = Emitter(), real_computation(called)
     inner.functions, inner.bodies = e.functions, e.bodies
@@ -106,7 +107,7 @@ def _text(e: Emitter, called: Computation, name: str) -> Dict[str, str]:
             number += 1
         arguments.append(_regrouped(parameter.shape, iter(leaves)))
     results = []
-    for number, array in enumerate(leaves_of(computations.walk(inner, real, arguments))):
+    for number, array in enumerate(leaves_of(walk(inner, real, arguments))):
         out = inner.array(f"result_{number}", array.dtype, array.dims, Argument("results", number))
         inner.step(f"result {number}", [f"memcpy({out}, {array}, {_bytes(array)});"], [out], [array])
         results.append(out)

@@ -93,7 +93,8 @@ def of_program(program: Program) -> Cost:
     if program.is_one:
         return cost(program.whole)
     each = [cost(call.fusion) for call in program.calls]
-    held = sum(4 * leaf.bytes + 24 * leaf.elements for call in program.calls for leaf in (a.shape for a in call.results))
+    held = sum(4 * leaf.bytes + 24 * leaf.elements
+               for call in program.calls for leaf in (a.shape for a in call.results))
     return Cost(sum(c.steps for c in each), sum(c.operations for c in each), sum(c.rounded for c in each),
                 held + max(c.bytes for c in [*each, cost(program.whole)]))
 

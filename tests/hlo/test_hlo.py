@@ -406,8 +406,6 @@ class Unsupported(unittest.TestCase):
             ("f32[4] all-reduce-start(p), replica_groups={}, to_apply=add", "'all-reduce-start' is between devices"),
             ("u32[] partition-id()", "'partition-id' is the number of one of several devices"),
             ("f32[4] custom-call(p), custom_call_target=\"cu\"", "'custom-call' calls \"cu\", code from elsewhere; instead, write ops of HLO, or cut the module"),
-            ("f32[4] while(p), condition=test, body=same", "'while' is control flow; instead, make its body a module of its own, whose kernel the program calls in a loop"),
-            ("f32[4] conditional(q, p, p), true_computation=same, false_computation=same", "'conditional' is control flow"),
             ("f32[4] sort(p), dimensions={0}, to_apply=less", "'sort' is for a library, no loop over its result's elements; instead, cut the module"),
             ("f32[2,2] triangular-solve(a, a), lower=true", "'triangular-solve' is for a library"),
             ("f32[4] rng(z, z), distribution=rng_uniform", "'rng' draws from a hidden state; instead, pass the numbers as a parameter"),
