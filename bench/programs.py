@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 import json
 import subprocess
 import sys
@@ -24,17 +25,17 @@ from typing import Any, Dict, List, Optional, Tuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "gen" / "run" / "harness")]
 
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
-import with_xla  # noqa: E402
+import jax
+import numpy as np
+import with_xla
 
-from gen import algebra, pipeline  # noqa: E402
-from gen.hlo import Shape, is_row_major  # noqa: E402
-from gen.program import build  # noqa: E402
-from gen.program.ir import Program  # noqa: E402
-from gen.run import bench  # noqa: E402
-from gen.run.objects import load  # noqa: E402
-from gen.targets.tools import c_compiler, native  # noqa: E402
+from gen import algebra, pipeline
+from gen.hlo import Shape, is_row_major
+from gen.program import build
+from gen.program.ir import Program
+from gen.run import bench
+from gen.run.objects import load
+from gen.targets.tools import c_compiler, native
 
 TURNS, TURN = 7, 0.05   # turns, and the seconds of one
 EMPTY = "HloModule empty\nENTRY e { ROOT x = f32[] parameter(0) }\n"
@@ -89,15 +90,15 @@ class Ours:
         return float(seconds)
 
 
-def timer(made: "List[Any]" = []) -> Any:
+@functools.lru_cache(maxsize=None)
+def timer() -> Any:
     """The C function that calls another one often."""
-    if not made:
-        library = Path(tempfile.mkdtemp()) / "programs.so"
-        subprocess.run([c_compiler(), "-O2", "-fPIC", "-shared", "-pthread", "-o", str(library),
-                        str(ROOT / "bench" / "programs.c")], check=True)
-        made.append(ctypes.CDLL(str(library)))
-        made[0].spend.restype = ctypes.c_double
-    return made[0]
+    library = Path(tempfile.mkdtemp()) / "programs.so"
+    subprocess.run([c_compiler(), "-O2", "-fPIC", "-shared", "-pthread", "-o", str(library),
+                    str(ROOT / "bench" / "programs.c")], check=True)
+    made = ctypes.CDLL(str(library))
+    made.spend.restype = ctypes.c_double
+    return made
 
 
 class Theirs:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Optional
 
-from gen.hlo import Computation, Fusion, Instruction, Shape
+from gen.hlo import Computation, Fusion, Instruction
 from gen.hlo.graph import root_of
 from gen.hlo.opcodes import STRUCTURAL, WHOLE
 from gen.plan.buffer import Buffer, Role

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Callable, Dict, List, Sequence, Set, Tuple
 
-from gen.program.ir import Array, Branch, Call, Loop, Node, Program
+from gen.program.ir import Array, Call, Loop, Node, Program
 from gen.program.steps import Launch, Move, Repeat, Step, Switch, bodies, leaves
 
 

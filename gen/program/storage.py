@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Collection, Dict, Iterable, List, Mapping, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Collection, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from gen.hlo import Fusion, Shape, dtypes
 from gen.plan.overwrite import overwritable
