@@ -27,7 +27,7 @@ from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.buffer import Role
 from gen.plan.nests import Planned, planned
-from gen.program import build, chains, flow, storage
+from gen.program import build, chains, flow, proof, storage
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, leaves
 from gen.render import ROOT, Dialect, TargetFile, Unit
@@ -93,17 +93,22 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     """The same of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion], plan[call.fusion]))
     places = flow.placed(program, steps, min(language.local_bytes, storage.LOCAL_ARRAY))
-    copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "", small=2 * shape.bytes <= SMALL_BYTES) for n, shape in enumerate(
-        dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move)))}
+    moved = dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move) and not step.left_out)
+    copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "",
+                            small=2 * shape.bytes <= SMALL_BYTES) for n, shape in enumerate(moved)}
     units.update((copy, emit(planned(copy, device.cpu), language, device.alone() if copy.small else device, helpers,
                              excess)) for copy in copies.values())
-    steps = flow.without_moves(steps, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
+    meant = steps
+    steps = flow.final(steps, places, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
                                                              units[copies[move.to.shape]]))
     if language.chains and device.cpu:
         steps = chains.chained(program, steps, language)
     local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]
     placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,
                             language.scratch_slack, local)
+    proof.prove(program, meant, {array: placed.places[places.owner(array)] for array in
+                                 {*program.params, *program.results, *flow.all_arrays(meant)}
+                                 if places.owner(array) in placed.places})
     return Dialect(language, helpers, units, steps, placed)
 
 

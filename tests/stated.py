@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Dict, List, Sequence
 
 from gen import pipeline, run
-from gen.hlo import Fusion
 from gen.schedule import DEVICES
 from gen.targets import c_compiler
 
@@ -18,13 +17,13 @@ TOGETHER = 40   # kernels of a GPU's language that one compiler takes
 GLUE = re.compile(r"(?<!->)(?<!\.)\b(param|result|alias|object|create|program|run|release|prepare_state|PREPARE|SCRATCH_BYTES|sett_entry)\b")
 
 
-def built(fusion: Fusion, folder: Path, target: str) -> run.Built:
-    """The files of a fusion, without its reference: results are stated."""
-    texts, about = pipeline.files(fusion, [run.runner_of(target).target.name])
+def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:
+    """The files of a fusion or a program, without its reference: results are stated."""
+    texts, about = pipeline.files(source, [run.runner_of(target).target.name])
     for name, text in texts.items():
         if not name.endswith("_ref.c"):
             pipeline.write(folder / name, text)
-    return run.Built(folder, about, fusion)
+    return run.Built(folder, about, source)
 
 
 def glue(all_: Sequence[run.Built], target: str) -> str:

@@ -80,30 +80,17 @@ class Places:
 def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
     """Arrays to places. `steps` is changed: copies that are not needed go, and copies of what is updated, but needed
     later, come. local_bytes: of the largest array that had better be a variable: it stays out of results."""
-    fixed = {*program.params, *program.results}
     _keep_updated(program, steps)
-    interference = Interference(program, steps)
-    places = Places(steps, {})
-    _results_in_state(steps, places)
-
-    def join(a: Array, b: Array) -> bool:
-        first, second = places.owner(a), places.owner(b)
-        if first is second:
-            return True
-        if first in fixed and second in fixed or first.shape.bytes != second.shape.bytes or interference.meet(
-                first, second) or not _readable(program, first, second):
-            return False
-        if second in fixed:
-            first, second = second, first
-        interference.join(first, second)
-        places.owners[second] = first
-        return True
-
-    every = list(leaves(steps))
-    for step in every:
-        if isinstance(step, Launch):
-            for operand, result in step.same.items():
-                assert join(result, operand), f"{operand.name} cannot be updated in place"
+    while True:
+        interference, places = Interference(program, steps), Places(steps, {})
+        _results_in_state(steps, places)
+        join = _Joiner(program, interference, places).join
+        every = list(leaves(steps))
+        apart = next(((step, operand) for step in every if isinstance(step, Launch)
+                      for operand, result in step.same.items() if not join(result, operand)), None)
+        if apart is None:
+            break
+        _put_aside(steps, *apart)
     for step in every:
         if isinstance(step, Move) and not (step.to in program.results and step.to.shape.bytes <= local_bytes):
             join(step.to, step.source)
@@ -111,35 +98,37 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
         if isinstance(step, Launch):
             for operand, result in step.overwrites.items():
                 join(result, operand)
-    _without_copies(steps, places)
+    for step in every:
+        if isinstance(step, Move):
+            step.left_out = places.owner(step.source) is places.owner(step.to)
     places.spans = _spans(steps, places, Interference(program, steps))
-    _in_places(steps, places)
     return places
 
 
-def _in_places(steps: "Sequence[Step]", places: Places) -> None:
-    """Names the array that stands for all in its place wherever a step names an array. Pointers to one place do not say
-    that they are alone."""
-    for step in steps:
-        if isinstance(step, Launch):
-            step.arrays = [places.owner(array) for array in step.arrays]
-            _share(step)
-        elif isinstance(step, Move):
-            step.source, step.to = places.owner(step.source), places.owner(step.to)
-        else:
-            if isinstance(step, Repeat):
-                step.predicate = places.owner(step.predicate)
-            else:
-                step.selector = places.owner(step.selector)
-            for body in bodies(step):
-                _in_places(body, places)
+@dataclass
+class _Joiner:
+    """Puts two arrays into one place, where that is right."""
 
+    program: Program
+    interference: "Interference"
+    places: Places
 
-def _share(launch: Launch) -> None:
-    written = {array for array, argument in zip(launch.arrays, launch.kernel.arguments) if not argument.read_only}
-    shared = {array for array in written if launch.arrays.count(array) > 1}
-    launch.kernel.arguments = [replace(argument, restrict="") if array in shared else argument
-                               for array, argument in zip(launch.arrays, launch.kernel.arguments)]
+    def __post_init__(self) -> None:
+        self.fixed = {*self.program.params, *self.program.results}
+
+    def join(self, a: Array, b: Array) -> bool:
+        """Whether both are in one place now."""
+        first, second = self.places.owner(a), self.places.owner(b)
+        if first is second:
+            return True
+        if first in self.fixed and second in self.fixed or first.shape.bytes != second.shape.bytes or (
+                self.interference.meet(first, second) or not _readable(self.program, first, second)):
+            return False
+        if second in self.fixed:
+            first, second = second, first
+        self.interference.join(first, second)
+        self.places.owners[second] = first
+        return True
 
 
 def _readable(program: Program, first: Array, second: Array) -> bool:
@@ -166,12 +155,16 @@ def _keep_updated(program: Program, steps: "List[Step]") -> None:
             others = [array for array in launch.arrays if array is operand]
             if operand in program.params or operand in live[launch] or len(others) > 1 or (
                     operand in program.results and result in program.results):
-                aside = Array(f"copy of {operand.name}", operand.shape)
-                _insert(steps, launch, Move(operand, aside))
-                del launch.same[operand]
-                launch.same[aside] = result
-                launch.arrays = [aside if array is operand else array for array in launch.arrays]
-                launch.reads = [aside if array is operand else array for array in launch.reads]
+                _put_aside(steps, launch, operand)
+
+
+def _put_aside(steps: "List[Step]", launch: Launch, operand: Array) -> None:
+    """Gives a launch a copy of what it updates."""
+    aside = Array(f"copy of {operand.name}", operand.shape)
+    _insert(steps, launch, Move(operand, aside))
+    launch.same = {aside if array is operand else array: result for array, result in launch.same.items()}
+    launch.arrays = [aside if array is operand else array for array in launch.arrays]
+    launch.reads = [aside if array is operand else array for array in launch.reads]
 
 
 def _insert(steps: "List[Step]", before: Step, step: Step) -> bool:
@@ -180,15 +173,6 @@ def _insert(steps: "List[Step]", before: Step, step: Step) -> bool:
         return True
     return any(_insert(body, before, step) for other in steps if isinstance(other, (Repeat, Switch))
                for body in bodies(other))
-
-
-def _without_copies(steps: "List[Step]", places: Places) -> None:
-    steps[:] = [step for step in steps if not (isinstance(step, Move)
-                                               and places.owner(step.source) is places.owner(step.to))]
-    for step in steps:
-        if isinstance(step, (Repeat, Switch)):
-            for body in bodies(step):
-                _without_copies(body, places)
 
 
 class Interference:
@@ -285,16 +269,43 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
     return spans
 
 
-def without_moves(steps: "Sequence[Step]", copied: "Callable[[Move], List[Launch]]") -> "List[Step]":
-    """The steps with launches in place of copies."""
+def final(steps: "Sequence[Step]", places: Places, copied: "Callable[[Move], List[Launch]]") -> "List[Step]":
+    """The steps with launches in place of copies. Each array is the one that stands for all in its place. Pointers to
+    one place do not say that they are alone. copied: the launches of a copy."""
     made: List[Step] = []
     for step in steps:
-        if isinstance(step, Move):
-            made += copied(step)
-        else:
-            made.append(step)
-            if isinstance(step, Repeat):
-                step.condition, step.body = without_moves(step.condition, copied), without_moves(step.body, copied)
-            elif isinstance(step, Switch):
-                step.arms = [without_moves(arm, copied) for arm in step.arms]
+        if isinstance(step, Launch):
+            made.append(replace(step, arrays=[places.owner(array) for array in step.arrays]))
+            _share(made[-1])
+        elif isinstance(step, Repeat):
+            made.append(replace(step, condition=final(step.condition, places, copied),
+                                body=final(step.body, places, copied), predicate=places.owner(step.predicate)))
+        elif isinstance(step, Switch):
+            made.append(replace(step, arms=[final(arm, places, copied) for arm in step.arms],
+                                selector=places.owner(step.selector)))
+        elif not step.left_out:
+            made += copied(Move(places.owner(step.source), places.owner(step.to)))
     return made
+
+
+def all_arrays(steps: "Sequence[Step]") -> "Set[Array]":
+    """Every array that the steps name."""
+    found: Set[Array] = set()
+    for step in steps:
+        if isinstance(step, Launch):
+            found.update((*step.reads, *step.writes))
+        elif isinstance(step, Move):
+            found.update((step.source, step.to))
+        else:
+            found.update((*step.loop.state, *step.loop.results, step.predicate) if isinstance(step, Repeat)
+                         else (*step.branch.results, step.selector))
+            for body in bodies(step):
+                found |= all_arrays(body)
+    return found
+
+
+def _share(launch: Launch) -> None:
+    written = {array for array, argument in zip(launch.arrays, launch.kernel.arguments) if not argument.read_only}
+    shared = {array for array in written if launch.arrays.count(array) > 1}
+    launch.kernel.arguments = [replace(argument, restrict="") if array in shared else argument
+                               for array, argument in zip(launch.arrays, launch.kernel.arguments)]

@@ -80,7 +80,7 @@ def parts_of(node: "Union[Loop, Branch]") -> "List[List[Node]]":
 class Program:
     """A module. name: of its files and functions. whole: all of it as one computation, for the reference and for costs;
     of a program of one call this is the fusion itself. aliases: results that the module lets take a parameter's buffer,
-    with the parameter's number."""
+    with the parameter's number. traced: see gen/program/trace.py; what is not done then is not written."""
 
     name: str
     params: List[Array]
@@ -88,6 +88,7 @@ class Program:
     body: List[Node]
     whole: Fusion
     aliases: Dict[int, int] = field(default_factory=dict)
+    traced: bool = False
 
     @property
     def calls(self) -> List[Call]:

@@ -53,10 +53,11 @@ class Launch:
 
 @dataclass(eq=False)
 class Move:
-    """An array that is copied to another one, of the same shape."""
+    """An array that is copied to another one, of the same shape; left_out: both lie in one place."""
 
     source: Array
     to: Array
+    left_out: bool = False
     kind = "move"
 
 

@@ -53,7 +53,7 @@ class _Tracer:
         body = self._nodes(self.program.body, {}, None, set())
         more = [] if self.program.straight else [self.limit]
         whole = replace(self.program.whole, name=name)
-        return Program(name, [*params, *more], list(self.results), [*self.start, *body], whole), self.seen
+        return Program(name, [*params, *more], list(self.results), [*self.start, *body], whole, traced=True), self.seen
 
     def _nodes(self, nodes: "Sequence[Node]", others: "Dict[Array, Array]", done: Optional[Array],
                changing: Set[Array]) -> List[Node]:

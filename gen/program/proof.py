@@ -1,0 +1,120 @@
+"""Walks the steps of a program with their buffers, and shows that each read finds the value that it means.
+
+It knows where each array lies, and nothing of how that was chosen. A value is a number that a write draws; `means` says
+which value each array has, `memory` which value each place holds. A loop's head, and what follows a loop or a branch, is
+reached in several ways: a place holds there what it holds in all of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Dict, List, Sequence, Tuple
+
+from gen.program.ir import Array, Program
+from gen.program.steps import Launch, Move, Repeat, Step, Switch
+from gen.program.storage import Place
+
+Range = Tuple[str, int, int, int]       # buffer, number of the buffer, first byte, byte after the last
+
+
+class Misplaced(Exception):
+    """A read that would find another value: an error of the generator."""
+
+
+@dataclass
+class _State:
+    means: Dict[Array, int] = field(default_factory=dict)
+    memory: Dict[Range, int] = field(default_factory=dict)
+
+
+def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]") -> None:
+    """Misplaced where a read of the steps may find another value. places: of each array that a step names."""
+    walk = _Walk(places)
+    state = _State()
+    for array in program.params:
+        walk.write(state, array)
+    state = walk.steps(steps, state)
+    for array in () if program.traced else program.results:
+        walk.read(state, array)
+
+
+class _Walk:
+    def __init__(self, places: "Dict[Array, Place]") -> None:
+        self.places, self.values = places, itertools.count()
+
+    def range_of(self, array: Array) -> Range:
+        place = self.places[array]
+        number = 0 if place.buffer == "scratch" else place.number
+        return place.buffer, number, place.offset, place.offset + max(1, array.shape.bytes)
+
+    def read(self, state: _State, array: Array) -> None:
+        if array.shape.bytes and (array not in state.means
+                                  or state.memory.get(self.range_of(array)) != state.means[array]):
+            raise Misplaced(f"{array.name} is not at its place any more when it is read")
+
+    def write(self, state: _State, array: Array) -> None:
+        state.means[array] = next(self.values)
+        self.put(state, array)
+
+    def put(self, state: _State, array: Array) -> None:
+        """The array's value is at its place now, and nothing else is there."""
+        of = self.range_of(array)
+        for other in [r for r in state.memory if r[:2] == of[:2] and r[2] < of[3] and of[2] < r[3]]:
+            del state.memory[other]
+        state.memory[of] = state.means[array]
+
+    def steps(self, steps: "Sequence[Step]", state: _State) -> _State:
+        for step in steps:
+            if isinstance(step, Launch):
+                for array in step.reads:
+                    self.read(state, array)
+                for array in step.writes:
+                    self.write(state, array)
+            elif isinstance(step, Move):
+                self.read(state, step.source)
+                state.means[step.to] = state.means[step.source]
+                if not step.left_out:
+                    self.put(state, step.to)
+                self.read(state, step.to)
+            elif isinstance(step, Repeat):
+                state = self.loop(step, state)
+            else:
+                state = self.branch(step, state)
+        return state
+
+    def loop(self, step: Repeat, state: _State) -> _State:
+        head, known = state, (-1, -1)
+        while True:
+            out = self.steps(step.condition, _State(dict(head.means), dict(head.memory)))
+            if step.loop.trips is None:
+                self.read(out, step.loop.predicate)
+            end = self.steps(step.body, _State(dict(out.means), dict(out.memory)))
+            head = self.met([head, end])
+            if (len(head.means), len(head.memory)) == known:    # they only shrink, and no iteration found less
+                break
+            known = len(head.means), len(head.memory)
+        left = self.steps(step.condition, _State(dict(head.means), dict(head.memory)))
+        for array, result in zip(step.loop.state, step.loop.results):
+            if array in left.means:
+                left.means[result] = left.means[array]
+        return left
+
+    def branch(self, step: Switch, state: _State) -> _State:
+        self.read(state, step.branch.selector)
+        return self.met([self.steps(arm, _State(dict(state.means), dict(state.memory))) for arm in step.arms])
+
+    def met(self, states: "List[_State]") -> _State:
+        """What holds in all states. An array may have another value in each, as long as that is at its place."""
+        first, others = states[0], states[1:]
+        made = _State({}, {of: value for of, value in first.memory.items()
+                           if all(state.memory.get(of) == value for state in others)})
+        drawn: Dict[Tuple[int, ...], int] = {}
+        for array, value in first.means.items():
+            if all(state.means.get(array) == value for state in others):
+                made.means[array] = value
+            elif array in self.places and all(state.means.get(array) == state.memory.get(self.range_of(array), -1)
+                                              for state in states):
+                made.means[array] = drawn.setdefault(tuple(state.means[array] for state in states), next(self.values))
+                made.memory[self.range_of(array)] = made.means[array]
+        return made

@@ -1,0 +1,308 @@
+"""Programs with loops and branches: drawn ones beside an interpreter in plain Python, and the traps of others.
+
+The interpreter knows nothing of the generator: a drawn program is a list of Python closures and the HLO text that says the same.
+SETT_SEED and SETT_COUNT draw others and more; `ninja test-flow` runs 2,000 on each target.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+import pytest
+
+import stated
+from drawn import device_or_skip
+from gen import hlo, run
+from gen.program import build
+from gen.program.ir import Program
+
+SEED = int(os.environ.get("SETT_SEED", "1"))
+COUNT = int(os.environ.get("SETT_COUNT", "40"))
+TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
+SIZES = (1, 4, 6)   # of arrays; 1: scalars
+
+Value = Tuple[int, ...]
+Env = Dict[str, Any]
+
+
+def wrapped(n: int) -> int:
+    return (n + 2 ** 31) % 2 ** 32 - 2 ** 31
+
+
+def text_of(size: int) -> str:
+    return "s32[]" if size == 1 else f"s32[{size}]"
+
+
+class Drawer:
+    """Draws a program: computations as text, and for each a function of lists of values."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.computations: List[str] = []
+        self.count = 0
+
+    def name(self, word: str) -> str:
+        self.count += 1
+        return f"{word}{self.count}"
+
+    def body(self, env: "Dict[str, int]", lines: List[str], depth: int, ops: int) -> "List[Callable[[Env], None]]":
+        """Ops on the values of env (name -> size), appended to lines; what each does. New values join env."""
+        steps: "List[Callable[[Env], None]]" = []
+        for _ in range(ops):
+            kind = self.draw.random()
+            if depth > 0 and kind < 0.22:
+                self.loop(env, lines, steps, depth - 1)
+            elif depth > 0 and kind < 0.36:
+                self.branch(env, lines, steps, depth - 1)
+            else:
+                self.op(env, lines, steps)
+        return steps
+
+    def pick(self, env: "Dict[str, int]", size: int) -> "str | None":
+        names = [name for name, of in env.items() if of == size]
+        return self.draw.choice(names) if names else None
+
+    def scalar(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]") -> str:
+        found = self.pick(env, 1)
+        return found if found and self.draw.random() < 0.8 else self.constant(env, lines, steps)
+
+    def constant(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]") -> str:
+        name, value = self.name("c"), self.draw.randint(-3, 7)
+        lines.append(f"{name} = s32[] constant({value})")
+        steps.append(lambda e: e.__setitem__(name, (value,)))
+        env[name] = 1
+        return name
+
+    def op(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]") -> None:
+        size = self.draw.choice(SIZES)
+        a, b = self.pick(env, size), self.pick(env, size)
+        name, shape = self.name("v"), text_of(size)
+        kind = self.draw.choice(("add", "subtract", "multiply", "maximum", "roll", "update", "slice", "broadcast", "reduce"))
+        if kind == "broadcast" and size > 1 or a is None or b is None:
+            of = self.scalar(env, lines, steps)
+            if size == 1:
+                return
+            lines.append(f"{name} = {shape} broadcast({of}), dimensions={{}}")
+            steps.append(lambda e: e.__setitem__(name, e[of] * size))
+        elif kind == "roll" and size > 1:
+            by = self.draw.randint(1, size - 1)
+            lines.append(f"{name}a = s32[{size - by}] slice({a}), slice={{[{by}:{size}]}}")
+            lines.append(f"{name}b = s32[{by}] slice({b}), slice={{[0:{by}]}}")
+            lines.append(f"{name} = {shape} concatenate({name}a, {name}b), dimensions={{0}}")
+            steps.append(lambda e: e.__setitem__(name, e[a][by:] + e[b][:by]))
+        elif kind == "update" and size > 1:
+            at, length = self.scalar(env, lines, steps), self.draw.randint(1, size)
+            first = self.draw.randint(0, size - length)
+            lines.append(f"{name}u = s32[{length}] slice({b}), slice={{[{first}:{first + length}]}}")
+            lines.append(f"{name} = {shape} dynamic-update-slice({a}, {name}u, {at})")
+
+            def update(e: Env) -> None:
+                start = min(max(e[at][0], 0), size - length)
+                e[name] = e[a][:start] + e[b][first:first + length] + e[a][start + length:]
+            steps.append(update)
+        elif kind == "slice" and size > 1:
+            at = self.scalar(env, lines, steps)
+            lines.append(f"{name}s = s32[1] dynamic-slice({a}, {at}), dynamic_slice_sizes={{1}}")
+            lines.append(f"{name} = s32[] reshape({name}s)")
+            steps.append(lambda e: e.__setitem__(name, (e[a][min(max(e[at][0], 0), size - 1)],)))
+            size = 1
+        elif kind == "reduce" and size > 1:
+            lines.append(f"{name}z = s32[] constant(0)")
+            lines.append(f"{name} = s32[] reduce({a}, {name}z), dimensions={{0}}, to_apply=sum")
+            steps.append(lambda e: e.__setitem__(name, (wrapped(sum(e[a])),)))
+            size = 1
+        else:
+            opcode = kind if kind in ("add", "subtract", "multiply", "maximum") else "add"
+            does: Callable[[int, int], int] = {"add": lambda p, q: p + q, "subtract": lambda p, q: p - q, "multiply": lambda p, q: p * q,
+                                               "maximum": max}[opcode]
+            lines.append(f"{name} = {shape} {opcode}({a}, {b})")
+            steps.append(lambda e: e.__setitem__(name, tuple(wrapped(does(p, q)) for p, q in zip(e[a], e[b]))))
+        env[name] = size
+
+    def parameter(self, sizes: "Sequence[int]", lines: List[str], word: str) -> "Tuple[Dict[str, int], str]":
+        """A tuple parameter, sometimes with a tuple in it, and its elements as values."""
+        name = self.name(word)
+        parts = [text_of(size) for size in sizes]
+        cut = self.draw.randint(1, len(sizes)) if self.nested else len(sizes)
+        shape = f"({', '.join([*parts[:cut], f'({chr(44).join(parts[cut:])})'] if cut < len(sizes) else parts)})"
+        lines.append(f"{name} = {shape} parameter(0)")
+        env: Dict[str, int] = {}
+        if cut < len(sizes):
+            lines.append(f"{name}t = ({','.join(parts[cut:])}) get-tuple-element({name}), index={cut}")
+        for k, size in enumerate(sizes):
+            of, index = (f"{name}t", k - cut) if k >= cut else (name, k)
+            lines.append(f"{name}_{k} = {text_of(size)} get-tuple-element({of}), index={index}")
+            env[f"{name}_{k}"] = size
+        self.cut, self.shape = cut, shape
+        return env, name
+
+    nested = False
+
+    def tuple_of(self, names: "Sequence[str]", sizes: "Sequence[int]", cut: int, shape: str, lines: List[str], name: str, root: bool) -> None:
+        operands = list(names)
+        if cut < len(names):
+            lines.append(f"{name}i = ({','.join(map(text_of, sizes[cut:]))}) tuple({', '.join(names[cut:])})")
+            operands = [*names[:cut], f"{name}i"]
+        lines.append(f"{'ROOT ' * root}{name} = {shape} tuple({', '.join(operands)})")
+
+    def state(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]") -> List[str]:
+        names = [self.draw.choice(list(env)) for _ in range(self.draw.randint(1, 4))] if env else []
+        return [self.constant(env, lines, steps), *names]
+
+    def loop(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]", depth: int) -> None:
+        """A while with a counter first in its state: known trips, or a bound that is computed. Elements are passed on, swapped or computed."""
+        self.nested = self.draw.random() < 0.4
+        begins = self.state(env, lines, steps)
+        sizes = [env[name] for name in begins]
+        trips, by_value = self.draw.randint(0, 4), self.draw.random() < 0.5
+        if by_value:
+            begins[0] = self.scalar(env, lines, steps)
+        text: List[str] = []
+        inner, parameter = self.parameter(sizes, text, "p")
+        cut, shape = self.cut, self.shape
+        own = list(inner)
+        does = self.body(inner, text, depth, self.draw.randint(0, 4))
+        one = self.name("one")
+        text.append(f"{one} = s32[] constant(1)")
+        text.append(f"{one}n = s32[] add({own[0]}, {one})")
+        ends = [f"{one}n", *(self.draw.choice([name for name, of in inner.items() if of == size]) for size in sizes[1:])]
+        self.tuple_of(ends, sizes, cut, shape, text, self.name("t"), True)
+        body = self.name("body")
+        self.computations.append(f"{body} {{ {'  '.join(text)} }}")
+        text = []
+        bound, parameter = self.name("n"), self.name("q")
+        text.append(f"{parameter} = {shape} parameter(0)")
+        text.append(f"{parameter}_0 = s32[] get-tuple-element({parameter}), index=0")
+        text.append(f"{bound} = s32[] constant({trips})")
+        text.append(f"ROOT {bound}p = pred[] compare({parameter}_0, {bound}), direction=LT")
+        condition = self.name("condition")
+        self.computations.append(f"{condition} {{ {'  '.join(text)} }}")
+        start = self.name("start")
+        if not by_value:
+            lines.append(f"{start}z = s32[] constant(0)")
+            begins[0] = f"{start}z"
+            steps.append(lambda e: e.__setitem__(f"{start}z", (0,)))
+        self.tuple_of(begins, sizes, cut, shape, lines, start, False)
+        name = self.name("w")
+        lines.append(f"{name} = {shape} while({start}), condition={condition}, body={body}")
+
+        def run_loop(e: Env) -> None:
+            values = [e[begin] for begin in begins]
+            while values[0][0] < trips:
+                local = dict(zip(own, values))
+                for step in does:
+                    step(local)
+                local[f"{one}n"] = (wrapped(local[own[0]][0] + 1),)
+                values = [local[end] for end in ends]
+            e.update((f"{name}_{k}", value) for k, value in enumerate(values))
+        steps.append(run_loop)
+        self.taken(name, sizes, cut, lines, env)
+
+    def taken(self, name: str, sizes: "Sequence[int]", cut: int, lines: List[str], env: "Dict[str, int]") -> None:
+        if cut < len(sizes):
+            lines.append(f"{name}t = ({','.join(map(text_of, sizes[cut:]))}) get-tuple-element({name}), index={cut}")
+        for k, size in enumerate(sizes):
+            of, index = (f"{name}t", k - cut) if k >= cut else (name, k)
+            lines.append(f"{name}_{k} = {text_of(size)} get-tuple-element({of}), index={index}")
+            env[f"{name}_{k}"] = size
+
+    def branch(self, env: "Dict[str, int]", lines: List[str], steps: "List[Callable[[Env], None]]", depth: int) -> None:
+        """A conditional by a pred, or by a number that may be out of range."""
+        selector = self.scalar(env, lines, steps)
+        by_pred, name = self.draw.random() < 0.4, self.name("b")
+        sizes = [self.draw.choice(SIZES) for _ in range(self.draw.randint(1, 3))]
+        arms, functions, operands = 2 if by_pred else self.draw.randint(1, 4), [], []
+        if by_pred:
+            lines += [f"{name}k = s32[] constant(2)", f"{name}p = pred[] compare({selector}, {name}k), direction=LT"]
+        for arm in range(arms):
+            self.nested = self.draw.random() < 0.3
+            given = self.state(env, lines, steps)
+            of = [env[value] for value in given]
+            text: List[str] = []
+            inner, _ = self.parameter(of, text, "a")
+            cut, shape, own = self.cut, self.shape, list(inner)
+            does = self.body(inner, text, depth, self.draw.randint(0, 3))
+            for size in sizes:
+                if self.pick(inner, size) is None:
+                    made = self.name("f")
+                    scalar = self.scalar(inner, text, does)
+                    text.append(f"{made} = {text_of(size)} broadcast({scalar}), dimensions={{}}")
+                    does.append(lambda e, made=made, scalar=scalar, size=size: e.__setitem__(made, e[scalar] * size))  # type: ignore[misc]
+                    inner[made] = size
+            ends = [self.draw.choice([value for value, have in inner.items() if have == size]) for size in sizes]
+            text.append(f"ROOT {self.name('r')} = ({', '.join(map(text_of, sizes))}) tuple({', '.join(ends)})")
+            computation = self.name("arm")
+            self.computations.append(f"{computation} {{ {'  '.join(text)} }}")
+            self.tuple_of(given, of, cut, shape, lines, f"{name}g{arm}", False)
+            functions.append((computation, given, own, does, ends))
+            operands.append(f"{name}g{arm}")
+        names = [function[0] for function in functions]
+        called = (f"true_computation={names[0]}, false_computation={names[1]}" if by_pred
+                  else f"branch_computations={{{', '.join(names)}}}")
+        lines.append(f"{name} = ({', '.join(map(text_of, sizes))}) conditional({name + 'p' if by_pred else selector}, {', '.join(operands)}), {called}")
+
+        def choose(e: Env) -> None:
+            n = e[selector][0]
+            chosen = (0 if n < 2 else 1) if by_pred else n if 0 <= n < arms else arms - 1
+            _, given, own, does, ends = functions[chosen]
+            local = dict(zip(own, (e[value] for value in given)))
+            for step in does:
+                step(local)
+            e.update((f"{name}_{k}", local[end]) for k, end in enumerate(ends))
+        steps.append(choose)
+        self.taken(name, sizes, len(sizes), lines, env)
+
+    def program(self) -> "Tuple[str, Callable[[Sequence[Value]], List[Value]], List[int]]":
+        """The text, what it computes, and the sizes of its parameters."""
+        sizes = [self.draw.choice(SIZES) for _ in range(3)]
+        lines = [f"x{k} = {text_of(size)} parameter({k})" for k, size in enumerate(sizes)]
+        env = {f"x{k}": size for k, size in enumerate(sizes)}
+        steps = self.body(env, lines, 3, self.draw.randint(2, 6))
+        given = [self.draw.choice(list(env)) for _ in range(self.draw.randint(1, 4))]
+        lines.append(f"ROOT all = ({', '.join(text_of(env[name]) for name in given)}) tuple({', '.join(given)})")
+
+        def does(values: "Sequence[Value]") -> List[Value]:
+            local: Env = {f"x{k}": value for k, value in enumerate(values)}
+            for step in steps:
+                step(local)
+            return [local[name] for name in given]
+        add = "sum { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT r = s32[] add(a, b) }"
+        return "\n".join(["HloModule m", add, *self.computations, "ENTRY e {", *(f"  {line}" for line in lines), "}"]) + "\n", does, sizes
+
+
+def program(text: str, name: str = "m") -> Program:
+    parsed = hlo.parse(text, f"{name}.hlo")
+    refused = hlo.unsupported(parsed)
+    assert refused is None, f"{refused}\n{text}"
+    return build.program(parsed)
+
+
+def packed(values: "Sequence[Value]") -> bytes:
+    return b"".join(struct.pack(f"<{len(value)}i", *value) for value in values)
+
+
+@pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
+def test_drawn(target: str, tmp_path: Path) -> None:
+    """Each drawn program gives what the interpreter gives."""
+    options = run.Options()
+    device_or_skip(target, options)
+    texts, wanted, builts = {}, {}, []
+    for number in range(COUNT):
+        drawer = Drawer(SEED * 100003 + number)
+        text, does, sizes = drawer.program()
+        name = f"m{number}"
+        values = [tuple(drawer.draw.randint(-9, 9) for _ in range(size)) for size in sizes]
+        texts[name], wanted[name] = text, packed(does(values))
+        (tmp_path / f"{name}.in").write_bytes(packed(values))
+        builts.append(stated.built(program(text, name), tmp_path, target))
+    (tmp_path / "results").mkdir()
+    library = stated.compiled(builts, tmp_path, target)
+    failed = stated.ran(library, list(texts), target, tmp_path, tmp_path / "results", options)
+    for name, text in texts.items():
+        assert name not in failed, f"{failed[name]}\n{text}"
+        got = (tmp_path / "results" / f"{name}.out").read_bytes()
+        assert got == wanted[name], f"{name}: {got.hex()} in place of {wanted[name].hex()}\n{text}"
