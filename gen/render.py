@@ -7,6 +7,7 @@ import jinja2.ext
 import jinja2.nodes
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Set
@@ -261,11 +262,14 @@ class Named:
 
 
 def named(program: Program) -> List[Named]:
-    """The program's parameters and results with the text's names, each once."""
+    """The program's parameters and results with the text's names, each once. The number that XLA puts behind a name is
+    left out where another one is not called so too."""
+    plain = Counter(_without_number(array.name) for array in (*program.params, *program.results))
     known, found = {"scratch", "params", "results", program.name}, []   # type: Set[str], List[Named]
     for side, arrays in (("params", program.params), ("results", program.results)):
         for array in arrays:
-            shape, base = array.shape, c_identifier(array.name)
+            short = _without_number(array.name)
+            shape, base = array.shape, c_identifier(short if plain[short] == 1 else array.name)
             name = base
             count = 1
             while name in known:
@@ -274,6 +278,10 @@ def named(program: Program) -> List[Named]:
             known.add(name)
             found.append(Named(name, _api_type(shape), side, shape.bytes, shape.bytes // _width(shape)))
     return found
+
+
+def _without_number(name: str) -> str:
+    return re.sub(r"(?<=.)\.[0-9]+$", "", name)
 
 
 def _api_type(shape: Shape) -> str:
