@@ -115,7 +115,7 @@ def test_interface() -> None:
     """All members of a hero's interface are explained; the guide has two pages of lines of at most 120 columns."""
     members = {name for name, _ in inspect.getmembers(Hero) if not name.startswith("_")}
     assert members == set(re.findall(r"`Hero\.(\w+)`", OF_HERO))
-    assert TEXT.count("\n") <= 165 and max(map(len, TEXT.split("\n"))) <= 120
+    assert TEXT.count("\n") <= 180 and max(map(len, TEXT.split("\n"))) <= 120
 
 
 def as_printed(shown: str, printed: str) -> "List[str]":
