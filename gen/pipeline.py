@@ -101,7 +101,7 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     meant = steps
     steps = flow.final(steps, places, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
                                                              units[copies[move.to.shape]]))
-    if language.chains and device.cpu:
+    if (language.chains and device.cpu or language.block_chains) and not program.traced:
         steps = chains.chained(program, steps, language)
     local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]
     placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,

@@ -238,7 +238,13 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
                                          for side, arrays in (("params", program.params), ("results", program.results))
                                          for n, a in enumerate(arrays) if a.shape.bytes > 1],
                                 words=first.target.vectors()).lstrip()
+    file.text = _spaced(file.text)
     return file
+
+
+def _spaced(text: str) -> str:
+    """At most one empty line stands between others."""
+    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def _width(shape: Shape) -> int:
@@ -295,7 +301,7 @@ def _api_type(shape: Shape) -> str:
 
 def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFile]") -> str:
     """The C API of all targets, in the order of these."""
-    return environment().get_template("files/api.h.j2").render(
+    return _spaced(environment().get_template("files/api.h.j2").render(
         name=program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
         arguments=named(program), aliases=about["aliases"], params=about["params"], results=about["results"],
-        files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name)))
+        files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name))))

@@ -22,8 +22,8 @@ def chained(program: Program, steps: "Sequence[Step]", d: Target) -> "List[Step]
                for n, array in enumerate(of)}
     between = [array for array in arrays if array not in buffers]
     buffers.update((array, Buffer(Role.SCRATCH, n, array.shape, array.name)) for n, array in enumerate(between))
-    runs = _runs(steps)
-    inside = {launch.kernel.name for run in runs if _is_chain(run) for launch in _launches(run)}
+    runs = _of_blocks(steps) if d.block_chains else _runs(steps)
+    inside = {launch.kernel.name for run in runs if _is_chain(run, d.block_chains) for launch in _launches(run)}
     names = (f"sett_{program.name}_launch{number}" for number in itertools.count())
     return _chained(runs, inside, buffers, names, d)
 
@@ -41,8 +41,28 @@ def _small(step: Step) -> bool:
                for launch in _launches([step]))
 
 
-def _is_chain(run: Run) -> bool:
+def _is_chain(run: Run, block: bool) -> bool:
+    if block:
+        return not isinstance(run[0], Launch) and _fits(run[0])
     return _small(run[0]) and (len(run) > 1 or not isinstance(run[0], Launch))
+
+
+MOST_THREADS = 256      # of a block that does a loop
+MOST_GROUPS = 8         # of each kernel in it
+
+
+def _fits(step: Step) -> bool:
+    """Whether one block of threads does a loop or a branch. Threads wait for each other between kernels; a kernel in
+    which they wait too has as many as the block."""
+    launches = _launches([step])
+    threads = max((launch.kernel.threads for launch in launches), default=1)
+    return threads <= MOST_THREADS and all(
+        launch.kernel.blocks <= MOST_GROUPS and launch.kernel.table is None and not isinstance(launch.kernel, Chain)
+        and (launch.kernel.template == "kernels/loop" or launch.kernel.threads == threads) for launch in launches)
+
+
+def _of_blocks(steps: "Sequence[Step]") -> "List[Run]":
+    return [[step] for step in steps]
 
 
 def _runs(steps: "Sequence[Step]") -> "List[Run]":
@@ -65,15 +85,16 @@ def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer
     for run in runs:
         name = next(names)
         first = run[0]
-        if _is_chain(run) or isinstance(first, Launch) and first.kernel.name in inside:
+        if _is_chain(run, d.block_chains) or isinstance(first, Launch) and first.kernel.name in inside:
             made.append(_chain(name, run, buffers, d))
             continue
         for step in run:
+            runs_of = _of_blocks if d.block_chains else _runs
             if isinstance(step, Repeat):
-                step.condition, step.body = (_chained(_runs(of), inside, buffers, names, d)
+                step.condition, step.body = (_chained(runs_of(of), inside, buffers, names, d)
                                              for of in (step.condition, step.body))
             elif isinstance(step, Switch):
-                step.arms = [_chained(_runs(arm), inside, buffers, names, d) for arm in step.arms]
+                step.arms = [_chained(runs_of(arm), inside, buffers, names, d) for arm in step.arms]
             made.append(step)
     return made
 
@@ -88,7 +109,9 @@ def _chain(name: str, run: Run, buffers: "Dict[Array, Buffer]", d: Target) -> La
     for array in _asked(run):
         arguments.setdefault(array, Argument(d.array(array.shape.dtype, True), buffers[array], True))
     kernels = [launch.kernel for launch in launches if not isinstance(launch.kernel, Chain)]
-    chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers), d.launch_bounds(1))
+    threads = max((kernel.threads for kernel in kernels), default=1)
+    chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers, d, threads), d.launch_bounds(threads),
+                  threads)
     return Launch(chain, list(arguments))
 
 
@@ -104,29 +127,50 @@ def _asked(steps: "Sequence[Step]") -> "Iterator[Array]":
                 yield from _asked(body)
 
 
-def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]") -> "List[str]":
-    """The C lines of a chain."""
+def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, threads: int) -> "List[str]":
+    """The C lines of a chain. Threads of a block, if there are several, wait for each other after each kernel, and once
+    all have read what decides."""
     lines: List[str] = []
-    for step in steps:
+    block = d.block_chains
+
+    def read(array: Array) -> str:
+        value = f"{buffers[array].pointer}[0]"
+        if not block:
+            return value
+        lines.extend([f"const int {name} = {value};", d.barrier])
+        return name
+
+    for number, step in enumerate(steps):
+        name = f"decided_{number}"
         if isinstance(step, Launch):
-            passed = [buffers[array].pointer for array in step.arrays]
-            lines.append(f"for (size_t number = 0; number < {step.kernel.blocks}; ++number) "
-                         f"{step.kernel.name}({', '.join([*passed, 'number'])});")
+            kernel = step.kernel
+            call = f"{kernel.name}({', '.join([*(buffers[array].pointer for array in step.arrays), 'number'])});"
+            some = f"if ({d.item} < {kernel.threads}) " if kernel.threads < threads else ""
+            loop = f"for (size_t number = 0; number < {kernel.blocks}; ++number)"
+            if some or kernel.threads == 1 or kernel.template == "kernels/loop" or not block:
+                lines.append(f"{some}{loop} {call}")
+            else:       # a group uses the shared memory of the one before
+                lines += [f"{loop} {{", f"  {call}", f"  {d.barrier}", "}"]
+            lines += [d.barrier] * block
         elif isinstance(step, Repeat):
             trips = step.loop.trips
-            lines.append("for (;;) {" if trips is None else f"for (ulong trip = 0; trip < {trips}; ++trip) {{")
             if trips is None:
-                lines += _indented(_lines(step.condition, buffers))
-                lines.append(f"  if (!{buffers[step.predicate].pointer}[0]) break;")
-            lines += [*_indented(_lines(step.body, buffers)), "}"]
+                inner = _lines(step.condition, buffers, d, threads)
+                outer, lines = lines, []
+                decided = read(step.predicate)
+                inner += [*lines, f"if (!{decided}) break;"]
+                lines = [*outer, "for (;;) {", *_indented(inner)]
+            else:
+                lines.append(f"for ({d.types['u64']} trip = 0; trip < {trips}; ++trip) {{")
+            lines += [*_indented(_lines(step.body, buffers, d, threads)), "}"]
         elif isinstance(step, Switch):
-            arms, value = [_indented(_lines(arm, buffers)) for arm in step.arms], buffers[step.selector].pointer
+            arms, value = [_indented(_lines(arm, buffers, d, threads)) for arm in step.arms], read(step.selector)
             if step.selector.shape.dtype == "pred":
-                lines += [f"if ({value}[0]) {{", *arms[0], "} else {", *arms[-1], "}"]
+                lines += [f"if ({value}) {{", *arms[0], "} else {", *arms[-1], "}"]
                 continue
-            lines.append(f"switch ({value}[0]) {{")
+            lines.append(f"switch ({value}) {{")
             for number, arm in enumerate(arms):
-                lines += ["default:" if number == len(arms) - 1 else f"case {number}:", *arm, "  break;"]
+                lines += [f"{'default' if number == len(arms) - 1 else f'case {number}'}: {{", *arm, "  break;", "}"]
             lines.append("}")
     return lines
 

@@ -11,7 +11,8 @@ from gen.program.ir import Array, Branch, Loop
 
 @dataclass
 class Chain:
-    """Several kernels as one launch of one work-item, which does their groups one after another.
+    """Several kernels as one launch of one work-item, or of one block of threads, which does their groups one after
+    another.
 
     steps: the lines that do each kernel's groups.
     """
@@ -21,7 +22,8 @@ class Chain:
     arguments: List[Argument]
     steps: List[str]
     attribute: str
-    blocks = threads = 1
+    threads: int = 1
+    blocks = 1
     table = None
 
     def functions(self) -> List[Kernel]:

@@ -95,7 +95,7 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
               barrier="__syncthreads();", wide=False, suffix64=("ll", "ull"),
               shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})",
               atomic_bits=64, compare_and_swap="atomicCAS", atomic_read="*word", alignment=256,
-              headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True)
+              headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True, block_chains=True)
 
 
 class OnDevice(Runner):

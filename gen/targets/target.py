@@ -90,6 +90,7 @@ class Target:
     atomic_space: str = ""            # what stands before the type that a pointer for them points to
     compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
     atomic_read: str = ""             # the value of `word` where others may write it
+    block_chains: bool = False        # whether a small loop is one kernel of one block of threads
     chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
     alignment: int = 64               # of arrays in the block of scratch memory
     # whether they may lie in the buffers of results that are written later. In C not: gcc 12 makes a masked load of a
@@ -112,7 +113,9 @@ class Target:
 
     def of_functions(self) -> "Target":
         """The same for the file's kernels that are functions: `number` is the group that a call does."""
-        return replace(self, kernel=self.function, group="number", item="0", global_item="number", last=", size_t number")
+        item = self.item if self.block_chains else "0"
+        return replace(self, kernel=self.function, group="number", item=item, global_item="number",
+                       last=", size_t number")
 
     @property
     def unroll(self) -> str:
