@@ -99,8 +99,8 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     units.update((copy, emit(planned(copy, device.cpu), language, device.alone() if copy.small else device, helpers,
                              excess)) for copy in copies.values())
     meant = steps
-    steps = flow.final(steps, places, lambda move: _launches(Call(copies[move.to.shape], [move.source], [move.to]),
-                                                             units[copies[move.to.shape]]))
+    steps = flow.final(steps, places, lambda move, shape: _launches(Call(copies[shape], [move.source], [move.to]),
+                                                                    units[copies[shape]]))
     if (language.chains and device.cpu or language.block_chains) and not program.traced:
         steps = chains.chained(program, steps, language)
     local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Callable, Dict, List, Sequence, Set, Tuple
 
+from gen.hlo import Shape
 from gen.program.ir import Array, Call, Loop, Node, Program
 from gen.program.steps import Launch, Move, Repeat, Step, Switch, bodies, leaves
 
@@ -121,7 +122,8 @@ class _Joiner:
         first, second = self.places.owner(a), self.places.owner(b)
         if first is second:
             return True
-        if first in self.fixed and second in self.fixed or first.shape.bytes != second.shape.bytes or (
+        if first in self.fixed and second in self.fixed or (
+                first.shape.bytes, first.shape.dtype) != (second.shape.bytes, second.shape.dtype) or (
                 self.interference.meet(first, second) or not _readable(self.program, first, second)):
             return False
         if second in self.fixed:
@@ -269,9 +271,9 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
     return spans
 
 
-def final(steps: "Sequence[Step]", places: Places, copied: "Callable[[Move], List[Launch]]") -> "List[Step]":
+def final(steps: "Sequence[Step]", places: Places, copied: "Callable[[Move, Shape], List[Launch]]") -> "List[Step]":
     """The steps with launches in place of copies. Each array is the one that stands for all in its place. Pointers to
-    one place do not say that they are alone. copied: the launches of a copy."""
+    one place do not say that they are alone. copied: the launches of a copy of an array of a shape."""
     made: List[Step] = []
     for step in steps:
         if isinstance(step, Launch):
@@ -284,7 +286,7 @@ def final(steps: "Sequence[Step]", places: Places, copied: "Callable[[Move], Lis
             made.append(replace(step, arms=[final(arm, places, copied) for arm in step.arms],
                                 selector=places.owner(step.selector)))
         elif not step.left_out:
-            made += copied(Move(places.owner(step.source), places.owner(step.to)))
+            made += copied(Move(places.owner(step.source), places.owner(step.to)), step.to.shape)
     return made
 
 
