@@ -108,7 +108,7 @@ class Drawer:
             at = self.scalar(env, lines, steps)
             lines.append(f"{name}s = s32[1] dynamic-slice({a}, {at}), dynamic_slice_sizes={{1}}")
             lines.append(f"{name} = s32[] reshape({name}s)")
-            steps.append(lambda e: e.__setitem__(name, (e[a][min(max(e[at][0], 0), size - 1)],)))
+            steps.append(lambda e, last=size - 1: e.__setitem__(name, (e[a][min(max(e[at][0], 0), last)],)))  # type: ignore[misc]
             size = 1
         elif kind == "reduce" and size > 1:
             lines.append(f"{name}z = s32[] constant(0)")
