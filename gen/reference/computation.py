@@ -6,7 +6,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequenc
 
 from gen.hlo import Computation, dtypes as table, Instruction, Shape
 from gen.hlo.graph import root_of
-from gen.reference import elementwise, indexed, moves, products, reductions
+from gen.reference import elementwise, indexed, moves, products, reductions, sorts
 from gen.reference.complex_numbers import real_computation
 from gen.reference.elements import cut
 from gen.reference.emitter import Emitter, number_of, reachable
@@ -25,7 +25,7 @@ OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather, "reduce": reductions.reduce,
     "reduce-window": reductions.reduce, "scatter": scatter, "select-and-scatter": select_and_scatter,
     "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract,
-    "map": elementwise.mapped, "while": lambda e, i, x: control.loop(e, i, x),
+    "map": elementwise.mapped, "sort": sorts.sort, "topk": sorts.topk, "while": lambda e, i, x: control.loop(e, i, x),
     "conditional": lambda e, i, x: control.branch(e, i, x)}
 
 from gen.reference import control  # noqa: E402  (it walks the computations that loops and branches call)

@@ -145,6 +145,19 @@ class LoopCpuNumbers:
 
 
 @dataclass(frozen=True)
+class SortCpuNumbers:
+    """Sorts of rows by a work-item of a CPU."""
+
+    inserted: int = 24          # elements of a row, at most, that are sorted by insertion
+    digit: int = 8              # bits of a radix digit
+    long_digit: int = 11        # the same for long rows
+    long_row: int = 4096        # elements from which on a row is long
+    items: int = 16             # work-items for each core, at most
+    item_elements: int = 4096   # elements of a work-item, at least
+    block: int = 64             # elements whose keys topk compares with the last kept one at once
+
+
+@dataclass(frozen=True)
 class TableNumbers:
     """Functions of 16-bit elements that are looked up in a table."""
 
@@ -354,6 +367,7 @@ class Device:
     rows_gpu: RowsGpuNumbers = RowsGpuNumbers()
     scan_cpu: ScanCpuNumbers = ScanCpuNumbers()
     scatter: ScatterNumbers = ScatterNumbers()
+    sort_cpu: SortCpuNumbers = SortCpuNumbers()
     table: TableNumbers = TableNumbers()
     transpose_cpu: TransposeCpuNumbers = field(default_factory=TransposeCpuNumbers)
     transpose_gpu: TransposeGpuNumbers = TransposeGpuNumbers()
