@@ -14,7 +14,6 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
-from gen.emit.statements import Statement
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context
 from gen.heroes.kernel import CFunction
@@ -130,13 +129,12 @@ class Writer:
         needed = {i.parameter_number or 0 for i in computation.instructions if i.opcode == "parameter"}
         return [k for k in range(len(self.nest.operands)) if needed & {2 * k, 2 * k + 1}]
 
-    def key_function(self, name: str, group: Sequence[Key], word: "Optional[Word]" = None) -> "Tuple[CFunction, List[int]]":
+    def key_function(self, name: str, group: Sequence[Key]) -> "Tuple[CFunction, List[int]]":
         """The function that gives a group's key of an element, and the numbers of the operands whose elements are its
-        arguments, as memory has them; with a word, the argument is the word that holds them all."""
+        arguments, as memory has them."""
         body, computation = self.body(name), computation_of(group, self.order.comparator)
         used = self.used(computation)
-        names = {k: word.part("w", k) if word else f"x{k}" for k in used}
-        values = [self.loaded(body, names[k], k) if k in used else Value("0", "u8")
+        values = [self.loaded(body, f"x{k}", k) if k in used else Value("0", "u8")
                   for k in range(len(self.nest.operands))]
         found = body.scalar(computation, [value for value in values for _ in (0, 1)])
         total = sum(key.bits for key in group)
@@ -144,10 +142,9 @@ class Writer:
         for key, value in zip(group, found):
             part = self.ordered(body, key, value, total > 32)
             done += key.bits
-            shift = total - done
-            part = f"{part} << {shift}" if shift else part
-            text = f"({text}) | ({part})" if text else part
-        parameters = [f"{word.type} w"] if word else [f"{self.memory(k)} x{k}" for k in used]
+            part = f"({part} << {total - done})" if total > done else part
+            text = f"{text} | {part}" if text else part
+        parameters = [f"{self.memory(k)} x{k}" for k in used]
         return CFunction(name, self.key_type(group), ", ".join(parameters), [*body.text.lines, f"return {text};"]), used
 
     def key_type(self, group: Sequence[Key]) -> str:
@@ -190,55 +187,117 @@ class Writer:
 
 
 @dataclass(frozen=True)
+class Field:
+    """An operand's bits in a word: `bits` from `shift` on. key: that it is, in whose order the field is; None: the
+    operand's bits as they are."""
+
+    operand: int
+    dtype: str
+    shift: int
+    bits: int
+    key: Optional[Key]
+
+
+@dataclass(frozen=True)
 class Word:
-    """Elements of all operands in one word of at most 64 bits, the first one in the high bits; of one operand the
-    element itself."""
+    """The elements of all operands at one place as an unsigned integer that has their order: keys in the high bits.
+
+    It can stand for them where each key is an operand's element as it is, which `sure` says of all elements. Where
+    keys take other values for some elements, as for the zeros and NaNs that JAX makes one, this is found out for each
+    row. Words of equal keys that differ are of several operands, so sorts by words must be stable."""
 
     d: Target
-    shapes: Tuple[Shape, ...]
+    fields: Tuple[Field, ...]
+    sure: bool
 
     @staticmethod
     def of(d: Target, nest: Whole) -> "Optional[Word]":
-        shapes = tuple(buffer.shape for buffer in nest.operands)
-        if any(dtypes.is_complex(shape.dtype) for shape in shapes) or sum(bits(s.dtype) for s in shapes) > 64:
+        shapes, found = [buffer.shape for buffer in nest.operands], order_of(nest.op).keys
+        total = sum(bits(shape.dtype) for shape in shapes)
+        if found is None or any(dtypes.is_complex(shape.dtype) for shape in shapes) or total > 64:
             return None
-        return Word(d, shapes)
+        keyed: Dict[int, Key] = {}
+        for key in found:
+            used = _parameters(key.value)
+            number = used[0] // 2 if len(used) == 1 else -1
+            if number < 0 or number in keyed or shapes[number].dtype != key.dtype:
+                return None
+            keyed[number] = key
+        fields, shift = [], total
+        for k in [*keyed, *(k for k in range(len(shapes)) if k not in keyed)]:
+            shift -= bits(shapes[k].dtype)
+            fields.append(Field(k, shapes[k].dtype, shift, bits(shapes[k].dtype), keyed.get(k)))
+        return Word(d, tuple(fields), all(key.value.opcode == "parameter" for key in found))
 
     @property
     def dtype(self) -> str:
-        if len(self.shapes) == 1:
-            return self.shapes[0].dtype
-        return next(f"u{width}" for width in (16, 32, 64) if width >= sum(bits(s.dtype) for s in self.shapes))
+        return "u64" if sum(field.bits for field in self.fields) > 32 else "u32"
 
     @property
     def type(self) -> str:
-        return self.d.memory(self.dtype)
+        return self.d.types[self.dtype]
 
-    def shift(self, k: int) -> int:
-        return sum(bits(shape.dtype) for shape in self.shapes[k + 1:])
+    @property
+    def rest(self) -> int:
+        """The bits below the keys."""
+        return sum(field.bits for field in self.fields if field.key is None)
 
-    def of_parts(self, parts: Sequence[str]) -> str:
-        """The word, from elements as memory has them."""
-        if len(parts) == 1:
-            return parts[0]
-        wide = self.d.types["u64" if self.dtype == "u64" else "u32"]
-        texts = []
-        for k, (text, shape) in enumerate(zip(parts, self.shapes)):
-            dtype, width = shape.dtype, bits(shape.dtype)
-            number = self.d.reinterpret(text, dtype, f"u{width}") if dtype in ("f32", "f64") \
-                else f"({self.d.types[f'u{width}']}){text}"
-            texts.append(f"({wide}){number} << {self.shift(k)}" if self.shift(k) else f"({wide}){number}")
-        return f"({self.type})({' | '.join(f'({text})' if '<<' in text else text for text in texts)})"
+    def number(self, value: int, bits: int) -> str:
+        return self.d.literal(value, "u64" if bits == 64 else "u32")
 
-    def part(self, word: str, k: int) -> str:
-        """The element of operand k, as memory has it."""
-        if len(self.shapes) == 1:
-            return word
-        dtype, width = self.shapes[k].dtype, bits(self.shapes[k].dtype)
-        u = self.d.types[f"u{width}"]
-        text = f"({u})({word} >> {self.shift(k)})" if self.shift(k) else f"({u}){word}"
-        return self.d.reinterpret(text, f"u{width}", dtype) if dtype in ("f32", "f64") \
-            else f"({self.d.memory(dtype)}){text}"
+    def function(self, name: str, memory: Sequence[str]) -> CFunction:
+        """The function that gives the word of elements, as memory has them."""
+        lines, parts = [], []
+        for field in self.fields:
+            k, u = field.operand, self.d.types["u64" if field.bits == 64 else "u32"]
+            text = self.d.reinterpret(f"x{k}", field.dtype, f"u{field.bits}") if field.dtype in ("f32", "f64") \
+                else f"({self.d.types[f'u{field.bits}']})x{k}"
+            lines.append(f"const {u} bits{k} = {text};")
+            last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
+            text, kind = f"bits{k}", dtypes.TABLE[field.dtype].kind
+            if field.key and kind == "float":
+                text = f"({text} >= {half} ? {last} - {text} : {text} + {half})"
+            elif field.key and kind == "sint":
+                text = f"({text} ^ {half})"
+            if field.key and field.key.descending:
+                text = f"({last} - {text})"
+            text = f"({self.type}){text}" if self.dtype == "u64" and field.bits < 64 else text
+            parts.append(f"({text} << {field.shift})" if field.shift else text)
+        parameters = ", ".join(f"{memory[k]} x{k}" for k in range(len(self.fields)))
+        return CFunction(name, self.type, parameters, [*lines, f"return {' | '.join(parts)};"])
+
+    def part(self, name: str, field: Field, memory: str) -> CFunction:
+        """The function that gives an operand's element of a word, as memory has it."""
+        u = self.d.types["u64" if field.bits == 64 else "u32"]
+        text = f"w >> {field.shift}" if field.shift else "w"
+        if field.bits not in (32, 64):
+            text = f"({text}) & {(1 << field.bits) - 1}u" if field.shift else f"{text} & {(1 << field.bits) - 1}u"
+        last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
+        kind = dtypes.TABLE[field.dtype].kind
+        lines = [f"const {u} x = ({u})({text});"]
+        text = "x"
+        if field.key and field.key.descending:
+            lines.append(f"const {u} y = {last} - x;")
+            text = "y"
+        if field.key and kind == "float":
+            text = f"({text} >= {half} ? {text} - {half} : {last} - {text})"
+        elif field.key and kind == "sint":
+            text = f"({text} ^ {half})"
+        text = self.d.reinterpret(text, f"u{field.bits}", field.dtype) if field.dtype in ("f32", "f64") else \
+            f"({memory})({self.d.types[f'u{field.bits}']}){text}"
+        return CFunction(name, memory, f"{self.type} w", [*lines, f"return {text};"])
+
+
+def _parameters(value: Instruction) -> List[int]:
+    """The numbers of the parameters that a value depends on."""
+    seen: Dict[int, Instruction] = {}
+    waiting = [value]
+    while waiting:
+        i = waiting.pop()
+        if id(i) not in seen:
+            seen[id(i)] = i
+            waiting += i.operands
+    return sorted({i.parameter_number or 0 for i in seen.values() if i.opcode == "parameter"})
 
 
 def scratch(dtype: str, count: int) -> Shape:

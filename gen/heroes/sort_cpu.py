@@ -2,12 +2,12 @@
 keeps the first k elements of each (templates/kernels/topk_cpu.j2). Equal elements keep their order in all of these ways.
 
   insertion  short rows, by keys
-  words      all operands of an element fit in a word of 64 bits: words are sorted by radix, and their keys computed
-             again for each digit
-  indices    a word is the key, of 32 bits or less, and the place of the element in its row; sorted by radix, then the
-             operands are gathered
+  indices    by radix: of words of a key, of 32 bits or less, and the place of its element; then the operands are
+             gathered
   keys       the same with keys and places in arrays of their own; several groups of keys are sorted one after another,
              the least significant first
+  words      by radix: of words from which all operands of an element can be had again; a row with an element of which
+             that is not so is sorted by indices, or keys
   merge      where the comparator's graph does not prove that it is an order (gen/hlo/order.py): places are merged in
              runs of 1, 2, 4, .. as in gen/reference, so that the result is the same for any comparator at all
   heap       topk: the first k elements so far; the one that would leave first is on top
@@ -16,6 +16,7 @@ keeps the first k elements of each (templates/kernels/topk_cpu.j2). Equal elemen
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 from gen.emit.maps import INDEX_TYPES
@@ -23,6 +24,7 @@ from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Kernel, Step, arguments
 from gen.heroes.sort import Lane, Rows, Word, Writer, order_of, scratch
 from gen.hlo import Shape
+from gen.hlo.order import Key
 from gen.plan.nest import Nest
 from gen.plan.whole import Whole
 from gen.schedule import Schedule
@@ -30,33 +32,50 @@ from gen.schedule import Schedule
 
 @dataclass(frozen=True)
 class SortRows(Schedule):
-    """items: work-items, with `rows` rows each. how: as the module's first lines say. digit: bits of a radix digit."""
+    """items: work-items, with `rows` rows each. how: as the module's first lines say. digit: bits of a radix digit.
+    words: whether rows are sorted by words where that can be."""
 
     items: int = 1
     rows: int = 1
     how: str = ""
     digit: int = 0
+    words: bool = False
 
     def text(self) -> str:
-        way = f"{self.how}, digits of {self.digit} bits" if self.digit else self.how
+        way = f"{'words, else ' * self.words}{self.how}, digits of {self.digit} bits" if self.digit else self.how
         return f"{self.items} item{'s' * (self.items > 1)} of {self.rows} row{'s' * (self.rows > 1)}, {way}"
 
 
 @dataclass(frozen=True)
 class Group:
-    """Keys of at most 64 bits in all. key: the text of the key, of the elements at a place (`words`: of a word). type:
-    of the key. passes: digits."""
+    """Keys of `bits` in all, at most 64. key: the text of the key of the elements at a place. type: of the key. passes:
+    digits."""
 
     key: Callable[[str], str]
     type: str
+    bits: int
+    passes: int
+
+
+@dataclass(frozen=True)
+class Words:
+    """of: the word of the elements at a place. parts: for each operand, the text of its element of a word. sure: every
+    row can be sorted by words. rest: bits below the key. passes: digits."""
+
+    type: str
+    of: Callable[[str], str]
+    parts: List[Callable[[str], str]]
+    sure: bool
+    rest: int
     passes: int
 
 
 @dataclass(frozen=True)
 class SortRecord:
-    """What the templates print. size: elements of a row; kept: of a result's row. count: rows. merges: passes of a
-    merge. lanes: arrays, operands then results. word: of all operands' elements, or None. groups: of keys, the least
-    significant first. less: the comparator of the elements at two places."""
+    """What the templates print. how: as SortRows has it, for what is not sorted by `words`. size: elements of a row;
+    kept: of a result's row. count: rows. merges: passes of a merge. block: elements that topk compares at once. lanes:
+    arrays, operands then results. groups: of keys, the least significant first. less: the comparator of the elements
+    at two places."""
 
     how: str
     size: int
@@ -69,8 +88,7 @@ class SortRecord:
     block: int
     lanes: List[Lane]
     operands: int
-    word: Optional[Word]
-    word_type: str
+    words: Optional[Words]
     groups: List[Group]
     less: Callable[[str, str], str]
     scratch: List[str]
@@ -85,11 +103,6 @@ class SortRecord:
     def result(self, k: int, place: str) -> str:
         n = self.operands + k
         return self.lanes[n].at(place, "0" if self.lanes[n].base == "0" else f"at{n}")
-
-    def load(self, place: str) -> str:
-        """The word of the elements at a place."""
-        assert self.word is not None
-        return self.word.of_parts([self.operand(k, place) for k in range(self.operands)])
 
 
 class SortCpuHero(Hero):
@@ -110,14 +123,14 @@ class SortCpuHero(Hero):
         elif rows.size <= numbers.inserted and len(order.groups()) == 1:
             how = "insertion"
         else:
-            how = "words" if word and len(order.groups()) == 1 else "indices" if order.bits <= 32 else "keys"
-        if how not in ("words", "indices", "keys"):
-            digit = 0
-        if how == "words" and order.bits % numbers.long_digit and order.bits <= 16:
+            how = "indices" if order.bits <= 32 else "keys"
+        radix = how in ("indices", "keys")
+        if order.bits <= 16:
             digit = numbers.digit
         most = max(1, numbers.items * context.device.units)
         each = max(-(-rows.count // most), min(rows.count, -(-numbers.item_elements // max(1, rows.size))), 1)
-        yield SortRows(items=max(1, -(-rows.count // each)), rows=each, how=how, digit=digit)
+        yield SortRows(items=max(1, -(-rows.count // each)), rows=each, how=how, digit=digit * radix,
+                       words=radix and word is not None)
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
         return INDEX_TYPES[1:]
@@ -133,14 +146,13 @@ class SortCpuHero(Hero):
     def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
         assert isinstance(nest, Whole)
         count = schedule.items * Rows(nest).size
-        if schedule.how == "words":
-            word = Word.of(context.target, nest)
-            assert word is not None
-            return [scratch(word.dtype, count)] * 2
         if schedule.how == "heap":
             group = order_of(nest.op).groups()[0]
             count = schedule.items * Rows(nest).kept
             return [scratch("u64" if group[0].bits > 32 else "u32", count), scratch("s32", count)]
+        word = Word.of(context.target, nest) if schedule.words else None
+        if word is not None and word.sure:
+            return [scratch(word.dtype, count)] * 2
         types = {"indices": ["u64"], "keys": ["u64", "u32"], "merge": ["u32"]}.get(schedule.how, [])
         return [scratch(dtype, count) for dtype in types for _ in (0, 1)]
 
@@ -150,33 +162,40 @@ class SortCpuHero(Hero):
         rows, writer = Rows(nest), Writer(nest, context, choice.index)
         functions: List[CFunction] = []
         how, size = schedule.how, rows.size
-        word = Word.of(d, nest) if how in ("insertion", "words") else None
         lanes = [rows.lane(buffer, choice.index) for buffer in rows.buffers]
         operands = len(nest.operands)
 
-        def at(k: int, place: str) -> str:
-            return record.operand(k, place)
+        def elements(used: "Iterable[int]", *places: str) -> str:
+            return ", ".join(record.operand(k, place) for place in places for k in used)
 
-        def group(n: int, keys: Any) -> Group:
-            function, used = writer.key_function(f"{nest.name}_key{n or ''}", keys, word)
+        def group(n: int, keys: "Sequence[Key]") -> Group:
+            function, used = writer.key_function(f"{nest.name}_key{n or ''}", keys)
             functions.append(function)
             total = sum(key.bits for key in keys)
-
-            def key(of: str) -> str:
-                given = [of] if word else [at(k, of) for k in used]
-                return f"{function.name}({', '.join(given)})"
-            return Group(key, function.type, -(-total // schedule.digit) if schedule.digit else 0)
+            return Group(lambda place: f"{function.name}({elements(used, place)})", function.type, total,
+                         -(-total // schedule.digit) if schedule.digit else 0)
 
         def less() -> "Callable[[str, str], str]":
             function, used = writer.less_function(f"{nest.name}_less")
             functions.append(function)
-            return lambda x, y: f"{function.name}({', '.join(at(k, of) for of in (x, y) for k in used)})"
+            return lambda x, y: f"{function.name}({elements(used, x, y)})"
+
+        def words() -> "Optional[Words]":
+            word = Word.of(d, nest) if schedule.words else None
+            if word is None:
+                return None
+            memory = [writer.memory(k) for k in range(operands)]
+            whole = word.function(f"{nest.name}_word", memory)
+            parts = [word.part(f"{nest.name}_part{field.operand}", field, memory[field.operand])
+                     for field in sorted(word.fields, key=lambda field: field.operand)]
+            functions.extend([whole, *parts])
+            return Words(word.type, lambda place: f"{whole.name}({elements(range(operands), place)})",
+                         [partial("{}({})".format, part.name) for part in parts], word.sure, word.rest,
+                         groups[0].passes)
         groups = [group(n, keys) for n, keys in enumerate(reversed(writer.order.groups()))] if how != "merge" else []
-        types = {"indices": d.types["u64"]}
         record = SortRecord(
             how, size, rows.kept, rows.count, schedule.items, schedule.rows, schedule.digit,
-            max(0, size - 1).bit_length(), context.device.sort_cpu.block, lanes, operands, word,
-            word.type if word else types.get(how, d.types["u32"]), groups,
+            max(0, size - 1).bit_length(), context.device.sort_cpu.block, lanes, operands, words(), groups,
             less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch])
         kernel = Kernel(nest.name, nest, schedule, choice.index, schedule.items,
                         arguments(d, nest.operands, [*nest.results, *choice.scratch]), functions,
