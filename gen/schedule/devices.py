@@ -158,6 +158,14 @@ class SortCpuNumbers:
 
 
 @dataclass(frozen=True)
+class SortGpuNumbers:
+    """Sorts by a block of threads of a GPU, and merges."""
+
+    tile: int = 1024            # elements that a block sorts, at most
+    threads: int = 256          # of a block, at most
+
+
+@dataclass(frozen=True)
 class TableNumbers:
     """Functions of 16-bit elements that are looked up in a table."""
 
@@ -368,6 +376,7 @@ class Device:
     scan_cpu: ScanCpuNumbers = ScanCpuNumbers()
     scatter: ScatterNumbers = ScatterNumbers()
     sort_cpu: SortCpuNumbers = SortCpuNumbers()
+    sort_gpu: SortGpuNumbers = SortGpuNumbers()
     table: TableNumbers = TableNumbers()
     transpose_cpu: TransposeCpuNumbers = field(default_factory=TransposeCpuNumbers)
     transpose_gpu: TransposeGpuNumbers = TransposeGpuNumbers()
