@@ -18,7 +18,7 @@ from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context
 from gen.heroes.kernel import CFunction
 from gen.hlo import Computation, Instruction, Shape, array_shape, dtypes
-from gen.hlo.order import Key, by_total_order, computation_of, keys
+from gen.hlo.order import Key, by_total_order, computation_of, keys, needed, reached
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import memory_map
 from gen.plan.partition import Function, compose
@@ -126,8 +126,8 @@ class Writer:
 
     def used(self, computation: Computation) -> List[int]:
         """The numbers of the operands that a computation reads."""
-        needed = {i.parameter_number or 0 for i in computation.instructions if i.opcode == "parameter"}
-        return [k for k in range(len(self.nest.operands)) if needed & {2 * k, 2 * k + 1}]
+        numbers = {i.parameter_number or 0 for i in computation.instructions if i.opcode == "parameter"}
+        return [k for k in range(len(self.nest.operands)) if numbers & {2 * k, 2 * k + 1}]
 
     def key_function(self, name: str, group: Sequence[Key]) -> "Tuple[CFunction, List[int]]":
         """The function that gives a group's key of an element, and the numbers of the operands whose elements are its
@@ -152,10 +152,11 @@ class Writer:
 
     def less_function(self, name: str) -> "Tuple[CFunction, List[int]]":
         """The comparator as a function of two elements, x and y, of each operand that it reads."""
-        body, used = self.body(name), self.used(self.order.comparator)
+        body, comparator = self.body(name), needed(self.order.comparator)
+        used = self.used(comparator)
         values = [self.loaded(body, f"{side}{k}", k) if k in used else Value("0", "u8")
                   for k in range(len(self.nest.operands)) for side in "xy"]
-        (value,) = body.scalar(self.order.comparator, values)
+        (value,) = body.scalar(comparator, values)
         parameters = [f"{self.memory(k)} {side}{k}" for side in "xy" for k in used]
         return CFunction(name, "int", ", ".join(parameters) or "void",
                          [*body.text.lines, f"return {value.text} != 0;"]), used
@@ -290,14 +291,7 @@ class Word:
 
 def _parameters(value: Instruction) -> List[int]:
     """The numbers of the parameters that a value depends on."""
-    seen: Dict[int, Instruction] = {}
-    waiting = [value]
-    while waiting:
-        i = waiting.pop()
-        if id(i) not in seen:
-            seen[id(i)] = i
-            waiting += i.operands
-    return sorted({i.parameter_number or 0 for i in seen.values() if i.opcode == "parameter"})
+    return sorted({i.parameter_number or 0 for i in reached(value) if i.opcode == "parameter"})
 
 
 def scratch(dtype: str, count: int) -> Shape:

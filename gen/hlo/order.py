@@ -47,17 +47,28 @@ def keys(comparator: Computation) -> Optional[List[Key]]:
 
 def computation_of(keys_of: Sequence[Key], comparator: Computation) -> Computation:
     """The computation of the keys of an element, a tuple. Its parameters have the comparator's numbers."""
-    needed: Set[int] = set()
-    waiting = [key.value for key in keys_of]
-    while waiting:
-        instruction = waiting.pop()
-        if id(instruction) not in needed:
-            needed.add(id(instruction))
-            waiting += instruction.operands
     values = [key.value for key in keys_of]
     root = Instruction("keys", "tuple", tuple_shape([value.shape for value in values]), values)
-    return Computation(comparator.name, [*(i for i in comparator.instructions if id(i) in needed), root], root,
-                       comparator.parameters)
+    return needed(Computation(comparator.name, [*comparator.instructions, root], root, comparator.parameters))
+
+
+def needed(comparator: Computation) -> Computation:
+    """The same computation without instructions that its root does not need."""
+    live = {id(i) for i in reached(root_of(comparator))}
+    return Computation(comparator.name, [i for i in comparator.instructions if id(i) in live], comparator.root,
+                       [i for i in comparator.parameters if id(i) in live])
+
+
+def reached(value: Instruction) -> List[Instruction]:
+    """A value and what it is computed from."""
+    seen: Dict[int, Instruction] = {}
+    waiting = [value]
+    while waiting:
+        i = waiting.pop()
+        if id(i) not in seen:
+            seen[id(i)] = i
+            waiting += i.operands
+    return list(seen.values())
 
 
 def by_total_order(dtype: str, largest: bool) -> Computation:
@@ -114,18 +125,7 @@ def _compared(i: Instruction, less: str, greater: str) -> Optional[Key]:
 
 def _sides(i: Instruction) -> Set[int]:
     """The sides (0 or 1) whose parameters a value depends on."""
-    seen: Set[int] = set()
-    found: Set[int] = set()
-    waiting = [i]
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        waiting += value.operands
-        if value.opcode == "parameter":
-            found.add((value.parameter_number or 0) % 2)
-    return found
+    return {(of.parameter_number or 0) % 2 for of in reached(i) if of.opcode == "parameter"}
 
 
 def _alike(a: Instruction, b: Instruction, distance: int, known: "Dict[Tuple[int, int], bool]") -> bool:
