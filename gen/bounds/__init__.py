@@ -37,6 +37,8 @@ WHAT A KERNEL MAY DIFFER BY
     sum is; in CUDA's atomicAdd subnormals of f32 (there, added or coming out) count as zeros: 2 n of the least normal
     more. What no order changes has no error of its own. Of other combiners, and of unique indices that a check cannot
     draw so, nothing is known where two updates meet.
+  * sort, topk: exact where the operands are and the comparator makes no error of its own; else any element may be
+    anywhere.
   * excess_precision: between ops on f16 and bf16 a kernel may or may not keep a float: both are in the interval.
   * dynamic-slice, dynamic-update-slice, gather: where a start index is not certain, any element may be anything.
   * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
 
-from gen.bounds import following, moves, products, reductions
+from gen.bounds import following, moves, products, reductions, sorts
 from gen.bounds.following import Bounds
 from gen.bounds.intervals import RANGES
 from gen.bounds.scatter import scatter
@@ -27,7 +27,7 @@ OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] 
     "bitcast": moves.bitcast, "bitcast-convert": moves.bitcast, "iota": following.iota, "map": following.mapped,
     "reduce": reductions.reduce, "reduce-window": reductions.reduce, "scatter": scatter,
     "select-and-scatter": select_and_scatter, "dot": products.contract, "scaled-dot": products.contract,
-    "convolution": products.contract, "constant": lambda b, i, x, outs: None}
+    "convolution": products.contract, "sort": sorts.sorted_, "topk": sorts.sorted_, "constant": lambda b, i, x, outs: None}
 HEAD = Path(__file__).with_name("head.c").read_text().strip()
 
 

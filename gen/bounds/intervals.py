@@ -203,7 +203,8 @@ def has_bits(x: Scalar) -> bool:
 
 def keeps_bits(i: Instruction, x: Sequence[Scalar]) -> bool:
     """True if an elementwise op makes no NaN of its own."""
-    return i.shape.dtype not in FLOATS or (i.opcode in ("select", "copy") and all(map(has_bits, x[-2:])))
+    return (i.shape.dtype not in FLOATS or i.opcode == "constant"
+            or (i.opcode in ("select", "copy") and all(map(has_bits, x[-2:]))))
 
 
 def point_test(call: Calls, x: Scalar) -> List[str]:

@@ -8,6 +8,7 @@
     printer     a graph as text                    inliner, launches           the fusions of a module, and the order in
                 which they run
     leaves      the arrays of parameters and results            trips   the number of steps of a loop
+    order       the order that a sort's comparator is           custom_calls    those that are ops of HLO
     fill        values for constants that the text leaves out                  distribution    nested layouts that an
                 instruction names
 
@@ -17,6 +18,7 @@ generator makes code for. `fusions` and `steps` give the computations that becom
 and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
+from gen.hlo.custom_calls import without_known_calls
 from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instruction, Module, Shape, Value, Window,
                            accumulator, array_shape, entry_of, in_order, index_parameter, is_row_major, layout_map,
                            memory_bits, relaid, row_major, same_positions, same_shape, shape, sorted_indices,
@@ -38,4 +40,4 @@ __all__ = ["CONTRACTIONS", "Computation", "Fusion", "FusionCall", "HloError", "I
            "param_leaves", "param_names", "parameter_names", "parse", "print_computation", "print_instruction",
            "print_module", "plain_stem", "read", "relaid", "result_leaves", "row_major", "same_positions", "same_shape",
            "shape", "sorted_indices", "stem", "steps", "tuple_shape", "unique_indices", "unshared_places",
-           "unsupported", "whole", "without_single_steps", "zero_sign_matters"]
+           "unsupported", "whole", "without_known_calls", "without_single_steps", "zero_sign_matters"]

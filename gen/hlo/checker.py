@@ -606,6 +606,31 @@ class Check:
                 f"found {self.i.attributes['to_apply'].root.shape.text}", attribute="to_apply")
         return sums, first
 
+    # whole arrays
+
+    def _sort(self) -> Shape:
+        first = self.array(0)
+        for number in range(1, len(self.shapes)):
+            if self.array(number).dims != first.dims:
+                self.fail(f"expected the dimensions of {bare(first)} as operand {number}, found "
+                          f"{bare(self.shapes[number])}", operand=number)
+        dimensions = self.i.attributes["dimensions"]
+        if len(dimensions) != 1:
+            self.fail(f"expected one dimension in 'dimensions', found {len(dimensions)}", attribute="dimensions")
+        if not 0 <= dimensions[0] < first.rank:
+            self.fail(f"expected a dimension of {bare(first)}, found {dimensions[0]}", attribute="dimensions")
+        results = self._scalars([of.dtype for of in self.shapes for _ in range(2)])
+        if [of.dtype for of in results] != ["pred"]:
+            self.fail(f"expected pred[] as the result of '{self.computation('to_apply').name}'", attribute="to_apply")
+        return first if len(self.shapes) == 1 else tuple_shape(self.shapes)
+
+    def _topk(self) -> Shape:
+        of, count = self.array(0), self.i.attributes["k"]
+        if not of.dims or not 0 <= count <= of.dims[-1]:
+            self.fail(f"expected a k of at most the last dimension of {bare(of)}, found {count}", attribute="k")
+        dims = of.dims[:-1] + (count,)
+        return tuple_shape([array_shape(of.dtype, dims), array_shape("s32", dims)])
+
     # loop nests
 
     def within(self, key: str, number: int, *sizes: int) -> None:

@@ -1,4 +1,4 @@
-"""The shapes of ops that are read and kept, but get no kernel: sort, while, fft, ... Their attributes stay text.
+"""The shapes of ops that are read and kept, but get no kernel: while, fft, ... Their attributes stay text.
 
 A shape that is written is kept as it is. Where none is, the methods here infer it; an op without a method needs one.
 """
@@ -129,18 +129,6 @@ class Kept(Check):
         dims = ",".join("<=" * (d == along) + str(size) for d, size in enumerate(of.dims))
         return shape(f"{of.dtype}[{dims}]{of.text[of.text.index(']') + 1:]}")
 
-    def _sort(self) -> Shape:
-        first = self.array(0)
-        for number in range(1, len(self.shapes)):
-            if self.array(number).dims != first.dims:
-                self.fail(f"expected the dimensions of {bare(first)} as operand {number}, found "
-                          f"{bare(self.shapes[number])}", operand=number)
-        self.dimension("dimensions", first)
-        results = self._scalars([of.dtype for of in self.shapes for _ in range(2)])
-        if [of.dtype for of in results] != ["pred"]:
-            self.fail(f"expected pred[] as the result of '{self.computation('to_apply').name}'", attribute="to_apply")
-        return first if len(self.shapes) == 1 else tuple_shape(self.shapes)
-
     def _while(self) -> Shape:
         self.operands(1)
         condition = self.takes("condition", self.computation("condition"), 0)
@@ -209,14 +197,6 @@ class Kept(Check):
                       f"found {bare(of)}", operand=0)
         dtype, last = (_COMPLEX[of.dtype], half) if kind == "RFFT" else (dtypes.TABLE[of.dtype].part, lengths[-1])
         return array_shape(dtype, of.dims[:-1] + (last,), of.minor_to_major)
-
-    def _topk(self) -> Shape:
-        self.operands(1)
-        of, count = self.array(0), self.number("k")
-        if not of.dims or not 0 <= count <= of.dims[-1]:
-            self.fail(f"expected a k of at most the last dimension of {bare(of)}, found {count}", attribute="k")
-        dims = of.dims[:-1] + (count,)
-        return tuple_shape([array_shape(of.dtype, dims), array_shape("s32", dims)])
 
     def _features(self, vectors: "Sequence[int]") -> Shape:
         """Operand 0 of a batch norm, and a vector of its features in each of these operands; these are their shape."""

@@ -205,6 +205,10 @@ _STRUCTURAL = (
                attributes={"window": "window", "dim_labels": "labels", "feature_group_count": "integer",
                            "batch_group_count": "integer"},
                optional=("window", "feature_group_count", "batch_group_count")),
+    # whole arrays
+    Structural("sort", None, element="whole", optional=("is_stable",),
+               attributes={**_DIMENSIONS, "is_stable": "flag", "to_apply": "computation"}),
+    Structural("topk", 1, element="whole", attributes={"k": "integer", "largest": "flag"}, optional=("largest",)),
     # tuples, and calls, which are inlined
     Structural("tuple", None),
     Structural("get-tuple-element", 1, map="elementwise", attributes={"index": "integer"}),
@@ -232,7 +236,7 @@ _UNCHECKED = frozenset(
     copy-done copy-start custom-call domain dynamic-reshape fft
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
     recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scan send send-done
-    set-dimension-size sort stochastic-convert topk triangular-solve while""".split()
+    set-dimension-size stochastic-convert triangular-solve while""".split()
 )
 OPCODES = frozenset(TABLE) | _UNCHECKED
 # Loops and branches, which stay what they are in a program. Their computations are `called`: of a while the condition

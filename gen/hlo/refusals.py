@@ -104,7 +104,7 @@ _NOT_OURS = {
          "infeed outfeed"),
         ("is a loop in a form of its own", "write a while", "scan"),
         ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
-        ("is for a library, no loop over its result's elements", CUT, "sort topk triangular-solve cholesky fft"),
+        ("is for a library, no loop over its result's elements", CUT, "triangular-solve cholesky fft"),
         ("is a product of groups whose sizes are known at run time", "fix the sizes, and write a dot for each group",
          "ragged-dot"),
         ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops",
@@ -172,6 +172,8 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
         return Refusal(": expected a window that is not dilated", CUT)
     if opcode == "select-and-scatter" and complex_ones:
         return Refusal(f": expected real numbers, found {complex_ones[0].dtype}", CUT)
+    if opcode in ("sort", "topk"):
+        return _why_not_sorted(instruction)
     if opcode == "scatter" and any(of.dtype != update.dtype
                                    for of, update in zip(shapes, shapes[len(shapes) // 2 + 1:])):
         return Refusal(": expected updates of its operand's type", "convert the updates before it")
@@ -180,6 +182,25 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
                        "copy to a layout without tiles before it, and back after it")
     if row and row.result == "operand" and to.dtype == "pred" and "p" not in row.kernels:
         return Refusal(" of pred has no meaning", "convert to an integer type before it, and back after it")
+    return None
+
+
+def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
+    """Of a sort or a topk: elements are whole bytes at constant distances, and 31 bits count those of a row."""
+    of = instruction.operands[0].shape
+    for leaf in [*(operand.shape for operand in instruction.operands), *instruction.shape.leaves()]:
+        if leaf.tiled:
+            return Refusal(f": expected arrays in layouts without tiles, found {leaf.text}",
+                           "copy to a layout without tiles before it, and back after it")
+        if leaf.dtype in dtypes.PACKED:
+            return Refusal(f": expected elements of whole bytes, found {leaf.text}",
+                           "convert to a wider type before it, and back after it")
+    if instruction.opcode == "topk" and dtypes.is_complex(of.dtype):
+        return Refusal(f": expected real numbers, found {of.dtype}", "sort by the parts of the numbers, and slice")
+    size = of.dims[instruction.attributes["dimensions"][0] if instruction.opcode == "sort" else -1]
+    if size >= 1 << 31:
+        return Refusal(f": expected rows of at most {(1 << 31) - 1} elements, found {size}",
+                       "sort parts, and merge them")
     return None
 
 
@@ -267,7 +288,7 @@ def _why_not_shape(leaf: Shape) -> Optional[Refusal]:
 def _why_not_called(instruction: Instruction, filename: str) -> Optional[Refusal]:
     """What an op applies to scalars (a map, a reduce, a window's, a scatter's computations) may hold scalar ops
     only."""
-    if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter"):
+    if instruction.opcode not in ("map", "reduce", "reduce-window", "select-and-scatter", "scatter", "sort"):
         return None
     for inner in (inner for called in instruction.called for inner in inlined(called, filename).instructions):
         if inner.opcode not in _SCALAR_OPS or any(leaf.dims for leaf in inner.shape.leaves()):

@@ -48,4 +48,13 @@ def whole_of(computation: Computation) -> Optional[Instruction]:
 
 def nest(fusion: Fusion, op: Instruction) -> Whole:
     name, shape = f"sett_{fusion.name}", op.shape.leaves()[0]   # type: str, Shape
-    return Whole(name, shape, Partition(fusion.computation, [], name, shape.dims), op)
+    return Whole(name, shape, Partition(fusion.computation, [], name, shape.dims), op, operations(op))
+
+
+SORTED = 20     # operations for an element of a sort, by radix or of a short row
+
+
+def operations(op: Instruction) -> int:
+    """Vector instructions of an op, roughly."""
+    elements = op.operands[0].shape.elements
+    return {"sort": SORTED * elements, "topk": 2 * elements}.get(op.opcode, 0)

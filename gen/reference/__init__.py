@@ -55,6 +55,10 @@ WHAT EACH OP MEANS (kernels follow the same rules)
   scatter           starts as the operands; rows of the indices in row-major order, then the window's elements: result =
                     combiner(result, update), each op rounding as elsewhere. An index is not clamped: a window that is
                     not all inside is left out whole.
+  sort              stable: positions are merged in runs of 1, 2, 4, .., and of two elements the one that stood later goes
+                    first only where the comparator says so. A comparator that is no order has this result too.
+  topk              the first k of a row by value, the largest first, or the smallest; floats by TOTALORDER; of equal
+                    elements the one with the lower index.
   pad               interior and negative amounts; pad value elsewhere. iota: the index, converted (integers wrap).
   dynamic-slice, dynamic-update-slice, gather
                     a start index, in its own type, is brought into 0 .. size of the dimension - size of the slice.

@@ -121,7 +121,9 @@ class Lowering:
             i = self.again(shape, *flat(x), **called)
             i.literal = like.literal
             return i
-        if opcode in ("fusion", "call", "map", "reduce", "reduce-window", "scatter"):
+        if opcode == "sort" and called["to_apply"] is not like.attributes["to_apply"]:    # both sides of a part stand together
+            called["to_apply"].parameters = self.paired(called["to_apply"].parameters)
+        if opcode in ("fusion", "call", "map", "reduce", "reduce-window", "scatter", "sort"):
             return self.several(shape, flat(x), called)
         if opcode == "copy" and not is_complex(x[0]):
             return x[0]
@@ -152,6 +154,16 @@ class Lowering:
         made.called = [_flat_computation(called) for called in self.like.called]
         made.attributes["counts"] = [len(each) for each in flats[1:]]
         return value
+
+    def paired(self, parameters: List[Instruction]) -> List[Instruction]:
+        """The parameters of a sort's comparator in its order, once those of complex numbers are two each."""
+        given, kept = iter(sorted(parameters, key=number_of)), []
+        for operand in self.like.operands:
+            sides = [[next(given) for _ in range(1 + table.is_complex(operand.shape.dtype))] for _ in (0, 1)]
+            kept += [side for part in zip(*sides) for side in part]
+        for number, parameter in enumerate(kept):
+            parameter.parameter_number = number
+        return kept
 
     def parameter(self, shape: Shape, numbers: Iterator[int]) -> Lowered:
         """The parameters in place of one, in the order of the numbers, whatever order the text has."""

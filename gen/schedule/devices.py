@@ -145,6 +145,27 @@ class LoopCpuNumbers:
 
 
 @dataclass(frozen=True)
+class SortCpuNumbers:
+    """Sorts of rows by a work-item of a CPU."""
+
+    inserted: int = 24          # elements of a row, at most, that are sorted by insertion
+    digit: int = 8              # bits of a radix digit
+    long_digit: int = 11        # the same for long rows
+    long_row: int = 4096        # elements from which on a row is long
+    items: int = 16             # work-items for each core, at most
+    item_elements: int = 4096   # elements of a work-item, at least
+    block: int = 64             # elements whose keys topk compares with the last kept one at once
+
+
+@dataclass(frozen=True)
+class SortGpuNumbers:
+    """Sorts by a block of threads of a GPU, and merges."""
+
+    tile: int = 1024            # elements that a block sorts, at most
+    threads: int = 256          # of a block, at most
+
+
+@dataclass(frozen=True)
 class TableNumbers:
     """Functions of 16-bit elements that are looked up in a table."""
 
@@ -354,6 +375,8 @@ class Device:
     rows_gpu: RowsGpuNumbers = RowsGpuNumbers()
     scan_cpu: ScanCpuNumbers = ScanCpuNumbers()
     scatter: ScatterNumbers = ScatterNumbers()
+    sort_cpu: SortCpuNumbers = SortCpuNumbers()
+    sort_gpu: SortGpuNumbers = SortGpuNumbers()
     table: TableNumbers = TableNumbers()
     transpose_cpu: TransposeCpuNumbers = field(default_factory=TransposeCpuNumbers)
     transpose_gpu: TransposeGpuNumbers = TransposeGpuNumbers()

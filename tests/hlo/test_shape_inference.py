@@ -120,7 +120,7 @@ WRONG = """
     fft(c), fft_type=FFT, fft_length=5 -> fft: expected integers in braces as 'fft_length', found '5' @ fft_length
     fft(c), fft_type=FFT, fft_length={1,3,5} -> fft: expected lengths of 1 to 2 dimensions, found 3 @ fft_length
     topk(x), k=6 -> topk: expected a k of at most the last dimension of f32[3,5], found 6 @ k=
-    topk(x), k={2} -> topk: expected an integer as 'k', found '{2}' @ k=
+    topk(x), k={2} -> expected the integer of 'k', found '{' @ {2}
     batch-norm-training(x, w, v), epsilon=0.1, feature_index=1 -> batch-norm-training: expected f32[5], a number for each feature, as operand 1, found f32[3] @ w,
     batch-norm-training(x, v, v), epsilon=0.1, feature_index=2 -> batch-norm-training: expected a dimension of f32[3,5], found 2 @ feature_index
     batch-norm-grad(x, v, v, v, y), epsilon=0.1, feature_index=1 -> batch-norm-grad: expected f32[3,5] as operand 4, as operand 0 is, found f32[5,7] @ y)

@@ -1,0 +1,298 @@
+"""What the heroes of sort and topk have in common: rows of arrays, and the C text of keys and comparators.
+
+A row is what lies along the sorted dimension; rows are numbered in the row-major order of the other dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.emit.body import Body
+from gen.emit.form import Form
+from gen.emit.helpers import Helpers
+from gen.emit.values import Touched, Value
+from gen.heroes.hero import Context
+from gen.heroes.kernel import CFunction
+from gen.hlo import Computation, Instruction, Shape, array_shape, dtypes
+from gen.hlo.order import Key, by_total_order, computation_of, keys, needed, reached
+from gen.plan.buffer import Buffer
+from gen.plan.buffers import memory_map
+from gen.plan.partition import Function, compose
+from gen.plan.whole import Whole
+from gen.targets import Target, bits
+
+
+@dataclass(frozen=True)
+class Order:
+    """How elements of rows are ordered. keys: None where the comparator's graph does not prove that it is an order."""
+
+    comparator: Computation
+    keys: Optional[Tuple[Key, ...]]
+
+    @property
+    def bits(self) -> int:
+        """Of all keys."""
+        return sum(key.bits for key in self.keys or ())
+
+    def groups(self) -> "List[Tuple[Key, ...]]":
+        """The keys in groups of at most 64 bits, each a key of its own; the most significant first."""
+        groups: List[List[Key]] = []
+        for key in self.keys or ():
+            if groups and sum(other.bits for other in groups[-1]) + key.bits <= 64:
+                groups[-1].append(key)
+            else:
+                groups.append([key])
+        return [tuple(group) for group in groups]
+
+
+@lru_cache(maxsize=1024)
+def order_of(op: Instruction) -> Order:
+    if op.opcode == "topk":
+        comparator = by_total_order(op.operands[0].shape.dtype, op.attributes.get("largest", True))
+    else:
+        comparator = op.attributes["to_apply"]
+    found = keys(comparator)
+    return Order(comparator, None if found is None else tuple(found))
+
+
+@dataclass(frozen=True)
+class Lane:
+    """An array's rows. base: the position of the first element of row `row`, as C text; stride: of its neighbours."""
+
+    buffer: Buffer
+    base: str
+    stride: int
+
+    def at(self, place: str, base: str) -> str:
+        """The element at a place of the row, as C text; base: the position of the first one."""
+        step = place if self.stride == 1 else f"({place}) * {self.stride}"
+        return f"{self.buffer.pointer}[{base} + {step}]" if base != "0" else f"{self.buffer.pointer}[{step}]"
+
+
+class Rows:
+    """The rows of a nest. size: elements of a row. kept: those of a result's row."""
+
+    def __init__(self, nest: Whole) -> None:
+        self.nest, self.op = nest, nest.op
+        dims = nest.op.operands[0].shape.dims
+        self.along = nest.op.attributes["dimensions"][0] if nest.op.opcode == "sort" else len(dims) - 1
+        self.size, self.kept = dims[self.along], nest.results[0].shape.dims[self.along]
+        self.others = [size for d, size in enumerate(dims) if d != self.along]
+        self.count = math.prod(self.others)
+
+    def maps(self, shape: Shape) -> str:
+        """The map from a row and a place in it to the position in an array."""
+        index, rest = [], self.count
+        for d, size in enumerate(shape.dims):
+            if d == self.along:
+                index.append("place")
+                continue
+            rest //= max(1, size)
+            index.append(f"row floordiv {rest} mod {size}" if size else "0")
+        return compose(f"(row, place) -> ({', '.join(index)}), domain: row in [0, {max(0, self.count - 1)}], "
+                       f"place in [0, {max(0, shape.dims[self.along] - 1)}]", memory_map(shape))
+
+    def lane(self, buffer: Buffer, index_type: str) -> Lane:
+        base = algebra.substitute(self.maps(buffer.shape), place=0)
+        (text,) = algebra.c_text(algebra.simplify(base), index_type).results
+        strides = algebra.call("shape", "strides", buffer.shape.text).split(",")
+        return Lane(buffer, text, int(strides[self.along]) // dtypes.storage_bytes(buffer.shape.dtype))
+
+    @property
+    def buffers(self) -> List[Buffer]:
+        return [*self.nest.operands, *self.nest.results]
+
+    def accesses(self, results: bool = True) -> List[Touched]:
+        """The accesses of a kernel, for people."""
+        return [Touched(verb, buffer, self.maps(buffer.shape))
+                for verb, buffers in (("read", self.nest.operands), ("write", self.nest.results if results else []))
+                for buffer in buffers]
+
+
+class Writer:
+    """C text about elements of a nest's operands."""
+
+    def __init__(self, nest: Whole, context: Context, index_type: str) -> None:
+        self.nest, self.d, self.index_type = nest, context.target, index_type
+        self.helpers: Helpers = context.helpers
+        self.order = order_of(nest.op)
+
+    def body(self, name: str) -> Body:
+        return Body(self.d, self.helpers, Form(self.nest.partition, Function(name, ())), self.index_type)
+
+    def used(self, computation: Computation) -> List[int]:
+        """The numbers of the operands that a computation reads."""
+        numbers = {i.parameter_number or 0 for i in computation.instructions if i.opcode == "parameter"}
+        return [k for k in range(len(self.nest.operands)) if numbers & {2 * k, 2 * k + 1}]
+
+    def key_function(self, name: str, group: Sequence[Key]) -> "Tuple[CFunction, List[int]]":
+        """The function that gives a group's key of an element, and the numbers of the operands whose elements are its
+        arguments, as memory has them."""
+        body, computation = self.body(name), computation_of(group, self.order.comparator)
+        used = self.used(computation)
+        values = [self.loaded(body, f"x{k}", k) if k in used else Value("0", "u8")
+                  for k in range(len(self.nest.operands))]
+        found = body.scalar(computation, [value for value in values for _ in (0, 1)])
+        total = sum(key.bits for key in group)
+        text, done = "", 0
+        for key, value in zip(group, found):
+            part = self.ordered(body, key, value, total > 32)
+            done += key.bits
+            part = f"({part} << {total - done})" if total > done else part
+            text = f"{text} | {part}" if text else part
+        parameters = [f"{self.memory(k)} x{k}" for k in used]
+        return CFunction(name, self.key_type(group), ", ".join(parameters), [*body.text.lines, f"return {text};"]), used
+
+    def key_type(self, group: Sequence[Key]) -> str:
+        return self.d.types["u64" if sum(key.bits for key in group) > 32 else "u32"]
+
+    def less_function(self, name: str) -> "Tuple[CFunction, List[int]]":
+        """The comparator as a function of two elements, x and y, of each operand that it reads."""
+        body, comparator = self.body(name), needed(self.order.comparator)
+        used = self.used(comparator)
+        values = [self.loaded(body, f"{side}{k}", k) if k in used else Value("0", "u8")
+                  for k in range(len(self.nest.operands)) for side in "xy"]
+        (value,) = body.scalar(comparator, values)
+        parameters = [f"{self.memory(k)} {side}{k}" for side in "xy" for k in used]
+        return CFunction(name, "int", ", ".join(parameters) or "void",
+                         [*body.text.lines, f"return {value.text} != 0;"]), used
+
+    def memory(self, k: int) -> str:
+        return self.d.memory(self.nest.operands[k].shape.dtype)
+
+    def loaded(self, body: Body, text: str, k: int) -> Value:
+        """An element of an operand from what memory has."""
+        dtype = self.nest.operands[k].shape.dtype
+        return body.declare("x", dtype, 1, body.from_memory(dtype, text), dtype == "f16")
+
+    def ordered(self, body: Body, key: Key, value: Value, wide: bool) -> str:
+        """A key as an unsigned integer of its bits that has the same order."""
+        kind, width = dtypes.TABLE[key.dtype].kind, key.bits
+        u, value = self.d.types["u64" if width == 64 else "u32"], body.moved(value)
+        last = self.d.literal((1 << width) - 1, "u64" if width == 64 else "u32")
+        half = self.d.literal(1 << (width - 1), "u64" if width == 64 else "u32")
+        text = f"({u}){value.text}"
+        if kind == "float":
+            text = f"({u}){self.helpers.need('total_order', key.dtype)}({value.text})"
+        if kind in ("float", "sint"):
+            text = f"({text} + {half})"
+        if key.descending:
+            text = f"({last} - {text})"
+        name = body.name("key", "")
+        body.text.add(f"const {u} {name} = {text};")
+        return f"({self.d.types['u64']}){name}" if wide and width < 64 else name
+
+
+@dataclass(frozen=True)
+class Field:
+    """An operand's bits in a word: `bits` from `shift` on. key: that it is, in whose order the field is; None: the
+    operand's bits as they are."""
+
+    operand: int
+    dtype: str
+    shift: int
+    bits: int
+    key: Optional[Key]
+
+
+@dataclass(frozen=True)
+class Word:
+    """The elements of all operands at one place as an unsigned integer that has their order: keys in the high bits.
+
+    It can stand for them where each key is an operand's element as it is, which `sure` says of all elements. Where
+    keys take other values for some elements, as for the zeros and NaNs that JAX makes one, this is found out for each
+    row. Words of equal keys that differ are of several operands, so sorts by words must be stable."""
+
+    d: Target
+    fields: Tuple[Field, ...]
+    sure: bool
+
+    @staticmethod
+    def of(d: Target, nest: Whole) -> "Optional[Word]":
+        shapes, found = [buffer.shape for buffer in nest.operands], order_of(nest.op).keys
+        total = sum(bits(shape.dtype) for shape in shapes)
+        if found is None or any(dtypes.is_complex(shape.dtype) for shape in shapes) or total > 64:
+            return None
+        keyed: Dict[int, Key] = {}
+        for key in found:
+            used = _parameters(key.value)
+            number = used[0] // 2 if len(used) == 1 else -1
+            if number < 0 or number in keyed or shapes[number].dtype != key.dtype:
+                return None
+            keyed[number] = key
+        fields, shift = [], total
+        for k in [*keyed, *(k for k in range(len(shapes)) if k not in keyed)]:
+            shift -= bits(shapes[k].dtype)
+            fields.append(Field(k, shapes[k].dtype, shift, bits(shapes[k].dtype), keyed.get(k)))
+        return Word(d, tuple(fields), all(key.value.opcode == "parameter" for key in found))
+
+    @property
+    def dtype(self) -> str:
+        return "u64" if sum(field.bits for field in self.fields) > 32 else "u32"
+
+    @property
+    def type(self) -> str:
+        return self.d.types[self.dtype]
+
+    @property
+    def rest(self) -> int:
+        """The bits below the keys."""
+        return sum(field.bits for field in self.fields if field.key is None)
+
+    def number(self, value: int, bits: int) -> str:
+        return self.d.literal(value, "u64" if bits == 64 else "u32")
+
+    def function(self, name: str, memory: Sequence[str]) -> CFunction:
+        """The function that gives the word of elements, as memory has them."""
+        lines, parts = [], []
+        for field in self.fields:
+            k, u = field.operand, self.d.types["u64" if field.bits == 64 else "u32"]
+            text = self.d.reinterpret(f"x{k}", field.dtype, f"u{field.bits}") if field.dtype in ("f32", "f64") \
+                else f"({self.d.types[f'u{field.bits}']})x{k}"
+            lines.append(f"const {u} bits{k} = {text};")
+            last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
+            text, kind = f"bits{k}", dtypes.TABLE[field.dtype].kind
+            if field.key and kind == "float":
+                text = f"({text} >= {half} ? {last} - {text} : {text} + {half})"
+            elif field.key and kind == "sint":
+                text = f"({text} ^ {half})"
+            if field.key and field.key.descending:
+                text = f"({last} - {text})"
+            text = f"({self.type}){text}" if self.dtype == "u64" and field.bits < 64 else text
+            parts.append(f"({text} << {field.shift})" if field.shift else text)
+        parameters = ", ".join(f"{memory[k]} x{k}" for k in range(len(self.fields)))
+        return CFunction(name, self.type, parameters, [*lines, f"return {' | '.join(parts)};"])
+
+    def part(self, name: str, field: Field, memory: str) -> CFunction:
+        """The function that gives an operand's element of a word, as memory has it."""
+        u = self.d.types["u64" if field.bits == 64 else "u32"]
+        text = f"w >> {field.shift}" if field.shift else "w"
+        if field.bits not in (32, 64):
+            text = f"({text}) & {(1 << field.bits) - 1}u" if field.shift else f"{text} & {(1 << field.bits) - 1}u"
+        last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
+        kind = dtypes.TABLE[field.dtype].kind
+        lines = [f"const {u} x = ({u})({text});"]
+        text = "x"
+        if field.key and field.key.descending:
+            lines.append(f"const {u} y = {last} - x;")
+            text = "y"
+        if field.key and kind == "float":
+            text = f"({text} >= {half} ? {text} - {half} : {last} - {text})"
+        elif field.key and kind == "sint":
+            text = f"({text} ^ {half})"
+        text = self.d.reinterpret(text, f"u{field.bits}", field.dtype) if field.dtype in ("f32", "f64") else \
+            f"({memory})({self.d.types[f'u{field.bits}']}){text}"
+        return CFunction(name, memory, f"{self.type} w", [*lines, f"return {text};"])
+
+
+def _parameters(value: Instruction) -> List[int]:
+    """The numbers of the parameters that a value depends on."""
+    return sorted({i.parameter_number or 0 for i in reached(value) if i.opcode == "parameter"})
+
+
+def scratch(dtype: str, count: int) -> Shape:
+    return array_shape(dtype, (max(1, count),))

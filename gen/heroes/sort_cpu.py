@@ -1,0 +1,208 @@
+"""The hero of sort and topk on CPUs: a work-item sorts rows, one after another (templates/kernels/sort_cpu.j2), or
+keeps the first k elements of each (templates/kernels/topk_cpu.j2). Equal elements keep their order in all of these ways.
+
+  insertion  short rows, by keys
+  indices    by radix: of words of a key, of 32 bits or less, and the place of its element; then the operands are
+             gathered
+  keys       the same with keys and places in arrays of their own; several groups of keys are sorted one after another,
+             the least significant first
+  words      by radix: of words from which all operands of an element can be had again; a row with an element of which
+             that is not so is sorted by indices, or keys
+  merge      where the comparator's graph does not prove that it is an order (gen/hlo/order.py): places are merged in
+             runs of 1, 2, 4, .. as in gen/reference, so that the result is the same for any comparator at all
+  heap       topk: the first k elements so far; the one that would leave first is on top
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
+
+from gen.emit.maps import INDEX_TYPES
+from gen.heroes.hero import Choice, Context, Hero
+from gen.heroes.kernel import CFunction, Kernel, Step, arguments
+from gen.heroes.sort import Lane, Rows, Word, Writer, order_of, scratch
+from gen.hlo import Shape
+from gen.hlo.order import Key
+from gen.plan.nest import Nest
+from gen.plan.whole import Whole
+from gen.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class SortRows(Schedule):
+    """items: work-items, with `rows` rows each. how: as the module's first lines say. digit: bits of a radix digit.
+    words: whether rows are sorted by words where that can be."""
+
+    items: int = 1
+    rows: int = 1
+    how: str = ""
+    digit: int = 0
+    words: bool = False
+
+    def text(self) -> str:
+        way = f"{'words, else ' * self.words}{self.how}, digits of {self.digit} bits" if self.digit else self.how
+        return f"{self.items} item{'s' * (self.items > 1)} of {self.rows} row{'s' * (self.rows > 1)}, {way}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Keys of `bits` in all, at most 64. key: the text of the key of the elements at a place. type: of the key. passes:
+    digits."""
+
+    key: Callable[[str], str]
+    type: str
+    bits: int
+    passes: int
+
+
+@dataclass(frozen=True)
+class Words:
+    """of: the word of the elements at a place. parts: for each operand, the text of its element of a word. sure: every
+    row can be sorted by words. rest: bits below the key. passes: digits."""
+
+    type: str
+    of: Callable[[str], str]
+    parts: List[Callable[[str], str]]
+    sure: bool
+    rest: int
+    passes: int
+
+
+@dataclass(frozen=True)
+class SortRecord:
+    """What the templates print. how: as SortRows has it, for what is not sorted by `words`. size: elements of a row;
+    kept: of a result's row. count: rows. merges: passes of a merge. block: elements that topk compares at once. lanes:
+    arrays, operands then results. groups: of keys, the least significant first. less: the comparator of the elements
+    at two places."""
+
+    how: str
+    size: int
+    kept: int
+    count: int
+    items: int
+    rows: int
+    digit: int
+    merges: int
+    block: int
+    lanes: List[Lane]
+    operands: int
+    words: Optional[Words]
+    groups: List[Group]
+    less: Callable[[str, str], str]
+    scratch: List[str]
+
+    def bases(self) -> "List[Tuple[str, str]]":
+        """The positions of the row's first elements that are variables, with their values."""
+        return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes) if lane.base != "0"]
+
+    def operand(self, k: int, place: str) -> str:
+        return self.lanes[k].at(place, "0" if self.lanes[k].base == "0" else f"at{k}")
+
+    def result(self, k: int, place: str) -> str:
+        n = self.operands + k
+        return self.lanes[n].at(place, "0" if self.lanes[n].base == "0" else f"at{n}")
+
+
+class SortCpuHero(Hero):
+    name = "sort"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return isinstance(nest, Whole) and nest.op.opcode in ("sort", "topk") and context.device.cpu
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Whole)
+        rows, order, numbers = Rows(nest), order_of(nest.op), context.device.sort_cpu
+        word = Word.of(context.target, nest)
+        digit = numbers.long_digit if rows.size >= numbers.long_row else numbers.digit
+        if nest.op.opcode == "topk":
+            how = "heap"
+        elif order.keys is None:
+            how = "merge"
+        elif rows.size <= numbers.inserted and len(order.groups()) == 1:
+            how = "insertion"
+        else:
+            how = "indices" if order.bits <= 32 else "keys"
+        radix = how in ("indices", "keys")
+        if order.bits <= 16:
+            digit = numbers.digit
+        most = max(1, numbers.items * context.device.units)
+        each = max(-(-rows.count // most), min(rows.count, -(-numbers.item_elements // max(1, rows.size))), 1)
+        yield SortRows(items=max(1, -(-rows.count // each)), rows=each, how=how, digit=digit * radix,
+                       words=radix and word is not None)
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        return INDEX_TYPES[1:]
+
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
+        return ()
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Whole)
+        rows = Rows(nest)
+        return [rows.maps(buffer.shape) for buffer in rows.buffers if buffer.shape.elements]
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        assert isinstance(nest, Whole)
+        count = schedule.items * Rows(nest).size
+        if schedule.how == "heap":
+            group = order_of(nest.op).groups()[0]
+            count = schedule.items * Rows(nest).kept
+            return [scratch("u64" if group[0].bits > 32 else "u32", count), scratch("s32", count)]
+        word = Word.of(context.target, nest) if schedule.words else None
+        if word is not None and word.sure:
+            return [scratch(word.dtype, count)] * 2
+        types = {"indices": ["u64"], "keys": ["u64", "u32"], "merge": ["u32"]}.get(schedule.how, [])
+        return [scratch(dtype, count) for dtype in types for _ in (0, 1)]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        nest, schedule, d = choice.nest, choice.schedule, context.target
+        assert isinstance(nest, Whole)
+        rows, writer = Rows(nest), Writer(nest, context, choice.index)
+        functions: List[CFunction] = []
+        how, size = schedule.how, rows.size
+        lanes = [rows.lane(buffer, choice.index) for buffer in rows.buffers]
+        operands = len(nest.operands)
+
+        def elements(used: "Iterable[int]", *places: str) -> str:
+            return ", ".join(record.operand(k, place) for place in places for k in used)
+
+        def group(n: int, keys: "Sequence[Key]") -> Group:
+            function, used = writer.key_function(f"{nest.name}_key{n or ''}", keys)
+            functions.append(function)
+            total = sum(key.bits for key in keys)
+            return Group(lambda place: f"{function.name}({elements(used, place)})", function.type, total,
+                         -(-total // schedule.digit) if schedule.digit else 0)
+
+        def less() -> "Callable[[str, str], str]":
+            function, used = writer.less_function(f"{nest.name}_less")
+            functions.append(function)
+            return lambda x, y: f"{function.name}({elements(used, x, y)})"
+
+        def words() -> "Optional[Words]":
+            word = Word.of(d, nest) if schedule.words else None
+            if word is None:
+                return None
+            memory = [writer.memory(k) for k in range(operands)]
+            whole = word.function(f"{nest.name}_word", memory)
+            parts = [word.part(f"{nest.name}_part{field.operand}", field, memory[field.operand])
+                     for field in sorted(word.fields, key=lambda field: field.operand)]
+            functions.extend([whole, *parts])
+            return Words(word.type, lambda place: f"{whole.name}({elements(range(operands), place)})",
+                         [partial("{}({})".format, part.name) for part in parts], word.sure, word.rest,
+                         groups[0].passes)
+        groups = [group(n, keys) for n, keys in enumerate(reversed(writer.order.groups()))] if how != "merge" else []
+        record = SortRecord(
+            how, size, rows.kept, rows.count, schedule.items, schedule.rows, schedule.digit,
+            max(0, size - 1).bit_length(), context.device.sort_cpu.block, lanes, operands, words(), groups,
+            less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch])
+        kernel = Kernel(nest.name, nest, schedule, choice.index, schedule.items,
+                        arguments(d, nest.operands, [*nest.results, *choice.scratch]), functions,
+                        d.launch_bounds(1), "", accesses=rows.accesses(), record=record,
+                        template="kernels/topk_cpu" if how == "heap" else "kernels/sort_cpu",
+                        code=Step([], [], []))
+        return [kernel]
+
+
+HERO = SortCpuHero()

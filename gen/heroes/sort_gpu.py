@@ -1,0 +1,176 @@
+"""The hero of sort and topk on GPUs. Elements are ordered by their keys and their places in the row, so that equal
+ones keep their order.
+
+The first kernel sorts tiles of each row, a block of threads for each tile, by a bitonic network in shared memory. Each
+further kernel merges two neighbouring runs to one: a thread has an element, and finds by bisection how many elements of
+the other run come before it. Of topk, runs keep no more than k elements. The last kernel writes the results.
+
+Where the comparator's graph does not prove that it is an order (gen/hlo/order.py), a thread sorts each row as a CPU
+does, slowly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, List, Sequence, Tuple
+
+from gen.emit.maps import INDEX_TYPES
+from gen.heroes import sort_cpu
+from gen.heroes.hero import Choice, Context, Hero
+from gen.heroes.kernel import CFunction, Kernel, Step, arguments
+from gen.heroes.sort import Lane, Order, Rows, Writer, order_of, scratch
+from gen.heroes.sort_cpu import SortRows
+from gen.hlo import Shape
+from gen.plan.buffer import Buffer
+from gen.plan.nest import Nest
+from gen.plan.whole import Whole
+from gen.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class SortTiles(Schedule):
+    """tile: elements that a block sorts, a power of two."""
+
+    tile: int = 2
+
+    def text(self) -> str:
+        return f"tiles of {self.tile}, {self.threads} threads"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Sorted runs of a row: `count` of them, of `length` elements each but for the last one, `total` in all."""
+
+    count: int
+    length: int
+    total: int
+
+    def merged(self, kept: int) -> "Runs":
+        """Two and two, of at most so many elements each."""
+        count, length, last = (self.count + 1) // 2, min(2 * self.length, kept), self.total - self.length * (self.count - 1)
+        end = min(kept, last if self.count % 2 else self.length + last)
+        return Runs(count, length, (count - 1) * length + end)
+
+
+def runs(size: int, tile: int, kept: int) -> List[Runs]:
+    """The runs that each kernel leaves."""
+    tiles = -(-size // tile)
+    length = min(tile, kept)
+    found = [Runs(tiles, length, (tiles - 1) * length + min(kept, size - tile * (tiles - 1)))]
+    while found[-1].count > 1:
+        found.append(found[-1].merged(kept))
+    return found
+
+
+@dataclass(frozen=True)
+class GpuRecord:
+    """What the template prints. lanes: arrays, operands then results; indices: whether the second result is places.
+    keys: the texts of the keys of the element at a place, with types, the most significant first. before: the runs
+    that the kernel merges (None: it sorts tiles); after: those that it leaves. source, target: pointers of keys, then of
+    places; no target: it writes the results. width: elements of a row's runs in source, or in target."""
+
+    size: int
+    count: int
+    tile: int
+    threads: int
+    lanes: List[Lane]
+    operands: int
+    indices: bool
+    keys: List[Tuple[str, Callable[[str], str]]]
+    before: Any
+    after: Runs
+    source: List[str]
+    target: List[str]
+
+    def bases(self) -> "List[Tuple[str, str]]":
+        return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes) if lane.base != "0"
+                and (self.before is None or not self.target) and (n < self.operands or not self.target)]
+
+    def at(self, n: int, place: str) -> str:
+        return self.lanes[n].at(place, "0" if self.lanes[n].base == "0" else f"at{n}")
+
+
+class SortGpuHero(Hero):
+    name = "sort"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return isinstance(nest, Whole) and nest.op.opcode in ("sort", "topk") and not context.device.cpu
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Whole)
+        rows, order = Rows(nest), order_of(nest.op)
+        if order.keys is None:
+            yield SortRows(items=max(1, rows.count), rows=1, how="merge")
+            return
+        tile = 2
+        while tile < min(rows.size, context.device.sort_gpu.tile) \
+                and 2 * tile * _held(order) <= context.target.shared_bytes:
+            tile *= 2
+        yield SortTiles(threads=max(1, min(tile // 2, context.device.sort_gpu.threads)), tile=tile)
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        return INDEX_TYPES[1:]
+
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
+        return ()
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        return sort_cpu.HERO.maps(nest, schedule, context)
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        assert isinstance(nest, Whole)
+        if isinstance(schedule, SortRows):
+            return sort_cpu.HERO.between(nest, schedule, context)
+        rows = Rows(nest)
+        found = runs(rows.size, schedule.tile, rows.kept)
+        types = [*(_key_type(group) for group in order_of(nest.op).groups()), "s32"]
+        return [scratch(dtype, rows.count * left.total) for left in found[:-1][:2] for dtype in types]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        nest, schedule, d = choice.nest, choice.schedule, context.target
+        assert isinstance(nest, Whole)
+        if isinstance(schedule, SortRows):
+            return sort_cpu.HERO.build(choice, context)
+        rows, writer = Rows(nest), Writer(nest, context, choice.index)
+        groups = writer.order.groups()
+        found = [writer.key_function(f"{nest.name}_key{n}", group) for n, group in enumerate(groups)]
+        functions = [function for function, _ in found]
+        lanes = [rows.lane(buffer, choice.index) for buffer in rows.buffers]
+
+        def element(k: int, place: str) -> str:
+            return lanes[k].at(place, "0" if lanes[k].base == "0" else f"at{k}")
+
+        def key(function: CFunction, used: "List[int]") -> "Tuple[str, Callable[[str], str]]":
+            return function.type, lambda place: f"{function.name}({', '.join(element(k, place) for k in used)})"
+        left, kernels = runs(rows.size, schedule.tile, rows.kept), []
+        each, threads = len(groups) + 1, schedule.threads
+        buffers = [choice.scratch[:each], choice.scratch[each:]]
+        for number, after in enumerate(left):
+            before, last = left[number - 1] if number else None, number == len(left) - 1
+            source: List[Buffer] = buffers[(number - 1) % 2] if number else []
+            target: List[Buffer] = [] if last else buffers[number % 2]
+            record = GpuRecord(
+                rows.size, rows.count, schedule.tile, threads, lanes, len(nest.operands), nest.op.opcode == "topk",
+                [key(function, used) for function, used in found], before, after,
+                [buffer.pointer for buffer in source], [buffer.pointer for buffer in target])
+            blocks = rows.count * after.count if before is None else -(-rows.count * before.total // threads)
+            reads = [*(nest.operands if before is None or last else []), *source]
+            writes = target or nest.results
+            kernels.append(Kernel(
+                nest.name + (f"_merge{number}" if number else ""), nest,
+                schedule if not number else Schedule(threads=threads), choice.index, max(1, blocks),
+                arguments(d, reads, writes), functions if before is None else [], d.launch_bounds(threads), "",
+                accesses=rows.accesses(), record=record, template="kernels/sort_gpu", code=Step([], [], [])))
+        return kernels
+
+
+HERO = SortGpuHero()
+
+
+def _key_type(group: "Sequence[Any]") -> str:
+    return "u64" if sum(key.bits for key in group) > 32 else "u32"
+
+
+def _held(order: Order) -> int:
+    """Bytes of an element in shared memory."""
+    return 4 + sum(8 if _key_type(group) == "u64" else 4 for group in order.groups())

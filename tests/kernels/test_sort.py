@@ -1,0 +1,180 @@
+"""Sort and topk: every way to write them agrees with the reference, and with NumPy; orders are proved by the graph alone."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+from typing import Dict, List, Sequence
+
+import pytest
+
+import drawn
+import gen_run
+from gen.hlo import order
+
+try:
+    import numpy
+except ImportError:
+    numpy = None  # type: ignore[assignment]
+
+FLOATS = ("f16", "bf16", "f32", "f64", "f8e4m3fn")
+TYPES = (*FLOATS, "pred", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64")
+
+
+def canonical(x: str, t: str) -> str:
+    """The value by which JAX compares floats: one zero, one NaN."""
+    return f"""
+  n{x} = pred[] compare({x}, {x}), direction=NE
+  nan{x} = {t}[] constant(nan)
+  zero{x} = {t}[] constant(0)
+  e{x} = pred[] compare({x}, zero{x}), direction=EQ
+  s{x} = {t}[] select(e{x}, zero{x}, {x})
+  k{x} = {t}[] select(n{x}, nan{x}, s{x})"""
+
+
+def comparator(types: Sequence[str], keys: int, direction: str = "LT", plain: bool = False) -> str:
+    """JAX's comparator of operands of some types by the first of them; plain: floats as they are, by value."""
+    lines = [f"  {side}{k} = {t}[] parameter({2 * k + n})" for k, t in enumerate(types) for n, side in enumerate("ab")]
+    before = ""
+    for k in reversed(range(keys)):
+        t, a, b, kind = types[k], f"a{k}", f"b{k}", ""
+        if t in FLOATS and not plain:
+            lines += [canonical(a, t), canonical(b, t)]
+            a, b, kind = f"k{a}", f"k{b}", ", type=TOTALORDER"
+        lines.append(f"  lt{k} = pred[] compare({a}, {b}), direction={direction}{kind}")
+        if before:
+            lines += [f"  eq{k} = pred[] compare({a}, {b}), direction=EQ{kind}", f"  and{k} = pred[] and(eq{k}, {before})",
+                      f"  or{k} = pred[] or(lt{k}, and{k})"]
+        before = f"or{k}" if before else f"lt{k}"
+    head, _, last = "\n".join(lines).rpartition("\n")
+    return f"c {{\n{head}\n  ROOT {last.strip()}\n}}\n"
+
+
+def sort(types: Sequence[str], dims: Sequence[int], along: int, body: str, layout: str = "") -> str:
+    shapes = [f"{t}[{','.join(map(str, dims))}]{layout}" for t in types]
+    result = shapes[0] if len(shapes) == 1 else f"({', '.join(shapes)})"
+    lines = [f"  p{k} = {shape} parameter({k})" for k, shape in enumerate(shapes)]
+    names = ", ".join(f"p{k}" for k in range(len(types)))
+    return f"{body}e {{\n" + "\n".join(lines) + f"\n  ROOT s = {result} sort({names}), dimensions={{{along}}}, to_apply=c\n}}\n"
+
+
+def topk(t: str, dims: Sequence[int], k: int, largest: bool = True) -> str:
+    rest = ",".join(map(str, (*dims[:-1], k)))
+    return f"e {{\n  p = {t}[{','.join(map(str, dims))}] parameter(0)\n" \
+        f"  ROOT s = ({t}[{rest}], s32[{rest}]) topk(p), k={k}, largest={'true' if largest else 'false'}\n}}\n"
+
+
+ODD = """c {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  x = s32[] xor(a, b)
+  five = s32[] constant(5)
+  y = s32[] and(x, five)
+  zero = s32[] constant(0)
+  ROOT r = pred[] compare(y, zero), direction=NE
+}
+"""
+FORMS: Dict[str, str] = {
+    "short": sort(["f32"], [40, 9], 1, comparator(["f32"], 1)),
+    "one": sort(["f32", "s8"], [7, 1], 1, comparator(["f32", "s8"], 1)),
+    "words": sort(["f32", "s32"], [3, 300], 1, comparator(["f32", "s32"], 1)),
+    "indices": sort(["f16", "s64"], [3, 300], 1, comparator(["f16", "s64"], 1)),
+    "keys": sort(["s32", "f64", "u8"], [2, 90], 1, comparator(["s32", "f64", "u8"], 3)),
+    "columns": sort(["s64"], [50, 4, 3], 0, comparator(["s64"], 1, "GT"), "{0,2,1}"),
+    "long": sort(["u32", "s32"], [5000], 0, comparator(["u32", "s32"], 1)),
+    "by_value": sort(["f32", "s32"], [3, 90], 1, comparator(["f32", "s32"], 1, plain=True)),
+    "no_order": sort(["s32"], [3, 90], 1, ODD),
+    "few_of_many": topk("f32", [2, 3000], 5),
+    "many_of_many": topk("u64", [2, 1500], 1100, False),
+    "all_of_few": topk("bf16", [9, 4], 4),
+}
+
+
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON))
+def test_forms(target: str, device: str, tmp_path: Path) -> None:
+    drawn.agree(FORMS, target, device, tmp_path)
+
+
+def random_sort(rng: random.Random) -> str:
+    types = [rng.choice(TYPES) for _ in range(rng.randint(1, 4))]
+    keys, rank = rng.randint(1, len(types)), rng.randint(1, 3)
+    along = rng.randrange(rank)
+    dims = [rng.choice([1, 2, 17, 33, 100, 600]) if d == along else rng.randint(1, 5) for d in range(rank)]
+    layout = "{" + ",".join(map(str, rng.sample(range(rank), rank))) + "}"
+    return sort(types, dims, along, comparator(types, keys, rng.choice(["LT", "GT"]), rng.random() < 0.2), layout)
+
+
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON))
+@pytest.mark.parametrize("seed", range(2))
+def test_drawn(seed: int, target: str, device: str, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    drawn.agree({f"d{n}": random_sort(rng) for n in range(6)}, target, device, tmp_path)
+
+
+# ---- orders ----
+
+def keys_of(body: str) -> "List[order.Key]":
+    (fusion,) = drawn.fusions(sort(["f32", "s32"], [4], 0, body))
+    return order.keys(fusion.computation.root.attributes["to_apply"]) or []  # type: ignore[union-attr]
+
+
+def test_orders() -> None:
+    """Each key with its direction; nothing where the graph does not prove an order."""
+    pair = ["f32", "s32"]
+    assert [(k.dtype, k.descending) for k in keys_of(comparator(pair, 2))] == [("f32", False), ("s32", False)]
+    assert [k.descending for k in keys_of(comparator(pair, 1, "GT"))] == [True]
+    swapped = comparator(pair, 1).replace("compare(ka0, kb0)", "compare(kb0, ka0)")
+    assert [k.descending for k in keys_of(swapped)] == [True]
+    for no_order in (
+        comparator(pair, 1, plain=True),                                                        # NaN
+        comparator(pair, 1, "LE"),
+        comparator(pair, 1).replace("compare(ka0, kb0)", "compare(ka0, ka0)"),
+        comparator(pair, 1).replace("compare(ka0, kb0)", "compare(ka0, sb0)"),                  # two different keys
+        comparator(pair, 2).replace("compare(ka0, kb0), direction=EQ, type=TOTALORDER", "compare(a0, b0), direction=EQ"),
+        comparator(pair, 2).replace("and(eq0", "or(eq0"),
+        ODD.replace("b = s32[] parameter(1)", "b = s32[] parameter(3)").replace("a = s32[] parameter(0)",
+            "a = s32[] parameter(2)\n  f = f32[] parameter(0)\n  g = f32[] parameter(1)"),
+    ):
+        assert not keys_of(no_order), no_order
+
+
+# ---- beside NumPy ----
+
+@pytest.mark.skipif(numpy is None, reason="no NumPy")
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_beside_numpy(target: str, tmp_path: Path) -> None:
+    """Ties, NaNs and zeros of both signs: the order of numpy.argsort(kind="stable"), and every bit of what is moved."""
+    drawn.device_or_skip(target)
+    rng = numpy.random.default_rng(0)
+    for name, size in (("plain", 700), ("odd", 700), ("short", 20)):
+        x = rng.integers(-9, 9, size).astype(numpy.float32)
+        if name != "plain":
+            x[rng.integers(0, size, size // 9)] = -0.0
+            x[rng.integers(0, size, size // 9)] = numpy.nan
+            x.view(numpy.uint32)[rng.integers(0, size, size // 9)] = 0xffc01234
+        else:
+            x = numpy.abs(x)
+        y = numpy.arange(size, dtype=numpy.int32)
+        folder = tmp_path / name
+        folder.mkdir()
+        got = gen_run.run(sort(["f32", "s32"], [size], 0, comparator(["f32", "s32"], 1)), [x.tobytes(), y.tobytes()], target, folder)
+        want = numpy.argsort(x, kind="stable")
+        assert got == [x[want].tobytes(), y[want].tobytes()], name
+
+
+def test_custom_call(tmp_path: Path) -> None:
+    """XLA's custom call for top-k is the op."""
+    text = """HloModule m
+g {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=GT, type=TOTALORDER
+}
+ENTRY e {
+  x = f32[6] parameter(0)
+  ROOT t = (f32[3], s32[3]) custom-call(x), custom_call_target="TopK", called_computations={g}
+}
+"""
+    got = gen_run.run(text, [struct.pack("6f", 1, 5, 5, -2, 7, 5)], "c", tmp_path)
+    assert got == [struct.pack("3f", 7, 5, 5), struct.pack("3i", 4, 1, 2)]
