@@ -9,6 +9,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
 from gen.bounds import following, moves, products, reductions
 from gen.bounds.following import Bounds
 from gen.bounds.intervals import RANGES
+from gen.bounds.matrices import matrices
 from gen.bounds.scatter import scatter
 from gen.bounds.select_and_scatter import select_and_scatter
 from gen.bounds.types import key_of, Options
@@ -16,6 +17,7 @@ from gen.hlo import Computation, Instruction
 from gen.reference.assembly import assemble, Function
 from gen.reference.computation import Result, walked
 from gen.reference.library import functions, VALUES
+from gen.reference.matrices import MATRIX_OPS
 from gen.reference.loops import indices_of, loops_over, position_of, room_of, strides_of
 from gen.reference.types import FLOATS, SMALL, to_double
 from gen.reference.values import Argument, Array
@@ -27,7 +29,8 @@ OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] 
     "bitcast": moves.bitcast, "bitcast-convert": moves.bitcast, "iota": following.iota, "map": following.mapped,
     "reduce": reductions.reduce, "reduce-window": reductions.reduce, "scatter": scatter,
     "select-and-scatter": select_and_scatter, "dot": products.contract, "scaled-dot": products.contract,
-    "convolution": products.contract, "constant": lambda b, i, x, outs: None}
+    "convolution": products.contract, "constant": lambda b, i, x, outs: None,
+    **dict.fromkeys(MATRIX_OPS, matrices)}
 HEAD = Path(__file__).with_name("head.c").read_text().strip()
 
 

@@ -29,6 +29,7 @@ from gen.hlo.opcodes import CONTRACTIONS, LOOPS
 from gen.hlo.parser import parse, read
 from gen.hlo.printer import difference, instruction_key, print_computation, print_instruction, print_module
 from gen.hlo.refusals import misplaced, unsupported
+from gen.hlo.custom_calls import without_custom_calls
 from gen.hlo.trips import without_single_steps
 
 __all__ = ["CONTRACTIONS", "Computation", "Fusion", "FusionCall", "HloError", "Instruction", "LOOPS", "Leaf", "Module",
@@ -38,4 +39,4 @@ __all__ = ["CONTRACTIONS", "Computation", "Fusion", "FusionCall", "HloError", "I
            "param_leaves", "param_names", "parameter_names", "parse", "print_computation", "print_instruction",
            "print_module", "plain_stem", "read", "relaid", "result_leaves", "row_major", "same_positions", "same_shape",
            "shape", "sorted_indices", "stem", "steps", "tuple_shape", "unique_indices", "unshared_places",
-           "unsupported", "whole", "without_single_steps", "zero_sign_matters"]
+           "unsupported", "whole", "without_custom_calls", "without_single_steps", "zero_sign_matters"]

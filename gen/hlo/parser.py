@@ -521,6 +521,13 @@ class Parser:
     def _read_direction(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, _DIRECTIONS)
 
+    def _read_boolean(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("true", "false"))
+        instruction.attributes[key] = instruction.attributes[key] == "true"
+
+    def _read_transpose(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"))
+
     def _read_compare_type(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, _COMPARE_TYPES)
 

@@ -10,8 +10,11 @@ from gen.hlo import Computation, Fusion, Instruction
 from gen.hlo.graph import root_of
 from gen.hlo.opcodes import STRUCTURAL, WHOLE
 from gen.plan.buffer import Buffer, Role
+from gen.plan.matrices import MATRIX_OPS, steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
+
+VECTOR = 4          # multiplications of matrices that a vector instruction does, roughly
 
 
 @dataclass(eq=False)
@@ -48,4 +51,5 @@ def whole_of(computation: Computation) -> Optional[Instruction]:
 
 def nest(fusion: Fusion, op: Instruction) -> Whole:
     name, shape = f"sett_{fusion.name}", op.shape.leaves()[0]   # type: str, Shape
-    return Whole(name, shape, Partition(fusion.computation, [], name, shape.dims), op)
+    steps = steps_of(op) // VECTOR if op.opcode in MATRIX_OPS else 0
+    return Whole(name, shape, Partition(fusion.computation, [], name, shape.dims), op, steps)

@@ -285,6 +285,7 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
     hlo.without_single_steps(module)
+    hlo.without_custom_calls(module)
     unsupported = hlo.unsupported(module) or hlo.misplaced(module)
     if unsupported:
         raise unsupported
