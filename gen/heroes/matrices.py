@@ -91,6 +91,7 @@ class MatricesRecord:
     whether the text names their numbers. starts: the variables with the positions of this matrix. operands, results,
     work: views of them. locals: arrays of the work-item. sizes, attributes: of the op. unrolled: whether loops are.
     epsilon: half the distance from 1 to the next number. nan: as C text.
+    vector_sizes: numbers of left and of right vectors in the results of svd.
     """
 
     type: str
@@ -111,6 +112,7 @@ class MatricesRecord:
     unrolled: bool
     epsilon: str
     nan: str
+    vector_sizes: Tuple[int, int]
 
 
 class MatricesHero(Hero):
@@ -181,7 +183,8 @@ class MatricesHero(Hero):
             list(starts.values()), operands, results, work, arrays, schedule.sizes,
             {**_DEFAULTS, **nest.op.attributes}, schedule.local,
             max(schedule.sizes[1:3]) <= UNROLLED, {"f32": "0x1p-24f", "f64": "0x1p-53"}[dtype],
-            d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[dtype], dtype))
+            d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[dtype], dtype),
+            (nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2]) if nest.op.opcode == "svd" else (0, 0))
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
         return [Kernel(nest.name, nest, schedule, choice.index, blocks,
                        arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
@@ -221,10 +224,10 @@ def _scratch(nest: Whole) -> "List[int]":
     small = all(_elements(shape) <= LOCAL for shape in _matrices(nest))
     m, n = sizes.rows, sizes.columns
     if opcode == "eigh":
-        return [n * n, n * n] if small else [n * n]
+        return [n * n, n * n] if small and nest.op.attributes["vectors"] else [n * n]
     if opcode == "svd":
         k, size = min(m, n), max(m, n)
-        return [size * k, k * k]
+        return [size * k] if nest.op.attributes["vectors"] == "none" else [size * k, k * k]
     if opcode == "tridiagonal-solve" or not small:
         return []
     return [m * n]
