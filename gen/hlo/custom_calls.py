@@ -148,7 +148,7 @@ class _Call:
         mode, k = self.code("mode", {"A": "all", "S": "some", "N": "none"}), min(m, n)
         leaves = self.call.shape.leaves()
         # without vectors, their arrays may have either size
-        full = mode == "all" or (mode == "none" and len(leaves) > 2 and leaves[2].dims == (*batch, m, m))
+        full = mode == "all" or (mode == "none" and [leaf.dims for leaf in leaves[2:4]] == [(*batch, m, m), (*batch, n, n)])
         columns, rows = (m, n) if full else (k, k)
         return _Op("svd", {"vectors": mode}, [(t, (*batch, m, n))],
                    [(t, (*batch, m, n)), (t, (*batch, k)), (t, (*batch, m, columns)), (t, (*batch, rows, n)),
