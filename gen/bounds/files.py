@@ -14,10 +14,10 @@ from gen.bounds.scatter import scatter
 from gen.bounds.select_and_scatter import select_and_scatter
 from gen.bounds.types import key_of, Options
 from gen.hlo import Computation, Instruction
+from gen.hlo.opcodes import MATRIX_OPS
 from gen.reference.assembly import assemble, Function
 from gen.reference.computation import Result, walked
 from gen.reference.library import functions, VALUES
-from gen.reference.matrices import MATRIX_OPS
 from gen.reference.loops import indices_of, loops_over, position_of, room_of, strides_of
 from gen.reference.types import FLOATS, SMALL, to_double
 from gen.reference.values import Argument, Array

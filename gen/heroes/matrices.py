@@ -16,9 +16,10 @@ from gen import algebra
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, arguments
 from gen.hlo import Shape, array_shape, dtypes
+from gen.hlo.opcodes import MATRIX_OPS
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import memory_map
-from gen.plan.matrices import MATRIX_OPS, Sizes, sizes_of, steps_of
+from gen.plan.matrices import Sizes, sizes_of, steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.plan.whole import Whole
@@ -188,10 +189,17 @@ class MatricesHero(Hero):
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
         return [Kernel(nest.name, nest, schedule, choice.index, blocks,
                        arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
-                       attribute=d.launch_bounds(schedule.threads), thread=f"(th_x, bl_x)[chunk] -> ((bl_x * {schedule.threads} + th_x) * {schedule.chunks} + chunk)", template=template, record=record)]
+                       attribute=d.launch_bounds(schedule.threads), thread=_matrix_map(schedule, blocks), template=template, record=record)]
 
 
 HERO = MatricesHero()
+
+
+def _matrix_map(schedule: Matrices, blocks: int) -> str:
+    """The map from a work-item and its step to the number of its matrix, for people."""
+    return (f"(th_x, bl_x)[chunk] -> (bl_x * {schedule.threads * schedule.chunks} + th_x * {schedule.chunks} + chunk), "
+            f"domain: th_x in [0, {schedule.threads - 1}], bl_x in [0, {blocks - 1}], "
+            f"chunk in [0, {schedule.chunks - 1}]")
 
 
 def _batch_rank(nest: Whole) -> int:

@@ -227,6 +227,8 @@ ELEMENTWISE: "Dict[str, Elementwise]" = {row.opcode: row for row in _ELEMENTWISE
 STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in (*_STRUCTURAL, *_MADE)}
 # What the checker knows the rules of, and kernels may have.
 TABLE: "Dict[str, Union[Elementwise, Structural]]" = {**ELEMENTWISE, **STRUCTURAL}
+# Ops on matrices, which lie in the last two dimensions.
+MATRIX_OPS = frozenset(["cholesky", "triangular-solve", *(row.opcode for row in _MADE)])
 # Sums of products.
 CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
 # An element comes from many of the operands', by a loop nest. The last two are what gen/lower/select_and_scatter.py

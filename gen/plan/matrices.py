@@ -38,8 +38,6 @@ _STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
     "eigh": lambda m, n, k: SWEEPS * n * n * n * 3,
     "svd": lambda m, n, k: SWEEPS * min(m, n) ** 2 * max(m, n) * 4,
 }
-MATRIX_OPS = frozenset(_STEPS)
-
 
 def steps_of(op: Instruction) -> int:
     """Multiplications of all matrices of an op."""

@@ -8,9 +8,9 @@ from typing import List, Optional
 
 from gen.hlo import Computation, Fusion, Instruction
 from gen.hlo.graph import root_of
-from gen.hlo.opcodes import STRUCTURAL, WHOLE
+from gen.hlo.opcodes import MATRIX_OPS, STRUCTURAL, WHOLE
 from gen.plan.buffer import Buffer, Role
-from gen.plan.matrices import MATRIX_OPS, steps_of
+from gen.plan.matrices import steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
 

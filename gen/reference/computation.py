@@ -7,12 +7,13 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequenc
 
 from gen.hlo import Computation, dtypes as table, Instruction, Shape
 from gen.hlo.graph import root_of
+from gen.hlo.opcodes import MATRIX_OPS
 from gen.reference import control, elementwise, indexed, moves, products, reductions
 from gen.reference.complex_numbers import real_computation
 from gen.reference.elements import cut
 from gen.reference.emitter import Emitter, number_of, reachable
-from gen.reference.matrices import matrices, MATRIX_OPS
 from gen.reference.loops import indices_of, is_row_major, loops_over, place_of, position_of, strides_of
+from gen.reference.matrices import matrices
 from gen.reference.scatter import scatter
 from gen.reference.select_and_scatter import select_and_scatter
 from gen.reference.types import bits_of, PACKED

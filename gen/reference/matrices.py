@@ -100,7 +100,6 @@ def _svd(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]"
 _ARGUMENTS: "Dict[str, Callable[[Instruction, Sequence[int], List[str], List[str], str], List[str | int]]]" = {
     "cholesky": _cholesky, "triangular-solve": _triangular_solve, "lu": _lu, "qr": _qr,
     "householder-product": _householder_product, "tridiagonal-solve": _tridiagonal_solve, "eigh": _eigh, "svd": _svd}
-MATRIX_OPS = frozenset(_ARGUMENTS)
 
 
 def matrices(e: Emitter, i: Instruction, x: List[Array]) -> Value:

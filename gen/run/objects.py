@@ -124,9 +124,9 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
         rows.append(
             f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
             f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {{ {', '.join(f'{n}u' for n in entry.get('sorted', [0]))} }}, "
-            f"{int('varies' in entry)} }},\n"
+            f"{int('varies' in entry)}, {entry.get('definite', 0)}u }},\n"
         )
-    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0 },' + chr(10)}}};\n"
+    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0, 0 },' + chr(10)}}};\n"
 
 
 def glue(manifest: Manifest, runner: Runner, entry: str = "sett_entry", **more: str) -> str:
