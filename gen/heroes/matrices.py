@@ -114,6 +114,7 @@ class MatricesRecord:
     epsilon: str
     nan: str
     vector_sizes: Tuple[int, int]
+    block = View("block", "", (1,))
 
 
 class MatricesHero(Hero):
