@@ -88,8 +88,8 @@ class LocalArray:
 class MatricesRecord:
     """What the templates of matrices print.
 
-    type, dtype: of elements. chunk, count, threads: matrices of a work-item, of all, work-items of a group. group, item:
-    whether the text names their numbers. starts: the variables with the positions of this matrix. operands, results,
+    type, dtype: of elements. chunk, count, threads: matrices of a work-item, of all, work-items of a group. group,
+    item: whether the text names their numbers. starts: the variables with the positions of this matrix. operands, results,
     work: views of them. locals: arrays of the work-item. sizes, attributes: of the op. unrolled: whether loops are.
     epsilon: half the distance from 1 to the next number. nan: as C text.
     vector_sizes: numbers of left and of right vectors in the results of svd.
@@ -190,7 +190,8 @@ class MatricesHero(Hero):
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
         return [Kernel(nest.name, nest, schedule, choice.index, blocks,
                        arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
-                       attribute=d.launch_bounds(schedule.threads), thread=_matrix_map(schedule, blocks), template=template, record=record)]
+                       attribute=d.launch_bounds(schedule.threads), thread=_matrix_map(schedule, blocks),
+                       template=template, record=record)]
 
 
 HERO = MatricesHero()

@@ -148,7 +148,8 @@ class _Call:
         mode, k = self.code("mode", {"A": "all", "S": "some", "N": "none"}), min(m, n)
         leaves = self.call.shape.leaves()
         # without vectors, their arrays may have either size
-        full = mode == "all" or (mode == "none" and [leaf.dims for leaf in leaves[2:4]] == [(*batch, m, m), (*batch, n, n)])
+        whole = [(*batch, m, m), (*batch, n, n)]
+        full = mode == "all" or (mode == "none" and [leaf.dims for leaf in leaves[2:4]] == whole)
         columns, rows = (m, n) if full else (k, k)
         return _Op("svd", {"vectors": mode}, [(t, (*batch, m, n))],
                    [(t, (*batch, m, n)), (t, (*batch, k)), (t, (*batch, m, columns)), (t, (*batch, rows, n)),

@@ -57,7 +57,8 @@ def _cholesky(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[
 
 
 def triangle(i: Instruction) -> "List[int]":
-    """n, right sides, strides of T and of the right sides, whether it is lower: of T X = B, or of what is transposed."""
+    """n, right sides, strides of T and of the right sides, whether T is lower: of T X = B, or of what is
+    transposed."""
     left, (m, k) = i.attributes.get("left_side", False), i.shape.dims[-2:]
     n, sides = (m, k) if left else (k, m)
     straight = left == (i.attributes["transpose_a"] == "NO_TRANSPOSE")

@@ -153,6 +153,34 @@ def test_kernels_agree_with_the_reference(op: str, target: str, device: str, tmp
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def square(config: str, routine: str = "spotrf", shape: str = "f32[3,3]{0,1}",
+           result: str = "(f32[3,3]{0,1}, s32[])") -> str:
+    return call(result, [shape], routine, config)
+
+
+WRONG = {
+    "potrf: expected 76 ('L') or 85 ('U') as 'uplo', found 77": square("uplo = 77 : ui8"),
+    "potrf: expected 'uplo' in backend_config, as 76 ('L') or 85 ('U')": square(""),
+    "potrf: expected square matrices as operand 0, found f32[3,4]{0,1}": square("uplo = 76 : ui8", shape="f32[3,4]{0,1}"),
+    "potrf: expected f64[3,3] as operand 0, found f32[3,3]{0,1}": square("uplo = 76 : ui8", "dpotrf"),
+    "potrf: expected s32[] as result 1, found s32[1]{0}": square("uplo = 76 : ui8", result="(f32[3,3]{0,1}, s32[1]{0})"),
+    "potrf: expected 2 results, found 1": square("uplo = 76 : ui8", result="f32[3,3]{0,1}"),
+    "getrf: expected 3 results, found 2": square("", "sgetrf"),
+    "geqrf: expected f32[3] as result 1, found s32[]": square("", "sgeqrf"),
+    "trsm: expected at least 2 operands, found 1": square("", "strsm"),
+    "orgqr: expected matrices with at least as many rows as columns, and at most as many factors tau":
+        square("", "sorgqr"),
+    "'custom-call' calls \"lapack_sgeev_ffi\", code from elsewhere; instead,": square("", "sgeev"),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_contradictions(said: str, tmp_path: Path) -> None:
+    (tmp_path / "m.hlo").write_text(WRONG[said])
+    done = gen("explain", tmp_path / "m.hlo")
+    assert done.returncode == 2 and f"m.hlo:4:8: {said}" in done.stderr, done.stderr
+
+
 # ---- NumPy ----
 
 SHAPE = re.compile(r"(f32|f64|s32)\[([\d,]*)\](?:\{([\d,]*)\})?")
