@@ -116,8 +116,8 @@ def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[L
     wide = b.e.array(f"{i.name}_wide", {"f32": "double", "f64": "long double"}[dtype], (3 * n + n * n,))
     lines = [f"for (int64_t k = 0; k < {n * n}; ++k) {unit}[k] = k % {n + 1} == 0;",
              call(b.e, MATRICES, "tridiagonal_solve", dtype,
-                  [*(at(a, rank) for a in x[:3]), unit, rest, f"{rest} + {n}", f"{rest} + {2 * n}", inverse, wide, n,
-                   n]) + ";"]
+                  [*(at(a, rank) for a in x[:3]), str(unit), str(rest), f"{rest} + {n}", f"{rest} + {2 * n}",
+                   str(inverse), str(wide), n, n]) + ";"]
     return [inverse, unit, rest, wide], lines
 
 

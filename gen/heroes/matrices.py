@@ -9,7 +9,7 @@ of a reduction to tridiagonal or bidiagonal form."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from gen import algebra
@@ -23,7 +23,7 @@ from gen.plan.matrices import Sizes, sizes_of, steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.plan.whole import Whole
-from gen.schedule import Device, Schedule
+from gen.schedule import Schedule
 
 LOCAL = 256         # elements of a matrix that is worked on in an array of the work-item
 UNROLLED = 8        # rows of a matrix whose loops are unrolled
