@@ -1,4 +1,5 @@
-"""Custom calls of LAPACK as JAX prints them for CPUs, which become ops of this generator with plain attributes.
+"""Ops on matrices before they get kernels: of f16 and bf16 they are done in f32, and custom calls of LAPACK as JAX prints
+them for CPUs become ops of this generator with plain attributes.
 
 A call's operands and results are matrices in the last two dimensions, with equal batch dimensions before them:
 
@@ -18,9 +19,10 @@ means. Results have buffers of their own, so `output_to_operand_aliasing` needs 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Tuple
 
-from gen.hlo.graph import HloError, Instruction, Module, Shape
+from gen.hlo.graph import HloError, Instruction, Module, Shape, shape
 
 _TARGET = re.compile(r'"lapack_([sd])(potrf|getrf|trsm|geqrf|orgqr|gtsv|syevd|gesdd)_ffi"\Z')
 _TYPES = {"s": "f32", "d": "f64"}
@@ -33,6 +35,34 @@ def without_custom_calls(module: Module) -> None:
             target = _TARGET.match(instruction.attributes.get("raw", {}).get("custom_call_target", ""))
             if target:
                 _Call(module.filename, instruction, target[2], _TYPES[target[1]]).becomes_op()
+
+
+def with_wide_matrices(module: Module) -> None:
+    """Converts operands of f16 and bf16 of HLO's ops on matrices to f32, and the result back."""
+    for computation in module.computations:
+        for op in [i for i in computation.instructions if i.opcode in ("cholesky", "triangular-solve")]:
+            if op.shape.dtype in ("f16", "bf16"):
+                narrow, at = op.shape, computation.instructions.index(op)
+                wide = [_converted(operand, "f32", f"{op.name}.wide{n}", op) for n, operand in enumerate(op.operands)]
+                result = replace(op, name=f"{op.name}.wide", operands=wide, users=[], shape=_typed(narrow, "f32"))
+                for operand in op.operands:
+                    operand.users[:] = [user for user in operand.users if user is not op]
+                for operand in wide:
+                    operand.users.append(result)
+                result.users.append(op)
+                op.opcode, op.operands, op.attributes = "convert", [result], {}
+                computation.instructions[at:at] = [*wide, result]
+
+
+def _typed(of: Shape, dtype: str) -> Shape:
+    return shape(dtype + of.text[of.text.index("["):])
+
+
+def _converted(of: Instruction, dtype: str, name: str, place: Instruction) -> Instruction:
+    made = Instruction(name, "convert", _typed(of.shape, dtype), [of], line=place.line, col=place.col,
+                       computation=place.computation)
+    of.users.append(made)
+    return made
 
 
 class _Op(NamedTuple):

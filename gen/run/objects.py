@@ -286,6 +286,7 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
         fill.fill_constants(module, fill_constants)
     hlo.without_single_steps(module)
     hlo.without_custom_calls(module)
+    hlo.with_wide_matrices(module)
     unsupported = hlo.unsupported(module) or hlo.misplaced(module)
     if unsupported:
         raise unsupported
