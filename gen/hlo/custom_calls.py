@@ -1,5 +1,5 @@
-"""Ops on matrices before they get kernels: of f16 and bf16 they are done in f32, and custom calls of LAPACK as JAX prints
-them for CPUs become ops of this generator with plain attributes.
+"""Ops on matrices before they get kernels: those of f16 and bf16 are done in f32, and custom calls of LAPACK as JAX
+prints them for CPUs become ops of this generator with plain attributes.
 
 A call's operands and results are matrices in the last two dimensions, with equal batch dimensions before them:
 
@@ -12,8 +12,9 @@ A call's operands and results are matrices in the last two dimensions, with equa
     lapack_?syevd_ffi   eigh                (vectors, values, info)         mode, uplo
     lapack_?gesdd_ffi   svd                 (operand, values, u, vt, info)  mode
 
-? is s for f32 and d for f64. Attributes are ASCII codes in backend_config. gen/reference/__init__.py says what each op
-means. Results have buffers of their own, so `output_to_operand_aliasing` needs no care.
+? is s for f32 and d for f64; that of trsm is also c for c64 and z for c128 (gen/hlo/complex_matrices.py). Attributes
+are ASCII codes in backend_config. gen/reference/__init__.py says what each op means. Results have buffers of their own,
+so `output_to_operand_aliasing` needs no care.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Tup
 
 from gen.hlo.graph import HloError, Instruction, Module, Shape, shape
 
-_TARGET = re.compile(r'"lapack_([sd])(potrf|getrf|trsm|geqrf|orgqr|gtsv|syevd|gesdd)_ffi"\Z')
-_TYPES = {"s": "f32", "d": "f64"}
+_TARGET = re.compile(r'"lapack_(?:([sd])(potrf|getrf|trsm|geqrf|orgqr|gtsv|syevd|gesdd)|([cz])(trsm))_ffi"\Z')
+_TYPES = {"s": "f32", "d": "f64", "c": "c64", "z": "c128"}
 
 
 def without_custom_calls(module: Module) -> None:
@@ -34,7 +35,8 @@ def without_custom_calls(module: Module) -> None:
         if instruction.opcode == "custom-call":
             target = _TARGET.match(instruction.attributes.get("raw", {}).get("custom_call_target", ""))
             if target:
-                _Call(module.filename, instruction, target[2], _TYPES[target[1]]).becomes_op()
+                _Call(module.filename, instruction, target[2] or target[4],
+                      _TYPES[target[1] or target[3]]).becomes_op()
 
 
 def with_wide_matrices(module: Module) -> None:
@@ -95,9 +97,9 @@ class _Call:
     def check(self, what: str, found: "List[Shape]", wanted: "List[Tuple[str, Tuple[int, ...]]]") -> None:
         if len(found) != len(wanted):
             self.fail(f"expected {len(wanted)} {what}s, found {len(found)}")
-        for number, (shape, (dtype, dims)) in enumerate(zip(found, wanted)):
-            if shape.kind != "array" or (shape.dtype, shape.dims) != (dtype, dims):
-                self.fail(f"expected {dtype}[{','.join(map(str, dims))}] as {what} {number}, found {shape.text}")
+        for number, (of, (dtype, dims)) in enumerate(zip(found, wanted)):
+            if of.kind != "array" or (of.dtype, of.dims) != (dtype, dims):
+                self.fail(f"expected {dtype}[{','.join(map(str, dims))}] as {what} {number}, found {of.text}")
 
     # what a call says
 
@@ -105,10 +107,10 @@ class _Call:
         """The batch dimensions, rows and columns of an operand."""
         if number >= len(self.call.operands):
             self.fail(f"expected at least {number + 1} operands, found {len(self.call.operands)}")
-        shape = self.call.operands[number].shape
-        if shape.kind != "array" or shape.rank < 2:
-            self.fail(f"expected matrices as operand {number}, found {shape.text}")
-        return shape.dims[:-2], shape.dims[-2], shape.dims[-1]
+        of = self.call.operands[number].shape
+        if of.kind != "array" or of.rank < 2:
+            self.fail(f"expected matrices as operand {number}, found {of.text}")
+        return of.dims[:-2], of.dims[-2], of.dims[-1]
 
     def square(self, number: int = 0) -> "Tuple[Tuple[int, ...], int]":
         batch, rows, columns = self.matrix(number)

@@ -189,9 +189,7 @@ def _why_not_matrices(shapes: List[Shape]) -> Optional[Refusal]:
     """Of an op on matrices: element types, layouts and sizes that have no kernel."""
     for of in shapes:
         if of.dtype not in ("f32", "f64", "s32"):
-            return Refusal(f": expected f32 or f64, found {of.dtype}",
-                           "write it on real matrices of twice the size, {{re, -im}, {im, re}}"
-                           if dtypes.is_complex(of.dtype) else "convert to f32 before it, and back after it")
+            return Refusal(f": expected f32 or f64, found {of.dtype}", "convert to f32 before it, and back after it")
         if of.tiled:
             return Refusal(": expected arrays in layouts without tiles",
                            "copy to a layout without tiles before it, and back after it")

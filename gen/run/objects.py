@@ -287,6 +287,7 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     hlo.without_single_steps(module)
     hlo.without_custom_calls(module)
     hlo.with_wide_matrices(module)
+    hlo.without_complex_matrices(module)
     unsupported = hlo.unsupported(module) or hlo.misplaced(module)
     if unsupported:
         raise unsupported

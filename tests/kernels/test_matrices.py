@@ -7,6 +7,7 @@ vectors are orthonormal. SETT_SEED and SETT_COUNT draw others, and more.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -21,13 +22,13 @@ except ImportError:
     np = None  # type: ignore[assignment]
 
 from drawn import ON, marked
-from gen_run import gen, run
+from gen_run import ROOT, gen, run
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "3"))
 with_numpy = pytest.mark.skipif(np is None, reason="SKIP: no numpy, which computes what is right")
 
-NAMES = {"f32": "s", "f64": "d"}
+NAMES = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 
 
 def typed(dtype: str, dims: Sequence[int], by_columns: bool = True) -> str:
@@ -53,9 +54,9 @@ def call(result: str, operands: Sequence[str], routine: str, config: str = "") -
 class Drawn:
     """A batch of one type, and texts of calls on it. by_columns: of operands and results."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, dtypes: Sequence[str] = ("f32", "f64")) -> None:
         r = self.r = random.Random(SEED * 7919 + number)
-        self.dtype = r.choice(["f32", "f64"])
+        self.dtype = r.choice(dtypes)
         self.batch: Tuple[int, ...] = r.choice([(), (1,), (3,), (2, 2), (7,)])
         self.by_columns = r.random() < 0.75
 
@@ -181,9 +182,37 @@ def test_contradictions(said: str, tmp_path: Path) -> None:
     assert done.returncode == 2 and f"m.hlo:4:8: {said}" in done.stderr, done.stderr
 
 
+PEER = ROOT.parent / "shared" / "peer" / "jax" / "ops"
+PEERS = sorted(path for word in ("cholesky", "lu", "qr", "solve", "det", "inv", "lstsq", "triangular", "tridiagonal",
+                                 "expm") for path in PEER.glob(f"{word}_*"))
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(not PEERS, reason="SKIP: no ../shared/peer/jax")
+@pytest.mark.parametrize("target", sorted({target for target, _ in ON}))
+def test_functions_of_jax_agree_with_the_reference(target: str) -> None:
+    done = gen("check", *(path / f"{path.name}.hlo" for path in PEERS), "--target", target)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.peer
+@with_numpy
+@pytest.mark.skipif(not PEERS, reason="SKIP: no ../shared/peer/jax")
+def test_functions_of_jax_give_what_xla_gives(tmp_path: Path) -> None:
+    """Within the tolerance that stands beside XLA's results."""
+    for path in PEERS:
+        about = json.loads((path / "about.json").read_text())
+        done = gen("run", path / f"{path.name}.hlo", "--target", "c", "--in", path, "--out", tmp_path / path.name, "--row-major")
+        assert done.returncode == 0, done.stdout + done.stderr
+        for number, (kind, _) in enumerate(about["results"]):
+            got, wanted = (np.fromfile(folder / f"r{number}.bin", kind) for folder in (tmp_path / path.name, path))
+            np.testing.assert_allclose(got, wanted, rtol=about["tolerance"],
+                                       atol=about["tolerance"] * np.abs(wanted).max(initial=0), err_msg=path.name)
+
+
 # ---- NumPy ----
 
-SHAPE = re.compile(r"(f32|f64|s32)\[([\d,]*)\](?:\{([\d,]*)\})?")
+SHAPE = re.compile(r"(f32|f64|s32|c64|c128)\[([\d,]*)\](?:\{([\d,]*)\})?")
 
 
 def numbers(text: str) -> "List[int]":
@@ -191,8 +220,8 @@ def numbers(text: str) -> "List[int]":
 
 
 def ran(text: str, arrays: "List[Any]", folder: Path, target: str = "c") -> "List[Any]":
-    """The operands as the module gets them, and its results, in f64 but for integers."""
-    kinds = {"f32": np.float32, "f64": np.float64, "s32": np.int32}
+    """The operands as the module gets them, and its results, in f64 or c128 but for integers."""
+    kinds = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "c64": np.complex64, "c128": np.complex128}
     lines = text.split("\n")
     shapes = [SHAPE.search(line) for line in lines if " parameter(" in line]
     given = [np.ascontiguousarray(a.transpose(numbers(shape[3])[::-1] if shape[2] else []).astype(kinds[shape[1]]))
@@ -204,8 +233,8 @@ def ran(text: str, arrays: "List[Any]", folder: Path, target: str = "c") -> "Lis
                           SHAPE.finditer(root[:root.index("(p")])):
         a, dims, major = np.frombuffer(raw, kinds[shape[1]]), numbers(shape[2]), numbers(shape[3] or "")[::-1]
         a = a.reshape([dims[d] for d in major]).transpose(np.argsort(major)) if dims else a.reshape(())
-        results.append(a if shape[1] == "s32" else a.astype(np.float64))
-    back = [a.transpose(np.argsort(numbers(shape[3])[::-1]) if shape[2] else []).astype(np.float64)
+        results.append(a if shape[1] == "s32" else a.astype(np.result_type(a, np.float64)))
+    back = [a.transpose(np.argsort(numbers(shape[3])[::-1]) if shape[2] else []).astype(np.result_type(a, np.float64))
             for a, shape in zip(given, shapes)]     # type: ignore[index]
     return [*back, *results]
 
@@ -230,10 +259,12 @@ class Values:
         self.random = np.random.default_rng(drawn.r.randrange(1 << 30))
         self.dims = [tuple(numbers(found[2])) for line in text.split("\n") if " parameter(" in line
                      for found in [SHAPE.search(line)] if found]
-        self.tolerance = 2e-4 if drawn.dtype == "f32" else 1e-11
+        self.tolerance = 2e-4 if drawn.dtype in ("f32", "c64") else 1e-11
+        self.complex = drawn.dtype in ("c64", "c128")
 
     def normal(self, number: int = 0) -> "Any":
-        return self.random.standard_normal(self.dims[number])
+        a = self.random.standard_normal(self.dims[number])
+        return a + 1j * self.random.standard_normal(a.shape) if self.complex else a
 
     def near(self, a: "Any", b: "Any") -> None:
         np.testing.assert_allclose(a, b, rtol=self.tolerance, atol=self.tolerance * (1 + np.abs(b).max(initial=0)))
@@ -244,9 +275,9 @@ class Values:
 
 def of_cholesky(v: Values, text: str, folder: Path) -> None:
     a = v.normal()
-    a, factor = ran(text, [a @ turned(a) + np.eye(a.shape[-1]) * a.shape[-1]], folder)
+    a, factor = ran(text, [a @ np.conj(turned(a)) + np.eye(a.shape[-1]) * a.shape[-1]], folder)
     right = np.linalg.cholesky(a)
-    v.near(factor, right if is_true(text, "lower") else turned(right))
+    v.near(factor, right if is_true(text, "lower") else np.conj(turned(right)))
 
 
 def of_potrf(v: Values, text: str, folder: Path) -> None:
@@ -296,6 +327,7 @@ def of_triangle(v: Values, text: str, folder: Path) -> None:
     if unit:
         t = t * (1 - np.eye(n)) + np.eye(n)
     t = t if plain else turned(t)
+    t = np.conj(t) if "ADJOINT" in text or code(text, "trans_x") == "C" else t
     v.near(t @ x if left else x @ t, b)
 
 
@@ -369,6 +401,17 @@ def of_gesdd(v: Values, text: str, folder: Path) -> None:
             v.orthonormal(u)
             v.orthonormal(turned(vt))
             v.near(u[..., :k] * values[..., None, :] @ vt[..., :k, :], a)
+
+
+@with_numpy
+@pytest.mark.parametrize("op", ["cholesky", "triangle", "trsm"])
+def test_complex_matrices(op: str, tmp_path: Path) -> None:
+    """What becomes an op on real matrices of twice the size."""
+    for number in range(COUNT):
+        drawn = Drawn(2000 + number, ["c64", "c128"])
+        name, text = getattr(drawn, op)()
+        (tmp_path / str(number)).mkdir()
+        (of_cholesky if op == "cholesky" else of_triangle)(Values(drawn, text), text, tmp_path / str(number))
 
 
 @with_numpy
