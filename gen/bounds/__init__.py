@@ -48,8 +48,10 @@ WHAT A KERNEL MAY DIFFER BY
       triangular-solve: 2 (n + 2) u |T^-1| |T| |x| (8.1).
       lu: |dA| <= 4 (n + 2) u |L| |U| (9.3), at most e f^T; what this does to a Schur complement is the product of
         e2 + |A21 A11^-1| e1 and f2 + |A11^-1 A12|^T f1. Pivots are certain where the largest is larger by the errors.
-      qr: the columns of R move by 32 m u k |a[j]|, k the condition in Frobenius' norm once columns have length 1
-        (19.9); reflectors and tau by 4 n times that share. From a column on whose sign is not certain, by anything.
+      qr: R[i,j] moves by 8 m u k |a[j]|, k the condition of columns 0 to i, in Frobenius' norm, of length 1 (19.9,
+        with m in place of a product of sizes that only the worst case needs); reflectors and tau by 16 m u k, as they
+        are the LU factors of Q less signs, whose pivots are at least 1. From a column on whose sign is not certain, by
+        anything.
       householder-product: each reflector adds 4 m u (1 + 2 |tau| |v|^2) of a column's length (19.2).
       tridiagonal-solve: 32 u |A^-1| |A| |x| in the largest norm; what is left of the diagonals may be anything.
       eigh, svd: values move by 8 n u |A|, in Frobenius' norm (Weyl); vectors by 2 (svd: 4) times this over the gap to

@@ -165,32 +165,33 @@ static int qr_error_real(const real *a, const real *out, const real *tau, double
                          double u) {
   const int64_t k = m < n ? m : n;
   double *const inverse = w, *const norm = w + k * k;
-  double total = 0, t, reflector;
+  double total = 0;
   int64_t sure = tame_real(a, m * n, u) ? k : 0;
   for (int64_t j = 0; j < n; ++j) {
     double sum = 0;
     for (int64_t i = 0; i < m; ++i) sum += (double)a[i * n + j] * (double)a[i * n + j];
     norm[j] = sqrt(sum);
   }
-  for (int64_t j = 0; j < k; ++j)
+  for (int64_t j = 0; j < k; ++j) { /* te: first the share of a column's length by which row j of R may move */
     for (int64_t i = j; i >= 0; --i) {
       double sum = i == j;
       for (int64_t p = i + 1; p <= j; ++p) sum -= (double)out[i * n + p] * inverse[p * k + j];
       inverse[i * k + j] = sum / (double)out[i * n + i];
       total += norm[i] * inverse[i * k + j] * norm[i] * inverse[i * k + j];
     }
-  t = 8 * (double)m * u * sqrt((double)k * total);
-  if (!(t < 0.125)) sure = 0;
-  reflector = 4 * (double)k * t;
-  for (int64_t p = 0; p < sure && p < m - 1; ++p) {
+    te[j] = 8 * (double)m * u * sqrt((double)(j + 1) * total);
+  }
+  for (int64_t p = 0; p < sure; ++p) {
     double sum = 0;
     for (int64_t i = p + 1; i < m; ++i) sum += (double)out[i * n + p] * (double)out[i * n + p];
-    if (fabs(1 - (double)tau[p]) <= reflector || !(sqrt(sum) > reflector)) sure = p;
+    if (!(te[p] < 0.5) || (p < m - 1 && (fabs(1 - (double)tau[p]) <= 2 * te[p] || !(sqrt(sum) > 2 * te[p])))) sure = p;
   }
   for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      e[i * n + j] = (i < j ? i : j) >= sure ? INFINITY : (i <= j ? 4 * t * norm[j] : reflector) + 2 * u * fabs((double)out[i * n + j]);
-  for (int64_t p = 0; p < k; ++p) te[p] = p < sure ? reflector + 2 * u : INFINITY;
+    for (int64_t j = 0; j < n; ++j) {
+      const double share = (i < j ? i : j) < sure ? te[i < j ? i : j] : INFINITY;
+      e[i * n + j] = (i <= j ? share * norm[j] : 2 * share) + 2 * u * fabs((double)out[i * n + j]);
+    }
+  for (int64_t p = 0; p < k; ++p) te[p] = p < sure ? 2 * te[p] + 2 * u : INFINITY;
   return 1;
 }
 
