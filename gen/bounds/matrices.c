@@ -197,8 +197,9 @@ static int qr_error_real(const real *a, const real *out, const real *tau, double
 
 static int householder_product_error_real(const real *a, const real *tau, double *e, int64_t m, int64_t n, int64_t count,
                                           double u) {
+  const double most = u < 0x1p-40 ? 0x1p900 : 0x1p100;
   double size = 1, error = 2 * u;
-  const int sure = tame_real(a, m * n, u) && tame_real(tau, count, u);
+  int sure = tame_real(a, m * n, u) && tame_real(tau, count, u);
   for (int64_t k = count - 1; k >= 0; --k) {
     double norm = 1, grows;
     for (int64_t i = k + 1; i < m; ++i) norm += (double)a[i * n + k] * (double)a[i * n + k];
@@ -207,6 +208,7 @@ static int householder_product_error_real(const real *a, const real *tau, double
     if (grows < 1) grows = 1;
     error = error * grows + 4 * (double)m * u * (1 + 2 * norm) * size;
     size *= grows;
+    sure = sure && (1 + norm) * size < most;
   }
   for (int64_t i = 0; i < m * n; ++i) e[i] = sure ? error + 2 * u * size : INFINITY;
   return sure;
