@@ -16,7 +16,7 @@ from gen.plan.buffers import first_leaf, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
-from gen.plan.whole import whole_of
+from gen.plan.whole import Whole, whole_of
 from gen.program.ir import Array, Call, Program
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
     is."""
     reads: Dict[int, int] = {}
     for nest in kernels:
+        if isinstance(nest, Whole):
+            reads.update((buffer.number, buffer.shape.elements) for buffer in nest.operands)
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, region in reads_of(partition, function):
                 if read.source.opcode == "parameter" and read.map != EMPTY:
@@ -90,6 +92,26 @@ def in_order(computation: Computation) -> Dict[int, List[int]]:
     return {n: how for n, how in ways.items() if how}
 
 
+# What keeps a symmetric matrix symmetric, and mostly a definite one definite.
+_KEEPS_DEFINITE = frozenset(["add", "copy", "divide", "multiply", "transpose"])
+
+
+def definite(computation: Computation) -> Dict[int, int]:
+    """Parameters' buffers of matrices, as they are or after a few ops, whose Cholesky factor is asked for, or that a
+    triangle is solved with: their rows."""
+    found: Dict[int, int] = {}
+    waiting = [i.operands[0] for i in computation.instructions if i.opcode in ("cholesky", "triangular-solve")]
+    seen = set(waiting)
+    while waiting:
+        i = waiting.pop()
+        if i.opcode == "parameter" and set(i.shape.minor_to_major[:2]) == {i.shape.rank - 1, i.shape.rank - 2}:
+            found[first_leaf(i)] = i.shape.dims[-1]
+        more = {o for o in i.operands if i.opcode in _KEEPS_DEFINITE and o.shape.dims == i.shape.dims} - seen
+        seen |= more
+        waiting += more
+    return found
+
+
 def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
     in_place = [nest for nest in kernels if nest.aliases]
     return sum(
@@ -126,13 +148,14 @@ def _layout(shape: Shape) -> Dict[str, Any]:
 def params(fusion: Fusion) -> List[Dict[str, Any]]:
     """A fusion's parameters, with what a check must know to draw them."""
     graph = fusion.computation
-    indices, places, ordered = index_sizes(graph), distinct(graph), in_order(graph)
+    indices, places, ordered, matrices = index_sizes(graph), distinct(graph), in_order(graph), definite(graph)
     return [{
         "name": name,
         **entry(shape),
         **({"index_below": indices[n]} if n in indices else {}),
         **({"distinct": places[n]} if n in places else {}),
         **({"sorted": ordered[n]} if n in ordered else {}),
+        **({"definite": matrices[n]} if n in matrices else {}),
         **({"same_as": fusion.same[n]} if n in fusion.same else {}),
     } for n, (name, shape) in enumerate(zip(param_names(fusion), param_leaves(fusion)))]
 

@@ -10,7 +10,6 @@ REFUSED = {name: why for why, names in {
     "'all-gather' is between devices, and a kernel runs on one": "indexing_analysis_26",
     "'all-reduce' is between devices, and a kernel runs on one": "hlo_verifier_5",
     "'reduce-scatter' is between devices, and a kernel runs on one": "dynamic_slice_fusion_1 dynamic_slice_fusion_5",
-    "'triangular-solve' is for a library, no loop over its result's elements": "indexing_analysis_18",
     "expected elements at the positions of its operand's": "memory_space_propagation_10 memory_space_propagation_5",
     "expected numbers of one kind": "support_legacy_1",
     "expected an array in one memory, to which a kernel has one pointer": "memory_space_propagation_11 memory_space_propagation_12",

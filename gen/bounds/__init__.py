@@ -41,6 +41,25 @@ WHAT A KERNEL MAY DIFFER BY
     anywhere.
   * excess_precision: between ops on f16 and bf16 a kernel may or may not keep a float: both are in the interval.
   * dynamic-slice, dynamic-update-slice, gather: where a start index is not certain, any element may be anything.
+  * Ops on matrices of exact operands: the first order of the effect of a backward error, times 2 or more; u is half an
+    ulp of 1, n the number of rows, |..| by elements. Where the first order does not hold (the matrix is nearly
+    singular), or products might overflow or be subnormal, any value is right. Chapters are Higham's, Accuracy and
+    Stability of Numerical Algorithms, second edition.
+      cholesky: |dA| <= 4 (n + 2) u d d^T, d the roots of the diagonal (10.1); so |dL[j,i]| <= g[i] sum |L[j,k]| g[k]
+        over i <= k <= j, g = |L^-1| d. info is certain where no pivot is within 16 times the error of 0.
+      triangular-solve: 2 (n + 2) u |T^-1| |T| |x| (8.1).
+      lu: |dA| <= 4 (n + 2) u |L| |U| (9.3), at most e f^T; what this does to a Schur complement is the product of
+        e2 + |A21 A11^-1| e1 and f2 + |A11^-1 A12|^T f1. Pivots are certain where the largest is larger by the errors.
+      qr: R[i,j] moves by 8 m u k |a[j]|, k the condition of columns 0 to i, in Frobenius' norm, of length 1 (19.9,
+        with m in place of a product of sizes that only the worst case needs); reflectors and tau by 16 m u k, as they
+        are the LU factors of Q less signs, whose pivots are at least 1. From a column on whose sign is not certain, by
+        anything.
+      householder-product: each reflector adds 4 m u (1 + 2 |tau| |v|^2) of a column's length (19.2).
+      tridiagonal-solve: 32 u |A^-1| |A| |x| in the largest norm; what is left of the diagonals may be anything.
+      eigh, svd: values move by 8 n u |A|, in Frobenius' norm (Weyl); vectors by 2 (svd: 4) times this over the gap to
+        the next value (Davis and Kahan). A component that may be the largest one with another sign, a value that
+        another one is too near to, and what completes a basis: any value. tests/kernels/test_matrices.py holds all
+        vectors to the factors' product and to being orthonormal.
   * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.
   * A value used twice is two independent intervals, except in multiply(x, x) and compare(x, x).
   Not covered: kernels that flush subnormals (but for scatter's sums), contract to fused multiply-add, or round f64 ->
@@ -49,7 +68,8 @@ WHAT A KERNEL MAY DIFFER BY
 WHERE IT STANDS
   It knows the graph (gen.hlo) and the reference, which does not know it.
   files.py          the three functions above, and which module knows which op: moves, reductions (with combiners),
-                    scatter, select_and_scatter, products; following.py: what they share, elementwise ops
+                    scatter, select_and_scatter, products, matrices (with matrices.c); following.py: what they share,
+                    elementwise ops
   intervals.py      the interval of an elementwise op;  ulps.py: the promised ulps;  types.py: intervals in C
   ranges.c          the C functions that the text calls, below head.c
 """

@@ -18,7 +18,8 @@ generator makes code for. `fusions` and `steps` give the computations that becom
 and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
-from gen.hlo.custom_calls import without_known_calls
+from gen.hlo.complex_matrices import without_complex_matrices
+from gen.hlo.custom_calls import with_wide_matrices, without_custom_calls
 from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instruction, Module, Shape, Value, Window,
                            accumulator, array_shape, entry_of, in_order, index_parameter, is_row_major, layout_map,
                            memory_bits, relaid, row_major, same_positions, same_shape, shape, sorted_indices,
@@ -40,4 +41,5 @@ __all__ = ["CONTRACTIONS", "Computation", "Fusion", "FusionCall", "HloError", "I
            "param_leaves", "param_names", "parameter_names", "parse", "print_computation", "print_instruction",
            "print_module", "plain_stem", "read", "relaid", "result_leaves", "row_major", "same_positions", "same_shape",
            "shape", "sorted_indices", "stem", "steps", "tuple_shape", "unique_indices", "unshared_places",
-           "unsupported", "whole", "without_known_calls", "without_single_steps", "zero_sign_matters"]
+           "unsupported", "whole", "with_wide_matrices", "without_complex_matrices", "without_custom_calls",
+           "without_single_steps", "zero_sign_matters"]

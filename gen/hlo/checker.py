@@ -153,6 +153,12 @@ class Check:
             return shape(dtype + of.text[of.text.index("["):])
         return array_shape(dtype, of.dims, of.minor_to_major)
 
+    def square(self, number: int) -> Shape:
+        of = self.kinds(number, "fc")
+        if of.rank < 2 or of.dims[-1] != of.dims[-2]:
+            self.fail(f"expected square matrices as operand {number}, found {bare(of)}", operand=number)
+        return of
+
     # elementwise
 
     def _elementwise(self) -> Shape:
@@ -236,6 +242,19 @@ class Check:
                           operand=0)
             return array_shape(to.dtype, of.dims[:-1])
         self.fail(f"expected widths that divide one another, found {of.dtype} and {to.dtype}")
+
+    # matrices
+
+    def _cholesky(self) -> Shape:
+        return self.square(0)
+
+    def _triangular_solve(self) -> Shape:
+        a, b = self.square(0), self.array(1)
+        at = -2 if self.i.attributes.get("left_side") else -1
+        if b.dtype != a.dtype or b.rank != a.rank or b.dims[:-2] != a.dims[:-2] or b.dims[at] != a.dims[-1]:
+            self.fail(f"expected {a.dtype} in as many matrices as operand 0 {bare(a)} has, of size {a.dims[-1]} in "
+                      f"dimension {b.rank + at if b.rank > 1 else 0}, as operand 1, found {bare(b)}", operand=1)
+        return b
 
     # leaves and moves
 

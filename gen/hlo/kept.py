@@ -90,12 +90,6 @@ class Kept(Check):
         assert of.root is not None
         return of.root.shape
 
-    def square(self, number: int) -> Shape:
-        of = self.kinds(number, "fc")
-        if of.rank < 2 or of.dims[-1] != of.dims[-2]:
-            self.fail(f"expected square matrices as operand {number}, found {bare(of)}", operand=number)
-        return of
-
     # rules
 
     def _after_all(self) -> Shape:
@@ -161,21 +155,6 @@ class Kept(Check):
                 self.fail(f"expected {results[0].text}, the result of '{branches[0][1].name}', as the result of "
                           f"'{of.name}', found {result.text}", attribute=key)
         return results[0]
-
-    def _cholesky(self) -> Shape:
-        self.operands(1)
-        return self.square(0)
-
-    def _triangular_solve(self) -> Shape:
-        self.operands(2)
-        a, b = self.square(0), self.array(1)
-        at = -2 if self.i.attributes.get("raw", {}).get("left_side") == "true" else -1
-        if b.dtype != a.dtype or b.rank != a.rank or b.dims[:-2] != a.dims[:-2] or b.dims[at] != a.dims[-1]:
-            self.fail(f"expected {a.dtype} in as many matrices as operand 0 {bare(a)} has, of size {a.dims[-1]} in "
-                      f"dimension {b.rank + at if b.rank > 1 else 0}, as operand 1, found {bare(b)}", operand=1)
-        if self.text("transpose_a") not in ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"):
-            self.fail("expected NO_TRANSPOSE, TRANSPOSE or ADJOINT", attribute="transpose_a")
-        return b
 
     def _fft(self) -> Shape:
         self.operands(1)

@@ -160,6 +160,7 @@ def _integers(*names: str) -> "Dict[str, str]":
 
 _DIMENSIONS = _integers("dimensions")
 _FACTORS = _integers("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims")
+_SIDES = ("left_side", "lower", "unit_diagonal")
 _STRUCTURAL = (
     # leaves
     Structural("parameter", None, element="load"),
@@ -207,8 +208,12 @@ _STRUCTURAL = (
                optional=("window", "feature_group_count", "batch_group_count")),
     # whole arrays
     Structural("sort", None, element="whole", optional=("is_stable",),
-               attributes={**_DIMENSIONS, "is_stable": "flag", "to_apply": "computation"}),
-    Structural("topk", 1, element="whole", attributes={"k": "integer", "largest": "flag"}, optional=("largest",)),
+               attributes={**_DIMENSIONS, "is_stable": "boolean", "to_apply": "computation"}),
+    Structural("topk", 1, element="whole", attributes={"k": "integer", "largest": "boolean"}, optional=("largest",)),
+    # matrices (the last two dimensions)
+    Structural("cholesky", 1, element="whole", attributes={"lower": "boolean"}, optional=("lower",)),
+    Structural("triangular-solve", 2, element="whole",
+               attributes={**dict.fromkeys(_SIDES, "boolean"), "transpose_a": "transpose"}, optional=_SIDES),
     # tuples, and calls, which are inlined
     Structural("tuple", None),
     Structural("get-tuple-element", 1, map="elementwise", attributes={"index": "integer"}),
@@ -218,10 +223,16 @@ _STRUCTURAL = (
     Structural("opt-barrier", 1),
 )
 
+# What gen/hlo/custom_calls.py makes of custom calls; no text has them.
+_MADE = tuple(Structural(opcode, None, element="whole") for opcode in (
+    "lu", "qr", "householder-product", "tridiagonal-solve", "eigh", "svd"))
+
 ELEMENTWISE: "Dict[str, Elementwise]" = {row.opcode: row for row in _ELEMENTWISE}
-STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in _STRUCTURAL}
+STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in (*_STRUCTURAL, *_MADE)}
 # What the checker knows the rules of, and kernels may have.
 TABLE: "Dict[str, Union[Elementwise, Structural]]" = {**ELEMENTWISE, **STRUCTURAL}
+# Ops on matrices, which lie in the last two dimensions.
+MATRIX_OPS = frozenset(["cholesky", "triangular-solve", *(row.opcode for row in _MADE)])
 # Sums of products.
 CONTRACTIONS = frozenset(["dot", "scaled-dot", "convolution"])
 # An element comes from many of the operands', by a loop nest. The last two are what gen/lower/select_and_scatter.py
@@ -232,13 +243,13 @@ LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter", "window
 _UNCHECKED = frozenset(
     """add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
     all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
-    cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
+    collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
     copy-done copy-start custom-call domain dynamic-reshape fft
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
     recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scan send send-done
-    set-dimension-size stochastic-convert triangular-solve while""".split()
+    set-dimension-size stochastic-convert while""".split()
 )
-OPCODES = frozenset(TABLE) | _UNCHECKED
+OPCODES = frozenset(TABLE) - frozenset(row.opcode for row in _MADE) | _UNCHECKED
 # Loops and branches, which stay what they are in a program. Their computations are `called`: of a while the condition
 # and the body, of a conditional its branches, the one for true first.
 CONTROL = frozenset(["while", "conditional"])

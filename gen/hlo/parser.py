@@ -418,14 +418,6 @@ class Parser:
     def _read_integer(self, instruction: Instruction, key: str) -> None:
         instruction.attributes[key] = self.scanner.integer(f"the integer of '{key}'")
 
-    def _read_flag(self, instruction: Instruction, key: str) -> None:
-        """`true` or `false`."""
-        pos = self.scanner.skip()
-        word = self.scanner.raw(f"a value of '{key}'")
-        if word not in ("true", "false"):
-            self.scanner.fail(pos, f"expected true or false as '{key}', found '{word[:60]}'")
-        instruction.attributes[key] = word == "true"
-
     def _read_integers(self, instruction: Instruction, key: str) -> None:
         """`{0,2,1}`."""
         scanner, numbers = self.scanner, []  # type: ignore[var-annotated]
@@ -528,6 +520,13 @@ class Parser:
 
     def _read_direction(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, _DIRECTIONS)
+
+    def _read_boolean(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("true", "false"))
+        instruction.attributes[key] = instruction.attributes[key] == "true"
+
+    def _read_transpose(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"))
 
     def _read_compare_type(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, _COMPARE_TYPES)

@@ -40,7 +40,7 @@ def _attribute_text(key: str, value: Any) -> str:
     if isinstance(value, Labels):
         return f"{key}={value.text}"
     if isinstance(value, bool):
-        return f"{key}={'true' if value else 'false'}"
+        return f"{key}={str(value).lower()}"
     if isinstance(value, tuple):
         return f"{key}={{{','.join(map(str, value))}}}"
     return f"{key}={value}"

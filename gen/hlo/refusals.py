@@ -15,7 +15,7 @@ from gen.hlo.graph import (HloError, Instruction, Module, Shape, entry_of, memor
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import fusions
 from gen.hlo.leaves import result_leaves
-from gen.hlo.opcodes import CONTRACTIONS, CONTROL, ELEMENTWISE, TABLE
+from gen.hlo.opcodes import CONTRACTIONS, CONTROL, ELEMENTWISE, MATRIX_OPS, TABLE
 from gen.hlo.scanner import Scanner
 
 _SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-element"}
@@ -104,7 +104,7 @@ _NOT_OURS = {
          "infeed outfeed"),
         ("is a loop in a form of its own", "write a while", "scan"),
         ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
-        ("is for a library, no loop over its result's elements", CUT, "triangular-solve cholesky fft"),
+        ("is for a library, no loop over its result's elements", CUT, "fft"),
         ("is a product of groups whose sizes are known at run time", "fix the sizes, and write a dot for each group",
          "ragged-dot"),
         ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops",
@@ -168,6 +168,8 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
             f"write it with ops that take complex ones: {', '.join(sorted(row.opcode for row in ELEMENTWISE.values() if 'c' in row.kernels))}")
     if opcode in CONTRACTIONS:
         return _why_not_product(instruction)
+    if opcode in MATRIX_OPS:
+        return _why_not_matrices([*to.leaves(), *shapes])
     if opcode == "select-and-scatter" and instruction.attributes["window"].dilated:
         return Refusal(": expected a window that is not dilated", CUT)
     if opcode == "select-and-scatter" and complex_ones:
@@ -201,6 +203,20 @@ def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
     if size >= 1 << 31:
         return Refusal(f": expected rows of at most {(1 << 31) - 1} elements, found {size}",
                        "sort parts, and merge them")
+    return None
+
+
+def _why_not_matrices(shapes: List[Shape]) -> Optional[Refusal]:
+    """Of an op on matrices: element types, layouts and sizes that have no kernel."""
+    for of in shapes:
+        if of.dtype not in ("f32", "f64", "s32"):
+            return Refusal(f": expected f32 or f64, found {of.dtype}", "convert to f32 before it, and back after it")
+        if of.tiled:
+            return Refusal(": expected arrays in layouts without tiles",
+                           "copy to a layout without tiles before it, and back after it")
+        if not of.elements:
+            return Refusal(f": expected matrices that have elements, found {of.text}",
+                           "leave it out: its results have no elements")
     return None
 
 

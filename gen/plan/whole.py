@@ -8,10 +8,13 @@ from typing import List, Optional
 
 from gen.hlo import Computation, Fusion, Instruction
 from gen.hlo.graph import root_of
-from gen.hlo.opcodes import STRUCTURAL, WHOLE
+from gen.hlo.opcodes import MATRIX_OPS, STRUCTURAL, WHOLE
 from gen.plan.buffer import Buffer, Role
+from gen.plan.matrices import steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
+
+VECTOR = 4          # multiplications of matrices that a vector instruction does, roughly
 
 
 @dataclass(eq=False)
@@ -56,5 +59,7 @@ SORTED = 20     # operations for an element of a sort, by radix or of a short ro
 
 def operations(op: Instruction) -> int:
     """Vector instructions of an op, roughly."""
+    if op.opcode in MATRIX_OPS:
+        return steps_of(op) // VECTOR
     elements = op.operands[0].shape.elements
     return {"sort": SORTED * elements, "topk": 2 * elements}.get(op.opcode, 0)

@@ -73,6 +73,10 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
     return body
 
 
+MOST_INLINED = 8        # groups of a kernel on such arrays that are written one by one
+LOCAL_ARRAY = 4096      # bytes of one
+
+
 def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bool) -> "Dict[Array, Array]":
     """Arrays that a launch writes its result over, with the result: what is needed no more and is the program's own, of
     kernels whose maps allow it. in_results: whether the result may be one of the program's. The kernels no longer say
@@ -98,7 +102,8 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
 
 
 def overwritten(launch: "Launch") -> "Dict[Array, Array]":
-    """Operands of a launch that it may write its result over, as its kernel and its maps allow."""
+    """Operands of a launch that it may write its result over, as its kernel and its maps allow. What may become a
+    variable of C has one type: a compiler may move a load past a store of another type."""
     kernel = launch.kernel
     if not kernel.writer.overwrites or len(kernel.nest.partition.roots) != 1:
         return {}
@@ -106,7 +111,8 @@ def overwritten(launch: "Launch") -> "Dict[Array, Array]":
     if root.buffer not in arrays:
         return {}
     return {arrays[buffer]: arrays[root.buffer] for buffer in overwritable(kernel.nest)
-            if launch.arrays.count(arrays[buffer]) == 1}
+            if launch.arrays.count(arrays[buffer]) == 1
+            and (buffer.shape.dtype == root.shape.dtype or buffer.shape.bytes > LOCAL_ARRAY)}
 
 
 @dataclass
@@ -150,10 +156,6 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
     places.update((array, Place("scratch", n, placement.offsets[names[array]], array.shape))
                   for n, array in enumerate(left))
     return Storage(places, placement, max((places[a].offset + a.shape.bytes + slack for a in left), default=0))
-
-
-MOST_INLINED = 8        # groups of a kernel on such arrays that are written one by one
-LOCAL_ARRAY = 4096      # bytes of one
 
 
 def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Array]":

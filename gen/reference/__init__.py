@@ -66,6 +66,24 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     bits of each element. Between types of different widths: bit k of all elements in a row, the low
                     bits first, stays bit k. pred has the bits of a byte, 0 or 1; a byte that is not zero is true.
   reduce-precision  nearest even to the mantissa bits; too large: infinity; below the least normal: zero.
+  Matrices are the last two dimensions; what stands before them counts them. Sums are in double for f32, in long double
+  for f64, and rounded once. gen/hlo/custom_calls.py says what is of which routine of LAPACK.
+  cholesky          A = L L^T, or U^T U, from the triangle that is read. The first pivot that is not above zero (a NaN
+                    neither) makes the factor NaN; its number, from 1, is potrf's info. The other triangle is zero; that
+                    of potrf is the operand's.
+  triangular-solve  X of T X = B, or X T = B, where T is a triangle of A, transposed or not, its diagonal 1 or not.
+                    ADJOINT is TRANSPOSE. x/0 is as elsewhere.
+  lu                P A = L U: pivots are the rows, counted from 1, that are swapped with row 0, 1, ..: the first of the
+                    largest. A pivot of zero is not divided by; info is the first one's number from 1.
+  qr                Householder's reflectors I - tau v v^T, whose v[k] is 1: R's diagonal has the sign that the column
+                    has not; a column of zeros below has a tau of 0 and keeps its sign.
+  householder-product  the first columns of the product of the reflectors.
+  tridiagonal-solve  row i is dl[i], d[i], du[i]. What is left of them is U's second, first diagonal and diagonal, as
+                    gtsv leaves it (second in dl from 1 on). A pivot of zero makes X NaN; info is its number from 1.
+  eigh, svd         values ascend (eigh) or descend (svd). Of each vector (the left one of two) the component of largest
+                    size is above zero, the first of several. Vectors that nothing decides complete an orthonormal
+                    basis. An operand that is not finite gives NaN, and an info of 1. Without vectors their results are
+                    the operand (eigh), zero (svd).
 
 WHERE IT STANDS
   It shares nothing with the rest of gen but the graph (gen.hlo): no algebra, no planning, no targets, no bounds.
@@ -73,6 +91,7 @@ WHERE IT STANDS
   computation.py    a computation as steps, and which module knows which op: elementwise, moves, indexed, scatter,
                     select_and_scatter, reductions (with combiners), products; emitter.py: what they share
   complex_numbers.py, complex_functions.py    complex computations as real ones on the parts
+  matrices.py, matrices.c    ops on matrices, as calls of C functions
   elements.py       the value of an elementwise op
   types.py, loops.py, values.py    elements in C, loops and positions, the records of a reference under way
   values.c          the C functions that the text calls;  library.py: notes which

@@ -10,8 +10,8 @@ from typing import Dict
 
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, dtypes
-from gen.hlo.opcodes import ELEMENTWISE
-from gen.plan import partition, plan
+from gen.hlo.opcodes import ELEMENTWISE, MATRIX_OPS
+from gen.plan import matrices, partition, plan
 from gen.plan.scan import prefix
 from gen.program.ir import Program
 
@@ -25,6 +25,7 @@ CHECKED_STEPS, CHECKED_OPERATIONS, CHECKED_ROUNDED = 1e8, 5e8, 4e7
 LAUNCHED_STEPS, LAUNCHED_OPERATIONS = 1e9, 3e9
 DEVICE = 100
 EMULATED_STEPS, EMULATED_OPERATIONS = 100, 10       # how often longer it takes where a device is played by the host
+MATRIX_STEPS = 4    # steps of an op on matrices, of its reference and its bound, for a multiplication of its kernel
 LAUNCHES = 15   # of a bench at least: to warm up, and for nine turns
 
 
@@ -80,6 +81,8 @@ def cost(fusion: Fusion) -> Cost:
         if i.opcode in hlo.LOOPS and (prefix(i) is None
                                       or any(leaf.dtype in dtypes.PACKED for leaf in i.shape.leaves())):
             steps += steps_of(i)
+        elif i.opcode in MATRIX_OPS:
+            steps += MATRIX_STEPS * matrices.steps_of(i)
         elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
             count = max((leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves()), default=0)
             operations += count
@@ -108,6 +111,8 @@ def arithmetic(fusion: Fusion) -> int:
 def _arithmetic(i: Instruction) -> int:
     if i.opcode in hlo.CONTRACTIONS:
         return 2 * steps_of(i)
+    if i.opcode in MATRIX_OPS:
+        return 2 * matrices.steps_of(i)
     if i.opcode == "convert" or partition.moves_only(i):
         return 0
     if i.opcode in ("reduce", "reduce-window", "select-and-scatter", "scatter"):
@@ -142,6 +147,8 @@ def memory(computation: Computation) -> int:
         passing = 0
         if i.opcode in hlo.CONTRACTIONS:      # its factors as the reference wants them, and scaled ones
             passing = (24 + 24 * (i.opcode == "scaled-dot")) * sum(operand.shape.elements for operand in i.operands)
+        if i.opcode in MATRIX_OPS:      # copies in wider types, and errors
+            passing = 32 * sum(leaf.elements for value in (i, *i.operands) for leaf in value.shape.leaves())
         if i.opcode == "scatter":      # how many updates meet, and the parts of sums
             passing = 4 * i.shape.leaves()[0].elements + 32 * sum(leaf.elements for leaf in i.shape.leaves())
         if i.opcode == "parameter" or plan.stops(i):

@@ -124,9 +124,9 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
         rows.append(
             f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
             f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {{ {', '.join(f'{n}u' for n in entry.get('sorted', [0]))} }}, "
-            f"{int('varies' in entry)} }},\n"
+            f"{int('varies' in entry)}, {entry.get('definite', 0)}u }},\n"
         )
-    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0 },' + chr(10)}}};\n"
+    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0, 0 },' + chr(10)}}};\n"
 
 
 def glue(manifest: Manifest, runner: Runner, entry: str = "sett_entry", **more: str) -> str:
@@ -284,8 +284,10 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     module = hlo.parse(text, hlo.STANDARD_INPUT if file == "-" else file)
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
-    hlo.without_known_calls(module)
     hlo.without_single_steps(module)
+    hlo.without_custom_calls(module)
+    hlo.with_wide_matrices(module)
+    hlo.without_complex_matrices(module)
     unsupported = hlo.unsupported(module) or hlo.misplaced(module)
     if unsupported:
         raise unsupported

@@ -52,6 +52,11 @@ class C(Target):
         self.used.add("prefetch")
         return f"PREFETCH_{word}({at}, {distance});"
 
+    @property
+    def unroll_loops(self) -> str:
+        self.used.add("unroll_loops")
+        return "UNROLL_LOOPS"
+
     def unrolled(self, lanes: int) -> List[str]:
         """C without vectors has no word for it."""
         return [self.unroll] if lanes > 1 else []

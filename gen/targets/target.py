@@ -123,6 +123,11 @@ class Target:
         self.used.add("unroll")
         return self.unroll_word
 
+    @property
+    def unroll_loops(self) -> str:
+        """The word before a loop that is to be unrolled, in kernels without vectors too."""
+        return self.unroll
+
     def store_word(self, stream: bool) -> str:
         """The macro that stores a vector, past the caches or as any other."""
         self.used.add("stream" if stream else "store")

@@ -408,7 +408,6 @@ class Unsupported(unittest.TestCase):
             ("f32[4] custom-call(p), custom_call_target=\"cu\"", "'custom-call' calls \"cu\", code from elsewhere; instead, write ops of HLO, or cut the module"),
             ("s4[4] sort(n), dimensions={0}, to_apply=small", "'sort': expected elements of whole bytes, found s4[4]{0}; instead, convert to a wider type"),
             ("(c64[2], s32[2]) topk(i), k=2", "'topk': expected real numbers, found c64"),
-            ("f32[2,2] triangular-solve(a, a), lower=true", "'triangular-solve' is for a library"),
             ("f32[4] rng(z, z), distribution=rng_uniform", "'rng' draws from a hidden state; instead, pass the numbers as a parameter"),
             ("(u64[2], u32[4]) rng-bit-generator(s), algorithm=rng_default", "'rng-bit-generator' leaves its algorithm to the device"),
             ("token[] after-all()", "'after-all' only orders other ops; instead, leave it and its token out"),

@@ -112,7 +112,7 @@ WRONG = """
     conditional(p, x, x), true_computation=neg, false_computation=never -> conditional: expected f32[3,5]{1,0}, the result of 'neg', as the result of 'never', found pred[] @ false
     cholesky(x) -> cholesky: expected square matrices as operand 0, found f32[3,5] @ x)
     triangular-solve(sq, x), transpose_a=NO_TRANSPOSE -> triangular-solve: expected f32 in as many matrices as operand 0 f32[2,4,4] has, of size 4 in dimension 1, as operand 1, found f32[3,5] @ x)
-    triangular-solve(sq, sq), transpose_a=YES -> triangular-solve: expected NO_TRANSPOSE, TRANSPOSE or ADJOINT @ transpose_a
+    triangular-solve(sq, sq), transpose_a=YES -> expected one of NO_TRANSPOSE, TRANSPOSE, ADJOINT, found 'YES' @ YES
     fft(x), fft_type=FFT, fft_length={5} -> fft: expected complex numbers as operand 0, found f32[3,5]{1,0} @ x)
     fft(x), fft_type=RFFT, fft_length={4} -> fft: expected the sizes 4 of the last dimensions, as 'fft_length' has, found f32[3,5] @ x)
     fft(c), fft_type=IRFFT, fft_length={7} -> fft: expected the sizes 4 of the last dimensions, as 'fft_length' has, found c64[3,5] @ c)

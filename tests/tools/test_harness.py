@@ -277,7 +277,7 @@ class Harness(unittest.TestCase):
             int main(void)
             {
               static float x[100000];
-              const struct sett_buffer type = {sizeof x, 100000, 32, SETT_FLOAT, 0, 0, {0}, {0}, 0};
+              const struct sett_buffer type = {sizeof x, 100000, 32, SETT_FLOAT, 0, 0, {0}, {0}, 0, 0};
               double sum = 0, squares = 0, most = 0;
               data_fill(&type, x, DATA_NORMAL, 1);
               for (int i = 0; i < 100000; ++i) sum += x[i], squares += (double)x[i] * x[i], most = fmax(most, fabs(x[i]));

@@ -237,6 +237,23 @@ static void sort_rows(const struct sett_buffer *type, void *data)
   free(keys);
 }
 
+/* Symmetric matrices whose diagonal is larger than the sum of what stands beside it. */
+static void make_definite(const struct sett_buffer *type, void *data)
+{
+  const struct format f = format_of(type);
+  const size_t n = (size_t)type->definite;
+  for (size_t first = 0; first + n * n <= type->elements; first += n * n)
+    for (size_t i = 0; i < n; ++i) {
+      double sum = 1;
+      for (size_t j = 0; j < n; ++j) {
+        uint64_t bits = get_bits(type, data, first + (i > j ? i * n + j : j * n + i));
+        put_bits(type, data, first + i * n + j, bits);
+        if (i != j) sum += fabs(decode(f, bits));
+      }
+      put_bits(type, data, first + i * n + i, encode(f, sum));
+    }
+}
+
 void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed)
 {
   uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
@@ -259,6 +276,7 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
     put_bits(type, to, i, bits);
   }
   if (type->sorted[1] && type->elements) sort_rows(type, to);
+  if (type->definite && (style == DATA_NORMAL || (style == DATA_MODERATE && mix(seed) % 4 != 0))) make_definite(type, to);
 }
 
 /* ---- comparison ---- */

@@ -23,6 +23,7 @@ struct sett_buffer {
   unsigned long long sorted[2 + MOST_INDEX]; /* indices whose rows do not decrease: between an index's components, how many there are (0: none of this),
                                                 and their numbers, the first to be compared first */
   int varies; /* a result that may differ between runs */
+  unsigned long long definite; /* a parameter of symmetric matrices of this number of rows, mostly positive definite; 0: none of this */
 };
 
 /* A call of a program, compared by itself on the arrays that it had. from: for each parameter of its own the number of the

@@ -1,0 +1,301 @@
+/* The C functions that bounds of ops on matrices call, in `real`, the type of elements (gen/bounds/matrices.py writes
+   each). They fill `e` with how far each element of a result may be from the reference's; INFINITY: any value is right.
+   A function answers whether what is decided by comparisons (info, pivots) is certain. u: half the distance from 1 to
+   the next number of the type. gen/bounds/__init__.py has the formulas. */
+
+#include <math.h>
+#include <stdint.h>
+
+typedef float real;
+
+/* ---- Errors of matrices ---- */
+
+/* whether no product of a few elements leaves the range of normal numbers */
+static int tame_real(const real *a, int64_t count, double u) {
+  const double most = u < 0x1p-40 ? 0x1p250 : 0x1p30;
+  for (int64_t i = 0; i < count; ++i)
+    if (!(a[i] == 0 || (fabs((double)a[i]) <= most && fabs((double)a[i]) >= 1 / most))) return 0;
+  return 1;
+}
+
+/* w: 2 n^2 + n elements */
+static int cholesky_error_real(const real *a, const real *out, double *e, double *w, int64_t n, int lower, double u) {
+  const double gamma = 4 * ((double)n + 2) * u;
+  double *const l = w, *const inverse = w + n * n, *const g = inverse + n * n;
+  int sure = tame_real(a, n * n, u), failed = 0;
+  for (int64_t k = 0; k < n && sure && !failed; ++k) {
+    double pivot = (double)a[k * n + k], weight = 0, h;
+    for (int64_t j = 0; j < k; ++j) {
+      double sum = (double)a[lower ? k * n + j : j * n + k];
+      for (int64_t i = 0; i < j; ++i) sum -= l[k * n + i] * l[j * n + i];
+      l[k * n + j] = sum / l[j * n + j];
+      pivot -= l[k * n + j] * l[k * n + j];
+    }
+    for (int64_t j = 0; j < k; ++j) {
+      double sum = 0;
+      for (int64_t i = j; i < k; ++i) sum += l[k * n + i] * inverse[i * n + j];
+      inverse[k * n + j] = -sum;
+      weight += fabs(sum) * sqrt(fabs((double)a[j * n + j]));
+    }
+    h = weight + sqrt(fabs((double)a[k * n + k]) + (pivot < 0 ? -pivot : 0));
+    sure = fabs(pivot) > 16 * gamma * h * h;
+    failed = sure && pivot < 0;
+    if (!sure || failed) break;
+    l[k * n + k] = sqrt(pivot);
+    for (int64_t j = 0; j < k; ++j) inverse[k * n + j] /= l[k * n + k];
+    inverse[k * n + k] = 1 / l[k * n + k];
+    g[k] = h / l[k * n + k];
+  }
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i <= j; ++i) {
+      const int64_t at = lower ? j * n + i : i * n + j, other = lower ? i * n + j : j * n + i;
+      double sum = 0;
+      e[other] = 0;
+      if (sure && !failed)
+        for (int64_t k = i; k <= j; ++k) sum += g[k] * fabs(l[j * n + k]);
+      e[at] = failed ? 0 : sure ? 4 * gamma * g[i] * sum + 4 * u * fabs((double)out[at]) : INFINITY;
+    }
+  return sure;
+}
+
+/* w: n^2 + 2 n elements */
+static int triangular_solve_error_real(const real *a, const real *b, const real *x, double *e, double *w, int64_t n,
+                                       int64_t sides, int64_t as0, int64_t as1, int64_t bs0, int64_t bs1, int forward,
+                                       int unit, double u) {
+  const double gamma = 2 * ((double)n + 2) * u;
+  double *const inverse = w, *const first = w + n * n, *const second = first + n;
+  const int sure = tame_real(a, n * n, u) && tame_real(b, n * sides, u) && tame_real(x, n * sides, u);
+  for (int64_t j = 0; j < n; ++j) /* in the order of the steps: row and column n - 1 - i where it goes backwards */
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t row = forward ? i : n - 1 - i;
+      double sum = i == j;
+      for (int64_t k = j; k < i; ++k) sum -= (double)a[row * as0 + (forward ? k : n - 1 - k) * as1] * inverse[k * n + j];
+      inverse[i * n + j] = i < j ? 0 : unit ? sum : sum / (double)a[row * as0 + row * as1];
+    }
+  for (int64_t s = 0; s < sides; ++s) {
+    double most = 0, more = 0;
+    for (int turn = 0; turn < 2; ++turn) /* of x, then of the error itself */
+      for (int64_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (int64_t j = 0; j <= i; ++j) {
+          double row = 0;
+          for (int64_t k = 0; k <= j; ++k) {
+            const int64_t at0 = forward ? j : n - 1 - j, at1 = forward ? k : n - 1 - k;
+            const double t = unit && k == j ? 1 : fabs((double)a[at0 * as0 + at1 * as1]);
+            row += t * (turn ? first[k] : fabs((double)x[at1 * bs0 + s * bs1]));
+          }
+          sum += fabs(inverse[i * n + j]) * row;
+        }
+        (turn ? second : first)[i] = gamma * sum;
+        if (turn ? gamma * sum > more : gamma * sum > most) turn ? (more = gamma * sum) : (most = gamma * sum);
+      }
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = (forward ? i : n - 1 - i) * bs0 + s * bs1;
+      e[at] = sure && more <= most / 2 ? first[i] + 2 * second[i] + 2 * u * fabs((double)x[at]) : INFINITY;
+    }
+  }
+  return sure;
+}
+
+/* pe: of pivots. w: 2 m n + m + n elements */
+static int lu_error_real(const real *a, const real *out, const int32_t *pivots, double *e, double *pe, double *w, int64_t m,
+                         int64_t n, double u) {
+  const int64_t steps = m < n ? m : n;
+  const double gamma = 4 * ((double)steps + 2) * u;
+  double *const x = w, *const product = w + m * n, *const f = product + m * n, *const g = f + n;
+  int64_t sure = tame_real(a, m * n, u) ? steps : 0;
+  for (int64_t i = 0; i < m * n; ++i) x[i] = (double)a[i];
+  for (int64_t k = 0; k < steps; ++k)
+    for (int64_t j = 0; j < n; ++j) {
+      const double y = x[k * n + j];
+      x[k * n + j] = x[(pivots[k] - 1) * n + j];
+      x[(pivots[k] - 1) * n + j] = y;
+    }
+  for (int64_t j = 0; j < n; ++j) f[j] = 0;
+  for (int64_t i = 0; i < m; ++i) {
+    g[i] = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = i <= j ? fabs((double)out[i * n + j]) : 0;
+      for (int64_t k = 0; k < steps && k < i && k <= j; ++k) sum += fabs((double)out[i * n + k] * (double)out[k * n + j]);
+      product[i * n + j] = sum;
+      if (sum > f[j]) f[j] = sum;
+    }
+  }
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      if (f[j] > 0 && product[i * n + j] / f[j] > g[i]) g[i] = product[i * n + j] / f[j];
+  for (int64_t k = 0; k < steps && k < sure; ++k) {
+    const double pivot = x[k * n + k];
+    double row = g[k], column = f[k], own;
+    for (int64_t p = 0; p < k; ++p) row += fabs(x[k * n + p]) * g[p], column += fabs(x[p * n + k]) * f[p];
+    own = gamma * row * column;
+    if (pivot == 0 ? own > 0 : !(16 * own < fabs(pivot))) sure = k;
+    for (int64_t i = k + 1; i < m; ++i) {
+      double other = g[i];
+      for (int64_t p = 0; p < k; ++p) other += fabs(x[i * n + p]) * g[p];
+      other *= gamma * column;
+      if (pivot != 0 && !(fabs(x[i * n + k]) + other + own < fabs(pivot))) sure = k;
+      e[i * n + k] = pivot == 0 ? other : (other + fabs(x[i * n + k] / pivot) * own) / fabs(pivot) + 4 * u * fabs((double)out[i * n + k]);
+    }
+    for (int64_t j = k; j < n; ++j) {
+      double other = f[j];
+      for (int64_t p = 0; p < k; ++p) other += fabs(x[p * n + j]) * f[p];
+      e[k * n + j] = gamma * row * other + 4 * u * fabs((double)out[k * n + j]);
+    }
+    if (pivot == 0) continue;
+    for (int64_t j = 0; j < n; ++j) /* x becomes A11^-1, A11^-1 A12, -A21 A11^-1 and the Schur complement */
+      if (j != k) x[k * n + j] /= pivot;
+    for (int64_t i = 0; i < m; ++i)
+      if (i != k) {
+        const double y = x[i * n + k];
+        for (int64_t j = 0; j < n; ++j)
+          if (j != k) x[i * n + j] -= y * x[k * n + j];
+        x[i * n + k] = -y / pivot;
+      }
+    x[k * n + k] = 1 / pivot;
+  }
+  for (int64_t i = sure; i < m && sure < steps; ++i)
+    for (int64_t j = 0; j < n; ++j) e[i * n + j] = INFINITY;
+  for (int64_t k = 0; k < steps; ++k) pe[k] = k < sure ? 0 : INFINITY;
+  return sure == steps;
+}
+
+/* te: of tau. w: k^2 + n elements */
+static int qr_error_real(const real *a, const real *out, const real *tau, double *e, double *te, double *w, int64_t m, int64_t n,
+                         double u) {
+  const int64_t k = m < n ? m : n;
+  double *const inverse = w, *const norm = w + k * k;
+  double total = 0;
+  int64_t sure = tame_real(a, m * n, u) ? k : 0;
+  for (int64_t j = 0; j < n; ++j) {
+    double sum = 0;
+    for (int64_t i = 0; i < m; ++i) sum += (double)a[i * n + j] * (double)a[i * n + j];
+    norm[j] = sqrt(sum);
+  }
+  for (int64_t j = 0; j < k; ++j) { /* te: first the share of a column's length by which row j of R may move */
+    for (int64_t i = j; i >= 0; --i) {
+      double sum = i == j;
+      for (int64_t p = i + 1; p <= j; ++p) sum -= (double)out[i * n + p] * inverse[p * k + j];
+      inverse[i * k + j] = sum / (double)out[i * n + i];
+      total += norm[i] * inverse[i * k + j] * norm[i] * inverse[i * k + j];
+    }
+    te[j] = 8 * (double)m * u * sqrt((double)(j + 1) * total);
+  }
+  for (int64_t p = 0; p < sure; ++p) {
+    double sum = 0;
+    for (int64_t i = p + 1; i < m; ++i) sum += (double)out[i * n + p] * (double)out[i * n + p];
+    if (!(te[p] < 0.5) || (p < m - 1 && (fabs(1 - (double)tau[p]) <= 2 * te[p] || !(sqrt(sum) > 2 * te[p])))) sure = p;
+  }
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      const double share = (i < j ? i : j) < sure ? te[i < j ? i : j] : INFINITY;
+      e[i * n + j] = (i <= j ? share * norm[j] : 2 * share) + 2 * u * fabs((double)out[i * n + j]);
+    }
+  for (int64_t p = 0; p < k; ++p) te[p] = p < sure ? 2 * te[p] + 2 * u : INFINITY;
+  return 1;
+}
+
+static int householder_product_error_real(const real *a, const real *tau, double *e, int64_t m, int64_t n, int64_t count,
+                                          double u) {
+  const double most = u < 0x1p-40 ? 0x1p900 : 0x1p100;
+  double size = 1, error = 2 * u;
+  int sure = tame_real(a, m * n, u) && tame_real(tau, count, u);
+  for (int64_t k = count - 1; k >= 0; --k) {
+    double norm = 1, grows;
+    for (int64_t i = k + 1; i < m; ++i) norm += (double)a[i * n + k] * (double)a[i * n + k];
+    norm *= fabs((double)tau[k]);
+    grows = tau[k] > 0 ? fabs(1 - norm) : 1 + norm;
+    if (grows < 1) grows = 1;
+    error = error * grows + 4 * (double)m * u * (1 + 2 * norm) * size;
+    size *= grows;
+    sure = sure && (1 + norm) * size < most;
+  }
+  for (int64_t i = 0; i < m * n; ++i) e[i] = sure ? error + 2 * u * size : INFINITY;
+  return sure;
+}
+
+/* inverse: of the matrix */
+static int tridiagonal_solve_error_real(const real *dl, const real *d, const real *du, const real *x, const real *inverse,
+                                        double *e, int64_t n, int64_t sides, double u) {
+  double norm = 0, most = 0;
+  int sure = tame_real(dl, n, u) && tame_real(d, n, u) && tame_real(du, n, u);
+  for (int64_t i = 0; i < n; ++i) {
+    double sum = fabs((double)d[i]) + (i > 0 ? fabs((double)dl[i]) : 0) + (i + 1 < n ? fabs((double)du[i]) : 0);
+    if (sum > norm) norm = sum;
+    sum = 0;
+    for (int64_t j = 0; j < n; ++j) sum += fabs((double)inverse[i * n + j]);
+    if (!(sum <= most)) most = sum;
+  }
+  sure = sure && 32 * u * norm * most < 0.125;
+  for (int64_t s = 0; s < sides; ++s) {
+    double size = 0;
+    for (int64_t i = 0; i < n; ++i) size = fabs((double)x[i * sides + s]) > size ? fabs((double)x[i * sides + s]) : size;
+    for (int64_t i = 0; i < n; ++i) {
+      double sum = 0;
+      for (int64_t j = 0; j < n; ++j) sum += fabs((double)inverse[i * n + j]);
+      e[i * sides + s] = sure && tame_real(x + i * sides + s, 1, u) ? 32 * u * norm * size * sum + 2 * u * size : INFINITY;
+    }
+  }
+  return sure;
+}
+
+/* ve: of vectors, which are columns */
+static int eigh_error_real(const real *a, const real *vectors, const real *values, double *ve, double *e, int64_t n,
+                           int with_vectors, double u) {
+  const int sure = tame_real(a, n * n, u);
+  double norm = 0;
+  for (int64_t i = 0; i < n * n; ++i) norm += (double)a[i] * (double)a[i];
+  norm = 8 * (double)n * u * sqrt(2 * norm);
+  for (int64_t k = 0; k < n; ++k) {
+    double gap = INFINITY, off, most = 0;
+    int64_t at = 0;
+    if (k > 0) gap = (double)values[k] - (double)values[k - 1];
+    if (k + 1 < n && (double)values[k + 1] - (double)values[k] < gap) gap = (double)values[k + 1] - (double)values[k];
+    off = 2 * norm / gap;
+    if (n == 1) off = 0;
+    if (!(off < 0.25)) off = INFINITY;
+    for (int64_t i = 0; i < n; ++i)
+      if (fabs((double)vectors[i * n + k]) > most) most = fabs((double)vectors[i * n + k]), at = i;
+    for (int64_t i = 0; i < n; ++i) /* another component decides on the sign, and otherwise */
+      if ((double)vectors[i * n + k] * (double)vectors[at * n + k] < 0 && fabs((double)vectors[i * n + k]) + 2 * off + 4 * u >= most)
+        off = INFINITY;
+    for (int64_t i = 0; i < n; ++i) ve[i * n + k] = !with_vectors ? 0 : sure ? off + 4 * u : INFINITY;
+    e[k] = sure ? norm + 2 * u * fabs((double)values[k]) : INFINITY;
+  }
+  return sure;
+}
+
+/* left, right: vectors as rows of length m and n each are at u[i * uk + k], vt[k * n + i]; e, ue, ve: of the values, u
+   and vt */
+static int svd_error_real(const real *a, const real *values, const real *left, double *e, double *ue, double *ve, int64_t m,
+                          int64_t n, int64_t uk, int64_t vk, int vectors, double u) {
+  const int64_t k = m < n ? m : n;
+  const int sure = tame_real(a, m * n, u);
+  double norm = 0;
+  for (int64_t i = 0; i < m * n; ++i) norm += (double)a[i] * (double)a[i];
+  norm = 8 * (double)(m > n ? m : n) * u * sqrt(norm);
+  for (int64_t i = 0; i < m * uk; ++i) ue[i] = vectors ? INFINITY : 0;
+  for (int64_t i = 0; i < vk * n; ++i) ve[i] = vectors ? INFINITY : 0;
+  for (int64_t p = 0; p < k; ++p) {
+    double gap = (double)values[p], off, most = 0;
+    int64_t at = 0;
+    e[p] = sure ? norm + 2 * u * (double)values[p] : INFINITY;
+    if (p > 0 && (double)values[p - 1] - (double)values[p] < gap) gap = (double)values[p - 1] - (double)values[p];
+    if (p + 1 < k && (double)values[p] - (double)values[p + 1] < gap) gap = (double)values[p] - (double)values[p + 1];
+    off = 4 * norm / gap + 4 * u;
+    if (!vectors || !sure || !(off < 0.25)) continue;
+    for (int64_t i = 0; i < m; ++i)
+      if (fabs((double)left[i * uk + p]) > most) most = fabs((double)left[i * uk + p]), at = i;
+    for (int64_t i = 0; i < m; ++i)
+      if ((double)left[i * uk + p] * (double)left[at * uk + p] < 0 && fabs((double)left[i * uk + p]) + 2 * off >= most) off = INFINITY;
+    for (int64_t i = 0; i < m; ++i) ue[i * uk + p] = off;
+    for (int64_t i = 0; i < n; ++i) ve[p * n + i] = off;
+  }
+  return sure;
+}
+
+/* an interval around a value; of a NaN that is certain, itself */
+static range matrix_range(double value, double error) {
+  if (error == 0) return range_of(value, value);
+  return value - value == 0 && error - error == 0 ? range_of(value - error, value + error) : range_all();
+}

@@ -1,0 +1,135 @@
+"""Ops on matrices: how far a result may be from the reference's, by functions of matrices.c. Where a comparison decides
+otherwise (a pivot, a sign), any value is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Callable, Dict, List, NamedTuple, Tuple
+
+from gen.bounds.following import Bounds
+from gen.bounds.types import every, key_of
+from gen.hlo import Instruction
+from gen.reference.library import functions
+from gen.reference.loops import count_of
+from gen.reference.matrices import MATRICES, at, call, function, triangle
+from gen.reference.types import to_double
+from gen.reference.values import Array
+
+ERRORS = Path(__file__).with_name("matrices.c")
+UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
+
+
+class _Given(NamedTuple):
+    """What a function's arguments are made of: operands, results, errors of these, and its work array, as C text."""
+
+    i: Instruction
+    x: List[str]
+    out: List[str]
+    e: List[str]
+    w: str
+
+
+def _sizes(g: _Given) -> "Tuple[int, ...]":
+    return g.i.operands[0].shape.dims[-2:]
+
+
+def _cholesky(g: _Given) -> "List[str | int]":
+    return [g.x[0], g.out[0], g.e[0], g.w, _sizes(g)[0], int(g.i.attributes.get("lower", False))]
+
+
+def _triangular_solve(g: _Given) -> "List[str | int]":
+    return [*g.x, g.out[0], g.e[0], g.w, *triangle(g.i), int(g.i.attributes.get("unit_diagonal", False))]
+
+
+def _lu(g: _Given) -> "List[str | int]":
+    return [g.x[0], *g.out[:2], *g.e[:2], g.w, *_sizes(g)]
+
+
+def _qr(g: _Given) -> "List[str | int]":
+    return [g.x[0], *g.out, *g.e, g.w, *_sizes(g)]
+
+
+def _householder_product(g: _Given) -> "List[str | int]":
+    return [*g.x, g.e[0], *_sizes(g), g.i.operands[1].shape.dims[-1]]
+
+
+def _tridiagonal_solve(g: _Given) -> "List[str | int]":
+    return [*g.x[:3], g.out[3], g.w, g.e[3], *g.i.operands[3].shape.dims[-2:]]
+
+
+def _eigh(g: _Given) -> "List[str | int]":
+    return [g.x[0], *g.out[:2], *g.e[:2], _sizes(g)[0], int(g.i.attributes["vectors"])]
+
+
+def _svd(g: _Given) -> "List[str | int]":
+    u, vt = g.i.shape.leaves()[2:4]
+    return [g.x[0], *g.out[1:3], *g.e[1:4], *_sizes(g), u.dims[-1], vt.dims[-2],
+            int(g.i.attributes["vectors"] != "none")]
+
+
+_ARGUMENTS: "Dict[str, Callable[[_Given], List[str | int]]]" = {
+    "cholesky": _cholesky, "triangular-solve": _triangular_solve, "lu": _lu, "qr": _qr,
+    "householder-product": _householder_product, "tridiagonal-solve": _tridiagonal_solve, "eigh": _eigh, "svd": _svd}
+
+
+def _work(i: Instruction) -> int:
+    """Elements of a function's work array."""
+    m, n = i.operands[0].shape.dims[-2:] if i.opcode != "tridiagonal-solve" else (0, 0)
+    k = min(m, n)
+    return {"cholesky": 2 * n * n + n, "triangular-solve": n * n + 2 * n, "lu": 2 * m * n + m + n,
+            "qr": k * k + n}.get(i.opcode, 0)
+
+
+def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
+    ranges = [b.ranges(i, out, False) for out in outs]
+    if not b.exact(*x):
+        b.unknown.append(f"errors of the operands of {i.name} are not followed")
+        for out, to in zip(outs, ranges):
+            b.step(i.name, [f"for (int64_t i = 0; i < {out.count}; ++i) {to}[i] = {every(out.dtype)};"], [to], [])
+        return
+    rank = i.operands[-1 if i.opcode in ("tridiagonal-solve", "triangular-solve") else 0].shape.rank - 2
+    count, dtype = count_of(outs[0].dims[:rank]), outs[0].dtype
+    errors = [b.e.array(f"{i.name}_error", "double", out.dims) for out in outs]
+    sure = b.e.array(f"{i.name}_sure", "int", (count,))
+    work, lines = _prepared(b, i, x, dtype)
+    given = _Given(i, [at(a, rank) for a in x], [at(a, rank) for a in outs], [at(a, rank) for a in errors],
+                   str(work[0]) if work else "")
+    b.e.call.texts[f"tame_{dtype}"] = function(ERRORS, "tame", dtype)
+    b.e.call.texts["matrix_range"] = functions(ERRORS)["matrix_range"]
+    body = [*lines, f"{sure}[i] = " + call(b.e, ERRORS, f"{i.opcode.replace('-', '_')}_error", dtype,
+                                           [*_ARGUMENTS[i.opcode](given), UNIT[dtype]]) + ";"]
+    text = [f"for (int64_t i = 0; i < {count}; ++i) {{", *("  " + line for line in body), "}"]
+    for number, (out, to, error) in enumerate(zip(outs, ranges, errors)):
+        text.append(f"for (int64_t i = 0; i < {out.count}; ++i)")
+        text.append(f"  {to}[i] = {_interval(b, i, number, out, error, sure)};")
+    b.step(i.name, text, [*ranges, *errors, sure, *work], [*x, *outs])
+
+
+def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[List[Array], List[str]]":
+    """The work array of a matrix, with others behind it that its lines fill."""
+    if i.opcode != "tridiagonal-solve":
+        return ([b.e.array(f"{i.name}_bound", "double", (_work(i),))] if _work(i) else []), []
+    n = i.operands[3].shape.dims[-2]
+    rank = i.operands[3].shape.rank - 2
+    inverse, unit, rest = (b.e.array(f"{i.name}_{name}", dtype, (size,))
+                           for name, size in (("inverse", n * n), ("unit", n * n), ("rest", 3 * n)))
+    wide = b.e.array(f"{i.name}_wide", {"f32": "double", "f64": "long double"}[dtype], (3 * n + n * n,))
+    lines = [f"for (int64_t k = 0; k < {n * n}; ++k) {unit}[k] = k % {n + 1} == 0;",
+             call(b.e, MATRICES, "tridiagonal_solve", dtype,
+                  [*(at(a, rank) for a in x[:3]), str(unit), str(rest), f"{rest} + {n}", f"{rest} + {2 * n}",
+                   str(inverse), str(wide), n, n]) + ";"]
+    return [inverse, unit, rest, wide], lines
+
+
+def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, sure: Array) -> str:
+    """Of element i of a result."""
+    if out.dtype == "s32":
+        certain = f"{error}[i] == 0" if i.opcode == "lu" and number == 1 else f"{sure}[i]"
+        point = key_of(out.dtype, f"{out}[i]")
+        return f"{certain} ? irange_of({point}, {point}) : {every(out.dtype)}"
+    value = to_double(b.e.call, out.dtype, f"{out}[i]")
+    if i.opcode == "svd" and number == 0:       # a copy of the operand
+        return f"range_of({value}, {value})"
+    if i.opcode == "tridiagonal-solve" and number < 3:      # of which rows a pivot comes from is not followed
+        return "range_all()"
+    return f"matrix_range({value}, {error}[i])"

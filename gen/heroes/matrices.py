@@ -1,0 +1,243 @@
+"""The matrices hero: factorisations and solutions of small systems, a work-item for each matrix of the batch.
+
+A template of templates/kernels/ has the op of its name. Sizes are constants, so that a compiler unrolls what is small.
+Small matrices are worked on in arrays of the work-item, large ones in the memory of the results, or in scratch memory
+where no result holds them. The innermost loop runs along memory: the record says in which of two orders the loops
+stand. templates/kernels/ say which algorithm each op has; all of them are as LAPACK's, but for Jacobi's method in place
+of a reduction to tridiagonal or bidiagonal form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
+
+from gen import algebra
+from gen.heroes.hero import Choice, Context, Hero
+from gen.heroes.kernel import Coordinate, Kernel, arguments
+from gen.hlo import Shape, array_shape, dtypes
+from gen.hlo.opcodes import MATRIX_OPS
+from gen.plan.buffer import Buffer
+from gen.plan.buffers import memory_map
+from gen.plan.matrices import Sizes, sizes_of, steps_of
+from gen.plan.nest import Nest
+from gen.plan.partition import compose
+from gen.plan.whole import Whole
+from gen.schedule import Schedule
+
+LOCAL = 256         # elements of a matrix that is worked on in an array of the work-item
+UNROLLED = 8        # rows of a matrix whose loops are unrolled
+ITEM_STEPS = 20000  # multiplications of a work-item on a CPU, where there are enough matrices
+GPU_THREADS = 64
+
+# Attributes that may be left out.
+_DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
+
+
+@dataclass(frozen=True)
+class Matrices(Schedule):
+    """chunks: matrices of a work-item. sizes: of the op. local: whether arrays of the work-item hold its matrices."""
+
+    sizes: Sizes = Sizes(1, 1, 1)
+    local: bool = True
+
+    def text(self) -> str:
+        where = "in local arrays" if self.local else "in memory"
+        return f"{super().text()}, {self.sizes.count} matrices, {self.chunks} a work-item, {where}"
+
+
+class View(NamedTuple):
+    """A matrix, or a line of elements, in memory. start: C text of the position of its first element, or "". strides:
+    between neighbours along each of its dimensions."""
+
+    pointer: str
+    start: str
+    strides: Tuple[int, ...]
+
+    def at(self, *index: "str | int") -> str:
+        """The element at an index, as C text."""
+        terms = [self.start] if self.start else []
+        for number, stride in zip(map(str, index), self.strides):
+            if number != "0" and stride:
+                factor = f"({number})" if " " in number and stride != 1 else number
+                terms.append(factor if stride == 1 else f"{factor} * {stride}")
+        return f"{self.pointer}[{' + '.join(terms) or '0'}]"
+
+    def rows(self, size: int) -> "View":
+        """The elements as rows of that many."""
+        return View(self.pointer, self.start, (size, 1))
+
+    @property
+    def turned(self) -> "View":
+        """The transposed matrix."""
+        return View(self.pointer, self.start, self.strides[::-1])
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether neighbours in memory are in one column."""
+        return self.strides[0] < self.strides[1]
+
+
+@dataclass(frozen=True)
+class LocalArray:
+    name: str
+    elements: int
+
+
+@dataclass(frozen=True)
+class MatricesRecord:
+    """What the templates of matrices print.
+
+    type, dtype: of elements. chunk, count, threads: matrices of a work-item, of all, work-items of a group. group,
+    item: whether the text names their numbers. starts: the variables with the positions of this matrix. operands, results,
+    work: views of them. locals: arrays of the work-item. sizes, attributes: of the op. unrolled: whether loops are.
+    epsilon: half the distance from 1 to the next number. nan: as C text.
+    vector_sizes: numbers of left and of right vectors in the results of svd.
+    """
+
+    type: str
+    dtype: str
+    chunk: int
+    count: int
+    threads: int
+    group: bool
+    item: bool
+    starts: List[Coordinate]
+    operands: List[View]
+    results: List[View]
+    work: List[View]
+    locals: List[LocalArray]
+    sizes: Sizes
+    attributes: "Dict[str, Any]"
+    local: bool
+    unrolled: bool
+    epsilon: str
+    nan: str
+    vector_sizes: Tuple[int, int]
+    block = View("block", "", (1,))
+
+
+class MatricesHero(Hero):
+    name = "matrices"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return isinstance(nest, Whole) and nest.op.opcode in MATRIX_OPS
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Whole)
+        sizes, device = sizes_of(nest.op), context.device
+        local = all(_elements(shape) <= LOCAL for shape in _matrices(nest))
+        if device.cpu:
+            each = max(1, steps_of(nest.op) // max(1, sizes.count))
+            chunks = max(1, min(sizes.count // (device.unit_items * device.units), ITEM_STEPS // each))
+            return [Matrices(chunks=chunks, sizes=sizes, local=local)]
+        return [Matrices(threads=context.threads or GPU_THREADS, sizes=sizes, local=local)]
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        """Signed ones, as loops run downwards."""
+        return "int", "long"
+
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
+        return ()
+
+    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+        assert isinstance(nest, Whole)
+        buffers = [*nest.operands, *nest.results]
+        return [text for buffer in buffers for text in (memory_map(buffer.shape), _start(nest, buffer.shape)) if text]
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        assert isinstance(nest, Whole)
+        if schedule.local:
+            return []
+        return [array_shape(nest.shape.dtype, (schedule.sizes.count, size)) for size in _scratch(nest)]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        nest, schedule, d = choice.nest, choice.schedule, context.target
+        assert isinstance(nest, Whole)
+        count, dtype = schedule.sizes.count, nest.shape.dtype
+        starts: "Dict[str, Coordinate]" = {}
+
+        def view(buffer: Buffer) -> View:
+            text, shape = _start(nest, buffer.shape), buffer.shape
+            name = f"{buffer.pointer}_at" if text else ""
+            if text:
+                starts[name] = Coordinate(name, algebra.c_text(text, choice.index).results[0])
+            strides = algebra.call("shape", "strides", shape.text)
+            lines = [int(n) // dtypes.storage_bytes(shape.dtype) for n in strides.split(",") if n]
+            return View(buffer.pointer, name, tuple(lines[_batch_rank(nest):]))
+
+        operands, results = [view(b) for b in nest.operands], [view(b) for b in nest.results]
+        sizes = _scratch(nest)
+        if schedule.local:
+            arrays = [LocalArray(f"w{n}", size) for n, size in enumerate(sizes)]
+            work = [View(array.name, "", (1,)) for array in arrays]
+        else:
+            arrays = []
+            for buffer, size in zip(choice.scratch, sizes):
+                if count > 1:
+                    name = f"{buffer.pointer}_at"
+                    starts[name] = Coordinate(name, f"matrix * {size}")
+            work = [View(b.pointer, f"{b.pointer}_at" if count > 1 else "", (1,)) for b in choice.scratch]
+        items = -(-count // schedule.chunks)
+        blocks = -(-items // schedule.threads)
+        record = MatricesRecord(
+            d.register(dtype), dtype, schedule.chunks, count, schedule.threads, blocks > 1, schedule.threads > 1,
+            list(starts.values()), operands, results, work, arrays, schedule.sizes,
+            {**_DEFAULTS, **nest.op.attributes}, schedule.local,
+            max(schedule.sizes[1:3]) <= UNROLLED, {"f32": "0x1p-24f", "f64": "0x1p-53"}[dtype],
+            d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[dtype], dtype),
+            (nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2]) if nest.op.opcode == "svd" else (0, 0))
+        template = f"kernels/{nest.op.opcode.replace('-', '_')}"
+        return [Kernel(nest.name, nest, schedule, choice.index, blocks,
+                       arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
+                       attribute=d.launch_bounds(schedule.threads), thread=_matrix_map(schedule, blocks),
+                       template=template, record=record)]
+
+
+HERO = MatricesHero()
+
+
+def _matrix_map(schedule: Matrices, blocks: int) -> str:
+    """The map from a work-item and its step to the number of its matrix, for people."""
+    return (f"(th_x, bl_x)[chunk] -> (bl_x * {schedule.threads * schedule.chunks} + th_x * {schedule.chunks} + chunk), "
+            f"domain: th_x in [0, {schedule.threads - 1}], bl_x in [0, {blocks - 1}], "
+            f"chunk in [0, {schedule.chunks - 1}]")
+
+
+def _batch_rank(nest: Whole) -> int:
+    """Of the dimensions before those of a matrix."""
+    return (nest.op.operands[3].shape if nest.op.opcode == "tridiagonal-solve" else nest.op.operands[0].shape).rank - 2
+
+
+def _start(nest: Whole, shape: Shape) -> str:
+    """The map from the number of a matrix to the position of its first element; "" where there is one matrix."""
+    rank = _batch_rank(nest)
+    if math.prod(shape.dims[:rank]) <= 1:
+        return ""
+    first = algebra.substitute(memory_map(shape), **{f"d{k}": 0 for k in range(rank, shape.rank)})
+    batch = algebra.call("shape", "unmap", array_shape("s32", shape.dims[:rank]).text)
+    return algebra.rename(compose(batch, first), "matrix")
+
+
+def _elements(shape: Shape) -> int:
+    return math.prod(shape.dims[-2:])
+
+
+def _matrices(nest: Whole) -> "List[Shape]":
+    rank = _batch_rank(nest)
+    return [b.shape for b in (*nest.operands, *nest.results) if b.shape.rank == rank + 2]
+
+
+def _scratch(nest: Whole) -> "List[int]":
+    """Elements of the arrays that a matrix needs beside its results: in local arrays, or in scratch memory."""
+    sizes, opcode = sizes_of(nest.op), nest.op.opcode
+    small = all(_elements(shape) <= LOCAL for shape in _matrices(nest))
+    m, n = sizes.rows, sizes.columns
+    if opcode == "eigh":
+        return [n * n, n * n] if small and nest.op.attributes["vectors"] else [n * n]
+    if opcode == "svd":
+        k, size = min(m, n), max(m, n)
+        return [size * k] if nest.op.attributes["vectors"] == "none" else [size * k, k * k]
+    if opcode == "tridiagonal-solve" or not small:
+        return []
+    return [m * n]

@@ -1,0 +1,45 @@
+"""Ops on matrices, the last two dimensions of arrays: their sizes, and what they cost."""
+
+from __future__ import annotations
+
+import math
+from typing import Callable, Dict, NamedTuple
+
+from gen.hlo import Instruction
+
+
+class Sizes(NamedTuple):
+    """Of an op: the number of its matrices, their rows and columns (of the right sides, where an op solves), and a
+    third number: of right sides or of reflectors."""
+
+    count: int
+    rows: int
+    columns: int
+    more: int = 0
+
+
+def sizes_of(op: Instruction) -> Sizes:
+    shapes = [operand.shape for operand in op.operands]
+    of = shapes[3 if op.opcode == "tridiagonal-solve" else -1 if op.opcode == "triangular-solve" else 0]
+    count, (rows, columns) = math.prod(of.dims[:-2]), of.dims[-2:]
+    return Sizes(count, rows, columns, shapes[1].dims[-1] if op.opcode == "householder-product" else 0)
+
+
+SWEEPS = 8      # of Jacobi's method, mostly
+
+# Multiplications that are added, for one matrix.
+_STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
+    "cholesky": lambda m, n, k: n * n * n // 6,
+    "triangular-solve": lambda m, n, k: m * n * max(m, n) // 2,     # of which side is no matter here
+    "lu": lambda m, n, k: m * n * min(m, n) // 2,
+    "qr": lambda m, n, k: m * n * min(m, n),
+    "householder-product": lambda m, n, k: 2 * m * n * k,
+    "tridiagonal-solve": lambda m, n, k: m * (4 * n + 4),
+    "eigh": lambda m, n, k: SWEEPS * n * n * n * 3,
+    "svd": lambda m, n, k: SWEEPS * min(m, n) ** 2 * max(m, n) * 4,
+}
+
+def steps_of(op: Instruction) -> int:
+    """Multiplications of all matrices of an op."""
+    sizes = sizes_of(op)
+    return sizes.count * (sizes.rows + _STEPS[op.opcode](sizes.rows, sizes.columns, sizes.more))

@@ -1,0 +1,328 @@
+/* The C functions that references of ops on matrices call, in `real` (the type of elements) and `wide` (in which all is
+   computed): gen/reference/matrices.py writes the two. Matrices are row-major; work arrays are the caller's. Each is
+   written from the definition of its op, in another order than kernels have. */
+
+#include <math.h>
+#include <stdint.h>
+
+typedef float real;
+typedef double wide;
+#define ROOT sqrt
+#define SIZE fabs
+#define WIDE_EPSILON 0x1p-52
+
+/* ---- Matrices ---- */
+
+/* row after row of L, each element by its sum; info: the first pivot that is not above zero, counted from 1 */
+static int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n, int lower, int keep) {
+  int32_t info = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j <= i; ++j) {
+      wide sum = (wide)a[lower ? i * n + j : j * n + i];
+      for (int64_t k = 0; k < j; ++k) sum -= l[i * n + k] * l[j * n + k];
+      if (i == j && !(sum > 0) && info == 0) info = (int32_t)i + 1;
+      l[i * n + j] = i == j ? ROOT(sum) : sum / l[j * n + j];
+    }
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j <= i; ++j) {
+      const int64_t at = lower ? i * n + j : j * n + i, other = lower ? j * n + i : i * n + j;
+      out[other] = keep ? a[other] : 0;
+      out[at] = info != 0 ? (real)NAN : (real)l[i * n + j];
+    }
+  return info;
+}
+
+/* column after column of the right sides; each unknown by its equation. as, bs: strides of the rows and columns of T
+   and of the right sides */
+static void triangular_solve_real(const real *a, const real *b, real *x, wide *w, int64_t n, int64_t sides, int64_t as0,
+                                  int64_t as1, int64_t bs0, int64_t bs1, int forward, int unit) {
+  for (int64_t s = 0; s < sides; ++s)
+    for (int64_t step = 0; step < n; ++step) {
+      const int64_t i = forward ? step : n - 1 - step;
+      wide sum = (wide)b[i * bs0 + s * bs1];
+      for (int64_t k = forward ? 0 : i + 1; k < (forward ? i : n); ++k) sum -= (wide)a[i * as0 + k * as1] * w[k];
+      w[i] = unit ? sum : sum / (wide)a[i * as0 + i * as1];
+      x[i * bs0 + s * bs1] = (real)w[i];
+    }
+}
+
+/* column after column, each element by its sum (Crout's order) */
+static int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w, int64_t m, int64_t n) {
+  int32_t info = 0;
+  for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t k = 0; k < (i < j ? i : j); ++k) w[i * n + j] -= w[i * n + k] * w[k * n + j];
+    if (j < m) {
+      int64_t row = j;
+      for (int64_t i = j + 1; i < m; ++i)
+        if (SIZE(w[i * n + j]) > SIZE(w[row * n + j])) row = i;
+      pivots[j] = (int32_t)row + 1;
+      for (int64_t k = 0; k < n; ++k) {
+        const wide x = w[j * n + k];
+        w[j * n + k] = w[row * n + k];
+        w[row * n + k] = x;
+      }
+      if (w[j * n + j] == 0 && info == 0) info = (int32_t)j + 1;
+      for (int64_t i = j + 1; i < m && w[j * n + j] != 0; ++i) w[i * n + j] /= w[j * n + j];
+    }
+  }
+  for (int64_t i = 0; i < m * n; ++i) out[i] = (real)w[i];
+  return info;
+}
+
+/* Householder's reflectors as LAPACK has them: H = I - tau v v^T with v[k] = 1 takes column k to beta e_k, where beta has
+   the sign that x[k] has not; tau is 0 where the column is zero below k */
+static void qr_real(const real *a, real *out, real *tau, wide *w, int64_t m, int64_t n) {
+  for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
+  for (int64_t k = 0; k < (m < n ? m : n); ++k) {
+    wide most = 0, rest = 0, sum = 0, beta, factor;
+    const wide alpha = w[k * n + k];
+    for (int64_t i = k + 1; i < m; ++i) rest = !(SIZE(w[i * n + k]) <= rest) ? SIZE(w[i * n + k]) : rest;
+    tau[k] = 0;
+    if (rest == 0) continue;
+    most = SIZE(alpha) > rest ? SIZE(alpha) : rest;
+    for (int64_t i = k; i < m; ++i) sum += w[i * n + k] / most * (w[i * n + k] / most);
+    beta = alpha > 0 ? -most * ROOT(sum) : most * ROOT(sum);
+    if (alpha == 0 && !signbit(alpha)) beta = -beta;
+    factor = (beta - alpha) / beta;
+    tau[k] = (real)factor;
+    for (int64_t i = k + 1; i < m; ++i) w[i * n + k] /= alpha - beta;
+    w[k * n + k] = beta;
+    for (int64_t j = k + 1; j < n; ++j) {
+      wide dot = w[k * n + j];
+      for (int64_t i = k + 1; i < m; ++i) dot += w[i * n + k] * w[i * n + j];
+      w[k * n + j] -= factor * dot;
+      for (int64_t i = k + 1; i < m; ++i) w[i * n + j] -= factor * dot * w[i * n + k];
+    }
+  }
+  for (int64_t i = 0; i < m * n; ++i) out[i] = (real)w[i];
+}
+
+/* each column of the identity through all reflectors, the last one first */
+static void householder_product_real(const real *a, const real *tau, real *out, wide *w, int64_t m, int64_t n, int64_t count) {
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = 0; i < m; ++i) w[i] = i == j;
+    for (int64_t k = count - 1; k >= 0; --k) {
+      wide dot = w[k];
+      for (int64_t i = k + 1; i < m; ++i) dot += (wide)a[i * n + k] * w[i];
+      w[k] -= (wide)tau[k] * dot;
+      for (int64_t i = k + 1; i < m; ++i) w[i] -= (wide)tau[k] * dot * (wide)a[i * n + k];
+    }
+    for (int64_t i = 0; i < m; ++i) out[i * n + j] = (real)w[i];
+  }
+}
+
+/* elimination with partial pivoting between neighbouring rows, on rows of three elements and all right sides; what is
+   left of the matrix lies as LAPACK's gtsv leaves it. w: 3 n + n sides elements */
+static int32_t tridiagonal_solve_real(const real *dl, const real *d, const real *du, const real *b, real *ol, real *od, real *ou,
+                                      real *x, wide *w, int64_t n, int64_t sides) {
+  int32_t info = 0;
+  wide *const rows = w, *const right = w + 3 * n; /* rows[3 i + k]: element i + k of row i */
+  for (int64_t i = 0; i < n; ++i) {
+    rows[3 * i] = (wide)d[i], rows[3 * i + 1] = i + 1 < n ? (wide)du[i] : 0, rows[3 * i + 2] = 0;
+    ol[i] = dl[i], ou[i] = du[i];
+  }
+  for (int64_t i = 0; i < n * sides; ++i) right[i] = (wide)b[i];
+  for (int64_t i = 0; i + 1 < n && info == 0; ++i) {
+    wide *const row = rows + 3 * i, *const next = row + 3, below = (wide)dl[i + 1];
+    if (SIZE(row[0]) >= SIZE(below)) {
+      if (row[0] == 0) {
+        info = (int32_t)i + 1;
+        break;
+      }
+      const wide factor = below / row[0];
+      next[0] -= factor * row[1];
+      for (int64_t s = 0; s < sides; ++s) right[(i + 1) * sides + s] -= factor * right[i * sides + s];
+    } else {
+      const wide factor = row[0] / below, first = next[0], second = next[1];
+      next[0] = row[1] - factor * first;
+      next[1] = -factor * second;
+      row[0] = below, row[1] = first, row[2] = second;
+      for (int64_t s = 0; s < sides; ++s) {
+        const wide x0 = right[i * sides + s], x1 = right[(i + 1) * sides + s];
+        right[i * sides + s] = x1;
+        right[(i + 1) * sides + s] = x0 - factor * x1;
+      }
+    }
+  }
+  if (info == 0 && rows[3 * n - 3] == 0) info = (int32_t)n;
+  for (int64_t i = 0; i < n; ++i) {
+    od[i] = (real)rows[3 * i];
+    if (i + 1 < n) ou[i] = (real)rows[3 * i + 1];
+    if (i + 2 < n) ol[i + 1] = (real)rows[3 * i + 2];
+  }
+  for (int64_t s = 0; s < sides; ++s)
+    for (int64_t i = n - 1; i >= 0; --i) {
+      wide sum = right[i * sides + s];
+      if (i + 1 < n) sum -= rows[3 * i + 1] * right[(i + 1) * sides + s];
+      if (i + 2 < n) sum -= rows[3 * i + 2] * right[(i + 2) * sides + s];
+      right[i * sides + s] = sum / rows[3 * i];
+      x[i * sides + s] = info != 0 ? (real)NAN : (real)right[i * sides + s];
+    }
+  return info;
+}
+
+/* Jacobi's method, column after column; vectors are columns of out, with their component of the largest size above
+   zero. w: 2 n^2 elements. */
+static int32_t eigh_real(const real *a, real *out, real *values, wide *w, int64_t n, int lower, int vectors) {
+  wide *const m = w, *const v = w + n * n;
+  wide all = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      m[i * n + j] = (wide)a[(lower ? i >= j : i <= j) ? i * n + j : j * n + i];
+      v[i * n + j] = i == j;
+      all += SIZE(m[i * n + j]);
+    }
+  if (!(all - all == 0)) {
+    for (int64_t i = 0; i < n * n; ++i) out[i] = vectors ? (real)NAN : a[i];
+    for (int64_t i = 0; i < n; ++i) values[i] = (real)NAN;
+    return 1;
+  }
+  for (int sweep = 0, turned = 1; sweep < 60 && turned; ++sweep) {
+    turned = 0;
+    for (int64_t q = 1; q < n; ++q)
+      for (int64_t p = 0; p < q; ++p) {
+        const wide off = m[p * n + q];
+        wide angle, tangent, c, s;
+        if (all + SIZE(off) / (wide)(4 * n) == all || off == 0) continue;
+        turned = 1;
+        angle = (m[q * n + q] - m[p * n + p]) / (2 * off);
+        tangent = (angle >= 0 ? 1 : -1) / (SIZE(angle) + ROOT(angle * angle + 1));
+        c = 1 / ROOT(tangent * tangent + 1), s = tangent * c;
+        for (int64_t k = 0; k < n; ++k) {
+          const wide x = m[k * n + p], y = m[k * n + q];
+          m[k * n + p] = c * x - s * y, m[k * n + q] = s * x + c * y;
+        }
+        for (int64_t k = 0; k < n; ++k) {
+          const wide x = m[p * n + k], y = m[q * n + k];
+          m[p * n + k] = c * x - s * y, m[q * n + k] = s * x + c * y;
+        }
+        for (int64_t k = 0; k < n; ++k) {
+          const wide x = v[k * n + p], y = v[k * n + q];
+          v[k * n + p] = c * x - s * y, v[k * n + q] = s * x + c * y;
+        }
+      }
+  }
+  for (int64_t to = 0; to < n; ++to) {
+    int64_t least = to, largest = 0;
+    for (int64_t k = to + 1; k < n; ++k)
+      if (m[k * n + k] < m[least * n + least]) least = k;
+    values[to] = (real)m[least * n + least];
+    m[least * n + least] = m[to * n + to];
+    for (int64_t i = 0; i < n; ++i) {
+      const wide x = v[i * n + least];
+      v[i * n + least] = v[i * n + to];
+      v[i * n + to] = x;
+    }
+    for (int64_t i = 1; i < n; ++i)
+      if (SIZE(v[i * n + to]) > SIZE(v[largest * n + to])) largest = i;
+    for (int64_t i = 0; i < n; ++i)
+      out[i * n + to] = !vectors ? a[i * n + to] : v[largest * n + to] < 0 ? (real)-v[i * n + to] : (real)v[i * n + to];
+  }
+  return 0;
+}
+
+/* Jacobi's method from one side: pairs of columns of A (or of A^T, where it has more columns than rows) are turned until
+   all are orthogonal; their lengths are the singular values. The component of largest size of a left vector is above
+   zero. u: m x uk, vt: vk x n; what goes beyond min(m, n), or belongs to a value of zero, completes the basis by the unit
+   vectors that are farthest from it. vectors: 0 leaves u and vt zero. w: long x short + short^2 + long^2 elements */
+static int32_t svd_real(const real *a, real *values, real *u, real *vt, wide *w, int64_t m, int64_t n, int64_t uk, int64_t vk,
+                        int vectors) {
+  const int64_t rows = m < n ? n : m, k = m < n ? m : n, many = m < n ? vk : uk;
+  wide *const x = w, *const v = w + rows * k, *const basis = v + k * k; /* columns lie in rows */
+  wide most = 0;
+  for (int64_t i = 0; i < m * uk; ++i) u[i] = 0;
+  for (int64_t i = 0; i < vk * n; ++i) vt[i] = 0;
+  for (int64_t i = 0; i < m * n; ++i) most = !(SIZE((wide)a[i]) <= most) ? SIZE((wide)a[i]) : most;
+  if (!(most - most == 0)) {
+    for (int64_t i = 0; i < k; ++i) values[i] = (real)NAN;
+    for (int64_t i = 0; i < m * uk && vectors; ++i) u[i] = (real)NAN;
+    for (int64_t i = 0; i < vk * n && vectors; ++i) vt[i] = (real)NAN;
+    return 1;
+  }
+  if (most == 0) most = 1;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) x[m < n ? i * rows + j : j * rows + i] = (wide)a[i * n + j] / most;
+  for (int64_t i = 0; i < k * k; ++i) v[i] = i % (k + 1) == 0;
+  for (int sweep = 0, turned = 1; sweep < 60 && turned; ++sweep) {
+    turned = 0;
+    for (int64_t q = 1; q < k; ++q)
+      for (int64_t p = 0; p < q; ++p) {
+        wide pp = 0, qq = 0, pq = 0, angle, tangent, c, s;
+        for (int64_t i = 0; i < rows; ++i)
+          pp += x[p * rows + i] * x[p * rows + i], qq += x[q * rows + i] * x[q * rows + i], pq += x[p * rows + i] * x[q * rows + i];
+        if (pq == 0 || SIZE(pq) <= WIDE_EPSILON * ROOT(pp) * ROOT(qq)) continue;
+        turned = 1;
+        angle = (qq - pp) / (2 * pq);
+        tangent = (angle >= 0 ? 1 : -1) / (SIZE(angle) + ROOT(angle * angle + 1));
+        c = 1 / ROOT(tangent * tangent + 1), s = tangent * c;
+        for (int64_t i = 0; i < rows; ++i) {
+          const wide y = x[p * rows + i], z = x[q * rows + i];
+          x[p * rows + i] = c * y - s * z, x[q * rows + i] = s * y + c * z;
+        }
+        for (int64_t i = 0; i < k; ++i) {
+          const wide y = v[p * k + i], z = v[q * k + i];
+          v[p * k + i] = c * y - s * z, v[q * k + i] = s * y + c * z;
+        }
+      }
+  }
+  for (int64_t to = 0; to < k; ++to) { /* the longest first */
+    int64_t longest = to;
+    wide length = -1;
+    for (int64_t j = to; j < k; ++j) {
+      wide sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += x[j * rows + i] * x[j * rows + i];
+      if (sum > length) length = sum, longest = j;
+    }
+    length = ROOT(length);
+    for (int64_t i = 0; i < rows; ++i) {
+      const wide y = x[longest * rows + i];
+      x[longest * rows + i] = x[to * rows + i], x[to * rows + i] = y;
+      basis[to * rows + i] = length > 0 ? y / length : 0;
+    }
+    for (int64_t i = 0; i < k; ++i) {
+      const wide y = v[longest * k + i];
+      v[longest * k + i] = v[to * k + i], v[to * k + i] = y;
+    }
+    values[to] = (real)(length * most);
+  }
+  if (!vectors) return 0;
+  for (int64_t to = 0; to < many; ++to) {
+    if (to >= k || values[to] == 0) {
+      int64_t best = 0;
+      wide left = -1;
+      for (int64_t e = 0; e < rows; ++e) { /* the unit vector of which most is outside of the basis */
+        wide outside = 1;
+        for (int64_t j = 0; j < to; ++j) outside -= basis[j * rows + e] * basis[j * rows + e];
+        if (outside > left) left = outside, best = e;
+      }
+      for (int64_t i = 0; i < rows; ++i) basis[to * rows + i] = i == best;
+      for (int turn = 0; turn < 2; ++turn) {
+        wide sum = 0;
+        for (int64_t j = 0; j < to; ++j) {
+          wide dot = 0;
+          for (int64_t i = 0; i < rows; ++i) dot += basis[j * rows + i] * basis[to * rows + i];
+          for (int64_t i = 0; i < rows; ++i) basis[to * rows + i] -= dot * basis[j * rows + i];
+        }
+        for (int64_t i = 0; i < rows; ++i) sum += basis[to * rows + i] * basis[to * rows + i];
+        for (int64_t i = 0; i < rows; ++i) basis[to * rows + i] /= ROOT(sum);
+      }
+    }
+    const wide *const left = m < n && to < k ? v + to * k : basis + to * rows;
+    const int64_t length = m < n && to < k ? k : rows;
+    int64_t largest = 0;
+    for (int64_t i = 1; i < length; ++i)
+      if (SIZE(left[i]) > SIZE(left[largest])) largest = i;
+    const wide sign = left[largest] < 0 ? -1 : 1;
+    for (int64_t i = 0; i < rows; ++i) {
+      if (m < n) vt[to * n + i] = (real)(sign * basis[to * rows + i]);
+      else u[i * uk + to] = (real)(sign * basis[to * rows + i]);
+    }
+    for (int64_t i = 0; i < k && to < k; ++i) {
+      if (m < n) u[i * uk + to] = (real)(sign * v[to * k + i]);
+      else vt[to * n + i] = (real)(sign * v[to * k + i]);
+    }
+  }
+  return 0;
+}

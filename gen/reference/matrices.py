@@ -1,0 +1,121 @@
+"""Ops on matrices: calls of the functions of matrices.c, one for each matrix of the batch."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Callable, Dict, List, Mapping, Sequence
+
+from gen.hlo import Instruction
+from gen.reference.emitter import Emitter, title
+from gen.reference.library import functions
+from gen.reference.loops import count_of
+from gen.reference.values import Array, Value
+
+MATRICES = Path(__file__).with_name("matrices.c")
+# Words of matrices.c for each type of elements.
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "f32": {"real": "float", "wide": "double", "ROOT": "sqrt", "SIZE": "fabs", "WIDE_EPSILON": "0x1p-52"},
+    "f64": {"real": "double", "wide": "long double", "ROOT": "sqrtl", "SIZE": "fabsl", "WIDE_EPSILON": "0x1p-63"}}
+WIDE = {dtype: words["wide"] for dtype, words in _WORDS.items()}
+
+
+@lru_cache(maxsize=None)
+def function(file: Path, name: str, dtype: str) -> str:
+    """The text of a function of a file like matrices.c, for a type of elements. name: without its last part, `real`."""
+    text = re.sub(r"_real\(", f"_{dtype}(", functions(file)[f"{name}_real"])
+    return re.sub(r"\b(real|wide|ROOT|SIZE|WIDE_EPSILON)\b", lambda word: _WORDS[dtype][word[1]], text)
+
+
+def at(array: Array, rank: int) -> str:
+    """The matrix of the loop's index i, in an array with that number of batch dimensions."""
+    size = count_of(array.dims[rank:])
+    return f"{array}" if count_of(array.dims[:rank]) == 1 else f"{array} + i * {size}"
+
+
+def call(e: Emitter, file: Path, name: str, dtype: str, arguments: "Sequence[str | int]") -> str:
+    e.call.texts[f"{name}_{dtype}"] = function(file, name, dtype)
+    return f"{name}_{dtype}({', '.join(map(str, arguments))})"
+
+
+def for_each(count: int, statement: str) -> List[str]:
+    """The statement for each matrix i."""
+    return [statement] if count == 1 else [f"for (int64_t i = 0; i < {count}; ++i) {statement}"]
+
+
+def _work(i: Instruction, dims: "Sequence[int]") -> int:
+    """Elements of a function's work array."""
+    m, n = dims[-2:]
+    k, size = min(m, n), max(m, n)
+    return {"triangular-solve": size, "householder-product": m, "tridiagonal-solve": 3 * m + m * n, "eigh": 2 * n * n,
+            "svd": size * k + k * k + size * size}.get(i.opcode, m * n)
+
+
+def _cholesky(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]", w: str) -> "List[str | int]":
+    return [x[0], out[0], w, dims[-1], int(i.attributes.get("lower", False)), int(i.attributes.get("info", False))]
+
+
+def triangle(i: Instruction) -> "List[int]":
+    """n, right sides, strides of T and of the right sides, whether T is lower: of T X = B, or of what is
+    transposed."""
+    left, (m, k) = i.attributes.get("left_side", False), i.shape.dims[-2:]
+    n, sides = (m, k) if left else (k, m)
+    straight = left == (i.attributes["transpose_a"] == "NO_TRANSPOSE")
+    return [n, sides, *((n, 1) if straight else (1, n)), *((k, 1) if left else (1, k)),
+            int(i.attributes.get("lower", False) == straight)]
+
+
+def _triangular_solve(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]",
+                      w: str) -> "List[str | int]":
+    return [*x, out[0], w, *triangle(i), int(i.attributes.get("unit_diagonal", False))]
+
+
+def _lu(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]", w: str) -> "List[str | int]":
+    return [x[0], out[0], out[1], w, *dims[-2:]]
+
+
+def _qr(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]", w: str) -> "List[str | int]":
+    return [x[0], *out, w, *dims[-2:]]
+
+
+def _householder_product(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]",
+                         w: str) -> "List[str | int]":
+    return [*x, *out, w, *dims[-2:], i.operands[1].shape.dims[-1]]
+
+
+def _tridiagonal_solve(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]",
+                       w: str) -> "List[str | int]":
+    return [*x, *out[:4], w, *dims[-2:]]
+
+
+def _eigh(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]", w: str) -> "List[str | int]":
+    return [x[0], out[0], out[1], w, dims[-1], int(i.attributes["lower"]), int(i.attributes["vectors"])]
+
+
+def _svd(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]", w: str) -> "List[str | int]":
+    u, vt = i.shape.leaves()[2:4]
+    return [x[0], *out[1:4], w, *dims[-2:], u.dims[-1], vt.dims[-2], int(i.attributes["vectors"] != "none")]
+
+
+_ARGUMENTS: "Dict[str, Callable[[Instruction, Sequence[int], List[str], List[str], str], List[str | int]]]" = {
+    "cholesky": _cholesky, "triangular-solve": _triangular_solve, "lu": _lu, "qr": _qr,
+    "householder-product": _householder_product, "tridiagonal-solve": _tridiagonal_solve, "eigh": _eigh, "svd": _svd}
+
+
+def matrices(e: Emitter, i: Instruction, x: List[Array]) -> Value:
+    dims, leaves = x[3 if i.opcode == "tridiagonal-solve" else -1 if i.opcode == "triangular-solve" else 0].dims, \
+        i.shape.leaves()
+    rank, dtype = len(dims) - 2, leaves[0].dtype
+    outs = [e.array(i.name, leaf.dtype, leaf.dims) for leaf in leaves]
+    work = e.array(f"{i.name}_work", WIDE[dtype], (_work(i, dims),))
+    statement = call(e, MATRICES, i.opcode.replace("-", "_"), dtype, _ARGUMENTS[i.opcode](
+        i, dims, [at(a, rank) for a in x], [at(a, rank) for a in outs], str(work)))
+    if leaves[-1].dtype == "s32":
+        info = f"{outs[-1]}[{'i' if outs[-1].count > 1 else 0}]"
+        statement = f"{info} = {statement}"
+    lines = for_each(count_of(dims[:-2]), f"{statement};")
+    if i.opcode == "svd":       # LAPACK leaves nothing of use there
+        lines.append(f"memcpy({outs[0]}, {x[0]}, sizeof *{outs[0]} * {outs[0].count});")
+    e.step(title(i), lines, [*outs, work], x)
+    return outs[0] if i.shape.kind == "array" else list(outs)

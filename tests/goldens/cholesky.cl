@@ -1,0 +1,35 @@
+// tests/goldens/cholesky_f32.hlo: threads 1, 100 matrices, 3 a work-item, in local arrays
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_cholesky_f32(__global const float *restrict p0, __global float *restrict r0)
+{
+  const int bl_x = (int)get_group_id(0);
+  const int first = bl_x * 3, last = first + 3;
+  const int end = last < 100 ? last : 100;
+  for (int matrix = first; matrix < end; ++matrix) {
+    const int p0_at = matrix * 9;
+    const int r0_at = matrix * 9;
+    float w0[9];
+    int info = 0;
+    for (int i = 0; i < 3; ++i)
+      for (int j = i; j < 3; ++j) w0[i * 3 + j] = p0[p0_at + i + j * 3];
+    #pragma unroll
+    for (int k = 0; k < 3; ++k) {
+      const float pivot = w0[k * 3 + k], root = sqrt(pivot), scale = 1 / root;
+      if (!(pivot > 0) && info == 0) info = (int)k + 1;
+      w0[k * 3 + k] = root;
+      #pragma unroll
+      for (int j = k + 1; j < 3; ++j) w0[k * 3 + j] *= scale;
+      #pragma unroll
+      for (int i = k + 1; i < 3; ++i) {
+        const float x = w0[k * 3 + i];
+        #pragma unroll
+        for (int j = i; j < 3; ++j) w0[i * 3 + j] -= x * w0[k * 3 + j];
+      }
+    }
+    for (int i = 0; i < 3; ++i)
+      for (int j = i; j < 3; ++j) {
+        const float x = info != 0 ? as_float(0x7fc00000u) : w0[i * 3 + j];
+        if (i != j) r0[r0_at + j + i * 3] = 0;
+        r0[r0_at + i + j * 3] = x;
+      }
+  }
+}

@@ -1,0 +1,425 @@
+"""Property: ops on matrices, as HLO and as custom calls of LAPACK, of any size, batch and layout, give what NumPy gives in
+f64, and agree with the reference on each class of device; calls that contradict themselves are errors at their place.
+
+Signs and bases that are free are no part of a comparison with NumPy: there the factors' product is the operand, and
+vectors are orthonormal. SETT_SEED and SETT_COUNT draw others, and more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from pathlib import Path
+from typing import Any, List, Sequence, Tuple
+
+import pytest
+
+try:
+    import numpy as np
+except ImportError:
+    np = None  # type: ignore[assignment]
+
+from drawn import ON, marked
+from gen_run import ROOT, gen, run
+
+SEED = int(os.environ.get("SETT_SEED", "1"))
+COUNT = int(os.environ.get("SETT_COUNT", "3"))
+with_numpy = pytest.mark.skipif(np is None, reason="SKIP: no numpy, which computes what is right")
+
+NAMES = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
+
+
+def typed(dtype: str, dims: Sequence[int], by_columns: bool = True) -> str:
+    """A shape whose matrices lie column by column, as LAPACK's do, or row by row."""
+    order = list(range(len(dims)))[::-1]
+    if by_columns and len(dims) > 1:
+        order[:2] = order[1::-1]
+    return f"{dtype}[{','.join(map(str, dims))}]" + ("{" + ",".join(map(str, order)) + "}" if dims else "")
+
+
+def module(result: str, operands: Sequence[str], op: str, attributes: str) -> str:
+    lines = [f"  p{n} = {shape} parameter({n})" for n, shape in enumerate(operands)]
+    words = ", ".join(f"p{n}" for n in range(len(operands)))
+    return "\n".join(["HloModule m", "ENTRY e {", *lines, f"  ROOT r = {result} {op}({words}), {attributes}", "}", ""])
+
+
+def call(result: str, operands: Sequence[str], routine: str, config: str = "") -> str:
+    return module(result, operands, "custom-call",
+                  f'custom_call_target="lapack_{routine}_ffi", api_version=API_VERSION_TYPED_FFI, '
+                  f"backend_config={{{config}}}")
+
+
+class Drawn:
+    """A batch of one type, and texts of calls on it. by_columns: of operands and results."""
+
+    def __init__(self, number: int, dtypes: Sequence[str] = ("f32", "f64")) -> None:
+        r = self.r = random.Random(SEED * 7919 + number)
+        self.dtype = r.choice(dtypes)
+        self.batch: Tuple[int, ...] = r.choice([(), (1,), (3,), (2, 2), (7,)])
+        self.by_columns = r.random() < 0.75
+
+    def size(self) -> int:
+        return self.r.choice([1, 2, 3, 4, self.r.randint(5, 16), self.r.randint(17, 40)])
+
+    def matrix(self, m: int, n: int) -> str:
+        return typed(self.dtype, (*self.batch, m, n), self.by_columns)
+
+    def line(self, n: int, dtype: str = "") -> str:
+        return typed(dtype or self.dtype, (*self.batch, n), False)
+
+    @property
+    def info(self) -> str:
+        return typed("s32", self.batch, False)
+
+    def code(self, letters: str) -> str:
+        return self.r.choice(letters)
+
+    def cholesky(self) -> "Tuple[str, str]":
+        n = self.size()
+        return "cholesky", module(self.matrix(n, n), [self.matrix(n, n)], "cholesky",
+                                  f"lower={self.r.choice(['true', 'false'])}")
+
+    def potrf(self) -> "Tuple[str, str]":
+        n = self.size()
+        return "potrf", call(f"({self.matrix(n, n)}, {self.info})", [self.matrix(n, n)], NAMES[self.dtype] + "potrf",
+                             f"uplo = {ord(self.code('LU'))} : ui8")
+
+    def getrf(self) -> "Tuple[str, str]":
+        m, n = self.size(), self.size()
+        return "getrf", call(f"({self.matrix(m, n)}, {self.line(min(m, n), 's32')}, {self.info})", [self.matrix(m, n)],
+                             NAMES[self.dtype] + "getrf")
+
+    def triangle(self) -> "Tuple[str, str]":
+        n, k = self.size(), self.size()
+        left = self.r.random() < 0.5
+        b = self.matrix(n, k) if left else self.matrix(k, n)
+        words = {key: self.r.choice(["true", "false"]) for key in ("lower", "unit_diagonal")}
+        return "triangle", module(b, [self.matrix(n, n), b], "triangular-solve", ", ".join(
+            [f"left_side={str(left).lower()}", *(f"{key}={word}" for key, word in words.items()),
+             f"transpose_a={self.r.choice(['NO_TRANSPOSE', 'TRANSPOSE', 'ADJOINT'])}"]))
+
+    def trsm(self) -> "Tuple[str, str]":
+        n, k = self.size(), self.size()
+        side = self.code("LR")
+        b = self.matrix(n, k) if side == "L" else self.matrix(k, n)
+        return "trsm", call(b, [self.matrix(n, n), b], NAMES[self.dtype] + "trsm", ", ".join(
+            f"{key} = {ord(letter)} : ui8" for key, letter in (("diag", self.code("NU")), ("side", side), (
+                "trans_x", self.code("NTC")), ("uplo", self.code("LU")))))
+
+    def geqrf(self) -> "Tuple[str, str]":
+        m, n = self.size(), self.size()
+        return "geqrf", call(f"({self.matrix(m, n)}, {self.line(min(m, n))})", [self.matrix(m, n)],
+                             NAMES[self.dtype] + "geqrf")
+
+    def orgqr(self) -> "Tuple[str, str]":
+        n, m = sorted((self.size(), self.size()))
+        k = self.r.randint(1, n)
+        return "orgqr", call(self.matrix(m, n), [self.matrix(m, n), self.line(k)], NAMES[self.dtype] + "orgqr")
+
+    def gtsv(self) -> "Tuple[str, str]":
+        n, k = self.size(), self.r.randint(1, 5)
+        shapes = [*[self.line(n)] * 3, self.matrix(n, k)]
+        return "gtsv", call(f"({', '.join([*shapes, self.info])})", shapes, NAMES[self.dtype] + "gtsv")
+
+    def syevd(self) -> "Tuple[str, str]":
+        n = self.size()
+        return "syevd", call(f"({self.matrix(n, n)}, {self.line(n)}, {self.info})", [self.matrix(n, n)],
+                             NAMES[self.dtype] + "syevd",
+                             f"mode = {ord(self.code('VVN'))} : ui8, uplo = {ord(self.code('LU'))} : ui8")
+
+    def gesdd(self) -> "Tuple[str, str]":
+        m, n, mode = self.size(), self.size(), self.code("ASN")
+        k = min(m, n)
+        full = mode == "A" or (mode == "N" and self.r.random() < 0.5)
+        u, vt = (m, n) if full else (k, k)
+        return "gesdd", call(f"({self.matrix(m, n)}, {self.line(k)}, {self.matrix(m, u)}, {self.matrix(vt, n)}, "
+                             f"{self.info})", [self.matrix(m, n)], NAMES[self.dtype] + "gesdd",
+                             f"mode = {ord(mode)} : ui8")
+
+
+OPS = ["cholesky", "potrf", "getrf", "triangle", "trsm", "geqrf", "orgqr", "gtsv", "syevd", "gesdd"]
+
+
+@pytest.mark.parametrize("target,device", marked(ON))
+@pytest.mark.parametrize("op", OPS)
+def test_kernels_agree_with_the_reference(op: str, target: str, device: str, tmp_path: Path) -> None:
+    for number in range(COUNT):
+        name, text = getattr(Drawn(number * len(OPS) + OPS.index(op)), op)()
+        (tmp_path / f"{name}{number}.hlo").write_text(text)
+    done = gen("check", *sorted(tmp_path.glob("*.hlo")), "--target", target, "--device", device)
+    if done.returncode == 3:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def square(config: str, routine: str = "spotrf", shape: str = "f32[3,3]{0,1}",
+           result: str = "(f32[3,3]{0,1}, s32[])") -> str:
+    return call(result, [shape], routine, config)
+
+
+WRONG = {
+    "potrf: expected 76 ('L') or 85 ('U') as 'uplo', found 77": square("uplo = 77 : ui8"),
+    "potrf: expected 'uplo' in backend_config, as 76 ('L') or 85 ('U')": square(""),
+    "potrf: expected square matrices as operand 0, found f32[3,4]{0,1}": square("uplo = 76 : ui8", shape="f32[3,4]{0,1}"),
+    "potrf: expected f64[3,3] as operand 0, found f32[3,3]{0,1}": square("uplo = 76 : ui8", "dpotrf"),
+    "potrf: expected s32[] as result 1, found s32[1]{0}": square("uplo = 76 : ui8", result="(f32[3,3]{0,1}, s32[1]{0})"),
+    "potrf: expected 2 results, found 1": square("uplo = 76 : ui8", result="f32[3,3]{0,1}"),
+    "getrf: expected 3 results, found 2": square("", "sgetrf"),
+    "geqrf: expected f32[3] as result 1, found s32[]": square("", "sgeqrf"),
+    "trsm: expected at least 2 operands, found 1": square("", "strsm"),
+    "orgqr: expected matrices with at least as many rows as columns, and at most as many factors tau":
+        square("", "sorgqr"),
+    "'custom-call' calls \"lapack_sgeev_ffi\", code from elsewhere; instead,": square("", "sgeev"),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_contradictions(said: str, tmp_path: Path) -> None:
+    (tmp_path / "m.hlo").write_text(WRONG[said])
+    done = gen("explain", tmp_path / "m.hlo")
+    assert done.returncode == 2 and f"m.hlo:4:8: {said}" in done.stderr, done.stderr
+
+
+PEER = ROOT.parent / "shared" / "peer" / "jax" / "ops"
+PEERS = sorted(path for word in ("cholesky", "lu", "qr", "solve", "det", "inv", "lstsq", "triangular", "tridiagonal",
+                                 "expm") for path in PEER.glob(f"{word}_*"))
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(not PEERS, reason="SKIP: no ../shared/peer/jax")
+@pytest.mark.parametrize("target", sorted({target for target, _ in ON}))
+def test_functions_of_jax_agree_with_the_reference(target: str) -> None:
+    done = gen("check", *(path / f"{path.name}.hlo" for path in PEERS), "--target", target)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.peer
+@with_numpy
+@pytest.mark.skipif(not PEERS, reason="SKIP: no ../shared/peer/jax")
+def test_functions_of_jax_give_what_xla_gives(tmp_path: Path) -> None:
+    """Within the tolerance that stands beside XLA's results."""
+    for path in PEERS:
+        about = json.loads((path / "about.json").read_text())
+        done = gen("run", path / f"{path.name}.hlo", "--target", "c", "--in", path, "--out", tmp_path / path.name, "--row-major")
+        assert done.returncode == 0, done.stdout + done.stderr
+        for number, (kind, _) in enumerate(about["results"]):
+            got, wanted = (np.fromfile(folder / f"r{number}.bin", kind) for folder in (tmp_path / path.name, path))
+            np.testing.assert_allclose(got, wanted, rtol=about["tolerance"],
+                                       atol=about["tolerance"] * np.abs(wanted).max(initial=0), err_msg=path.name)
+
+
+# ---- NumPy ----
+
+SHAPE = re.compile(r"(f32|f64|s32|c64|c128)\[([\d,]*)\](?:\{([\d,]*)\})?")
+
+
+def numbers(text: str) -> "List[int]":
+    return [int(n) for n in text.split(",") if n]
+
+
+def ran(text: str, arrays: "List[Any]", folder: Path, target: str = "c") -> "List[Any]":
+    """The operands as the module gets them, and its results, in f64 or c128 but for integers."""
+    kinds = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "c64": np.complex64, "c128": np.complex128}
+    lines = text.split("\n")
+    shapes = [SHAPE.search(line) for line in lines if " parameter(" in line]
+    given = [np.ascontiguousarray(a.transpose(numbers(shape[3])[::-1] if shape[2] else []).astype(kinds[shape[1]]))
+             for a, shape in zip(arrays, shapes)]   # type: ignore[index]
+    root = next(line for line in lines if "ROOT" in line)
+    results = []
+    folder.mkdir(exist_ok=True)
+    for raw, shape in zip(run(text, [a.tobytes() for a in given], target, folder),
+                          SHAPE.finditer(root[:root.index("(p")])):
+        a, dims, major = np.frombuffer(raw, kinds[shape[1]]), numbers(shape[2]), numbers(shape[3] or "")[::-1]
+        a = a.reshape([dims[d] for d in major]).transpose(np.argsort(major)) if dims else a.reshape(())
+        results.append(a if shape[1] == "s32" else a.astype(np.result_type(a, np.float64)))
+    back = [a.transpose(np.argsort(numbers(shape[3])[::-1]) if shape[2] else []).astype(np.result_type(a, np.float64))
+            for a, shape in zip(given, shapes)]     # type: ignore[index]
+    return [*back, *results]
+
+
+def code(text: str, key: str) -> str:
+    found = re.search(rf"{key} = (\d+)", text)
+    return chr(int(found[1])) if found else ""
+
+
+def is_true(text: str, key: str) -> bool:
+    return f"{key}=true" in text
+
+
+def turned(a: "Any") -> "Any":
+    return np.swapaxes(a, -1, -2)
+
+
+class Values:
+    """Well-conditioned operands of a drawn text, and how near to NumPy its results are."""
+
+    def __init__(self, drawn: Drawn, text: str) -> None:
+        self.random = np.random.default_rng(drawn.r.randrange(1 << 30))
+        self.dims = [tuple(numbers(found[2])) for line in text.split("\n") if " parameter(" in line
+                     for found in [SHAPE.search(line)] if found]
+        self.tolerance = 2e-4 if drawn.dtype in ("f32", "c64") else 1e-11
+        self.complex = drawn.dtype in ("c64", "c128")
+
+    def normal(self, number: int = 0) -> "Any":
+        a = self.random.standard_normal(self.dims[number])
+        return a + 1j * self.random.standard_normal(a.shape) if self.complex else a
+
+    def near(self, a: "Any", b: "Any") -> None:
+        np.testing.assert_allclose(a, b, rtol=self.tolerance, atol=self.tolerance * (1 + np.abs(b).max(initial=0)))
+
+    def orthonormal(self, q: "Any") -> None:
+        self.near(turned(q) @ q, np.broadcast_to(np.eye(q.shape[-1]), (*q.shape[:-2], *[q.shape[-1]] * 2)))
+
+
+def of_cholesky(v: Values, text: str, folder: Path) -> None:
+    a = v.normal()
+    a, factor = ran(text, [a @ np.conj(turned(a)) + np.eye(a.shape[-1]) * a.shape[-1]], folder)
+    right = np.linalg.cholesky(a)
+    v.near(factor, right if is_true(text, "lower") else np.conj(turned(right)))
+
+
+def of_potrf(v: Values, text: str, folder: Path) -> None:
+    """The triangle that is not of the factor is the operand's, which the factorisation does not read."""
+    a = v.normal()
+    lower, n = code(text, "uplo") == "L", a.shape[-1]
+    one, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
+    definite = a @ turned(a) + np.eye(n) * n
+    a, factor, info = ran(text, [one(definite) + other(v.normal(), 1 if lower else -1)], folder)
+    right = np.linalg.cholesky(definite)
+    v.near(factor, one(right if lower else turned(right)) + other(a, 1 if lower else -1))
+    assert not info.any()
+    bad = definite.copy()
+    bad[..., n // 2, n // 2] = np.nan if n % 2 else -1
+    _, factor, info = ran(text, [bad], folder / "bad")
+    assert (info == n // 2 + 1).all() and np.isnan(one(factor)[..., n // 2, n // 2]).all()
+
+
+def of_getrf(v: Values, text: str, folder: Path) -> None:
+    a, factors, pivots, info = ran(text, [v.normal()], folder)
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    for a, f, pivot in zip(*(x.reshape(-1, *x.shape[x.ndim - rank:]) for x, rank in ((a, 2), (factors, 2), (pivots, 1)))):
+        order = list(range(m))
+        for at, to in enumerate(pivot):
+            assert at < to <= m
+            order[at], order[to - 1] = order[to - 1], order[at]
+        left = np.tril(f[:, :k], -1) + np.eye(m, k)
+        assert np.abs(left).max() <= 1
+        v.near(left @ np.triu(f[:k]), a[order])
+    assert not info.any()
+    b = np.ones_like(v.normal())    # its second pivot is zero
+    _, _, _, info = ran(text, [b], folder / "singular")
+    assert (info == (2 if k > 1 else 0)).all()
+
+
+def of_triangle(v: Values, text: str, folder: Path) -> None:
+    a, b = v.normal(0), v.normal(1)
+    words = "triangular-solve" in text
+    lower = is_true(text, "lower") if words else code(text, "uplo") == "L"
+    left = is_true(text, "left_side") if words else code(text, "side") == "L"
+    unit = is_true(text, "unit_diagonal") if words else code(text, "diag") == "U"
+    plain = "NO_TRANSPOSE" in text if words else code(text, "trans_x") == "N"
+    n = a.shape[-1]
+    a, b, x = ran(text, [a / n + np.eye(n) * 2, b], folder)
+    t = (np.tril if lower else np.triu)(a)
+    if unit:
+        t = t * (1 - np.eye(n)) + np.eye(n)
+    t = t if plain else turned(t)
+    t = np.conj(t) if "ADJOINT" in text or code(text, "trans_x") == "C" else t
+    v.near(t @ x if left else x @ t, b)
+
+
+def of_geqrf(v: Values, text: str, folder: Path) -> None:
+    a, factors, tau = ran(text, [v.normal()], folder)
+    m, n = a.shape[-2:]
+    for a, f, factor in zip(a.reshape(-1, m, n), factors.reshape(-1, m, n), tau.reshape(-1, min(m, n))):
+        h, right = np.linalg.qr(a, mode="raw")
+        v.near(f, h.T)
+        v.near(factor, right)
+
+
+def of_orgqr(v: Values, text: str, folder: Path) -> None:
+    a, k = v.normal(), v.dims[1][-1]
+    m, n = a.shape[-2:]
+    flat = a.reshape(-1, m, n)
+    raw = [np.linalg.qr(x[:, :k], mode="raw") for x in flat]
+    for x, (h, _) in zip(flat, raw):
+        x[:, :k] = h.T
+    tau = np.array([t for _, t in raw]).reshape(v.dims[1])
+    q = ran(text, [flat.reshape(a.shape), tau], folder)[2]
+    v.orthonormal(q)
+    for q, (h, t) in zip(q.reshape(-1, m, n), raw):
+        right = np.eye(m)
+        for j in range(k):
+            reflector = np.concatenate([np.zeros(j), [1], h.T[j + 1:, j]])
+            right = right - t[j] * np.outer(right @ reflector, reflector)
+        v.near(q, right[:, :n])
+
+
+def of_gtsv(v: Values, text: str, folder: Path) -> None:
+    low, d, up, b = (v.normal(k) for k in range(4))
+    low, d, up, b, ol, od, ou, x, info = ran(text, [low, d + 4 * (v.random.random(d.shape) < 0.7), up, b], folder)
+    n = d.shape[-1]
+    a = np.zeros((*d.shape, n))
+    at = np.arange(n)
+    a[..., at, at], a[..., at[1:], at[:-1]], a[..., at[:-1], at[1:]] = d, low[..., 1:], up[..., :-1]
+    v.tolerance *= max(1, float(np.linalg.cond(a).max()))
+    v.near(a @ x, b)
+    assert not info.any()
+    # what is left of the matrix is upper triangular, with the determinant of the matrix but for its sign
+    v.near(np.sort(np.abs(od).prod(-1), axis=None), np.sort(np.abs(np.linalg.det(a)), axis=None))
+    zero = np.zeros_like
+    *_, info = ran(text, [zero(low), zero(d), zero(up), b], folder / "singular")
+    assert (info == 1).all()
+
+
+def of_syevd(v: Values, text: str, folder: Path) -> None:
+    a = v.normal()
+    one = np.tril if code(text, "uplo") == "L" else np.triu
+    symmetric = one(a) + turned(one(a, -1 if one is np.tril else 1))
+    a, vectors, values, info = ran(text, [a], folder)
+    v.near(values, np.linalg.eigvalsh(symmetric))
+    assert not info.any()
+    if code(text, "mode") == "V":
+        v.orthonormal(vectors)
+        v.near(symmetric @ vectors, vectors * values[..., None, :])
+
+
+def of_gesdd(v: Values, text: str, folder: Path) -> None:
+    """The second operand has a rank of half its size at most."""
+    a = v.normal()
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    half = v.random.standard_normal((*a.shape[:-1], -(-k // 2))) @ v.random.standard_normal((*a.shape[:-2], -(-k // 2), n))
+    for number, operand in enumerate((a, half, np.zeros_like(a))):
+        a, _, values, u, vt, info = ran(text, [operand], folder / str(number))
+        v.near(values, np.linalg.svd(a, compute_uv=False))
+        assert not info.any()
+        if code(text, "mode") != "N":
+            v.orthonormal(u)
+            v.orthonormal(turned(vt))
+            v.near(u[..., :k] * values[..., None, :] @ vt[..., :k, :], a)
+
+
+@with_numpy
+@pytest.mark.parametrize("op", ["cholesky", "triangle", "trsm"])
+def test_complex_matrices(op: str, tmp_path: Path) -> None:
+    """What becomes an op on real matrices of twice the size."""
+    for number in range(COUNT):
+        drawn = Drawn(2000 + number, ["c64", "c128"])
+        name, text = getattr(drawn, op)()
+        (tmp_path / str(number)).mkdir()
+        (of_cholesky if op == "cholesky" else of_triangle)(Values(drawn, text), text, tmp_path / str(number))
+
+
+@with_numpy
+@pytest.mark.parametrize("op", OPS)
+def test_kernels_give_what_numpy_gives(op: str, tmp_path: Path) -> None:
+    for number in range(COUNT):
+        drawn = Drawn(1000 + number * len(OPS) + OPS.index(op))
+        name, text = getattr(drawn, op)()
+        compared = globals()[f"of_{'triangle' if name == 'trsm' else name}"]
+        (tmp_path / str(number)).mkdir()
+        compared(Values(drawn, text), text, tmp_path / str(number))
