@@ -17,6 +17,7 @@ generator makes code for. `fusions` and `steps` give the computations that becom
 and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 """
 
+from gen.hlo.expanded import expanded
 from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instruction, Module, Shape, Value, Window,
                            accumulator, array_shape, entry_of, in_order, index_parameter, is_row_major, layout_map,
                            memory_bits, relaid, row_major, same_positions, same_shape, shape, sorted_indices,
@@ -33,7 +34,7 @@ from gen.hlo.trips import without_single_steps
 
 __all__ = ["CONTRACTIONS", "Computation", "Fusion", "FusionCall", "HloError", "Instruction", "LOOPS", "Leaf", "Module",
            "STANDARD_INPUT", "Shape", "Value", "Window", "accumulator", "array_shape", "c_identifier", "difference",
-           "entry_of", "fusions", "in_order", "index_parameter", "inlined", "is_row_major", "instruction_key",
+           "entry_of", "expanded", "fusions", "in_order", "index_parameter", "inlined", "is_row_major", "instruction_key",
            "layout_map", "layout_note", "memory_bits", "misplaced", "module_parameters", "module_results",
            "param_leaves", "param_names", "parameter_names", "parse", "print_computation", "print_instruction",
            "print_module", "plain_stem", "read", "relaid", "result_leaves", "row_major", "same_positions", "same_shape",

@@ -736,6 +736,47 @@ class Check:
             dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
         return array_shape(kind, tuple(dims))
 
+    # several ops in one
+
+    def _rng_bit_generator(self) -> Shape:
+        to, state = self.written(), self.array(0)
+        sizes = ((2,),) if self.i.attributes["algorithm"] == "rng_three_fry" else ((2,), (3,))
+        if state.dtype != "u64" or state.dims not in sizes:
+            self.fail(f"expected {' or '.join(f'u64[{size}]' for size, in sizes)}, a state of "
+                      f"{self.i.attributes['algorithm']}, as operand 0, found {bare(state)}", operand=0)
+        if (to.kind != "tuple" or len(to.children) != 2 or to.children[1].kind != "array"
+                or opcodes.letter(to.children[1].dtype) not in "su" or dtypes.TABLE[to.children[1].dtype].bits < 8):
+            self.scanner.fail(self.draft.shape_pos, "rng-bit-generator: expected a state and integers of 8 to 64 bits as "
+                                                    f"the result, found {to.text}")
+        return tuple_shape([state, to.children[1]])
+
+    def _features(self, vectors: "Sequence[int]") -> Shape:
+        """Operand 0 of a batch norm, and a vector of its features in each of these operands; these are their shape."""
+        of = self.kinds(0, "f")
+        feature = self.i.attributes["feature_index"]
+        if not 0 <= feature < of.rank:
+            self.fail(f"expected a dimension of {bare(of)}, found {feature}", attribute="feature_index")
+        count = of.dims[feature]
+        for number in vectors:
+            vector = self.array(number)
+            if vector.dtype != of.dtype or vector.dims != (count,):
+                self.fail(f"expected {of.dtype}[{count}], a number for each feature, as operand {number}, found "
+                          f"{bare(vector)}", operand=number)
+        return array_shape(of.dtype, (count,))
+
+    def _batch_norm_training(self) -> Shape:
+        vector = self._features((1, 2))
+        return tuple_shape([self.shapes[0], vector, vector])
+
+    def _batch_norm_inference(self) -> Shape:
+        self._features((1, 2, 3, 4))
+        return self.shapes[0]
+
+    def _batch_norm_grad(self) -> Shape:
+        vector = self._features((1, 2, 3))
+        self.alike(4)
+        return tuple_shape([self.shapes[0], vector, vector])
+
 
 def bare(of: Shape) -> str:
     """An array shape without its layout, for messages."""

@@ -218,33 +218,6 @@ class Kept(Check):
         dims = of.dims[:-1] + (count,)
         return tuple_shape([array_shape(of.dtype, dims), array_shape("s32", dims)])
 
-    def _features(self, vectors: "Sequence[int]") -> Shape:
-        """Operand 0 of a batch norm, and a vector of its features in each of these operands; these are their shape."""
-        of = self.kinds(0, "f")
-        count = of.dims[self.below("feature_index", self.number("feature_index"), of)]
-        for number in vectors:
-            vector = self.array(number)
-            if vector.dtype != of.dtype or vector.dims != (count,):
-                self.fail(f"expected {of.dtype}[{count}], a number for each feature, as operand {number}, found "
-                          f"{bare(vector)}", operand=number)
-        return array_shape(of.dtype, (count,))
-
-    def _batch_norm_training(self) -> Shape:
-        self.operands(3)
-        vector = self._features((1, 2))
-        return tuple_shape([self.shapes[0], vector, vector])
-
-    def _batch_norm_inference(self) -> Shape:
-        self.operands(5)
-        self._features((1, 2, 3, 4))
-        return self.shapes[0]
-
-    def _batch_norm_grad(self) -> Shape:
-        self.operands(5)
-        vector = self._features((1, 2, 3))
-        self.alike(4)
-        return tuple_shape([self.shapes[0], vector, vector])
-
     def _ragged_dot(self) -> Shape:
         """A dot whose rows come in groups: along a kept dimension of the left factor each group has a right factor of
         its own, along a contracted one a result of its own, along a batch dimension nothing changes."""

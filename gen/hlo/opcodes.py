@@ -160,6 +160,7 @@ def _integers(*names: str) -> "Dict[str, str]":
 
 _DIMENSIONS = _integers("dimensions")
 _FACTORS = _integers("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims")
+_NORM = {"epsilon": "number", "feature_index": "integer"}
 _STRUCTURAL = (
     # leaves
     Structural("parameter", None, element="load"),
@@ -212,6 +213,11 @@ _STRUCTURAL = (
     Structural("call", None, attributes={"to_apply": "computation"}),
     Structural("map", None, attributes={**_DIMENSIONS, "to_apply": "computation"}, optional=("dimensions",)),
     Structural("opt-barrier", 1),
+    # several ops in one, which are put in their place (gen/hlo/random_bits.py, gen/hlo/batch_norm.py)
+    Structural("rng-bit-generator", 1, attributes={"algorithm": "generator"}),
+    Structural("batch-norm-training", 3, attributes=_NORM),
+    Structural("batch-norm-inference", 5, attributes=_NORM),
+    Structural("batch-norm-grad", 5, attributes=_NORM),
 )
 
 ELEMENTWISE: "Dict[str, Elementwise]" = {row.opcode: row for row in _ELEMENTWISE}
@@ -227,11 +233,11 @@ LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter", "window
 # Read and kept as they are written.
 _UNCHECKED = frozenset(
     """add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
-    all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
+    all-reduce-start all-to-all async-done async-start async-update
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
     copy-done copy-start custom-call domain dynamic-reshape fft
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
-    recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scan send send-done
+    recv-done reduce-scatter replica-id rng rng-get-and-update-state scan send send-done
     set-dimension-size sort stochastic-convert topk triangular-solve while""".split()
 )
 OPCODES = frozenset(TABLE) | _UNCHECKED

@@ -524,6 +524,17 @@ class Parser:
     def _read_compare_type(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, _COMPARE_TYPES)
 
+    def _read_generator(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("rng_default", "rng_three_fry", "rng_philox"))
+
+    def _read_number(self, instruction: Instruction, key: str) -> None:
+        pos = self.scanner.skip()
+        text = self.scanner.raw(f"the number of '{key}'")
+        try:
+            instruction.attributes[key] = float(text)
+        except ValueError:
+            self.scanner.fail(pos, f"expected a number as '{key}', found '{text[:60]}'")
+
     def _read_kind(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, ("kLoop", "kInput", "kOutput", "kCustom"))
 

@@ -109,10 +109,7 @@ _NOT_OURS = {
          "ragged-dot"),
         ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops",
          "rng rng-get-and-update-state"),
-        ("leaves its algorithm to the device", "pass the bits as a parameter, or write a generator in integer ops",
-         "rng-bit-generator"),
-        ("is several ops in one", "write out its arithmetic",
-         "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert"),
+        ("rounds by random bits", "write out its arithmetic", "stochastic-convert"),
         ("only orders other ops", "leave it and its token out, and write what it passes on in its place",
          "after-all add-dependency"),
         ("computes nothing", "write its operand in its place", "domain optimization-barrier"),
@@ -125,9 +122,6 @@ def _why_no_kernel(instruction: Instruction) -> Refusal:
     raw = instruction.attributes.get("raw", {})
     if instruction.opcode.startswith("custom-call") and "custom_call_target" in raw:
         return Refusal(f" calls {raw['custom_call_target']}, code from elsewhere", f"write ops of HLO, or {CUT}")
-    if instruction.opcode == "rng-bit-generator" and raw.get("algorithm", "rng_default") != "rng_default":
-        return Refusal(f" draws bits by {raw['algorithm']}, for which there is no kernel",
-                       "pass the bits as a parameter, or write that generator in integer ops")
     return why_not_op(instruction.opcode)
 
 

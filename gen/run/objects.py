@@ -284,6 +284,7 @@ def load(file: str, fill_constants: Optional[int] = None) -> Any:
     module = hlo.parse(text, hlo.STANDARD_INPUT if file == "-" else file)
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
+    hlo.expanded(module)
     hlo.without_single_steps(module)
     unsupported = hlo.unsupported(module) or hlo.misplaced(module)
     if unsupported:
