@@ -1,17 +1,22 @@
-"""The ops of a module that other ops stand for, put in their place."""
+"""What a module is before it is checked for what gets no kernel: without ops that compute nothing, and with simpler ops
+in place of those that stand for several."""
 
 from __future__ import annotations
 
 from typing import Optional
 
+from gen.hlo import one_device
 from gen.hlo.batch_norm import batch_norm
 from gen.hlo.expansion import Expander, expand
 from gen.hlo.graph import Instruction, Module
 from gen.hlo.random_bits import random_bits
+from gen.hlo.tokens import without_tokens
 
 
 def expanded(module: Module) -> None:
-    """Puts simpler ops in place of those that stand for several."""
+    """Leaves out what computes nothing on one device, and writes out ops that stand for several."""
+    expand(module, one_device.rule(module))
+    without_tokens(module)
     expand(module, _in_place)
 
 

@@ -6,6 +6,7 @@ Only operands and computations that are written inline recurse, and both have a 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -364,7 +365,7 @@ class Parser:
 
     def _attributes(self, draft: Draft) -> None:
         scanner, instruction = self.scanner, draft.instruction
-        row = TABLE.get(instruction.opcode)
+        row = TABLE.get(instruction.opcode) or TABLE.get(instruction.opcode.removesuffix("-start"))
         typed = row.attributes if row else {}
         raw: Dict[str, str] = {}
         while scanner.accept(","):
@@ -568,6 +569,8 @@ class Parser:
         instruction = draft.instruction
         check = Check if instruction.opcode in TABLE else Kept
         instruction.shape = check(self.scanner, draft).result()
+        if instruction.opcode not in TABLE:
+            self._check_started(draft)
         if draft.distribute_pos is not None:
             self._check_distribution(instruction, draft.distribute_pos)
         instruction.computation = self.computation
@@ -576,6 +579,16 @@ class Parser:
         for operand in dict.fromkeys(instruction.operands):
             operand.users.append(instruction)
         return instruction
+
+
+    def _check_started(self, draft: Draft) -> None:
+        """Of an op that runs beside others, `slice-start`: the shapes of its operands and its result, in a tuple."""
+        base, _, half = draft.instruction.opcode.rpartition("-")
+        of = draft.instruction.shape
+        if half != "start" or base not in TABLE or base == "copy" or of.kind != "tuple" or len(of.children) < 2:
+            return
+        started = replace(draft.instruction, opcode=base)
+        Check(self.scanner, replace(draft, instruction=started, written=of.children[1])).result()
 
 
 def read(path: str, filename: Optional[str] = None) -> Module:
