@@ -27,7 +27,7 @@ from gen.hlo.launches import (STANDARD_INPUT, c_identifier, fusions, layout_note
                               parameter_names, plain_stem, stem, steps, whole)
 from gen.hlo.leaves import Leaf, param_leaves, param_names, result_leaves
 from gen.hlo.opcodes import CONTRACTIONS, LOOPS
-from gen.hlo.parser import parse, read
+from gen.hlo.parser import module_names, modules, parse, read
 from gen.hlo.printer import difference, instruction_key, print_computation, print_instruction, print_module
 from gen.hlo.refusals import misplaced, unsupported
 from gen.hlo.trips import without_single_steps
@@ -35,7 +35,8 @@ from gen.hlo.trips import without_single_steps
 __all__ = ["CONTRACTIONS", "Computation", "Fusion", "FusionCall", "HloError", "Instruction", "LOOPS", "Leaf", "Module",
            "STANDARD_INPUT", "Shape", "Value", "Window", "accumulator", "array_shape", "c_identifier", "difference",
            "entry_of", "expanded", "fusions", "in_order", "index_parameter", "inlined", "is_row_major", "instruction_key",
-           "layout_map", "layout_note", "memory_bits", "misplaced", "module_parameters", "module_results",
+           "layout_map", "layout_note", "memory_bits", "misplaced", "module_names", "module_parameters",
+           "module_results", "modules",
            "param_leaves", "param_names", "parameter_names", "parse", "print_computation", "print_instruction",
            "print_module", "plain_stem", "read", "relaid", "result_leaves", "row_major", "same_positions", "same_shape",
            "shape", "sorted_indices", "stem", "steps", "tuple_shape", "unique_indices", "unshared_places",

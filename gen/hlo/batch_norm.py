@@ -4,17 +4,13 @@ when the mean is taken away. Types narrower than f32 are computed in f32."""
 from __future__ import annotations
 
 import math
-from typing import Optional
-
 from gen.hlo import dtypes
 from gen.hlo.expansion import Expander
 from gen.hlo.graph import Instruction
 
 
-def batch_norm(x: Expander, instruction: Instruction) -> Optional[Instruction]:
+def batch_norm(x: Expander, instruction: Instruction) -> Instruction:
     """The arithmetic of a batch norm."""
-    if not instruction.opcode.startswith("batch-norm-"):
-        return None
     norm = _Norm(x, instruction)
     operands = [x.convert(operand, norm.dtype) for operand in instruction.operands]
     if instruction.opcode == "batch-norm-inference":

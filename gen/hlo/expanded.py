@@ -12,6 +12,9 @@ from gen.hlo.graph import Instruction, Module
 from gen.hlo.random_bits import random_bits
 from gen.hlo.tokens import without_tokens
 
+RULES = {"rng-bit-generator": random_bits, "batch-norm-training": batch_norm, "batch-norm-inference": batch_norm,
+         "batch-norm-grad": batch_norm}
+
 
 def expanded(module: Module) -> None:
     """Leaves out what computes nothing on one device, and writes out ops that stand for several."""
@@ -21,4 +24,5 @@ def expanded(module: Module) -> None:
 
 
 def _in_place(x: Expander, instruction: Instruction) -> Optional[Instruction]:
-    return random_bits(x, instruction) or batch_norm(x, instruction)
+    rule = RULES.get(instruction.opcode)
+    return x.call(rule) if rule else None

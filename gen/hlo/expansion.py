@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from gen.hlo import dtypes
@@ -126,6 +127,24 @@ class Expander:
         return self.add("get-tuple-element", value.shape.children[number], [value], index=number)
 
 
+    def call(self, rule: "Rule") -> Instruction:
+        """A call of a computation that has the rule's answer in it, so that it stays one step of the entry."""
+        of = self.of
+        computation = Computation(self._name(), line=of.line, col=of.col)
+        parameters = [Instruction(f"p{n}", "parameter", operand.shape, parameter_number=n, line=of.line, col=of.col,
+                                  computation=computation) for n, operand in enumerate(of.operands)]
+        computation.parameters, computation.instructions = parameters, [*parameters]
+        inside = replace(of, operands=list(parameters), users=[], computation=computation)
+        names = {**self.names, **{parameter.name: 0 for parameter in parameters}}
+        computation.root = rule(Expander(inside, names, computation.instructions, self.computations), inside)
+        assert computation.root is not None
+        _count_users(computation)
+        self.computations.append(computation)
+        added = self.add("call", of.shape, of.operands, to_apply=computation)
+        added.called = [computation]
+        return added
+
+
 Rule = Callable[[Expander, Instruction], Optional[Instruction]]
 
 
@@ -157,8 +176,12 @@ def _expand_computation(computation: Computation, rule: Rule, taken: "Dict[str, 
     assert computation.root is not None
     computation.root = known.get(computation.root, computation.root)
     computation.instructions = instructions
-    for instruction in instructions:
+    _count_users(computation)
+
+
+def _count_users(computation: Computation) -> None:
+    for instruction in computation.instructions:
         instruction.users = []
-    for instruction in instructions:
+    for instruction in computation.instructions:
         for operand in dict.fromkeys(instruction.operands):
             operand.users.append(instruction)

@@ -28,6 +28,8 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 # Where an instruction was written: tables of numbered lines between the header and the computations.
 _SOURCES = re.compile(
     r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
+# Where a module of a file begins.
+MODULE = re.compile(r"HloModule\s+%?([A-Za-z0-9_.\-]+)")
 # What JAX prints if it is not told otherwise.
 _MLIR = re.compile(r"\s*(?:#loc\d*(?: = [^\n]*)?\s+)*(module (?:@|attributes\b))")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
@@ -76,7 +78,7 @@ class Parser:
             while start := _SOURCES.match(scanner.text, scanner.pos):
                 scanner.pos = start.end()
                 scanner.skip()
-        while scanner.peek():
+        while scanner.peek() and not MODULE.match(scanner.text, scanner.skip()):
             self._computation()
         if not self.module.computations:
             scanner.expected("a computation: NAME { instructions }")
@@ -86,6 +88,7 @@ class Parser:
 
     def _header(self) -> None:
         scanner = self.scanner
+        self.module.line, self.module.col = scanner.place(scanner.skip())
         self.module.name = scanner.name("the module's name")
         scanner.accept(":")
         while scanner.accept(","):
@@ -600,4 +603,30 @@ def read(path: str, filename: Optional[str] = None) -> Module:
 
 def parse(text: str, filename: str) -> Module:
     """Reads and checks a module; HloError at the first fault."""
-    return Parser(text, filename).parse()
+    module, *others = modules(text, filename)
+    if others:
+        raise HloError(filename, others[0].line, others[0].col,
+                       f"expected one module, found a second; instead, name one: {filename}#{others[0].name}")
+    return module
+
+
+def modules(text: str, filename: str) -> List[Module]:
+    """Reads and checks the modules that follow each other in a text."""
+    parsers = [Parser(text, filename)]
+    read_ones = [parsers[0].parse()]
+    while parsers[-1].scanner.peek():
+        parsers.append(Parser(text, filename))
+        parsers[-1].scanner.pos = parsers[-2].scanner.pos
+        read_ones.append(parsers[-1].parse())
+    named: Dict[str, Module] = {}
+    for module in read_ones:
+        module.several = len(read_ones) > 1
+        if module.several and named.setdefault(module.name, module) is not module:
+            raise HloError(filename, module.line, module.col, f"expected modules of different names in one file, found "
+                                                              f"'{module.name}', the module of line {named[module.name].line}")
+    return read_ones
+
+
+def module_names(text: str) -> List[str]:
+    """The names of the modules that begin in lines of a text."""
+    return [match.group(1) for match in re.finditer(rf"^{MODULE.pattern}", text, re.M)]

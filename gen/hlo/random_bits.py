@@ -18,7 +18,7 @@ rng_default is Philox.
 from __future__ import annotations
 
 import math
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Sequence, Tuple
 
 from gen.hlo import dtypes
 from gen.hlo.expansion import Expander
@@ -30,10 +30,8 @@ _MULTIPLIERS, _BUMPS = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
 Words = Sequence[Instruction]   # arrays of u32 of the same shape
 
 
-def random_bits(x: Expander, instruction: Instruction) -> Optional[Instruction]:
+def random_bits(x: Expander, instruction: Instruction) -> Instruction:
     """The integer ops of an rng-bit-generator."""
-    if instruction.opcode != "rng-bit-generator":
-        return None
     state, to = instruction.operands[0], instruction.shape.children[1]
     key = _number(x, state, 0)
     if instruction.attributes["algorithm"] == "rng_three_fry":
