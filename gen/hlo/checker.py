@@ -19,6 +19,7 @@ from gen.hlo.graph import (TUPLE_DEPTH, Computation, Instruction, Shape, Window,
 from gen.hlo.scanner import Scanner
 
 TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
+_COMPLEX = {"f32": "c64", "f64": "c128"}
 MOST_REACH = 1 << 60  # elements: padding and windows, and what they are counted by on the way
 
 
@@ -736,7 +737,27 @@ class Check:
             dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
         return array_shape(kind, tuple(dims))
 
-    # several ops in one
+    # ops on whole arrays, and several ops in one
+
+    def _fft(self) -> Shape:
+        of, kind, lengths = self.array(0), self.i.attributes["fft_type"], self.i.attributes["fft_length"]
+        if not 1 <= len(lengths) <= min(3, of.rank):
+            self.fail(f"expected lengths of 1 to {min(3, of.rank)} dimensions, found {len(lengths)}",
+                      attribute="fft_length")
+        self.kinds(0, "f" if kind == "RFFT" else "c")
+        if kind == "RFFT" and of.dtype not in _COMPLEX:
+            self.fail(f"expected f32 or f64 as operand 0, found {bare(of)}", operand=0)
+        if min(lengths) < 0:
+            self.fail("expected lengths of at least 0", attribute="fft_length")
+        half = lengths[-1] // 2 + 1 if lengths[-1] else 0
+        have = lengths if kind != "IRFFT" else (*lengths[:-1], half)
+        if of.dims[of.rank - len(lengths):] != have:
+            self.fail(f"expected the sizes {', '.join(map(str, have))} of the last dimensions, as 'fft_length' has, "
+                      f"found {bare(of)}", operand=0)
+        if kind in ("FFT", "IFFT"):
+            return of
+        dtype, last = (_COMPLEX[of.dtype], half) if kind == "RFFT" else (dtypes.TABLE[of.dtype].part, lengths[-1])
+        return array_shape(dtype, of.dims[:-1] + (last,), of.minor_to_major)
 
     def _rng_bit_generator(self) -> Shape:
         to, state = self.written(), self.array(0)

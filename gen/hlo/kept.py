@@ -14,8 +14,6 @@ from gen.hlo.graph import Computation, Shape, array_shape, same_shape, shape, tu
 
 _NUMBER = re.compile(r"-?[0-9]+\Z")
 _NUMBERS = re.compile(r"\{\s*(?:-?[0-9]+\s*(?:,\s*-?[0-9]+\s*)*)?\}\Z")
-_FFT_TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
-_COMPLEX = {"f32": "c64", "f64": "c128"}
 
 
 class Kept(Check):
@@ -188,27 +186,6 @@ class Kept(Check):
         if self.text("transpose_a") not in ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"):
             self.fail("expected NO_TRANSPOSE, TRANSPOSE or ADJOINT", attribute="transpose_a")
         return b
-
-    def _fft(self) -> Shape:
-        self.operands(1)
-        of, kind, lengths = self.array(0), self.text("fft_type"), self.numbers("fft_length")
-        if kind not in _FFT_TYPES:
-            self.fail(f"expected one of {', '.join(_FFT_TYPES)}, found '{kind[:60]}'", attribute="fft_type")
-        if not 1 <= len(lengths) <= min(3, of.rank):
-            self.fail(f"expected lengths of 1 to {min(3, of.rank)} dimensions, found {len(lengths)}",
-                      attribute="fft_length")
-        self.kinds(0, "f" if kind == "RFFT" else "c")
-        if kind in ("FFT", "IFFT"):
-            return of
-        if kind == "RFFT" and of.dtype not in _COMPLEX:
-            self.fail(f"expected f32 or f64 as operand 0, found {bare(of)}", operand=0)
-        half = lengths[-1] // 2 + 1 if lengths[-1] else 0
-        have = lengths if kind == "RFFT" else (*lengths[:-1], half)
-        if of.dims[of.rank - len(lengths):] != have:
-            self.fail(f"expected the sizes {', '.join(map(str, have))} of the last dimensions, as 'fft_length' has, "
-                      f"found {bare(of)}", operand=0)
-        dtype, last = (_COMPLEX[of.dtype], half) if kind == "RFFT" else (dtypes.TABLE[of.dtype].part, lengths[-1])
-        return array_shape(dtype, of.dims[:-1] + (last,), of.minor_to_major)
 
     def _topk(self) -> Shape:
         self.operands(1)

@@ -213,6 +213,8 @@ _STRUCTURAL = (
     Structural("call", None, attributes={"to_apply": "computation"}),
     Structural("map", None, attributes={**_DIMENSIONS, "to_apply": "computation"}, optional=("dimensions",)),
     Structural("opt-barrier", 1),
+    # kernels of their own on whole arrays
+    Structural("fft", 1, element=WHOLE, attributes={"fft_type": "transform", "fft_length": "integers"}),
     # several ops in one, which are put in their place (gen/hlo/random_bits.py, gen/hlo/batch_norm.py)
     Structural("rng-bit-generator", 1, attributes={"algorithm": "generator"}),
     Structural("batch-norm-training", 3, attributes=_NORM),
@@ -235,7 +237,7 @@ _UNCHECKED = frozenset(
     """add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
     all-reduce-start all-to-all async-done async-start async-update
     cholesky collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
-    copy-done copy-start custom-call domain dynamic-reshape fft
+    copy-done copy-start custom-call domain dynamic-reshape
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
     recv-done reduce-scatter replica-id rng rng-get-and-update-state scan send send-done
     set-dimension-size sort stochastic-convert topk triangular-solve while""".split()

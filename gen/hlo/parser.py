@@ -531,6 +531,9 @@ class Parser:
     def _read_generator(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, ("rng_default", "rng_three_fry", "rng_philox"))
 
+    def _read_transform(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("FFT", "IFFT", "RFFT", "IRFFT"))
+
     def _read_number(self, instruction: Instruction, key: str) -> None:
         pos = self.scanner.skip()
         text = self.scanner.raw(f"the number of '{key}'")

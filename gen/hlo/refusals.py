@@ -104,7 +104,7 @@ _NOT_OURS = {
          "infeed outfeed"),
         ("is a loop in a form of its own", "write a while", "scan"),
         ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
-        ("is for a library, no loop over its result's elements", CUT, "sort topk triangular-solve cholesky fft"),
+        ("is for a library, no loop over its result's elements", CUT, "sort topk triangular-solve cholesky"),
         ("is a product of groups whose sizes are known at run time", "fix the sizes, and write a dot for each group",
          "ragged-dot"),
         ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops",

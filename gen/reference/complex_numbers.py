@@ -121,7 +121,7 @@ class Lowering:
             i = self.again(shape, *flat(x), **called)
             i.literal = like.literal
             return i
-        if opcode in ("fusion", "call", "map", "reduce", "reduce-window", "scatter"):
+        if opcode in ("fft", "fusion", "call", "map", "reduce", "reduce-window", "scatter"):
             return self.several(shape, flat(x), called)
         if opcode == "copy" and not is_complex(x[0]):
             return x[0]
