@@ -27,6 +27,7 @@ from gen.targets import Target
 
 STACK_BYTES = 32 << 10      # of a work-item's own buffers on a CPU
 PRIVATE_BYTES = 1 << 10     # and on a GPU
+PRIVATE_LENGTH = 64         # of rows that are transformed by one work-item on a GPU
 SCRATCH_BYTES = 64 << 20    # of the buffers of all work-items of a GPU together, at most
 TURN_BYTES = 16 << 10       # of a table of all roots between n1 and n2; longer ones are products of two tables'
 KERNEL_BYTES = 64 << 10     # of the table of a convolution's kernel, which is computed at run time beyond
@@ -50,30 +51,33 @@ class Pass:
 
 @dataclass(frozen=True)
 class Axis:
-    """A kernel: the transform of one dimension. source, target: the shapes that it reads and writes. reads: "complex",
-    "real", or "half" a spectrum. writes: likewise. n: the length, m: of the transforms that it is made of."""
+    """A kernel: transforms of length n. source, target: names of the arrays that it reads and writes. others: of the
+    rows, size and strides in both arrays, the dimension last along which rows are taken beside each other. along: the
+    strides of a row. reads: "complex", "real", or "half" a spectrum. writes: "complex", "half" or "real". swaps: whether
+    the parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
+    the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not."""
 
-    source: Shape
-    target: Shape
-    dimension: int
+    source: str
+    target: str
     n: int
-    inverse: bool
+    others: Tuple[Tuple[int, int, int], ...]
+    along: Tuple[int, int]
+    part: str
     reads: str
     writes: str
+    swaps: Tuple[bool, bool]
     scale: float
-    lanes: int
+    lanes: int = 1
+    turned: int = 0
 
     @property
     def m(self) -> int:
+        """The length of the transforms that it is made of."""
         return self.n if fft.is_smooth(self.n) else fft.padded(self.n)
 
     @property
     def convolved(self) -> bool:
         return self.m != self.n
-
-    @property
-    def part(self) -> str:
-        return dtypes.TABLE[self.source.dtype].part or self.source.dtype
 
     @property
     def bytes(self) -> int:
@@ -89,17 +93,9 @@ class Axis:
         """Of a work-item's buffers."""
         return 4 * self.m * self.lanes + 2 * self.m * self.late
 
-    def others(self) -> "Tuple[List[Tuple[int, int, int]], Tuple[int, int]]":
-        """The other dimensions as size, stride of source and of target, the fastest last, neighbours merged; then the two
-        strides of the dimension."""
-        of, to = strides(self.source), strides(self.target)
-        order = sorted((d for d in range(self.source.rank) if d != self.dimension), key=lambda d: -of[d])
-        merged: List[Tuple[int, int, int]] = []
-        for size, a, b in ((self.source.dims[d], of[d], to[d]) for d in order if self.source.dims[d] != 1):
-            if merged and merged[-1][1:] == (a * size, b * size):
-                size *= merged.pop()[0]
-            merged.append((size, a, b))
-        return merged or [(1, 0, 0)], (of[self.dimension], to[self.dimension])
+    @property
+    def rows(self) -> int:
+        return math.prod(size for size, _, _ in self.others)
 
 
 def strides(shape: Shape) -> List[int]:
@@ -109,20 +105,32 @@ def strides(shape: Shape) -> List[int]:
             for d, size in enumerate(shape.dims)]
 
 
+def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, int, int], ...]":
+    """The other dimensions, the fastest last, neighbours merged."""
+    of, to = strides(source), strides(target)
+    merged: List[Tuple[int, int, int]] = []
+    for d in sorted((d for d in range(source.rank) if d != dimension and source.dims[d] != 1), key=lambda d: -of[d]):
+        size = source.dims[d]
+        if merged and merged[-1][1:] == (of[d] * size, to[d] * size):
+            size *= merged.pop()[0]
+        merged.append((size, of[d], to[d]))
+    return tuple(merged) or ((1, 0, 0),)
+
+
 @dataclass(frozen=True)
 class Plan:
-    """axes: the kernels in their order. between: the array that half spectra go through before the last, if there is
-    one."""
+    """axes: the kernels in their order. between: the arrays that they leave for each other, by name."""
 
     axes: Tuple[Axis, ...]
-    between: Optional[Shape] = None
+    between: Dict[str, Shape]
 
 
 @dataclass(frozen=True)
 class Record:
     """What templates/kernels/fft.j2 prints. real: the type of a number. origin: of a unit of rows in the array that is
     read and in the one that is written; steps: elements from one to the next along the row, and from row to row. count:
-    rows of the unit, as C text; whole: whether it is the same for all. work: the scratch buffer, "" where buffers are the
+    rows of the unit, as C text; whole: whether it is the same for all; group: the number of the unit among
+    those along the last other dimension. work: the scratch buffer, "" where buffers are the
     work-item's own. Names of tables, "" where there is none: w of stages, turn between them, or high and low, whose
     products are the roots (window: entries of low); kernel and chirp of a convolution, or their roots' tables."""
 
@@ -139,6 +147,7 @@ class Record:
     across: Tuple[int, int]
     count: str
     whole: bool
+    group: str
     first: Sequence[Pass]
     passes: Sequence[Pass]
     split: Tuple[int, int]
@@ -179,36 +188,29 @@ class FftHero(Hero):
         return [plan(nest, context.device.cpu)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
-        most = max(4 * shape.elements for axis in schedule.axes for shape in (axis.source, axis.target))
+        most = max(4 * axis.rows * axis.m for axis in schedule.axes)
         return INDEX_TYPES[:1] if most < 1 << 31 else INDEX_TYPES[-1:]
 
     def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
         return []
 
     def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
-        shapes = [schedule.between] if schedule.between else []
         work = max(items(axis, context)[0] * axis.numbers * (not own(axis, context)) for axis in schedule.axes)
-        return [*shapes, *([array_shape(schedule.axes[0].part, (work,))] if work else [])]
+        return [*schedule.between.values(), *([array_shape(schedule.axes[0].part, (work,))] if work else [])]
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        nest, scratch = choice.nest, list(choice.scratch)
+        nest, plan_ = choice.nest, choice.schedule
         assert isinstance(nest, Whole)
-        middle = [scratch.pop(0)] if choice.schedule.between else []
-        nest.operations = sum(units(axis) * axis.lanes * axis.m * max(1, axis.m.bit_length()) // 2
-                              for axis in choice.schedule.axes)
-        kernels, now = [], nest.operands[0]
-        for number, axis in enumerate(choice.schedule.axes):
-            last = number == len(choice.schedule.axes) - 1
-            to = nest.results[0] if last or not middle else middle[0]
-            name = nest.name + (f"_{number}" if number else "")
-            kernels.append(written(context, name, choice, axis, (now, to), scratch))
-            now = to
-        return kernels
+        arrays = {"parameter": nest.operands[0], "result": nest.results[0], **dict(zip(plan_.between, choice.scratch))}
+        nest.operations = sum(axis.rows * axis.m * max(1, axis.m.bit_length()) // 2 for axis in plan_.axes)
+        return [written(context, nest.name + (f"_{number}" if number else ""), choice, axis,
+                        (arrays[axis.source], arrays[axis.target]), choice.scratch)
+                for number, axis in enumerate(plan_.axes)]
 
     def describe(self, kernel: Kernel) -> "List[str]":
         axis = kernel.record.axis
         by = "convolution, transforms of length %d" % axis.m if axis.convolved else "length %d" % axis.m
-        return [f"dimension {axis.dimension}: {by} as {' x '.join(map(str, kernel.record.split))}, radices "
+        return [f"from {axis.source} to {axis.target}: {by} as {' x '.join(map(str, kernel.record.split))}, radices "
                 + " ".join(str(p.stage.radix) for p in kernel.record.passes if p.stage)
                 + f", {axis.lanes} rows beside each other, {kernel.record.chunk} turns of a work-item"]
 
@@ -221,44 +223,61 @@ def plan(nest: Whole, cpu: bool) -> Plan:
     of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
     lengths = nest.op.attributes["fft_length"]
     first, inverse = of.rank - len(lengths), kind in ("IFFT", "IRFFT")
-    spectrum = of if kind == "IRFFT" else to
     order = list(range(first, of.rank))[::-1]
     if kind == "IRFFT":
         order = order[1:] + order[:1]
+    part = dtypes.TABLE[to.dtype].part or to.dtype
     axes: List[Axis] = []
-    now = of
-    between = None
-    for number, dimension in enumerate(order):
+    between: Dict[str, Shape] = {}
+    now, name = of, "parameter"
+    for dimension in order:
         minor = dimension == of.rank - 1
-        reads, writes = "complex", "complex"
-        if minor and kind == "RFFT":
-            reads = "real"
-        if minor and kind == "IRFFT":
-            reads, writes = "half", "real"
-        goal = to
+        goal, target = to, "result"
         if kind == "IRFFT" and not minor:
-            goal = between = array_shape(spectrum.dtype, spectrum.dims, spectrum.minor_to_major)
+            target = "spectrum"
+            goal = between[target] = array_shape(of.dtype, of.dims, of.minor_to_major)
         n = lengths[dimension - first]
-        axis = Axis(now, goal, dimension, n, inverse, reads, writes, 1.0 / n if inverse else 1.0, 1)
-        axes.append(_beside(axis) if cpu else axis)
-        now = goal
+        reads = {"RFFT": "real", "IRFFT": "half"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
+        writes = {"RFFT": "half", "IRFFT": "real"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
+        axis = Axis(name, target, n, rows_of(now, goal, dimension), (strides(now)[dimension], strides(goal)[dimension]),
+                    part, reads, writes, (inverse, inverse), 1.0 / n if inverse else 1.0)
+        axes += _divided(axis, cpu, between) if cpu or n > PRIVATE_LENGTH else [axis]
+        now, name = goal, target
     return Plan(tuple(axes), between)
 
 
-def _beside(axis: Axis) -> Axis:
-    """The axis with rows beside each other, where that is better than one by one."""
-    lanes = 64 // axis.bytes
-    (size, of, _), (along, _) = axis.others()[0][-1], axis.others()[1]
-    near = of < along
-    if size >= lanes // 2 and axis.m <= (2048 if near else SHORT) and not axis.late:
-        return replace(axis, lanes=min(lanes, size))
-    return axis
+def _divided(axis: Axis, cpu: bool, between: "Dict[str, Shape]") -> "List[Axis]":
+    """The axis with rows beside each other, where that is better than one by one; a long one as two kernels, of the
+    columns of n1 rows and then of n2."""
+    lanes = 64 // axis.bytes if cpu else 1
+    size, of, _ = axis.others[-1]
+    if cpu and size >= lanes // 2 and axis.m <= (2048 if of < axis.along[0] else SHORT) and not axis.late:
+        return [replace(axis, lanes=min(lanes, size))]
+    short = 4 * axis.m * axis.bytes <= (STACK_BYTES if cpu else PRIVATE_BYTES)
+    if short or axis.convolved or (axis.reads, axis.writes) != ("complex", "complex"):
+        return [axis]
+    n1, n2 = fft.split(axis.n, 64 // axis.bytes)
+    if n2 == 1:
+        return [axis]
+    between["middle"] = array_shape({"f32": "c64", "f64": "c128"}[axis.part], (axis.rows * axis.n,))
+    inner, packed = axis.n, []      # the strides of the rows in the middle
+    for size, of, to in reversed(axis.others):
+        packed.insert(0, (size, of, inner, to))
+        inner *= size
+    along, to = axis.along
+    most = max(1, STACK_BYTES // (4 * max(n1, n2) * axis.bytes)) if cpu else 1
+    lanes = min(lanes, 1 << most.bit_length() - 1)
+    columns = [(size, of, middle) for size, of, middle, _ in packed] + [(n2, along, n1)]
+    rows = [(size, middle, to_) for size, _, middle, to_ in packed] + [(n1, 1, to)]
+    return [replace(axis, target="middle", n=n1, others=tuple(columns), along=(n2 * along, 1), lanes=min(lanes, n2),
+                    swaps=(axis.swaps[0], False), scale=1.0, turned=axis.n),
+            replace(axis, source="middle", n=n2, others=tuple(rows), along=(n1, n1 * to), lanes=min(lanes, n1),
+                    swaps=(False, axis.swaps[1]))]
 
 
 def units(axis: Axis) -> int:
     """Of rows that are transformed at once."""
-    others = axis.others()[0]
-    return math.prod(size for size, _, _ in others[:-1]) * -(-others[-1][0] // axis.lanes)
+    return math.prod(size for size, _, _ in axis.others[:-1]) * -(-axis.others[-1][0] // axis.lanes)
 
 
 def own(axis: Axis, context: Context) -> bool:
@@ -314,14 +333,14 @@ def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "T
     count, chunk = items(axis, context)
     threads = 1 if context.device.cpu else min(GPU_THREADS, count)
     mine = own(axis, context)
-    others, along = axis.others()
+    others = axis.others
     size, fast_of, fast_to = others[-1]
     groups, left = -(-size // axis.lanes), size % axis.lanes
     record = Record(
         axis, d.register(axis.part), d.types["u64"], now.pointer, to.pointer, units(axis), chunk, count,
-        (origin(others, axis.lanes, 1), origin(others, axis.lanes, 2)), along, (fast_of, fast_to),
+        (origin(others, axis.lanes, 1), origin(others, axis.lanes, 2)), axis.along, (fast_of, fast_to),
         (f"(unit % {groups} == {groups - 1} ? {left} : {axis.lanes})" if groups > 1 else f"{left}") if left
-        else f"{axis.lanes}", left == 0, first, passes, pair, "" if mine else scratch[-1].pointer,
+        else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair, "" if mine else scratch[-1].pointer,
         number(axis.scale, axis.part) if axis.scale != 1 else "", **tables(context, name, axis, pair))
     writes = [to, *([] if mine else scratch[-1:])]
     kernel = Kernel(
@@ -373,7 +392,10 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]") -> 
     if roots:
         table("w", roots)
     n1, n2 = pair
-    if n2 > 1 and 2 * m * axis.bytes <= TURN_BYTES:
+    if axis.turned:
+        given["block"] = next(size for size in range(16, 0, -1) if n % size == 0)
+        pair_of_tables("", axis.turned)
+    elif n2 > 1 and 2 * m * axis.bytes <= TURN_BYTES:
         table("turn", [fft.root(j * k, m) for j in range(n2) for k in range(n1)])
     elif n2 > 1:
         given["block"] = next(size for size in range(16, 0, -1) if n1 % size == 0)
