@@ -69,6 +69,7 @@ class Axis:
     scale: float
     lanes: int = 1
     turned: int = 0
+    is_half: bool = False   # of two kernels for one dimension
 
     @property
     def m(self) -> int:
@@ -270,9 +271,9 @@ def _divided(axis: Axis, cpu: bool, between: "Dict[str, Shape]") -> "List[Axis]"
     columns = [(size, of, middle) for size, of, middle, _ in packed] + [(n2, along, n1)]
     rows = [(size, middle, to_) for size, _, middle, to_ in packed] + [(n1, 1, to)]
     return [replace(axis, target="middle", n=n1, others=tuple(columns), along=(n2 * along, 1), lanes=min(lanes, n2),
-                    swaps=(axis.swaps[0], False), scale=1.0, turned=axis.n),
+                    swaps=(axis.swaps[0], False), scale=1.0, turned=axis.n, is_half=True),
             replace(axis, source="middle", n=n2, others=tuple(rows), along=(n1, n1 * to), lanes=min(lanes, n1),
-                    swaps=(False, axis.swaps[1]))]
+                    swaps=(False, axis.swaps[1]), is_half=True)]
 
 
 def units(axis: Axis) -> int:
@@ -321,7 +322,7 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
 def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "Tuple[Buffer, Buffer]",
             scratch: "List[Buffer]") -> Kernel:
     d, (now, to) = context.target, buffers
-    pair = fft.split(axis.m, 64 // axis.bytes) if axis.lanes == 1 else (axis.m, 1)
+    pair = fft.split(axis.m, 64 // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
     passes, at = core(axis, "a", pair)
     first: List[Pass] = []
     if axis.late:
@@ -363,7 +364,13 @@ def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int) -> 
         text = f"unit / {below}" if below > 1 else "unit"
         terms.append((text if number_ == 0 else f"{text} % {other[0]}", other[which]))
         below *= other[0]
-    return " + ".join(f"({text}) * {stride}" if " " in text else f"{text} * {stride}" for text, stride in terms) or "0"
+    return " + ".join(times(text, stride) for text, stride in terms) or "0"
+
+
+def times(text: str, factor: int) -> str:
+    if factor == 1:
+        return text
+    return f"({text}) * {factor}" if " " in text else f"{text} * {factor}"
 
 
 def number(value: float, part: str) -> str:
