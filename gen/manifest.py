@@ -16,7 +16,7 @@ from gen.plan.buffers import first_leaf, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
-from gen.plan.whole import whole_of
+from gen.plan.whole import Whole, whole_of
 from gen.program.ir import Array, Call, Program
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
     is."""
     reads: Dict[int, int] = {}
     for nest in kernels:
+        if isinstance(nest, Whole):     # all of them
+            reads.update({buffer.number: buffer.shape.elements for buffer in nest.operands})
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, region in reads_of(partition, function):
                 if read.source.opcode == "parameter" and read.map != EMPTY:

@@ -39,7 +39,8 @@ def rule(module: Module) -> Rule:
         if half in ("update", "done") and opcode not in TABLE:
             start = instruction.operands[0]
             return None if start.opcode.endswith(("-start", "-update")) else start
-        if half == "start" and not all(user.opcode in (f"{base}-update", f"{base}-done") for user in instruction.users):
+        ends = [user.opcode in (f"{base}-update", f"{base}-done") for user in instruction.users]
+        if half == "start" and not (ends and all(ends)):
             return None
         if opcode in _COLLECTIVES or half == "start" and base in _COLLECTIVES:
             return _collective(x, instruction, devices["num_partitions"], devices["replica_count"])

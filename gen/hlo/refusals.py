@@ -111,8 +111,7 @@ _NOT_OURS = {
          "rng rng-get-and-update-state"),
         ("rounds by random bits", "write out its arithmetic", "stochastic-convert"),
         ("only orders other ops", "leave it and its token out, and write what it passes on in its place",
-         "after-all add-dependency"),
-        ("computes nothing", "write its operand in its place", "domain optimization-barrier"),
+         "after-all add-dependency domain optimization-barrier"),
         ("is of sizes that are known at run time", "fix the sizes",
          "dynamic-reshape get-dimension-size set-dimension-size"))}
 
@@ -166,6 +165,9 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
         return Refusal(": expected a window that is not dilated", CUT)
     if opcode == "select-and-scatter" and complex_ones:
         return Refusal(f": expected real numbers, found {complex_ones[0].dtype}", CUT)
+    if opcode == "fft" and any(of.tiled for of in [to, *shapes]):
+        return Refusal(": expected arrays in layouts without tiles",
+                       "copy to a layout without tiles before it, and back after it")
     if opcode == "scatter" and any(of.dtype != update.dtype
                                    for of, update in zip(shapes, shapes[len(shapes) // 2 + 1:])):
         return Refusal(": expected updates of its operand's type", "convert the updates before it")

@@ -409,7 +409,6 @@ class Unsupported(unittest.TestCase):
             ("f32[4] sort(p), dimensions={0}, to_apply=less", "'sort' is for a library, no loop over its result's elements; instead, cut the module"),
             ("f32[2,2] triangular-solve(a, a), lower=true", "'triangular-solve' is for a library"),
             ("f32[4] rng(z, z), distribution=rng_uniform", "'rng' draws from a hidden state; instead, pass the numbers as a parameter"),
-            ("(u64[2], u32[4]) rng-bit-generator(s), algorithm=rng_default", "'rng-bit-generator' leaves its algorithm to the device"),
             ("token[] after-all()", "'after-all' only orders other ops; instead, leave it and its token out"),
             ("s32[] get-dimension-size(p), dimensions={0}", "'get-dimension-size' is of sizes that are known at run time"),
             ("(f32[4], f32[4], u32[]) copy-start(p)", "'copy-start' is half of an op that runs beside others; instead, write 'copy' itself"),
