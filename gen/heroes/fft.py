@@ -1,9 +1,10 @@
-"""The hero of fft: a kernel for each dimension that is transformed, and a row of it after the other (gen/plan/fft.py says
-how one is).
+"""The hero of fft: one kernel for each dimension that is transformed, two for a long one. gen/plan/fft.py says how a
+row is transformed.
 
-A work-item transforms a row at a time, or some rows beside each other, lane by lane: rows that are neighbours in memory,
-or short ones. Its elements, real and imaginary parts apart, go between two buffers: of the work-item's own where they are
-small, else in scratch. An inverse transform is the forward one of numbers whose parts are swapped.
+A work-item transforms one row at a time, or several rows beside each other, a lane for each: rows that are neighbours
+in memory, or short ones. The elements, real and imaginary parts apart, go between two buffers. These are arrays of the
+work-item where they are small, else they lie in scratch. An inverse transform is the forward transform of numbers whose
+parts are swapped.
 """
 
 from __future__ import annotations
@@ -53,8 +54,7 @@ class Pass:
 class Axis:
     """A kernel: transforms of length n. source, target: names of the arrays that it reads and writes. others: of the
     rows, size and strides in both arrays, the dimension last along which rows are taken beside each other. along: the
-    strides of a row. reads: "complex", "real", or "half" a spectrum. writes: "complex", "half" or "real". swaps: whether
-    the parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
+    strides of a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum. swaps: whether the parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
     the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not."""
 
     source: str
@@ -341,7 +341,8 @@ def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "T
         axis, d.register(axis.part), d.types["u64"], now.pointer, to.pointer, units(axis), chunk, count,
         (origin(others, axis.lanes, 1), origin(others, axis.lanes, 2)), axis.along, (fast_of, fast_to),
         (f"(unit % {groups} == {groups - 1} ? {left} : {axis.lanes})" if groups > 1 else f"{left}") if left
-        else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair, "" if mine else scratch[-1].pointer,
+        else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair,
+        "" if mine else scratch[-1].pointer,
         number(axis.scale, axis.part) if axis.scale != 1 else "", **tables(context, name, axis, pair))
     writes = [to, *([] if mine else scratch[-1:])]
     kernel = Kernel(

@@ -7,6 +7,8 @@
                 why
     printer     a graph as text                    inliner, launches           the fusions of a module, and the order in
                 which they run
+    expanded    a module without ops that compute nothing (one_device, tokens), with arithmetic in place of random bits
+                and batch norms (random_bits, batch_norm, expansion)
     leaves      the arrays of parameters and results            trips   the number of steps of a loop
     fill        values for constants that the text leaves out                  distribution    nested layouts that an
                 instruction names

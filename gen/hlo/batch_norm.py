@@ -4,6 +4,7 @@ when the mean is taken away. Types narrower than f32 are computed in f32."""
 from __future__ import annotations
 
 import math
+import struct
 from gen.hlo import dtypes
 from gen.hlo.expansion import Expander
 from gen.hlo.graph import Instruction
@@ -27,7 +28,7 @@ class _Norm:
         self.dtype = of.dtype if dtypes.TABLE[of.dtype].bits >= 32 else "f32"
         self.feature = instruction.attributes["feature_index"]
         # XLA keeps it in 32 bits
-        self.epsilon = dtypes.decode(dtypes.encode(instruction.attributes["epsilon"], "f32"), "f32")
+        (self.epsilon,) = struct.unpack("<f", struct.pack("<f", instruction.attributes["epsilon"]))
         self.rest = tuple(d for d in range(of.rank) if d != self.feature)
         self.count = float(math.prod(of.dims[d] for d in self.rest))
 

@@ -6,9 +6,8 @@ A shape that is written is kept as it is. Where none is, the methods here infer 
 from __future__ import annotations
 
 import re
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable, List, Optional, Tuple
 
-from gen.hlo import dtypes
 from gen.hlo.checker import Check, bare
 from gen.hlo.graph import Computation, Shape, array_shape, same_shape, shape, tuple_shape
 

@@ -625,8 +625,9 @@ def modules(text: str, filename: str) -> List[Module]:
     for module in read_ones:
         module.several = len(read_ones) > 1
         if module.several and named.setdefault(module.name, module) is not module:
-            raise HloError(filename, module.line, module.col, f"expected modules of different names in one file, found "
-                                                              f"'{module.name}', the module of line {named[module.name].line}")
+            raise HloError(
+                filename, module.line, module.col, "expected modules of different names in one file, found "
+                f"'{module.name}', the module of line {named[module.name].line}")
     return read_ones
 
 

@@ -1,5 +1,5 @@
-"""Tokens left out: they order effects, and a module of kernels has none. Tuples lose the elements that are tokens, calls
-the operands, computations the parameters. Tokens that the entry takes or gives stay, and are refused."""
+"""Tokens left out: they order effects, and a module of kernels has none. Tuples lose their elements that are tokens,
+calls their operands, computations their parameters. Tokens that the entry takes or gives stay, and are refused."""
 
 from __future__ import annotations
 

@@ -7,15 +7,14 @@ from typing import List, Sequence, Tuple
 from gen.hlo import Instruction
 from gen.reference.emitter import Emitter, title
 from gen.reference.loops import indices_of, loops_over, position_of, strides_of
-from gen.reference.types import from_double
 from gen.reference.values import Array, Value
 
 TWO_PI = "6.283185307179586476925286766559005768L"
 
 
 def passes(i: Instruction, dims: Sequence[int]) -> "List[Tuple[int, int, bool]]":
-    """The dimensions that are transformed, in their order: its number, its length, and whether it is the one that is real
-    before or after. That one is the first of RFFT and the last of IRFFT."""
+    """The dimensions that are transformed, in their order: number, length, and whether the row is real before or after.
+    That dimension is the first of RFFT and the last of IRFFT."""
     kind, lengths = i.attributes["fft_type"], i.attributes["fft_length"]
     first = len(dims) - len(lengths)
     order = [(first + k, length, kind in ("RFFT", "IRFFT") and k == len(lengths) - 1)
@@ -50,7 +49,7 @@ def fft(e: Emitter, i: Instruction, x: List[Array]) -> Value:
                   f"  {roots}[2 * k + 1] = {'' if inverse else '-'}sinl({TWO_PI} * (long double)k / {n});", "}"]
         body = read(work, given, index, row, n, halved and kind == "IRFFT")
         body += [f"{e.call('dft', str(n), str(roots), '1', str(row), '1', str(there), str(room))};",
-                 f"for (int64_t k = 0; k < {dims[d]}; ++k)", f"  for (int part = 0; part < 2; ++part)",
+                 f"for (int64_t k = 0; k < {dims[d]}; ++k)", "  for (int part = 0; part < 2; ++part)",
                  f"    {goal}[({position_of(index, strides_of(dims))}) * 2 + part] = "
                  f"{there}[2 * k + part]{f' / {n}' if inverse else ''};"]
         lines += loops_over(rest, body)
@@ -58,8 +57,7 @@ def fft(e: Emitter, i: Instruction, x: List[Array]) -> Value:
         work = goal
     at = position_of(indices_of(dims), strides_of(dims))
     lines += loops_over(dims, [
-        f"{out}[{at}] = {from_double(e.call, out.dtype, f'{work}[({at}) * 2 + {part}]') if out.dtype == 'f32' else f'(double){work}[({at}) * 2 + {part}]'};"
-        for part, out in enumerate(outs)])
+        f"{out}[{at}] = ({out.kind}){work}[({at}) * 2 + {part}];" for part, out in enumerate(outs)])
     e.step(f"{title(i)}, fft_type={kind}, fft_length={i.attributes['fft_length']}", lines, [*outs, *arrays], x)
     return outs[0] if len(outs) == 1 else list(outs)
 
