@@ -11,10 +11,10 @@ from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.plan.nest import BuildError, Nest
 
 # The first that takes a nest and has a schedule that its maps allow writes it; loop takes every nest.
-HEROES: Sequence[Hero] = (fft.HERO, scatter.HERO, concatenate_cpu.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO,
-                          rows_cpu.HERO, rows_gpu.HERO, reduction_cpu.HERO, reduction_gpu.HERO, scan_cpu.HERO,
-                          scan_gpu.HERO, transpose_gpu.HERO, transpose_lines.HERO, transpose_cpu.HERO, window_cpu.HERO,
-                          window_scatter.HERO, pad_cpu.HERO, table.HERO, loop.HERO)
+HEROES: Sequence[Hero] = (fft.HERO, scatter.HERO, concatenate_cpu.HERO, concatenate.HERO, update_in_place.HERO,
+                          distribute.HERO, rows_cpu.HERO, rows_gpu.HERO, reduction_cpu.HERO, reduction_gpu.HERO,
+                          scan_cpu.HERO, scan_gpu.HERO, transpose_gpu.HERO, transpose_lines.HERO, transpose_cpu.HERO,
+                          window_cpu.HERO, window_scatter.HERO, pad_cpu.HERO, table.HERO, loop.HERO)
 
 
 def choose(nest: Nest, context: Context) -> List[Choice]:
