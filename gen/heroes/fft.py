@@ -344,12 +344,14 @@ def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "T
         else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair,
         "" if mine else scratch[-1].pointer,
         number(axis.scale, axis.part) if axis.scale != 1 else "", **tables(context, name, axis, pair))
+    stage = next((each for each in passes if each.stage), None)
     writes = [to, *([] if mine else scratch[-1:])]
     kernel = Kernel(
         name, choice.nest, Schedule(threads=threads), choice.index, -(-count // threads),
         arguments(d, [] if now == to else [now], writes), [], d.launch_bounds(threads),
         f"(bl_x) -> (bl_x), domain: bl_x in [0, {-(-count // threads) - 1}]", template="kernels/fft", record=record,
-        code=Step([], [], []))
+        code=Step([], [f"const {record.real} {record.line(line)};" for line in stage.lines] if stage else [], [],
+                  repeated="for each transform of the first stage"))
     for argument, buffer in zip(kernel.arguments, kernel.buffers):
         if dtypes.is_complex(buffer.shape.dtype):
             object.__setattr__(argument, "type", d.array(axis.part, argument.read_only))

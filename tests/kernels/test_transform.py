@@ -107,6 +107,6 @@ def test_plain_c(tmp_path: Path) -> None:
     for name in ("plane_back", "long", "convolution", "columns"):
         (fusion,) = hlo.fusions(hlo.parse(CASES[name], f"{name}_.hlo"))
         pipeline.build_fusion(fusion, str(tmp_path), ["c"])
-        command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-c", f"{name}_.c", "-o", "k.o"]
+        command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror", "-O1", "-c", f"{name}_.c", "-o", "k.o"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
