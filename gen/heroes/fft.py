@@ -31,6 +31,7 @@ PRIVATE_BYTES = 1 << 10     # and on a GPU
 PRIVATE_LENGTH = 64         # of rows that are transformed by one work-item on a GPU
 SCRATCH_BYTES = 64 << 20    # of the buffers of all work-items of a GPU together, at most
 TURN_BYTES = 16 << 10       # of a table of all roots between n1 and n2; longer ones are products of two tables'
+FOLD_BYTES = 32 << 10       # of the table of roots by which half a spectrum is folded
 KERNEL_BYTES = 64 << 10     # of the table of a convolution's kernel, which is computed at run time beyond
 CPU_ITEMS, GPU_ITEMS = 32, 4096
 GPU_THREADS = 64
@@ -54,7 +55,8 @@ class Pass:
 class Axis:
     """A kernel: transforms of length n. source, target: names of the arrays that it reads and writes. others: of the
     rows, size and strides in both arrays, the dimension last along which rows are taken beside each other. along: the
-    strides of a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum. swaps: whether the parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
+    strides of a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; of an even length 2 n, real ones
+    as "pairs", each a complex number, and half a spectrum "folded" to that of the pairs. swaps: whether the parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
     the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not."""
 
     source: str
@@ -133,7 +135,8 @@ class Record:
     rows of the unit, as C text; whole: whether it is the same for all; group: the number of the unit among
     those along the last other dimension. work: the scratch buffer, "" where buffers are the
     work-item's own. Names of tables, "" where there is none: w of stages, turn between them, or high and low, whose
-    products are the roots (window: entries of low); kernel and chirp of a convolution, or their roots' tables."""
+    products are the roots (window: entries of low); kernel and chirp of a convolution, or their roots' tables; fold
+    of half a spectrum."""
 
     axis: Axis
     real: str
@@ -162,6 +165,7 @@ class Record:
     block: int = 1
     kernel: str = ""
     chirp: str = ""
+    fold: str = ""
     chirp_high: str = ""
     chirp_low: str = ""
     chirp_window: int = 0
@@ -169,6 +173,10 @@ class Record:
     def line(self, text: str) -> str:
         """A statement of gen/plan/fft.py `sums`, with its numbers in the type."""
         return re.sub(r"\{([^}]*)\}", lambda match: number(float(match[1]), self.axis.part), text)
+
+    @property
+    def half(self) -> str:
+        return number(0.5, self.axis.part)
 
     @property
     def over(self) -> str:
@@ -240,7 +248,12 @@ def plan(nest: Whole, cpu: bool) -> Plan:
         n = lengths[dimension - first]
         reads = {"RFFT": "real", "IRFFT": "half"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
         writes = {"RFFT": "half", "IRFFT": "real"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
-        axis = Axis(name, target, n, rows_of(now, goal, dimension), (strides(now)[dimension], strides(goal)[dimension]),
+        half = n // 2
+        if (reads, writes) != ("complex", "complex") and n % 2 == 0 and fft.is_smooth(half) and (
+                2 * (half + 1) * dtypes.storage_bytes(part) <= FOLD_BYTES):
+            reads = {"real": "pairs", "half": "folded"}[reads]
+            writes = {"real": "pairs", "half": "folded"}[writes]
+        axis = Axis(name, target, half if reads in ("pairs", "folded") else n, rows_of(now, goal, dimension), (strides(now)[dimension], strides(goal)[dimension]),
                     part, reads, writes, (inverse, inverse), 1.0 / n if inverse else 1.0)
         axes += _divided(axis, cpu, between) if cpu or n > PRIVATE_LENGTH else [axis]
         now, name = goal, target
@@ -412,6 +425,8 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]") -> 
         pair_of_tables("", m)
     if axis.late:
         pair_of_tables("chirp_", 2 * n)
+    if "folded" in (axis.reads, axis.writes):
+        table("fold", [fft.root(k, 2 * n) for k in range(n + 1)])
     if axis.convolved and not axis.late:
         table("chirp", [fft.chirp(k, n) for k in range(n)])
         table("kernel", fft.kernel_of_convolution(n, m))
