@@ -266,7 +266,8 @@ def _divided(axis: Axis, cpu: bool, between: "Dict[str, Shape]") -> "List[Axis]"
     lanes = 64 // axis.bytes if cpu else 1
     size, of, _ = axis.others[-1]
     if cpu and size >= lanes // 2 and axis.m <= (2048 if of < axis.along[0] else SHORT) and not axis.late:
-        return [replace(axis, lanes=min(lanes, size))]
+        fitting = STACK_BYTES // (4 * axis.m * axis.bytes)
+        return [replace(axis, lanes=min(lanes, size, max(fitting, lanes // 2)))]
     short = 4 * axis.m * axis.bytes <= (STACK_BYTES if cpu else PRIVATE_BYTES)
     if short or axis.convolved or (axis.reads, axis.writes) != ("complex", "complex"):
         return [axis]
