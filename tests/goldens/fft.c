@@ -5,11 +5,12 @@ static void sett_fft_60_c64(const float *restrict p0, float *restrict r0, size_t
   float a_re[60], a_im[60], b_re[60], b_im[60];
   {
     const uint32_t unit = item;
-    const uint32_t from = unit * 60, to = unit * 60;
+    const float *const from = p0 + 2 * (unit * 60);
+    float *const to = r0 + 2 * (unit * 60);
     for (uint32_t j = 0; j < 60; ++j) {
       {
-        const uint32_t place = 2 * (from + j);
-        const float re = p0[place], im = p0[place + 1];
+        const uint32_t place = 2 * (j);
+        const float re = from[place], im = from[place + 1];
         a_re[j] = re;
         a_im[j] = im;
       }
@@ -105,9 +106,9 @@ static void sett_fft_60_c64(const float *restrict p0, float *restrict r0, size_t
     for (uint32_t j = 0; j < 60; ++j) {
       {
         const float re = b_re[j], im = b_im[j];
-        const uint32_t place = 2 * (to + j);
-        r0[place] = re;
-        r0[place + 1] = im;
+        const uint32_t place = 2 * (j);
+        to[place] = re;
+        to[place + 1] = im;
       }
     }
   }

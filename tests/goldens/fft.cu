@@ -5,11 +5,12 @@ extern "C" __global__ __launch_bounds__(3) void sett_fft_60_c64(const float *__r
   float a_re[60], a_im[60], b_re[60], b_im[60];
   {
     const unsigned unit = item;
-    const unsigned from = unit * 60, to = unit * 60;
+    const float *const from = p0 + 2 * (unit * 60);
+    float *const to = r0 + 2 * (unit * 60);
     for (unsigned j = 0; j < 60; ++j) {
       {
-        const unsigned place = 2 * (from + j);
-        const float re = p0[place], im = p0[place + 1];
+        const unsigned place = 2 * (j);
+        const float re = from[place], im = from[place + 1];
         a_re[j] = re;
         a_im[j] = im;
       }
@@ -105,9 +106,9 @@ extern "C" __global__ __launch_bounds__(3) void sett_fft_60_c64(const float *__r
     for (unsigned j = 0; j < 60; ++j) {
       {
         const float re = b_re[j], im = b_im[j];
-        const unsigned place = 2 * (to + j);
-        r0[place] = re;
-        r0[place + 1] = im;
+        const unsigned place = 2 * (j);
+        to[place] = re;
+        to[place + 1] = im;
       }
     }
   }
