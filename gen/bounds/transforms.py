@@ -17,13 +17,14 @@ LARGEST_FACTOR = 13     # beyond, a length is transformed as a convolution of at
 
 
 def rounding(n: int) -> float:
-    """How far a computed transform of n elements may be from the exact one: the 2-norm of the error, in units of u (half
-    an ulp of 1) times the 2-norm of the exact transform.
+    """How far a computed transform of n elements may be from the exact one: the 2-norm of the error, in u
+    (half an ulp of 1) times the 2-norm of the exact transform.
 
     A stage of radix 2 adds less than 8 u, with roots of unity that are right to 1.5 u (Higham, Accuracy and Stability
     of Numerical Algorithms, 2nd ed., theorem 24.2); a stage of a prime radix p, with sums of p terms, adds
-    (p + 6) sqrt(p) u by the same proof. A further product by roots that are products of three themselves adds 24 u at most. A convolution is two
-    transforms and three products; the transform of its kernel is at most 4 times as large as in the mean."""
+    (p + 6) sqrt(p) u by the same proof. A further product by roots that are products of three themselves adds 24 u at
+    most. A convolution is two transforms and three products; the transform of its kernel is at most 4 times as large as
+    in the mean."""
     if n < 2:
         return 1.0
     total, rest, p = 24.0, n, 2

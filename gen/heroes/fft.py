@@ -55,8 +55,9 @@ class Pass:
 class Axis:
     """A kernel: transforms of length n. source, target: names of the arrays that it reads and writes. others: of the
     rows, size and strides in both arrays, the dimension last along which rows are taken beside each other. along: the
-    strides of a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; of an even length 2 n, real ones
-    as "pairs", each a complex number, and half a spectrum "folded" to that of the pairs. swaps: whether the parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
+    strides of a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; of an even length 2 n,
+    real ones as "pairs", each a complex number, and half a spectrum "folded" to that of the pairs. swaps: whether the
+    parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
     the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not."""
 
     source: str
@@ -253,7 +254,8 @@ def plan(nest: Whole, cpu: bool) -> Plan:
                 2 * (half + 1) * dtypes.storage_bytes(part) <= FOLD_BYTES):
             reads = {"real": "pairs", "half": "folded"}[reads]
             writes = {"real": "pairs", "half": "folded"}[writes]
-        axis = Axis(name, target, half if reads in ("pairs", "folded") else n, rows_of(now, goal, dimension), (strides(now)[dimension], strides(goal)[dimension]),
+        along = (strides(now)[dimension], strides(goal)[dimension])
+        axis = Axis(name, target, half if reads in ("pairs", "folded") else n, rows_of(now, goal, dimension), along,
                     part, reads, writes, (inverse, inverse), 1.0 / n if inverse else 1.0)
         axes += _divided(axis, cpu, between) if cpu or n > PRIVATE_LENGTH else [axis]
         now, name = goal, target

@@ -77,8 +77,8 @@ class Expander:
         return self.add("concatenate", array_shape(values[0].shape.dtype, to), values, dimensions=(along,))
 
     def interleaved(self, values: "Sequence[Instruction]", along: int) -> Instruction:
-        """Two or four arrays of one shape in a new dimension, whose element k is of array k. An element is selected by its
-        index, so that a kernel has the arrays at hand side by side."""
+        """Two or four arrays of one shape in a new dimension, whose element k is of array k. An element is selected by
+        its index, so that a kernel has the arrays at hand side by side."""
         of = values[0].shape
         to = array_shape(of.dtype, of.dims[:along] + (len(values),) + of.dims[along:])
         numbers = self.add("iota", array_shape("u32", to.dims), iota_dimension=along)

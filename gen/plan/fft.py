@@ -5,8 +5,8 @@ A length whose prime factors are at most 13 is n1 * n2. Element j1 * n2 + j2 is 
 the matrix is turned, and all of its columns are transformed again (length n2, along k1): result k1 + n1 * k2 then lies
 at its place. A stage is one of Stockham's: it goes from one buffer to another, and nothing is reordered at the end.
 
-Any other length n is a convolution (Bluestein): the elements are multiplied by c(j), convolved with b(k) = 1 / c(k), and
-multiplied by c(k) again, where c(k) = exp(-pi i k^2 / n). Transforms of a length of small factors compute it.
+Any other length n is a convolution (Bluestein): the elements are multiplied by c(j), convolved with b(k) = 1 / c(k),
+and multiplied by c(k) again, where c(k) = exp(-pi i k^2 / n). Transforms of a length of small factors compute it.
 
 Roots of unity are computed by the generator, each for itself; w = exp(-2 pi i / n).
 """
