@@ -29,7 +29,7 @@ from gen.terminal import PROGRESS, Unwritable, opened, put
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
-FILES = "a file of HLO text, a folder (its .hlo files), or - for standard input; several are done one after the other"
+FILES = "a file of HLO text (of several modules: FILE#NAME is one), a folder (its .hlo files), or - for standard input; several are done one after the other"
 EXAMPLES = """examples:
   python3 -m gen build tests/kernels/gelu_bf16.hlo -o build/gelu       kernels in CUDA, HIP, OpenCL and C, with a C API
   python3 -m gen build tests/kernels -o build/all --target c --jobs 2  a folder, two files at a time
@@ -224,15 +224,24 @@ def inputs(words: "List[str]") -> List[str]:
     files: List[str] = []
     for word in words:
         if not os.path.isdir(word):
-            files.append(word)
+            files += modules_of(word)
             continue
         inside = sorted(str(path) for path in Path(word).glob("*.hlo") if path.is_file())
         if not inside:
             raise run.RunError(f"{word}: expected .hlo files in this folder, found none: name the files")
-        files += inside
+        files += [module for file in inside for module in modules_of(file)]
     if files.count("-") > 1:
         raise run.RunError("-: expected standard input once")
     return files
+
+
+def modules_of(file: str) -> List[str]:
+    """FILE#NAME for each module of a file with several, else the file."""
+    try:
+        names = hlo.module_names(Path(file).read_text())
+    except (OSError, UnicodeDecodeError):
+        return [file]
+    return [f"{file}#{name}" for name in names] if len(names) > 1 else [file]
 
 
 Work = Callable[[argparse.Namespace, str], Tuple[int, Any]]
@@ -342,7 +351,7 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         again = pipeline.recomputed(about)
         if again:
             PROGRESS.note(f"{file}: {again}")
-    read = [] if file == "-" else [Path(file)]
+    read = [] if file == "-" else [Path(run.split(file)[0])]
     texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
     stages = explain.stages(module, given.target, settings) if given.dump else {}
     return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text

@@ -28,8 +28,8 @@ def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:
     is."""
     reads: Dict[int, int] = {}
     for nest in kernels:
-        if isinstance(nest, Whole):
-            reads.update((buffer.number, buffer.shape.elements) for buffer in nest.operands)
+        if isinstance(nest, Whole):     # all of them
+            reads.update({buffer.number: buffer.shape.elements for buffer in nest.operands})
         for partition, function in ((p, f) for p in (nest.partition, *nest.further) for f in p.functions):
             for read, region in reads_of(partition, function):
                 if read.source.opcode == "parameter" and read.map != EMPTY:

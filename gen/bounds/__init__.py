@@ -31,6 +31,9 @@ WHAT A KERNEL MAY DIFFER BY
     is everything with reassociate=False.
   * dot and convolution of floats: products may be rounded or fused into the sum, in any order: n of them may move it by
     (n + 2) * u * sum |a b| and n least subnormals; u of the accumulator's type. Complex ones: twice as many terms.
+  * fft: the error of an element is at most the 2-norm of all errors, which is at most c * u * sqrt(n) * ||x||; c grows
+    with log2(n), and transforms.py says how and why. Inputs' own errors add up. Where one is not finite, all outputs of
+    its transform are unknown.
   * select-and-scatter: in the reference's order; where what is compared has an error of its own, each element that may
     be the best one may have been combined or not (of windows of more than 256 elements nothing is known).
   * scatter: kernels may take the updates of an element in any order. n of them that are added are bounded as a reduce's
@@ -68,8 +71,8 @@ WHAT A KERNEL MAY DIFFER BY
 WHERE IT STANDS
   It knows the graph (gen.hlo) and the reference, which does not know it.
   files.py          the three functions above, and which module knows which op: moves, reductions (with combiners),
-                    scatter, select_and_scatter, products, matrices (with matrices.c); following.py: what they share,
-                    elementwise ops
+                    scatter, select_and_scatter, products, transforms, matrices (with matrices.c); following.py: what
+                    they share, elementwise ops
   intervals.py      the interval of an elementwise op;  ulps.py: the promised ulps;  types.py: intervals in C
   ranges.c          the C functions that the text calls, below head.c
 """

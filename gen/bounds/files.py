@@ -12,6 +12,7 @@ from gen.bounds.intervals import RANGES
 from gen.bounds.matrices import matrices
 from gen.bounds.scatter import scatter
 from gen.bounds.select_and_scatter import select_and_scatter
+from gen.bounds.transforms import fft
 from gen.bounds.types import key_of, Options
 from gen.hlo import Computation, Instruction
 from gen.hlo.opcodes import MATRIX_OPS
@@ -29,7 +30,7 @@ OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] 
     "bitcast": moves.bitcast, "bitcast-convert": moves.bitcast, "iota": following.iota, "map": following.mapped,
     "reduce": reductions.reduce, "reduce-window": reductions.reduce, "scatter": scatter,
     "select-and-scatter": select_and_scatter, "dot": products.contract, "scaled-dot": products.contract,
-    "convolution": products.contract, "sort": sorts.sorted_, "topk": sorts.sorted_,
+    "convolution": products.contract, "sort": sorts.sorted_, "topk": sorts.sorted_, "fft": fft,
     "constant": lambda b, i, x, outs: None,
     **dict.fromkeys(MATRIX_OPS, matrices)}
 HEAD = Path(__file__).with_name("head.c").read_text().strip()

@@ -7,6 +7,8 @@
                 why
     printer     a graph as text                    inliner, launches           the fusions of a module, and the order in
                 which they run
+    expanded    a module without ops that compute nothing (one_device, tokens), with arithmetic in place of random bits
+                and batch norms (random_bits, batch_norm, expansion)
     leaves      the arrays of parameters and results            trips   the number of steps of a loop
     order       the order that a sort's comparator is           custom_calls    those that are ops of HLO
     fill        values for constants that the text leaves out                  distribution    nested layouts that an
@@ -20,6 +22,7 @@ and maps inlined. Of gen, these files import gen.algebra and gen.suggest alone.
 
 from gen.hlo.complex_matrices import without_complex_matrices
 from gen.hlo.custom_calls import with_wide_matrices, without_custom_calls
+from gen.hlo.expanded import expanded
 from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instruction, Module, Shape, Value, Window,
                            accumulator, array_shape, entry_of, in_order, index_parameter, is_row_major, layout_map,
                            memory_bits, relaid, row_major, same_positions, same_shape, shape, sorted_indices,
@@ -29,15 +32,16 @@ from gen.hlo.launches import (STANDARD_INPUT, c_identifier, fusions, layout_note
                               parameter_names, plain_stem, stem, steps, whole)
 from gen.hlo.leaves import Leaf, param_leaves, param_names, result_leaves
 from gen.hlo.opcodes import CONTRACTIONS, LOOPS
-from gen.hlo.parser import parse, read
+from gen.hlo.parser import module_names, modules, parse, read
 from gen.hlo.printer import difference, instruction_key, print_computation, print_instruction, print_module
 from gen.hlo.refusals import misplaced, unsupported
 from gen.hlo.trips import without_single_steps
 
 __all__ = ["CONTRACTIONS", "Computation", "Fusion", "FusionCall", "HloError", "Instruction", "LOOPS", "Leaf", "Module",
            "STANDARD_INPUT", "Shape", "Value", "Window", "accumulator", "array_shape", "c_identifier", "difference",
-           "entry_of", "fusions", "in_order", "index_parameter", "inlined", "is_row_major", "instruction_key",
-           "layout_map", "layout_note", "memory_bits", "misplaced", "module_parameters", "module_results",
+           "entry_of", "expanded", "fusions", "in_order", "index_parameter", "inlined", "is_row_major", "instruction_key",
+           "layout_map", "layout_note", "memory_bits", "misplaced", "module_names", "module_parameters",
+           "module_results", "modules",
            "param_leaves", "param_names", "parameter_names", "parse", "print_computation", "print_instruction",
            "print_module", "plain_stem", "read", "relaid", "result_leaves", "row_major", "same_positions", "same_shape",
            "shape", "sorted_indices", "stem", "steps", "tuple_shape", "unique_indices", "unshared_places",

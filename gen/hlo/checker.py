@@ -19,6 +19,7 @@ from gen.hlo.graph import (TUPLE_DEPTH, Computation, Instruction, Shape, Window,
 from gen.hlo.scanner import Scanner
 
 TUPLE_TEXT = 1 << 20  # characters of a tuple's shape that the text does not write but its operands add up to
+_COMPLEX = {"f32": "c64", "f64": "c128"}
 MOST_REACH = 1 << 60  # elements: padding and windows, and what they are counted by on the way
 
 
@@ -779,6 +780,67 @@ class Check:
                     attribute="window")
             dims[labels.out[2 + k]] = self.places(window, k, a.dims[labels.lhs[2 + k]])
         return array_shape(kind, tuple(dims))
+
+    # ops on whole arrays, and several ops in one
+
+    def _fft(self) -> Shape:
+        of, kind, lengths = self.array(0), self.i.attributes["fft_type"], self.i.attributes["fft_length"]
+        if not 1 <= len(lengths) <= min(3, of.rank):
+            self.fail(f"expected lengths of 1 to {min(3, of.rank)} dimensions, found {len(lengths)}",
+                      attribute="fft_length")
+        self.kinds(0, "f" if kind == "RFFT" else "c")
+        if kind == "RFFT" and of.dtype not in _COMPLEX:
+            self.fail(f"expected f32 or f64 as operand 0, found {bare(of)}", operand=0)
+        if min(lengths) < 0:
+            self.fail("expected lengths of at least 0", attribute="fft_length")
+        half = lengths[-1] // 2 + 1 if lengths[-1] else 0
+        have = lengths if kind != "IRFFT" else (*lengths[:-1], half)
+        if of.dims[of.rank - len(lengths):] != have:
+            self.fail(f"expected the sizes {', '.join(map(str, have))} of the last dimensions, as 'fft_length' has, "
+                      f"found {bare(of)}", operand=0)
+        if kind in ("FFT", "IFFT"):
+            return of
+        dtype, last = (_COMPLEX[of.dtype], half) if kind == "RFFT" else (dtypes.TABLE[of.dtype].part, lengths[-1])
+        return array_shape(dtype, of.dims[:-1] + (last,), of.minor_to_major)
+
+    def _rng_bit_generator(self) -> Shape:
+        to, state = self.written(), self.array(0)
+        sizes = ((2,),) if self.i.attributes["algorithm"] == "rng_three_fry" else ((2,), (3,))
+        if state.dtype != "u64" or state.dims not in sizes:
+            self.fail(f"expected {' or '.join(f'u64[{size}]' for size, in sizes)}, a state of "
+                      f"{self.i.attributes['algorithm']}, as operand 0, found {bare(state)}", operand=0)
+        if (to.kind != "tuple" or len(to.children) != 2 or to.children[1].kind != "array"
+                or opcodes.letter(to.children[1].dtype) not in "su" or dtypes.TABLE[to.children[1].dtype].bits < 8):
+            self.scanner.fail(self.draft.shape_pos, "rng-bit-generator: expected a state and integers of 8 to 64 bits as "
+                                                    f"the result, found {to.text}")
+        return tuple_shape([state, to.children[1]])
+
+    def _features(self, vectors: "Sequence[int]") -> Shape:
+        """Operand 0 of a batch norm, and a vector of its features in each of these operands; these are their shape."""
+        of = self.kinds(0, "f")
+        feature = self.i.attributes["feature_index"]
+        if not 0 <= feature < of.rank:
+            self.fail(f"expected a dimension of {bare(of)}, found {feature}", attribute="feature_index")
+        count = of.dims[feature]
+        for number in vectors:
+            vector = self.array(number)
+            if vector.dtype != of.dtype or vector.dims != (count,):
+                self.fail(f"expected {of.dtype}[{count}], a number for each feature, as operand {number}, found "
+                          f"{bare(vector)}", operand=number)
+        return array_shape(of.dtype, (count,))
+
+    def _batch_norm_training(self) -> Shape:
+        vector = self._features((1, 2))
+        return tuple_shape([self.shapes[0], vector, vector])
+
+    def _batch_norm_inference(self) -> Shape:
+        self._features((1, 2, 3, 4))
+        return self.shapes[0]
+
+    def _batch_norm_grad(self) -> Shape:
+        vector = self._features((1, 2, 3))
+        self.alike(4)
+        return tuple_shape([self.shapes[0], vector, vector])
 
 
 def bare(of: Shape) -> str:

@@ -149,13 +149,17 @@ class Computation:
 
 @dataclass(eq=False)
 class Module:
-    """`explicit_entry` is false where no computation is marked ENTRY: the last one is the entry, and is the fusion."""
+    """`explicit_entry` is false where no computation is marked ENTRY: the last one is the entry, and is the fusion.
+    several: whether its file has other modules. line, col: where its name stands."""
 
     name: str
     computations: List[Computation] = field(default_factory=list)
     entry: Optional[Computation] = None
     filename: str = ""
     explicit_entry: bool = False
+    several: bool = False
+    line: int = 1
+    col: int = 1
     attributes: Dict[str, str] = field(default_factory=dict)
     places: "Dict[str, Tuple[int, int]]" = field(default_factory=dict)  # of attributes: line and column of their values
     plan: Any = None    # launches.Launches, once fusions or steps have been read

@@ -6,16 +6,13 @@ A shape that is written is kept as it is. Where none is, the methods here infer 
 from __future__ import annotations
 
 import re
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable, List, Optional, Tuple
 
-from gen.hlo import dtypes
 from gen.hlo.checker import Check, bare
-from gen.hlo.graph import Computation, Shape, array_shape, same_shape, shape, tuple_shape
+from gen.hlo.graph import Computation, Shape, array_shape, same_shape, shape
 
 _NUMBER = re.compile(r"-?[0-9]+\Z")
 _NUMBERS = re.compile(r"\{\s*(?:-?[0-9]+\s*(?:,\s*-?[0-9]+\s*)*)?\}\Z")
-_FFT_TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
-_COMPLEX = {"f32": "c64", "f64": "c128"}
 
 
 class Kept(Check):
@@ -156,53 +153,6 @@ class Kept(Check):
                           f"'{of.name}', found {result.text}", attribute=key)
         return results[0]
 
-    def _fft(self) -> Shape:
-        self.operands(1)
-        of, kind, lengths = self.array(0), self.text("fft_type"), self.numbers("fft_length")
-        if kind not in _FFT_TYPES:
-            self.fail(f"expected one of {', '.join(_FFT_TYPES)}, found '{kind[:60]}'", attribute="fft_type")
-        if not 1 <= len(lengths) <= min(3, of.rank):
-            self.fail(f"expected lengths of 1 to {min(3, of.rank)} dimensions, found {len(lengths)}",
-                      attribute="fft_length")
-        self.kinds(0, "f" if kind == "RFFT" else "c")
-        if kind in ("FFT", "IFFT"):
-            return of
-        if kind == "RFFT" and of.dtype not in _COMPLEX:
-            self.fail(f"expected f32 or f64 as operand 0, found {bare(of)}", operand=0)
-        half = lengths[-1] // 2 + 1 if lengths[-1] else 0
-        have = lengths if kind == "RFFT" else (*lengths[:-1], half)
-        if of.dims[of.rank - len(lengths):] != have:
-            self.fail(f"expected the sizes {', '.join(map(str, have))} of the last dimensions, as 'fft_length' has, "
-                      f"found {bare(of)}", operand=0)
-        dtype, last = (_COMPLEX[of.dtype], half) if kind == "RFFT" else (dtypes.TABLE[of.dtype].part, lengths[-1])
-        return array_shape(dtype, of.dims[:-1] + (last,), of.minor_to_major)
-
-    def _features(self, vectors: "Sequence[int]") -> Shape:
-        """Operand 0 of a batch norm, and a vector of its features in each of these operands; these are their shape."""
-        of = self.kinds(0, "f")
-        count = of.dims[self.below("feature_index", self.number("feature_index"), of)]
-        for number in vectors:
-            vector = self.array(number)
-            if vector.dtype != of.dtype or vector.dims != (count,):
-                self.fail(f"expected {of.dtype}[{count}], a number for each feature, as operand {number}, found "
-                          f"{bare(vector)}", operand=number)
-        return array_shape(of.dtype, (count,))
-
-    def _batch_norm_training(self) -> Shape:
-        self.operands(3)
-        vector = self._features((1, 2))
-        return tuple_shape([self.shapes[0], vector, vector])
-
-    def _batch_norm_inference(self) -> Shape:
-        self.operands(5)
-        self._features((1, 2, 3, 4))
-        return self.shapes[0]
-
-    def _batch_norm_grad(self) -> Shape:
-        self.operands(5)
-        vector = self._features((1, 2, 3))
-        self.alike(4)
-        return tuple_shape([self.shapes[0], vector, vector])
 
     def _ragged_dot(self) -> Shape:
         """A dot whose rows come in groups: along a kept dimension of the left factor each group has a right factor of

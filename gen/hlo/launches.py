@@ -80,13 +80,15 @@ class Launches:
 
 
 def plain_stem(module: Module) -> str:
-    """The name of a module's file, or its own where it was read from standard input."""
-    return PurePath(module.filename).stem if module.filename not in ("", STANDARD_INPUT) else module.name or "stdin"
+    """The name of a module's file, or its own where that has several or was read from standard input."""
+    if module.several or module.filename in ("", STANDARD_INPUT):
+        return module.name or "stdin"
+    return PurePath(module.filename).stem
 
 
 def stem(module: Module) -> str:
-    """What the names of a module's files begin with: the file's name, or that of the module where it was read from
-    standard input."""
+    """What the names of a module's files begin with: the file's name, or that of the module where its file has several
+    or was read from standard input."""
     return c_identifier(plain_stem(module))
 
 

@@ -161,6 +161,7 @@ def _integers(*names: str) -> "Dict[str, str]":
 _DIMENSIONS = _integers("dimensions")
 _FACTORS = _integers("lhs_batch_dims", "lhs_contracting_dims", "rhs_batch_dims", "rhs_contracting_dims")
 _SIDES = ("left_side", "lower", "unit_diagonal")
+_NORM = {"epsilon": "number", "feature_index": "integer"}
 _STRUCTURAL = (
     # leaves
     Structural("parameter", None, element="load"),
@@ -221,6 +222,13 @@ _STRUCTURAL = (
     Structural("call", None, attributes={"to_apply": "computation"}),
     Structural("map", None, attributes={**_DIMENSIONS, "to_apply": "computation"}, optional=("dimensions",)),
     Structural("opt-barrier", 1),
+    # kernels of their own on whole arrays
+    Structural("fft", 1, element=WHOLE, attributes={"fft_type": "transform", "fft_length": "integers"}),
+    # several ops in one, which are put in their place (gen/hlo/random_bits.py, gen/hlo/batch_norm.py)
+    Structural("rng-bit-generator", 1, attributes={"algorithm": "generator"}),
+    Structural("batch-norm-training", 3, attributes=_NORM),
+    Structural("batch-norm-inference", 5, attributes=_NORM),
+    Structural("batch-norm-grad", 5, attributes=_NORM),
 )
 
 # What gen/hlo/custom_calls.py makes of custom calls; no text has them.
@@ -242,11 +250,11 @@ LOOPS = CONTRACTIONS | frozenset(["reduce-window", "select-and-scatter", "window
 # Read and kept as they are written.
 _UNCHECKED = frozenset(
     """add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done
-    all-reduce-start all-to-all async-done async-start async-update batch-norm-grad batch-norm-inference batch-norm-training
+    all-reduce-start all-to-all async-done async-start async-update
     collective-broadcast collective-permute collective-permute-done collective-permute-start conditional
-    copy-done copy-start custom-call domain dynamic-reshape fft
+    copy-done copy-start custom-call domain dynamic-reshape
     get-dimension-size infeed optimization-barrier outfeed partition-id ragged-all-to-all ragged-dot recv
-    recv-done reduce-scatter replica-id rng rng-bit-generator rng-get-and-update-state scan send send-done
+    recv-done reduce-scatter replica-id rng rng-get-and-update-state scan send send-done
     set-dimension-size stochastic-convert while""".split()
 )
 OPCODES = frozenset(TABLE) - frozenset(row.opcode for row in _MADE) | _UNCHECKED

@@ -6,6 +6,7 @@ Only operands and computations that are written inline recurse, and both have a 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -27,6 +28,8 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 # Where an instruction was written: tables of numbered lines between the header and the computations.
 _SOURCES = re.compile(
     r"(?:FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\r?\n(?:[ \t]*[0-9]+[ \t][^\n]*(?:\n|$))*(?!\s*[({])")
+# Where a module of a file begins.
+MODULE = re.compile(r"HloModule\s+%?([A-Za-z0-9_.\-]+)")
 # What JAX prints if it is not told otherwise.
 _MLIR = re.compile(r"\s*(?:#loc\d*(?: = [^\n]*)?\s+)*(module (?:@|attributes\b))")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
@@ -75,7 +78,7 @@ class Parser:
             while start := _SOURCES.match(scanner.text, scanner.pos):
                 scanner.pos = start.end()
                 scanner.skip()
-        while scanner.peek():
+        while scanner.peek() and not MODULE.match(scanner.text, scanner.skip()):
             self._computation()
         if not self.module.computations:
             scanner.expected("a computation: NAME { instructions }")
@@ -85,6 +88,7 @@ class Parser:
 
     def _header(self) -> None:
         scanner = self.scanner
+        self.module.line, self.module.col = scanner.place(scanner.skip())
         self.module.name = scanner.name("the module's name")
         scanner.accept(":")
         while scanner.accept(","):
@@ -364,7 +368,7 @@ class Parser:
 
     def _attributes(self, draft: Draft) -> None:
         scanner, instruction = self.scanner, draft.instruction
-        row = TABLE.get(instruction.opcode)
+        row = TABLE.get(instruction.opcode) or TABLE.get(instruction.opcode.removesuffix("-start"))
         typed = row.attributes if row else {}
         raw: Dict[str, str] = {}
         while scanner.accept(","):
@@ -531,6 +535,20 @@ class Parser:
     def _read_compare_type(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, _COMPARE_TYPES)
 
+    def _read_generator(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("rng_default", "rng_three_fry", "rng_philox"))
+
+    def _read_transform(self, instruction: Instruction, key: str) -> None:
+        self._word_of(instruction, key, ("FFT", "IFFT", "RFFT", "IRFFT"))
+
+    def _read_number(self, instruction: Instruction, key: str) -> None:
+        pos = self.scanner.skip()
+        text = self.scanner.raw(f"the number of '{key}'")
+        try:
+            instruction.attributes[key] = float(text)
+        except ValueError:
+            self.scanner.fail(pos, f"expected a number as '{key}', found '{text[:60]}'")
+
     def _read_kind(self, instruction: Instruction, key: str) -> None:
         self._word_of(instruction, key, ("kLoop", "kInput", "kOutput", "kCustom"))
 
@@ -564,6 +582,8 @@ class Parser:
         instruction = draft.instruction
         check = Check if instruction.opcode in TABLE else Kept
         instruction.shape = check(self.scanner, draft).result()
+        if instruction.opcode not in TABLE:
+            self._check_started(draft)
         if draft.distribute_pos is not None:
             self._check_distribution(instruction, draft.distribute_pos)
         instruction.computation = self.computation
@@ -572,6 +592,16 @@ class Parser:
         for operand in dict.fromkeys(instruction.operands):
             operand.users.append(instruction)
         return instruction
+
+
+    def _check_started(self, draft: Draft) -> None:
+        """Of an op that runs beside others, `slice-start`: the shapes of its operands and its result, in a tuple."""
+        base, _, half = draft.instruction.opcode.rpartition("-")
+        of = draft.instruction.shape
+        if half != "start" or base not in TABLE or base == "copy" or of.kind != "tuple" or len(of.children) < 2:
+            return
+        started = replace(draft.instruction, opcode=base)
+        Check(self.scanner, replace(draft, instruction=started, written=of.children[1])).result()
 
 
 def read(path: str, filename: Optional[str] = None) -> Module:
@@ -583,4 +613,31 @@ def read(path: str, filename: Optional[str] = None) -> Module:
 
 def parse(text: str, filename: str) -> Module:
     """Reads and checks a module; HloError at the first fault."""
-    return Parser(text, filename).parse()
+    module, *others = modules(text, filename)
+    if others:
+        raise HloError(filename, others[0].line, others[0].col,
+                       f"expected one module, found a second; instead, name one: {filename}#{others[0].name}")
+    return module
+
+
+def modules(text: str, filename: str) -> List[Module]:
+    """Reads and checks the modules that follow each other in a text."""
+    parsers = [Parser(text, filename)]
+    read_ones = [parsers[0].parse()]
+    while parsers[-1].scanner.peek():
+        parsers.append(Parser(text, filename))
+        parsers[-1].scanner.pos = parsers[-2].scanner.pos
+        read_ones.append(parsers[-1].parse())
+    named: Dict[str, Module] = {}
+    for module in read_ones:
+        module.several = len(read_ones) > 1
+        if module.several and named.setdefault(module.name, module) is not module:
+            raise HloError(
+                filename, module.line, module.col, "expected modules of different names in one file, found "
+                f"'{module.name}', the module of line {named[module.name].line}")
+    return read_ones
+
+
+def module_names(text: str) -> List[str]:
+    """The names of the modules that begin in lines of a text."""
+    return [match.group(1) for match in re.finditer(rf"^{MODULE.pattern}", text, re.M)]

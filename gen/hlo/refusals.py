@@ -104,18 +104,13 @@ _NOT_OURS = {
          "infeed outfeed"),
         ("is a loop in a form of its own", "write a while", "scan"),
         ("calls code from elsewhere", f"write ops of HLO, or {CUT}", "custom-call"),
-        ("is for a library, no loop over its result's elements", CUT, "fft"),
         ("is a product of groups whose sizes are known at run time", "fix the sizes, and write a dot for each group",
          "ragged-dot"),
         ("draws from a hidden state", "pass the numbers as a parameter, or write a generator in integer ops",
          "rng rng-get-and-update-state"),
-        ("leaves its algorithm to the device", "pass the bits as a parameter, or write a generator in integer ops",
-         "rng-bit-generator"),
-        ("is several ops in one", "write out its arithmetic",
-         "batch-norm-training batch-norm-inference batch-norm-grad stochastic-convert"),
+        ("rounds by random bits", "write out its arithmetic", "stochastic-convert"),
         ("only orders other ops", "leave it and its token out, and write what it passes on in its place",
-         "after-all add-dependency"),
-        ("computes nothing", "write its operand in its place", "domain optimization-barrier"),
+         "after-all add-dependency domain optimization-barrier"),
         ("is of sizes that are known at run time", "fix the sizes",
          "dynamic-reshape get-dimension-size set-dimension-size"))}
 
@@ -125,9 +120,6 @@ def _why_no_kernel(instruction: Instruction) -> Refusal:
     raw = instruction.attributes.get("raw", {})
     if instruction.opcode.startswith("custom-call") and "custom_call_target" in raw:
         return Refusal(f" calls {raw['custom_call_target']}, code from elsewhere", f"write ops of HLO, or {CUT}")
-    if instruction.opcode == "rng-bit-generator" and raw.get("algorithm", "rng_default") != "rng_default":
-        return Refusal(f" draws bits by {raw['algorithm']}, for which there is no kernel",
-                       "pass the bits as a parameter, or write that generator in integer ops")
     return why_not_op(instruction.opcode)
 
 
@@ -176,6 +168,9 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
         return Refusal(f": expected real numbers, found {complex_ones[0].dtype}", CUT)
     if opcode in ("sort", "topk"):
         return _why_not_sorted(instruction)
+    if opcode == "fft" and any(of.tiled for of in [to, *shapes]):
+        return Refusal(": expected arrays in layouts without tiles",
+                       "copy to a layout without tiles before it, and back after it")
     if opcode == "scatter" and any(of.dtype != update.dtype
                                    for of, update in zip(shapes, shapes[len(shapes) // 2 + 1:])):
         return Refusal(": expected updates of its operand's type", "convert the updates before it")

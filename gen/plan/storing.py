@@ -64,6 +64,8 @@ class Evaluations(Partition):
         self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
         self.work = {function: self._work(function) for function in self.functions}
+        # the values that what is written in any case is computed from directly
+        self.last = {callee for function in self.written for callee in self.work[function].reads}
         self.candidates = [function for function in self.functions
                            if function.root is not None and storable(function.root)
                            and function.root not in self._known]
@@ -163,7 +165,7 @@ class Evaluations(Partition):
         passes = set(self.written)      # what is computed in a pass over its elements, each once
         for function in self.functions:     # callers come before callees
             elements = float(math.prod(function.dims))
-            if function not in reads:
+            if function not in reads or (function in stored and function in self.last):
                 passes.add(function)
             total = elements if function in self.written else reads.get(function, 0.0) + elements * (function in once)
             times = elements if function in self.written or function in stored else total
@@ -265,9 +267,11 @@ class Evaluations(Partition):
         return self._improved(frozenset(stored), costs)
 
     def _improved(self, stored: "FrozenSet[Function]", costs: Costs) -> "FrozenSet[Function]":
-        """The best of these values, of all and of none, each without those that cost more than they save."""
+        """The best of these values, of all, of those that a result is computed from directly and of none, each without
+        those that cost more than they save."""
         best, least = frozenset(), math.inf     # type: FrozenSet[Function], float
-        for some in dict.fromkeys((stored, frozenset(self.candidates), frozenset())):
+        tried = (stored, frozenset(self.candidates), frozenset(self.last.intersection(self.candidates)), frozenset())
+        for some in dict.fromkeys(tried):
             time = self.nanoseconds(some, costs)
             if len(some) * len(self.functions) <= MOST_TRIED:
                 for function in (function for function in self.functions if function in some):

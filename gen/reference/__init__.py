@@ -46,6 +46,9 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     features) in row-major order from 0; one conversion at the end. scaled-dot: each operand, converted,
                     times the element of its scale whose block it is in, rounded; then the dot. pred: or of ands.
                     Complex: by parts. Padding and holes add nothing.
+  fft               by its definition, one dimension after another, in long double; rounded once. RFFT gives the first half
+                    of the spectrum of its last dimension; IRFFT takes it, and what is its own conjugate counts as real.
+                    IFFT and IRFFT divide by the number of elements.
   reduce-window     as reduce, over the window's elements that are inside: padding and holes of dilation are left out.
                     Where all windows end with a dimension, from there: combiner(element, result of the next place), as
                     HLO leaves the grouping open.
@@ -89,7 +92,7 @@ WHERE IT STANDS
   It shares nothing with the rest of gen but the graph (gen.hlo): no algebra, no planning, no targets, no bounds.
   files.py          the function above
   computation.py    a computation as steps, and which module knows which op: elementwise, moves, indexed, scatter,
-                    select_and_scatter, reductions (with combiners), products; emitter.py: what they share
+                    select_and_scatter, reductions (with combiners), products, transforms; emitter.py: what they share
   complex_numbers.py, complex_functions.py    complex computations as real ones on the parts
   matrices.py, matrices.c    ops on matrices, as calls of C functions
   elements.py       the value of an elementwise op

@@ -16,6 +16,7 @@ from gen.reference.loops import indices_of, is_row_major, loops_over, place_of, 
 from gen.reference.matrices import matrices
 from gen.reference.scatter import scatter
 from gen.reference.select_and_scatter import select_and_scatter
+from gen.reference.transforms import fft
 from gen.reference.types import bits_of, PACKED
 from gen.reference.values import Argument, Array, leaves_of, Value
 
@@ -27,7 +28,7 @@ OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "concatenate": moves.concatenate, "dynamic-slice": indexed.dynamic_slice,
     "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather, "reduce": reductions.reduce,
     "reduce-window": reductions.reduce, "scatter": scatter, "select-and-scatter": select_and_scatter,
-    "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract,
+    "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract, "fft": fft,
     "map": elementwise.mapped, "sort": sorts.sort, "topk": sorts.topk, **dict.fromkeys(MATRIX_OPS, matrices)}
 
 # A callback after an op has added its steps; it gets the instruction, its operands' arrays and its results'.

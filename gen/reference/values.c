@@ -263,3 +263,28 @@ static uint8_t unpack(const uint8_t *from, int64_t i, int width) {
 static void pack(uint8_t *to, int64_t i, int bits, int width) {
   to[i * width / 8] = (uint8_t)(to[i * width / 8] | (bits & ((1 << width) - 1)) << i * width % 8);
 }
+
+/* ---- Discrete Fourier transforms ---- */
+
+/* y: the transform of n complex numbers x, step apart, by the definition after each least prime factor of n. roots: of
+   which every apart-th is a root of n. Numbers are pairs; t: room for n of them. */
+static void dft(int64_t n, const long double *roots, int64_t apart, const long double *x, int64_t step, long double *y,
+                long double *t) {
+  int64_t p = 2;
+  while (p < n && n % p != 0) p = p * p > n ? n : p + 1;
+  if (n == 1) p = 1;
+  for (int64_t j = 0, m = n / p; j < p; ++j) {
+    if (m == 1) t[2 * j] = x[2 * j * step], t[2 * j + 1] = x[2 * j * step + 1];
+    else dft(m, roots, apart * p, x + 2 * j * step, step * p, t + 2 * j * m, y + 2 * j * m);
+  }
+  for (int64_t k = 0, m = n / p; k < n; ++k) {
+    long double re = 0.0L, im = 0.0L;
+    for (int64_t j = 0; j < p; ++j) {
+      const long double *w = roots + 2 * (j * k % n) * apart, *z = t + 2 * (j * m + k % m);
+      re += z[0] * w[0] - z[1] * w[1];
+      im += z[0] * w[1] + z[1] * w[0];
+    }
+    y[2 * k] = re;
+    y[2 * k + 1] = im;
+  }
+}

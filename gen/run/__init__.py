@@ -3,7 +3,7 @@ references."""
 
 from gen.run.checks import check, check_built, check_what_fits
 from gen.run.objects import (BITS_AND_KIND, HARNESS, ROOT, Built, Manifest, build, call, compile_fusion, glue, harness,
-                             load)
+                             load, split)
 from gen.run.options import (LAUNCH_SECONDS, LONG_SECONDS, START, Options, launch_limit, longest, process_limit,
                              runner_of, seconds_of)
 from gen.run.process import Answer, Event, call_harness, ending, find_device, raise_for_start

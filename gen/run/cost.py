@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Dict
+from typing import Dict, List
 
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, dtypes
@@ -83,6 +83,8 @@ def cost(fusion: Fusion) -> Cost:
             steps += steps_of(i)
         elif i.opcode in MATRIX_OPS:
             steps += MATRIX_STEPS * matrices.steps_of(i)
+        elif i.opcode == "fft":     # in long double, and a bound of each part
+            steps += 4 * transform_steps(i)
         elif i.opcode not in ("parameter", "constant", "tuple", "get-tuple-element"):
             count = max((leaf.elements for value in (i, *i.operands[:1]) for leaf in value.shape.leaves()), default=0)
             operations += count
@@ -113,6 +115,9 @@ def _arithmetic(i: Instruction) -> int:
         return 2 * steps_of(i)
     if i.opcode in MATRIX_OPS:
         return 2 * matrices.steps_of(i)
+    if i.opcode == "fft":       # the usual count
+        elements = max(i.operands[0].shape.elements, i.shape.elements)
+        return int(5 * elements * sum(math.log2(max(1, length)) for length in i.attributes["fft_length"]))
     if i.opcode == "convert" or partition.moves_only(i):
         return 0
     if i.opcode in ("reduce", "reduce-window", "select-and-scatter", "scatter"):
@@ -120,6 +125,22 @@ def _arithmetic(i: Instruction) -> int:
                  "scatter": lambda: i.operands[-1].shape.elements}.get(i.opcode, lambda: steps_of(i))()
         return times * sum(_arithmetic(inner) for called in i.called for inner in called.instructions)
     return sum(leaf.elements for leaf in i.shape.leaves()) if i.opcode in ELEMENTWISE else 0
+
+
+def transform_steps(i: Instruction) -> int:
+    """Products of complex numbers of an fft where each dimension is taken apart by the prime factors of its length."""
+    elements = max(i.operands[0].shape.elements, i.shape.elements)
+    return sum(elements * sum(prime_factors(length)) for length in i.attributes["fft_length"])
+
+
+def prime_factors(n: int) -> List[int]:
+    found, p = [], 2
+    while p * p <= n:
+        while n % p == 0:
+            found.append(p)
+            n //= p
+        p += 1
+    return found + [n] * (n > 1)
 
 
 def steps_of(i: Instruction) -> int:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from gen import child, hlo, jobs, manifest as manifests, pipeline
 from gen.hlo import Fusion, dtypes, fill
@@ -275,15 +275,29 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
     return output
 
 
+def split(file: str) -> "Tuple[str, str]":
+    """The path of FILE or FILE#NAME, and the name of a module in it, "" where none is named."""
+    path, _, name = file.rpartition("#")
+    return (file, "") if not path or Path(file).exists() else (path, name)
+
+
 def load(file: str, fill_constants: Optional[int] = None) -> Any:
-    """The module of a file that the generator supports. HloError for anything else."""
+    """The module of a file, or FILE#NAME of a file with several, that the generator supports. HloError for anything
+    else."""
+    path, name = split(file)
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text()
+        text = sys.stdin.read() if path == "-" else Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}") from None
-    module = hlo.parse(text, hlo.STANDARD_INPUT if file == "-" else file)
+        raise RunError(f"{path}: {getattr(error, 'strerror', None) or 'is not text'}") from None
+    filename = hlo.STANDARD_INPUT if path == "-" else path
+    if name:
+        found = [module for module in hlo.modules(text, filename) if module.name == name]
+        if not found:
+            raise RunError(f"{path}: expected a module '{name}'")
+    (module,) = found if name else [hlo.parse(text, filename)]
     if fill_constants is not None:
         fill.fill_constants(module, fill_constants)
+    hlo.expanded(module)
     hlo.without_single_steps(module)
     hlo.without_custom_calls(module)
     hlo.with_wide_matrices(module)

@@ -409,7 +409,6 @@ class Unsupported(unittest.TestCase):
             ("s4[4] sort(n), dimensions={0}, to_apply=small", "'sort': expected elements of whole bytes, found s4[4]{0}; instead, convert to a wider type"),
             ("(c64[2], s32[2]) topk(i), k=2", "'topk': expected real numbers, found c64"),
             ("f32[4] rng(z, z), distribution=rng_uniform", "'rng' draws from a hidden state; instead, pass the numbers as a parameter"),
-            ("(u64[2], u32[4]) rng-bit-generator(s), algorithm=rng_default", "'rng-bit-generator' leaves its algorithm to the device"),
             ("token[] after-all()", "'after-all' only orders other ops; instead, leave it and its token out"),
             ("s32[] get-dimension-size(p), dimensions={0}", "'get-dimension-size' is of sizes that are known at run time"),
             ("(f32[4], f32[4], u32[]) copy-start(p)", "'copy-start' is half of an op that runs beside others; instead, write 'copy' itself"),

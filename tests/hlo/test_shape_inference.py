@@ -116,8 +116,8 @@ WRONG = """
     fft(x), fft_type=FFT, fft_length={5} -> fft: expected complex numbers as operand 0, found f32[3,5]{1,0} @ x)
     fft(x), fft_type=RFFT, fft_length={4} -> fft: expected the sizes 4 of the last dimensions, as 'fft_length' has, found f32[3,5] @ x)
     fft(c), fft_type=IRFFT, fft_length={7} -> fft: expected the sizes 4 of the last dimensions, as 'fft_length' has, found c64[3,5] @ c)
-    fft(c), fft_type=DFT, fft_length={5} -> fft: expected one of FFT, IFFT, RFFT, IRFFT, found 'DFT' @ fft_type
-    fft(c), fft_type=FFT, fft_length=5 -> fft: expected integers in braces as 'fft_length', found '5' @ fft_length
+    fft(c), fft_type=DFT, fft_length={5} -> expected one of FFT, IFFT, RFFT, IRFFT, found 'DFT' @ DFT
+    fft(c), fft_type=FFT, fft_length=5 -> expected '{' to open 'fft_length', found '5' @ 5
     fft(c), fft_type=FFT, fft_length={1,3,5} -> fft: expected lengths of 1 to 2 dimensions, found 3 @ fft_length
     topk(x), k=6 -> topk: expected a k of at most the last dimension of f32[3,5], found 6 @ k=
     topk(x), k={2} -> expected the integer of 'k', found '{' @ {2}
@@ -211,7 +211,7 @@ class Inference(unittest.TestCase):
         known = {opcode_of(text) for text in good()}
         self.assertEqual(known | NEED_A_SHAPE, set(opcodes.OPCODES))
         self.assertEqual(known & NEED_A_SHAPE, set())
-        attributes = {"iota": "iota_dimension=0", "broadcast": "dimensions={0}"}
+        attributes = {"rng-bit-generator": "algorithm=rng_philox", "iota": "iota_dimension=0", "broadcast": "dimensions={0}"}
         for opcode in sorted(NEED_A_SHAPE - {"parameter", "constant"}):
             operands = "" if opcode == "iota" else "x"
             with self.subTest(opcode), self.assertRaises(hlo.HloError) as caught:

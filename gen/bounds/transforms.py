@@ -1,0 +1,77 @@
+"""Discrete Fourier transforms: the error of each element is at most that of all, which is bounded in the 2-norm."""
+
+from __future__ import annotations
+
+import math
+from typing import List
+
+from gen.bounds.following import Bounds
+from gen.bounds.types import LARGEST, LEAST, SIGNIFICANT
+from gen.hlo import Instruction
+from gen.reference.loops import loops, position_of, strides_of
+from gen.reference.transforms import passes
+from gen.reference.types import to_double
+from gen.reference.values import Array
+
+LARGEST_FACTOR = 13     # beyond, a length is transformed as a convolution of at most four times as many elements
+
+
+def rounding(n: int) -> float:
+    """How far a computed transform of n elements may be from the exact one: the 2-norm of the error, in u
+    (half an ulp of 1) times the 2-norm of the exact transform.
+
+    A stage of radix 2 adds less than 8 u, with roots of unity that are right to 1.5 u (Higham, Accuracy and Stability
+    of Numerical Algorithms, 2nd ed., theorem 24.2); a stage of a prime radix p, with sums of p terms, adds
+    (p + 6) sqrt(p) u by the same proof. A further product by roots that are products of three themselves adds 24 u at
+    most. A convolution is two transforms and three products; the transform of its kernel is at most 4 times as large as
+    in the mean."""
+    if n < 2:
+        return 1.0
+    total, rest, p = 24.0, n, 2
+    while rest > 1 and p <= LARGEST_FACTOR:
+        if rest % p:
+            p += 1
+        else:
+            rest //= p
+            total += 8.0 if p == 2 else (p + 6) * math.sqrt(p)
+    return total if rest == 1 else 4 * (2 * (24.0 + 11.0 * math.log2(4 * n)) + 16)
+
+
+def fft(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
+    axes, dtype = passes(i, x[0].dims), outs[0].dtype
+    count = math.prod(n for _, n, _ in axes)
+    first = min(d for d, _, _ in axes)
+    ranges = [b.ranges(i, out, False) for out in outs]
+    inverse, twice = i.attributes["fft_type"] in ("IFFT", "IRFFT"), i.attributes["fft_type"] == "IRFFT"
+
+    def within(dims: "tuple[int, ...]") -> "tuple[List[str], str]":
+        """The indices of the dimensions that are transformed, and the position of an element."""
+        names = ["0" if size == 1 else f"i{d}" for d, size in enumerate(dims)]
+        return names[first:], position_of(names, strides_of(dims))
+
+    names, at = within(x[0].dims)
+    weight = "2.0 * " if twice else ""
+    inner = []
+    for part in x:
+        value = to_double(b.e.call, part.dtype, f"{part}[{at}]")
+        inner += [f"most = fmax(most, fabs({value}));", f"norm = hypot(norm, {value});", f"sum += fabs({value});",
+                  f"if (!(fabs({value}) < INFINITY)) sum = INFINITY;"]
+        if not b.exact(part):
+            inner += [f"slack += fmax({b.interval(part, at)}.hi - {value}, {value} - {b.interval(part, at)}.lo);",
+                      f"if (!({b.interval(part, at)}.hi - {b.interval(part, at)}.lo < INFINITY)) sum = INFINITY;"]
+    limits = sum(rounding(n) for _, n, _ in axes)
+    scale = f" / {count}.0" if inverse else ""
+    body = ["double most = 0.0, norm = 0.0, sum = 0.0, slack = 0.0;", *loops(names, x[0].dims[first:], inner),
+            f"const double unit = 0x1p-{SIGNIFICANT[dtype]} * 1.01 + 0x1p-60;",
+            f"const double error = {weight}({limits:.6g} * unit * {math.sqrt(count):.17g} * norm + slack){scale} + "
+            f"{32 * count}.0 * {LEAST[dtype]};",
+            f"const bool fits = most < INFINITY && 16.0 * (sum + slack) <= {LARGEST[dtype]};"]
+    names, at = within(outs[0].dims)
+    lines = []
+    for out, interval in zip(outs, ranges):
+        value = to_double(b.e.call, dtype, f"{out}[{at}]")
+        near = f"fits ? range_of({value} - error, {value} + error) : range_all()"
+        lines.append(f"{interval}[{at}] = {b.intervals.rounded(near, dtype, f'{out}[{at}]')};")
+    body += loops(names, outs[0].dims[first:], lines)
+    batch = x[0].dims[:first]
+    b.step(i.name, loops([f"i{d}" for d in range(first)], batch, body), ranges, [*x, *outs])

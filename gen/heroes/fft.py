@@ -1,0 +1,445 @@
+"""The hero of fft: one kernel for each dimension that is transformed, two for a long one. gen/plan/fft.py says how a
+row is transformed.
+
+A work-item transforms one row at a time, or several rows beside each other, a lane for each: rows that are neighbours
+in memory, or short ones. The elements, real and imaginary parts apart, go between two buffers. These are arrays of the
+work-item where they are small, else they lie in scratch. An inverse transform is the forward transform of numbers whose
+parts are swapped.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.emit.maps import INDEX_TYPES
+from gen.heroes.hero import Choice, Context, Hero
+from gen.heroes.kernel import Kernel, Step, arguments
+from gen.hlo import Shape, array_shape, dtypes
+from gen.plan import fft
+from gen.plan.buffer import Buffer
+from gen.plan.nest import Nest
+from gen.plan.whole import Whole
+from gen.schedule import Schedule
+from gen.targets import Target
+
+STACK_BYTES = 32 << 10      # of a work-item's own buffers on a CPU
+PRIVATE_BYTES = 1 << 10     # and on a GPU
+PRIVATE_LENGTH = 64         # of rows that are transformed by one work-item on a GPU
+SCRATCH_BYTES = 64 << 20    # of the buffers of all work-items of a GPU together, at most
+TURN_BYTES = 16 << 10       # of a table of all roots between n1 and n2; longer ones are products of two tables'
+FOLD_BYTES = 32 << 10       # of the table of roots by which half a spectrum is folded
+KERNEL_BYTES = 64 << 10     # of the table of a convolution's kernel, which is computed at run time beyond
+CPU_ITEMS, GPU_ITEMS = 32, 4096
+GPU_THREADS = 64
+SHORT = 128                 # elements of a row below which rows are transformed beside each other
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass over the elements of the rows: load, stage, turn, times, store, or fill and keep, which compute the kernel
+    of a convolution. of, to: the buffers, "a" and "b". offset: of a stage's roots in the table."""
+
+    kind: str
+    of: str
+    to: str
+    stage: Optional[fft.Stage] = None
+    offset: int = 0
+    lines: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A kernel: transforms of length n. source, target: names of the arrays that it reads and writes. others: of the
+    rows, size and strides in both arrays, the dimension last along which rows are taken beside each other. along: the
+    strides of a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; of an even length 2 n,
+    real ones as "pairs", each a complex number, and half a spectrum "folded" to that of the pairs. swaps: whether the
+    parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
+    the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not."""
+
+    source: str
+    target: str
+    n: int
+    others: Tuple[Tuple[int, int, int], ...]
+    along: Tuple[int, int]
+    part: str
+    reads: str
+    writes: str
+    swaps: Tuple[bool, bool]
+    scale: float
+    lanes: int = 1
+    turned: int = 0
+    is_half: bool = False   # of two kernels for one dimension
+
+    @property
+    def m(self) -> int:
+        """The length of the transforms that it is made of."""
+        return self.n if fft.is_smooth(self.n) else fft.padded(self.n)
+
+    @property
+    def convolved(self) -> bool:
+        return self.m != self.n
+
+    @property
+    def bytes(self) -> int:
+        return dtypes.storage_bytes(self.part)
+
+    @property
+    def late(self) -> bool:
+        """Whether the kernel of a convolution is computed at run time."""
+        return self.convolved and 2 * self.m * self.bytes > KERNEL_BYTES
+
+    @property
+    def numbers(self) -> int:
+        """Of a work-item's buffers."""
+        return 4 * self.m * self.lanes + 2 * self.m * self.late
+
+    @property
+    def rows(self) -> int:
+        return math.prod(size for size, _, _ in self.others)
+
+
+def strides(shape: Shape) -> List[int]:
+    """Elements between neighbours along each dimension."""
+    index = algebra.call("shape", "map", shape.text)
+    return [algebra.evaluate(index, *(int(k == d) for k in range(shape.rank)))[0] if size > 1 else 0
+            for d, size in enumerate(shape.dims)]
+
+
+def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, int, int], ...]":
+    """The other dimensions, the fastest last, neighbours merged."""
+    of, to = strides(source), strides(target)
+    merged: List[Tuple[int, int, int]] = []
+    for d in sorted((d for d in range(source.rank) if d != dimension and source.dims[d] != 1), key=lambda d: -of[d]):
+        size = source.dims[d]
+        if merged and merged[-1][1:] == (of[d] * size, to[d] * size):
+            size *= merged.pop()[0]
+        merged.append((size, of[d], to[d]))
+    return tuple(merged) or ((1, 0, 0),)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """axes: the kernels in their order. between: the arrays that they leave for each other, by name."""
+
+    axes: Tuple[Axis, ...]
+    between: Dict[str, Shape]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What templates/kernels/fft.j2 prints. real: the type of a number. origin: of a unit of rows in the array that is
+    read and in the one that is written; steps: elements from one to the next along the row, and from row to row. count:
+    rows of the unit, as C text; whole: whether it is the same for all; group: the number of the unit among
+    those along the last other dimension. work: the scratch buffer, "" where buffers are the
+    work-item's own. Names of tables, "" where there is none: w of stages, turn between them, or high and low, whose
+    products are the roots (window: entries of low); kernel and chirp of a convolution, or their roots' tables; fold
+    of half a spectrum."""
+
+    axis: Axis
+    real: str
+    wide: str
+    source: str
+    target: str
+    units: int
+    chunk: int
+    items: int
+    origin: Tuple[str, str]
+    along: Tuple[int, int]
+    across: Tuple[int, int]
+    count: str
+    whole: bool
+    group: str
+    first: Sequence[Pass]
+    passes: Sequence[Pass]
+    split: Tuple[int, int]
+    work: str
+    scale: str
+    w: str = ""
+    turn: str = ""
+    high: str = ""
+    low: str = ""
+    window: int = 0
+    block: int = 1
+    kernel: str = ""
+    chirp: str = ""
+    fold: str = ""
+    chirp_high: str = ""
+    chirp_low: str = ""
+    chirp_window: int = 0
+
+    def line(self, text: str) -> str:
+        """A statement of gen/plan/fft.py `sums`, with its numbers in the type."""
+        return re.sub(r"\{([^}]*)\}", lambda match: number(float(match[1]), self.axis.part), text)
+
+    @property
+    def half(self) -> str:
+        return number(0.5, self.axis.part)
+
+    @property
+    def over(self) -> str:
+        """One over the length of a convolution's transforms."""
+        return number(1 / self.axis.m, self.axis.part)
+
+
+class FftHero(Hero):
+    """All dimensions of one fft."""
+
+    name = "fft"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        return isinstance(nest, Whole) and nest.op.opcode == "fft"
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        assert isinstance(nest, Whole)
+        return [plan(nest, context.device.cpu)]
+
+    def index_types(self, schedule: Any) -> "Sequence[str]":
+        most = max(4 * axis.rows * axis.m for axis in schedule.axes)
+        return INDEX_TYPES[:1] if most < 1 << 31 else INDEX_TYPES[-1:]
+
+    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
+        return []
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        work = max(items(axis, context)[0] * axis.numbers * (not own(axis, context)) for axis in schedule.axes)
+        return [*schedule.between.values(), *([array_shape(schedule.axes[0].part, (work,))] if work else [])]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        nest, plan_ = choice.nest, choice.schedule
+        assert isinstance(nest, Whole)
+        arrays = {"parameter": nest.operands[0], "result": nest.results[0], **dict(zip(plan_.between, choice.scratch))}
+        nest.operations = sum(axis.rows * axis.m * max(1, axis.m.bit_length()) // 2 for axis in plan_.axes)
+        return [written(context, nest.name + (f"_{number}" if number else ""), choice, axis,
+                        (arrays[axis.source], arrays[axis.target]), choice.scratch)
+                for number, axis in enumerate(plan_.axes)]
+
+    def describe(self, kernel: Kernel) -> "List[str]":
+        axis = kernel.record.axis
+        by = "convolution, transforms of length %d" % axis.m if axis.convolved else "length %d" % axis.m
+        return [f"from {axis.source} to {axis.target}: {by} as {' x '.join(map(str, kernel.record.split))}, radices "
+                + " ".join(str(p.stage.radix) for p in kernel.record.passes if p.stage)
+                + f", {axis.lanes} rows beside each other, {kernel.record.chunk} turns of a work-item"]
+
+
+HERO = FftHero()
+
+
+def plan(nest: Whole, cpu: bool) -> Plan:
+    """The kernels of an fft: the last dimension goes first where it is real before, last where it is real after."""
+    of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
+    lengths = nest.op.attributes["fft_length"]
+    first, inverse = of.rank - len(lengths), kind in ("IFFT", "IRFFT")
+    order = list(range(first, of.rank))[::-1]
+    if kind == "IRFFT":
+        order = order[1:] + order[:1]
+    part = dtypes.TABLE[to.dtype].part or to.dtype
+    axes: List[Axis] = []
+    between: Dict[str, Shape] = {}
+    now, name = of, "parameter"
+    for dimension in order:
+        minor = dimension == of.rank - 1
+        goal, target = to, "result"
+        if kind == "IRFFT" and not minor:
+            target = "spectrum"
+            goal = between[target] = array_shape(of.dtype, of.dims, of.minor_to_major)
+        n = lengths[dimension - first]
+        reads = {"RFFT": "real", "IRFFT": "half"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
+        writes = {"RFFT": "half", "IRFFT": "real"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
+        half = n // 2
+        if (reads, writes) != ("complex", "complex") and n % 2 == 0 and fft.is_smooth(half) and (
+                2 * (half + 1) * dtypes.storage_bytes(part) <= FOLD_BYTES):
+            reads = {"real": "pairs", "half": "folded"}[reads]
+            writes = {"real": "pairs", "half": "folded"}[writes]
+        along = (strides(now)[dimension], strides(goal)[dimension])
+        axis = Axis(name, target, half if reads in ("pairs", "folded") else n, rows_of(now, goal, dimension), along,
+                    part, reads, writes, (inverse, inverse), 1.0 / n if inverse else 1.0)
+        axes += _divided(axis, cpu, between) if cpu or n > PRIVATE_LENGTH else [axis]
+        now, name = goal, target
+    return Plan(tuple(axes), between)
+
+
+def _divided(axis: Axis, cpu: bool, between: "Dict[str, Shape]") -> "List[Axis]":
+    """The axis with rows beside each other, where that is better than one by one; a long one as two kernels, of the
+    columns of n1 rows and then of n2."""
+    lanes = 64 // axis.bytes if cpu else 1
+    size, of, _ = axis.others[-1]
+    if cpu and size >= lanes // 2 and axis.m <= (2048 if of < axis.along[0] else SHORT) and not axis.late:
+        fitting = STACK_BYTES // (4 * axis.m * axis.bytes)
+        return [replace(axis, lanes=min(lanes, size, max(fitting, lanes // 2)))]
+    short = 4 * axis.m * axis.bytes <= (STACK_BYTES if cpu else PRIVATE_BYTES)
+    if short or axis.convolved or (axis.reads, axis.writes) != ("complex", "complex"):
+        return [axis]
+    n1, n2 = fft.split(axis.n, 64 // axis.bytes)
+    if n2 == 1:
+        return [axis]
+    between["middle"] = array_shape({"f32": "c64", "f64": "c128"}[axis.part], (axis.rows * axis.n,))
+    inner, packed = axis.n, []      # the strides of the rows in the middle
+    for size, of, to in reversed(axis.others):
+        packed.insert(0, (size, of, inner, to))
+        inner *= size
+    along, to = axis.along
+    most = max(1, STACK_BYTES // (4 * max(n1, n2) * axis.bytes)) if cpu else 1
+    lanes = min(lanes, 1 << most.bit_length() - 1)
+    columns = [(size, of, middle) for size, of, middle, _ in packed] + [(n2, along, n1)]
+    rows = [(size, middle, to_) for size, _, middle, to_ in packed] + [(n1, 1, to)]
+    return [replace(axis, target="middle", n=n1, others=tuple(columns), along=(n2 * along, 1), lanes=min(lanes, n2),
+                    swaps=(axis.swaps[0], False), scale=1.0, turned=axis.n, is_half=True),
+            replace(axis, source="middle", n=n2, others=tuple(rows), along=(n1, n1 * to), lanes=min(lanes, n1),
+                    swaps=(False, axis.swaps[1]), is_half=True)]
+
+
+def units(axis: Axis) -> int:
+    """Of rows that are transformed at once."""
+    return math.prod(size for size, _, _ in axis.others[:-1]) * -(-axis.others[-1][0] // axis.lanes)
+
+
+def own(axis: Axis, context: Context) -> bool:
+    """Whether a work-item's buffers are its own."""
+    return axis.numbers * axis.bytes <= (STACK_BYTES if context.device.cpu else PRIVATE_BYTES)
+
+
+def items(axis: Axis, context: Context) -> "Tuple[int, int]":
+    """Work-items, and the units that each has."""
+    most = CPU_ITEMS
+    if not context.device.cpu:
+        most = GPU_ITEMS if own(axis, context) else max(1, min(GPU_ITEMS, SCRATCH_BYTES // (axis.numbers * axis.bytes)))
+    chunk = -(-units(axis) // most)
+    return -(-units(axis) // chunk), chunk
+
+
+# ---- a kernel ----
+
+def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str]":
+    """The passes of a transform of length m, from a buffer on, and the buffer that has the result."""
+    made: List[Pass] = []
+    offset = 0
+
+    def add(kind: str, stage: "Optional[fft.Stage]" = None) -> None:
+        nonlocal of, offset
+        to = "b" if of == "a" else "a"
+        made.append(Pass(kind, of, to, stage, offset, fft.sums(stage.radix) if stage else ()))
+        of = to
+        offset += 2 * (stage.radix - 1) * stage.blocks if stage and stage.blocks > 1 else 0
+
+    first, second = pair
+    for stage in fft.stages(first, second * axis.lanes):
+        add("stage", stage)
+    if second > 1:
+        add("turn")
+        for stage in fft.stages(second, first):
+            add("stage", stage)
+    return made, of
+
+
+def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "Tuple[Buffer, Buffer]",
+            scratch: "List[Buffer]") -> Kernel:
+    d, (now, to) = context.target, buffers
+    pair = fft.split(axis.m, 64 // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
+    passes, at = core(axis, "a", pair)
+    first: List[Pass] = []
+    if axis.late:
+        first = [Pass("fill", "", "a"), *passes, Pass("keep", at, "")]
+    if axis.convolved:
+        again, end = core(axis, at, pair)
+        passes, at = [*passes, Pass("times", at, at), *again], end
+    passes = [Pass("load", "", "a"), *passes, Pass("store", at, "")]
+    count, chunk = items(axis, context)
+    threads = 1 if context.device.cpu else min(GPU_THREADS, count)
+    mine = own(axis, context)
+    others = axis.others
+    size, fast_of, fast_to = others[-1]
+    groups, left = -(-size // axis.lanes), size % axis.lanes
+    record = Record(
+        axis, d.register(axis.part), d.types["u64"], now.pointer, to.pointer, units(axis), chunk, count,
+        (origin(others, axis.lanes, 1), origin(others, axis.lanes, 2)), axis.along, (fast_of, fast_to),
+        (f"(unit % {groups} == {groups - 1} ? {left} : {axis.lanes})" if groups > 1 else f"{left}") if left
+        else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair,
+        "" if mine else scratch[-1].pointer,
+        number(axis.scale, axis.part) if axis.scale != 1 else "", **tables(context, name, axis, pair))
+    stage = next((each for each in passes if each.stage), None)
+    writes = [to, *([] if mine else scratch[-1:])]
+    kernel = Kernel(
+        name, choice.nest, Schedule(threads=threads), choice.index, -(-count // threads),
+        arguments(d, [] if now == to else [now], writes), [], d.launch_bounds(threads),
+        f"(bl_x) -> (bl_x), domain: bl_x in [0, {-(-count // threads) - 1}]", template="kernels/fft", record=record,
+        code=Step([], [f"const {record.real} {record.line(line)};" for line in stage.lines] if stage else [], [],
+                  repeated="for each transform of the first stage"))
+    for argument, buffer in zip(kernel.arguments, kernel.buffers):
+        if dtypes.is_complex(buffer.shape.dtype):
+            object.__setattr__(argument, "type", d.array(axis.part, argument.read_only))
+    return kernel
+
+
+def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int) -> str:
+    """The position of the first element of a unit of rows, as C text."""
+    size = -(-others[-1][0] // lanes)
+    terms = [("unit" if len(others) == 1 else f"unit % {size}", others[-1][which] * lanes)] if size > 1 else []
+    below = size
+    for number_, other in reversed(list(enumerate(others[:-1]))):
+        text = f"unit / {below}" if below > 1 else "unit"
+        terms.append((text if number_ == 0 else f"{text} % {other[0]}", other[which]))
+        below *= other[0]
+    return " + ".join(times(text, stride) for text, stride in terms) or "0"
+
+
+def times(text: str, factor: int) -> str:
+    if factor == 1:
+        return text
+    return f"({text}) * {factor}" if " " in text else f"{text} * {factor}"
+
+
+def number(value: float, part: str) -> str:
+    """A constant, rounded to the type."""
+    exact = dtypes.decode(dtypes.encode(value, part), part)
+    text = f"{exact:.9g}" if part == "f32" else repr(exact)
+    return text + ("" if set(text) & set(".en") else ".0") + ("f" if part == "f32" else "")
+
+
+def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]") -> "Dict[str, Any]":
+    """The tables of roots that a kernel needs, each with its name."""
+    m, n, given = axis.m, axis.n, {}    # type: int, int, Dict[str, Any]
+
+    def table(role: str, values: "Sequence[complex]") -> None:
+        given[role] = f"{name}_{role}"
+        add_table(context, given[role], axis.part, values)
+
+    def pair_of_tables(prefix: str, length: int) -> None:
+        """Two tables whose products are all roots of a length."""
+        given[f"{prefix}window"] = window = 1 << (length.bit_length() + 1) // 2
+        table(f"{prefix}low", [fft.root(e, length) for e in range(window)])
+        table(f"{prefix}high", [fft.root(e * window, length) for e in range(-(-length // window))])
+
+    roots = [fft.root(q * j, stage.length) for length in pair for stage in fft.stages(length, 1) if stage.blocks > 1
+             for q in range(stage.blocks) for j in range(1, stage.radix)]
+    if roots:
+        table("w", roots)
+    n1, n2 = pair
+    if axis.turned:
+        given["block"] = next(size for size in range(16, 0, -1) if n % size == 0)
+        pair_of_tables("", axis.turned)
+    elif n2 > 1 and 2 * m * axis.bytes <= TURN_BYTES:
+        table("turn", [fft.root(j * k, m) for j in range(n2) for k in range(n1)])
+    elif n2 > 1:
+        given["block"] = next(size for size in range(16, 0, -1) if n1 % size == 0)
+        pair_of_tables("", m)
+    if axis.late:
+        pair_of_tables("chirp_", 2 * n)
+    if "folded" in (axis.reads, axis.writes):
+        table("fold", [fft.root(k, 2 * n) for k in range(n + 1)])
+    if axis.convolved and not axis.late:
+        table("chirp", [fft.chirp(k, n) for k in range(n)])
+        table("kernel", fft.kernel_of_convolution(n, m))
+    return given
+
+
+def add_table(context: Context, name: str, part: str, values: "Sequence[complex]") -> None:
+    """A table of complex numbers among those of the file, real and imaginary part in turn."""
+    d: Target = context.target
+    texts = [f"{number(value.real, part)}, {number(value.imag, part)}" for value in values]
+    lines = [", ".join(texts[at:at + 4]) for at in range(0, len(texts), 4)]
+    body = ",\n".join("  " + line for line in lines)
+    context.helpers.tables[name] = (name, f"{d.constant} {d.register(part)} {name}[] = {{\n{body}\n}};\n")

@@ -1,0 +1,160 @@
+"""How a discrete Fourier transform of one length is computed: by mixed radices, or as a convolution.
+
+A length whose prime factors are at most 13 is n1 * n2. Element j1 * n2 + j2 is in row j1. All columns are transformed
+(stages of length n1, whose inner loop goes along j2), the results k1 of each column j2 are multiplied by w^(k1 * j2),
+the matrix is turned, and all of its columns are transformed again (length n2, along k1): result k1 + n1 * k2 then lies
+at its place. A stage is one of Stockham's: it goes from one buffer to another, and nothing is reordered at the end.
+
+Any other length n is a convolution (Bluestein): the elements are multiplied by c(j), convolved with b(k) = 1 / c(k),
+and multiplied by c(k) again, where c(k) = exp(-pi i k^2 / n). Transforms of a length of small factors compute it.
+
+Roots of unity are computed by the generator, each for itself; w = exp(-2 pi i / n).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import List, Sequence, Tuple
+
+LARGEST_RADIX = 13
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage over `stride` transforms beside each other that have `length` elements left: reads radix elements that
+    are stride * length / radix apart, writes them stride apart."""
+
+    radix: int
+    length: int
+    stride: int
+
+    @property
+    def blocks(self) -> int:
+        return self.length // self.radix
+
+
+def root(index: int, length: int) -> complex:
+    """w^index, reduced to an eighth of the circle, so that its parts are right to the last bit or nearly so."""
+    eighth, rest = divmod(8 * (index % length), length)
+    if eighth % 2:
+        rest = length - rest
+    angle = math.pi * rest / (4 * length)
+    c, s = math.cos(angle), math.sin(angle)
+    real, imaginary = ((c, s), (s, c), (-s, c), (-c, s), (-c, -s), (-s, -c), (s, -c), (c, -s))[eighth]
+    return complex(real, -imaginary)
+
+
+@lru_cache(maxsize=None)
+def factors(n: int) -> Tuple[int, ...]:
+    """The prime factors of a number, ascending."""
+    found, p = [], 2
+    while p * p <= n:
+        while n % p == 0:
+            found.append(p)
+            n //= p
+        p += 1
+    return tuple(found + [n] * (n > 1))
+
+
+def is_smooth(n: int) -> bool:
+    return all(p <= LARGEST_RADIX for p in factors(n))
+
+
+def radices(n: int) -> List[int]:
+    """The radices of a length of small factors: 8 and 4 in place of 2 where they can be."""
+    twos, odd = factors(n).count(2), [p for p in factors(n) if p > 2]
+    fours = {0: 0, 1: 2, 2: 1}[twos % 3] if twos > 1 else 0
+    return [8] * ((twos - 2 * fours) // 3) + [4] * fours + [2] * (twos == 1) + odd
+
+
+def stages(n: int, stride: int) -> List[Stage]:
+    made, length = [], n
+    for radix in radices(n):
+        made.append(Stage(radix, length, stride))
+        length //= radix
+        stride *= radix
+    return made
+
+
+def split(n: int, lanes: int) -> Tuple[int, int]:
+    """n1 and n2 of a length: about equal, and multiples of a vector's lanes where that is near."""
+    def cost(a: int) -> Tuple[int, int]:
+        return a + n // a + lanes * (a % lanes > 0) + lanes * (n // a % lanes > 0), a
+
+    if len(radices(n)) < 2:
+        return n, 1
+    small = [a for a in range(2, math.isqrt(n) + 1) if n % a == 0]
+    first = min((a for d in small for a in (d, n // d)), key=cost)
+    return first, n // first
+
+
+def padded(n: int) -> int:
+    """The length of the transforms of a convolution for length n."""
+    best = 1 << (2 * n - 2).bit_length()
+    for odd in (3, 5, 9, 15):
+        twos = max(1, -(-(2 * n - 1) // odd))
+        best = min(best, odd << (twos - 1).bit_length())
+    return best
+
+
+def chirp(k: int, n: int) -> complex:
+    """c(k)."""
+    return root(k * k % (2 * n), 2 * n)
+
+
+def transformed(values: Sequence[complex]) -> List[complex]:
+    """The transform of values, by the definition of its radices."""
+    n = len(values)
+    if n == 1:
+        return list(values)
+    p = factors(n)[0]
+    m = n // p
+    parts = [transformed(values[j::p]) for j in range(p)]
+    roots = [root(e, n) for e in range(n)]
+    return [sum(roots[j * k % n] * parts[j][k % m] for j in range(p)) for k in range(n)]
+
+
+@lru_cache(maxsize=8)
+def kernel_of_convolution(n: int, m: int) -> Tuple[complex, ...]:
+    """The transform of b, divided by the length m of the transforms."""
+    b = [0j] * m
+    for k in range(n):
+        b[k] = b[-k if k else 0] = chirp(k, n).conjugate() / m
+    return tuple(transformed(b))
+
+
+def sums(p: int) -> List[str]:
+    """Statements of one transform of length p: from a0r, a0i, .. to b0r, b0i, ..; `{x}` stands for the number x."""
+    if p == 2:
+        return [f"b0{c} = a0{c} + a1{c}, b1{c} = a0{c} - a1{c}" for c in "ri"]
+    if p == 4:
+        return _four("a", (0, 1, 2, 3), "b", "s")
+    if p == 8:
+        lines = _four("a", (0, 2, 4, 6), "e", "s") + _four("a", (1, 3, 5, 7), "o", "t")
+        half = "{%r}" % math.sqrt(0.5)
+        lines += [f"u1r = {half} * (o1r + o1i), u1i = {half} * (o1i - o1r)", "u2r = o2i, u2i = -o2r",
+                  f"u3r = {half} * (o3i - o3r), u3i = -{half} * (o3i + o3r)", "u0r = o0r, u0i = o0i"]
+        return lines + [f"b{j}{c} = e{j}{c} + u{j}{c}, b{j + 4}{c} = e{j}{c} - u{j}{c}" for j in range(4) for c in "ri"]
+    half_count = p // 2
+    lines = [f"t{k}{c} = a{k}{c} + a{p - k}{c}, d{k}{c} = a{k}{c} - a{p - k}{c}"
+             for k in range(1, half_count + 1) for c in "ri"]
+    lines += [f"b0{c} = a0{c} + " + " + ".join(f"t{k}{c}" for k in range(1, half_count + 1)) for c in "ri"]
+    for j in range(1, half_count + 1):
+        for c in "ri":
+            even = " + ".join("{%r} * t%d%s" % (root(j * k, p).real, k, c) for k in range(1, half_count + 1))
+            odd = " + ".join("{%r} * d%d%s" % (-root(j * k, p).imag, k, c) for k in range(1, half_count + 1))
+            lines.append(f"c{j}{c} = a0{c} + {even}, s{j}{c} = {odd}")
+        lines.append(f"b{j}r = c{j}r + s{j}i, b{j}i = c{j}i - s{j}r")
+        lines.append(f"b{p - j}r = c{j}r - s{j}i, b{p - j}i = c{j}i + s{j}r")
+    return lines
+
+
+def _four(of: str, at: Sequence[int], to: str, name: str) -> List[str]:
+    w, x, y, z = (f"{of}{k}" for k in at)
+    lines = [f"{name}0{c} = {w}{c} + {y}{c}, {name}1{c} = {w}{c} - {y}{c}, "
+             f"{name}2{c} = {x}{c} + {z}{c}, {name}3{c} = {x}{c} - {z}{c}" for c in "ri"]
+    lines += [f"{to}0{c} = {name}0{c} + {name}2{c}, {to}2{c} = {name}0{c} - {name}2{c}" for c in "ri"]
+    return lines + [f"{to}1r = {name}1r + {name}3i, {to}1i = {name}1i - {name}3r",
+                    f"{to}3r = {name}1r - {name}3i, {to}3i = {name}1i + {name}3r"]
