@@ -1,5 +1,5 @@
 """The hero of sort and topk on CPUs: a work-item sorts rows, one after another (templates/kernels/sort_cpu.j2), or
-keeps the first k elements of each (templates/kernels/topk_cpu.j2). Equal elements keep their order in all of these ways.
+keeps the first k elements of each (templates/kernels/topk_cpu.j2). All of these ways are stable.
 
   insertion  short rows, by keys
   indices    by radix: of words of a key, of 32 bits or less, and the place of its element; then the operands are

@@ -47,7 +47,8 @@ class Runs:
 
     def merged(self, kept: int) -> "Runs":
         """Two and two, of at most so many elements each."""
-        count, length, last = (self.count + 1) // 2, min(2 * self.length, kept), self.total - self.length * (self.count - 1)
+        count, length = (self.count + 1) // 2, min(2 * self.length, kept)
+        last = self.total - self.length * (self.count - 1)
         end = min(kept, last if self.count % 2 else self.length + last)
         return Runs(count, length, (count - 1) * length + end)
 
@@ -64,10 +65,12 @@ def runs(size: int, tile: int, kept: int) -> List[Runs]:
 
 @dataclass(frozen=True)
 class GpuRecord:
-    """What the template prints. lanes: arrays, operands then results; indices: whether the second result is places.
-    keys: the texts of the keys of the element at a place, with types, the most significant first. before: the runs
-    that the kernel merges (None: it sorts tiles); after: those that it leaves. source, target: pointers of keys, then of
-    places; no target: it writes the results. width: elements of a row's runs in source, or in target."""
+    """What the template prints.
+
+    lanes: the rows of arrays, operands then results. indices: whether the second result is places. keys: the type of
+    each key and its text of the element at a place, the most significant first. before: the runs that the kernel merges
+    (None: it sorts tiles). after: the runs that it leaves. source, target: pointers of keys, then of places; without a
+    target it writes the results."""
 
     size: int
     count: int
