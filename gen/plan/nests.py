@@ -35,7 +35,7 @@ def planned(fusion: Fusion, cpu: bool = True) -> Planned:
     """The plan for CPUs or for GPUs."""
     op = whole.whole_of(fusion.computation)
     if op is not None:
-        return Planned([whole.nest(fusion, op)], "")
+        return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
     computation, leaves = lower.lowered(fusion)
     name = f"sett_{fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)
