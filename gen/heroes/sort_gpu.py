@@ -163,7 +163,8 @@ class SortGpuHero(Hero):
                 nest.name + (f"_merge{number}" if number else ""), nest,
                 schedule if not number else Schedule(threads=threads), choice.index, max(1, blocks),
                 arguments(d, reads, writes), functions if before is None else [], d.launch_bounds(threads),
-                nest.partition.entry.index, accesses=rows.accesses(), record=record, template="kernels/sort_gpu", code=Step([], [], [])))
+                nest.partition.entry.index, accesses=rows.accesses(), record=record,
+                template="kernels/sort_gpu", code=Step([], [], [])))
         return kernels
 
 
