@@ -199,7 +199,7 @@ class SortCpuHero(Hero):
             less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch])
         kernel = Kernel(nest.name, nest, schedule, choice.index, schedule.items,
                         arguments(d, nest.operands, [*nest.results, *choice.scratch]), functions,
-                        d.launch_bounds(1), "", accesses=rows.accesses(), record=record,
+                        d.launch_bounds(1), nest.partition.entry.index, accesses=rows.accesses(), record=record,
                         template="kernels/topk_cpu" if how == "heap" else "kernels/sort_cpu",
                         code=Step([], [], []))
         return [kernel]

@@ -162,8 +162,9 @@ class SortGpuHero(Hero):
             kernels.append(Kernel(
                 nest.name + (f"_merge{number}" if number else ""), nest,
                 schedule if not number else Schedule(threads=threads), choice.index, max(1, blocks),
-                arguments(d, reads, writes), functions if before is None else [], d.launch_bounds(threads), "",
-                accesses=rows.accesses(), record=record, template="kernels/sort_gpu", code=Step([], [], [])))
+                arguments(d, reads, writes), functions if before is None else [], d.launch_bounds(threads),
+                nest.partition.entry.index, accesses=rows.accesses(), record=record,
+                template="kernels/sort_gpu", code=Step([], [], [])))
         return kernels
 
 

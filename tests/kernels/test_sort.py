@@ -88,6 +88,8 @@ FORMS: Dict[str, str] = {
     "few_of_many": topk("f32", [2, 3000], 5),
     "many_of_many": topk("u64", [2, 1500], 1100, False),
     "all_of_few": topk("bf16", [9, 4], 4),
+    "none": sort(["f32"], [0, 3], 0, comparator(["f32"], 1)),
+    "none_of_some": topk("f32", [3, 4], 0),
 }
 
 
