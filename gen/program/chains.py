@@ -23,7 +23,7 @@ def chained(program: Program, steps: "Sequence[Step]", d: Target) -> "List[Step]
     between = [array for array in arrays if array not in buffers]
     buffers.update((array, Buffer(Role.SCRATCH, n, array.shape, array.name)) for n, array in enumerate(between))
     runs = _of_blocks(steps) if d.block_chains else _runs(steps)
-    inside = {launch.kernel.name for run in runs if _is_chain(run, d.block_chains) for launch in _launches(run)}
+    inside = {launch.kernel.name for run in _chain_runs(runs, d.block_chains) for launch in _launches(run)}
     names = (f"sett_{program.name}_launch{number}" for number in itertools.count())
     return _chained(runs, inside, buffers, names, d)
 
@@ -76,6 +76,17 @@ def _runs(steps: "Sequence[Step]") -> "List[Run]":
         runs[-1].append(step)
         open_run = small
     return runs
+
+
+def _chain_runs(runs: "Sequence[Run]", block: bool) -> "Iterator[Run]":
+    """Those that become a chain, also in what loops and branches do."""
+    for run in runs:
+        if _is_chain(run, block):
+            yield run
+            continue
+        for step in run:
+            for body in bodies(step) if isinstance(step, (Repeat, Switch)) else ():
+                yield from _chain_runs(_of_blocks(body) if block else _runs(body), block)
 
 
 def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer]", names: "Iterator[str]",
