@@ -29,7 +29,7 @@ MODULES = ("tests/kernels/add_f32", "tests/kernels/gelu_bf16", "tests/kernels/co
            "tests/kernels/transpose_f32", "tests/kernels/update_bf16", "bench/row_sum_32_f32", "bench/full_sum_f32", "bench/scatter_f32", "bench/transpose_10_odd_f32",
            "bench/concatenate_f32", "bench/concatenate_200_f32", "bench/tiles_bf16", "bench/column_sum_100_f32", "tests/goldens/row_sum_8_f32", "tests/goldens/sorted_f32",
            "bench/cumsum_f32", "tests/goldens/column_cummax_f32", "tests/goldens/softmax_f32",
-           "tests/goldens/box_f32", "tests/goldens/pool_gradient_f32", "tests/goldens/pad_between_f32", "tests/goldens/fft_60_c64",
+           "tests/goldens/box_f32", "tests/goldens/pool_gradient_f32", "tests/goldens/pad_between_f32", "tests/goldens/fft_60_c64", "tests/goldens/sort_f32", "tests/goldens/topk_f32",
            *(f"tests/goldens/{op}_f32" for op in ("cholesky", "triangular_solve", "lu", "qr", "householder_product", "tridiagonal_solve", "eigh", "svd")))
 
 

@@ -57,8 +57,8 @@ MALFORMED = {
     "parameter twice": (ADD.replace("  ROOT", "  c = f32[4,8] parameter(0)\n  ROOT"),
                         "4:26: expected a number that no other parameter of 'e' has, from 0, found 0"),
     "not text": ("\x00\x01\x7f", "1:1: expected a computation: [ENTRY] NAME { instructions }, found the character U+0000"),
-    "unsupported op": ("e {\n  a = f32[4,4] parameter(0)\n  ROOT d = f32[4,4] sort(a), dimensions={0}\n}\n",
-                       "3:8: 'sort' is for a library, no loop over its result's elements; instead, cut the module before and after it (gen/errors.md shows how in JAX)"),
+    "unsupported op": ("e {\n  a = f32[4,4] parameter(0)\n  ROOT d = f32[4,4] custom-call(a), custom_call_target=\"gemm\"\n}\n",
+                       "3:8: 'custom-call' calls \"gemm\", code from elsewhere; instead, write ops of HLO, or cut the module before and after it (gen/errors.md shows how in JAX)"),
     "unsupported type": (ADD.replace("f32", "f6e2m3fn"),
                          "3:3: 'parameter': expected a type of which a byte holds a whole number of elements, found 'f6e2m3fn', in f6e2m3fn[4,8]{1,0}; "
                          "instead, write f8e4m3fn, which holds its values"),
