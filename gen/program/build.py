@@ -80,7 +80,10 @@ def _stepped(module: Module, whole: Fusion) -> Program:
 
 def programs(module: Module, apart: bool) -> List[Program]:
     """The program of a module or, if apart, one for each of its fusions."""
-    return [single(fusion) for fusion in hlo.fusions(module)] if apart else [program(module)]
+    if not apart:
+        return [program(module)]
+    stepped = has_steps(hlo.whole(module).computation)
+    return [single(fusion) for fusion in (program(module).fusions if stepped else hlo.fusions(module))]
 
 
 def single(fusion: Fusion) -> Program:

@@ -22,6 +22,8 @@ import stated
 from drawn import device_or_skip, fusions
 from gen import hlo, lower, run, schedule
 from gen.plan import nests, plan, storing
+from gen.plan.whole import whole_of
+from gen.program.build import programs
 
 try:
     import numpy as np
@@ -285,8 +287,9 @@ def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
             module = run.load(str(path), 1)
         except (hlo.HloError, run.RunError):
             continue
-        for fusion in hlo.fusions(module):
-            yield str(path.relative_to(PEER)), fusion
+        for program in programs(module, True):      # ops on whole arrays have no plan, calls in loops other costs
+            if not program.whole.small and whole_of(program.whole.computation) is None:
+                yield str(path.relative_to(PEER)), program.whole
 
 
 def within(name: str, fusion: hlo.Fusion) -> int:

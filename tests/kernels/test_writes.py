@@ -16,6 +16,8 @@ from gen.heroes import concatenate, scatter
 from gen.plan import plan
 from gen.run import proofs
 from gen.plan.nest import Nest
+from gen.plan.whole import whole_of
+from gen.program.build import programs
 from gen.schedule import Loop
 from test_fusions import Draw
 
@@ -28,7 +30,8 @@ def fusions_of(path: Path) -> "List[hlo.Fusion]":
     """Those of a file that gen takes."""
     try:
         module = hlo.parse(path.read_text(), str(path))
-        return hlo.fusions(module) if hlo.unsupported(module) is None else []
+        wholes = [program.whole for program in programs(module, True)] if hlo.unsupported(module) is None else []
+        return [fusion for fusion in wholes if whole_of(fusion.computation) is None]
     except hlo.HloError:
         return []
 
