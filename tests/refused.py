@@ -8,7 +8,6 @@ from typing import Dict, Iterable
 
 REFUSED = {name: why for why, names in {
     "'all-gather' is between devices, and a kernel runs on one": "indexing_analysis_26",
-    "'all-reduce' is between devices, and a kernel runs on one": "hlo_verifier_5",
     "'reduce-scatter' is between devices, and a kernel runs on one": "dynamic_slice_fusion_1 dynamic_slice_fusion_5",
     "expected elements at the positions of its operand's": "memory_space_propagation_10 memory_space_propagation_5",
     "expected numbers of one kind": "support_legacy_1",

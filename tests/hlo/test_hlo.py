@@ -561,6 +561,7 @@ class Peer(unittest.TestCase):
     def outcome(self, path: Path) -> Optional[hlo.HloError]:
         module = hlo.read(str(path))
         self.assertEqual(again(module), "", path.name)
+        hlo.expanded(module)
         return hlo.unsupported(module)
 
     def test_seeds(self) -> None:

@@ -30,6 +30,7 @@ def fusions_of(path: Path) -> "List[hlo.Fusion]":
     """Those of a file that gen takes."""
     try:
         module = hlo.parse(path.read_text(), str(path))
+        hlo.expanded(module)
         wholes = [program.whole for program in programs(module, True)] if hlo.unsupported(module) is None else []
         return [fusion for fusion in wholes if whole_of(fusion.computation) is None]
     except hlo.HloError:
