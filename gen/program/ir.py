@@ -72,6 +72,15 @@ def calls_of(nodes: "Sequence[Node]") -> "Iterator[Call]":
                 yield from calls_of(part)
 
 
+def all_trips(nodes: "Sequence[Node]") -> "Iterator[int]":
+    """How often the bodies of all loops run, where that is known."""
+    for node in nodes:
+        if isinstance(node, Loop) and node.trips is not None:
+            yield node.trips
+        for part in parts_of(node) if not isinstance(node, Call) else ():
+            yield from all_trips(part)
+
+
 def parts_of(node: "Union[Loop, Branch]") -> "List[List[Node]]":
     return [node.condition, node.body] if isinstance(node, Loop) else node.arms
 

@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 from gen import child, hlo, jobs, manifest as manifests, pipeline
 from gen.hlo import Fusion, dtypes, fill
 from gen.program.trace import CUT, Seen, traced
-from gen.program.ir import Call, Program
+from gen.program.ir import Call, Program, all_trips
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
 from gen.schedule import DEVICES, Device
@@ -27,7 +27,8 @@ from gen.targets import RUNNERS, RunError, Runner, c_compiler
 ROOT = Path(__file__).resolve().parent.parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
-ITERATIONS = 100000     # of one loop, after which a check compares calls alone
+ITERATIONS = 100000     # of one loop of unknown length, after which a check compares calls alone
+LAUNCHED_ITERATIONS = 1000      # the same where each kernel is a launch
 CPUS = [name for name, device in DEVICES.items() if device.cpu]
 
 
@@ -179,13 +180,15 @@ def _calls_glue(built: Built) -> Dict[str, str]:
         rows.append(f'  {{"{name}", {len(own.operands)}, {len(own.results)}, from_{number}, to_{number}, '
                     f"result_of_{name}, {name}_ref, {name}_bound, {traced.results.index(done) if done else -1}}},\n")
     text += f"static const struct sett_call calls[] = {{\n{''.join(rows)}}};\n"
-    return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(traced)}
+    return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(of, traced, "c" in built.manifest["targets"])}
 
 
-def _limit_glue(traced: Program) -> Dict[str, str]:
-    """The fields for the limit of iterations of a traced program, which has one if it has loops or branches."""
+def _limit_glue(of: Program, traced: Program, on_c: bool) -> Dict[str, str]:
+    """The fields for the limit of iterations of a traced program, which has one if it has loops or branches: more than
+    its text says that there are."""
+    most = max([ITERATIONS if on_c else LAUNCHED_ITERATIONS, *(trips + 1 for trips in all_trips(of.body))])
     cut = [n for n, array in enumerate(traced.results) if array.name == CUT]
-    return {"limited": str(ITERATIONS), "cut": str(cut[0])} if cut else {}
+    return {"limited": str(min(most, 2 ** 32 - 1)), "cut": str(cut[0])} if cut else {}
 
 
 LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised less
