@@ -7,7 +7,6 @@ vectors are orthonormal. SETT_SEED and SETT_COUNT draw others, and more.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -191,23 +190,9 @@ PEERS = sorted(path for word in ("cholesky", "lu", "qr", "solve", "det", "inv", 
 @pytest.mark.skipif(not PEERS, reason="SKIP: no ../shared/peer/jax")
 @pytest.mark.parametrize("target", sorted({target for target, _ in ON}))
 def test_functions_of_jax_agree_with_the_reference(target: str) -> None:
-    done = gen("check", *(path / f"{path.name}.hlo" for path in PEERS), "--target", target)
+    """A fourth of them; tests/peer/test_programs.py holds the results of all against XLA's."""
+    done = gen("check", *(path / f"{path.name}.hlo" for path in PEERS[::4]), "--target", target)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.peer
-@with_numpy
-@pytest.mark.skipif(not PEERS, reason="SKIP: no ../shared/peer/jax")
-def test_functions_of_jax_give_what_xla_gives(tmp_path: Path) -> None:
-    """Within the tolerance that stands beside XLA's results."""
-    for path in PEERS:
-        about = json.loads((path / "about.json").read_text())
-        done = gen("run", path / f"{path.name}.hlo", "--target", "c", "--in", path, "--out", tmp_path / path.name, "--row-major")
-        assert done.returncode == 0, done.stdout + done.stderr
-        for number, (kind, _) in enumerate(about["results"]):
-            got, wanted = (np.fromfile(folder / f"r{number}.bin", kind) for folder in (tmp_path / path.name, path))
-            np.testing.assert_allclose(got, wanted, rtol=about["tolerance"],
-                                       atol=about["tolerance"] * np.abs(wanted).max(initial=0), err_msg=path.name)
 
 
 # ---- NumPy ----
