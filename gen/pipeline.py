@@ -91,7 +91,7 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
 def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
                device: Device, excess: bool) -> Dialect:
     """The same of a program with loops or branches."""
-    steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion], plan[call.fusion]))
+    steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
     places = flow.placed(program, steps, min(language.local_bytes, storage.LOCAL_ARRAY))
     moved = dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move) and not step.left_out)
     copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "",
@@ -112,8 +112,8 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     return Dialect(language, helpers, units, steps, placed)
 
 
-def _launches(call: Call, unit: Unit, plan: "Optional[Planned]" = None) -> "List[Launch]":
-    """The kernels of a call on its arrays. plan: that of its fusion, where what each reads and writes is wanted."""
+def _launches(call: Call, unit: Unit) -> "List[Launch]":
+    """The kernels of a call on its arrays."""
     own = {(Role.SCRATCH, buffer.number): Array(f"{call.fusion.name} {buffer.number}", buffer.shape)
            for buffer in unit.scratch}
     for role, arrays in ((Role.PARAMETER, call.operands), (Role.RESULT, call.results)):
@@ -121,16 +121,13 @@ def _launches(call: Call, unit: Unit, plan: "Optional[Planned]" = None) -> "List
     launches, written = [], set()   # type: List[Launch], Set[Array]
     for kernel, count in zip(unit.kernels, unit.threads):
         arguments = [a for a in kernel.arguments if a.buffer.role is not Role.TABLE]
-        launch = Launch(kernel, [own[a.buffer.role, a.buffer.number] for a in arguments], count)
-        if plan:
-            launch.writes = [array for array, a in zip(launch.arrays, arguments) if not a.read_only]
-            launch.same = {own[of.role, of.number]: own[result.role, result.number]
-                           for result, of in kernel.nest.aliases.items()}
-            launch.reads = [*(array for array in launch.arrays if array not in launch.writes), *launch.same,
-                            *(array for array in launch.writes if array in written)]
-            launch.overwrites = storage.overwritten(launch)
-            written.update(launch.writes)
-        launches.append(launch)
+        arrays = [own[a.buffer.role, a.buffer.number] for a in arguments]
+        writes = [array for array, a in zip(arrays, arguments) if not a.read_only]
+        same = {own[of.role, of.number]: own[result.role, result.number] for result, of in kernel.nest.aliases.items()}
+        # what an earlier kernel of the call has written is completed
+        reads = [*(array for array in arrays if array not in writes), *same, *(a for a in writes if a in written)]
+        launches.append(Launch(kernel, arrays, count, reads, writes, same))
+        written.update(writes)
     return launches
 
 

@@ -22,7 +22,7 @@ from gen.lower import tiled_layouts
 from gen.plan.buffer import Buffer
 from gen.plan.nests import Planned
 from gen.program.ir import Array, Program
-from gen.program.steps import Chain, Launch, Step, leaves
+from gen.program.steps import Chain, Launch, Step, deciding, every, leaves
 from gen.program.storage import Place, Storage
 from gen.schedule import Device
 from gen.targets import TARGETS, Target
@@ -200,6 +200,21 @@ class TargetFile:
     @property
     def state_bytes(self) -> int:
         return max(dialect.state_bytes for dialect in self.dialects)
+
+    @property
+    def waits(self) -> bool:
+        """True if the host has to read a predicate or a selector while the program runs."""
+        return any(deciding(dialect.steps) for dialect in self.dialects)
+
+    @property
+    def has_loops(self) -> bool:
+        return any(step.kind == "repeat" for dialect in self.dialects for step in every(dialect.steps))
+
+    @property
+    def local_bytes(self) -> int:
+        """The bytes of the arrays that are variables of the program's function."""
+        return max(sum(place.shape.bytes for place in dialect.storage.places.values() if place.buffer == "local")
+                   for dialect in self.dialects)
 
     @property
     def scratch_bytes(self) -> int:

@@ -21,6 +21,7 @@ from gen.heroes.kernel import Kernel, Step, arguments
 from gen.hlo import Shape, array_shape, dtypes
 from gen.plan import fft
 from gen.plan.buffer import Buffer
+from gen.plan.buffers import strides_of
 from gen.plan.nest import Nest
 from gen.plan.whole import Whole
 from gen.schedule import Schedule
@@ -102,16 +103,9 @@ class Axis:
         return math.prod(size for size, _, _ in self.others)
 
 
-def strides(shape: Shape) -> List[int]:
-    """Elements between neighbours along each dimension."""
-    index = algebra.call("shape", "map", shape.text)
-    return [algebra.evaluate(index, *(int(k == d) for k in range(shape.rank)))[0] if size > 1 else 0
-            for d, size in enumerate(shape.dims)]
-
-
 def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, int, int], ...]":
     """The other dimensions, the fastest last, neighbours merged."""
-    of, to = strides(source), strides(target)
+    of, to = strides_of(source), strides_of(target)
     merged: List[Tuple[int, int, int]] = []
     for d in sorted((d for d in range(source.rank) if d != dimension and source.dims[d] != 1), key=lambda d: -of[d]):
         size = source.dims[d]
@@ -212,7 +206,6 @@ class FftHero(Hero):
         nest, plan_ = choice.nest, choice.schedule
         assert isinstance(nest, Whole)
         arrays = {"parameter": nest.operands[0], "result": nest.results[0], **dict(zip(plan_.between, choice.scratch))}
-        nest.operations = sum(axis.rows * axis.m * max(1, axis.m.bit_length()) // 2 for axis in plan_.axes)
         return [written(context, nest.name + (f"_{number}" if number else ""), choice, axis,
                         (arrays[axis.source], arrays[axis.target]), choice.scratch)
                 for number, axis in enumerate(plan_.axes)]
@@ -254,7 +247,7 @@ def plan(nest: Whole, cpu: bool) -> Plan:
                 2 * (half + 1) * dtypes.storage_bytes(part) <= FOLD_BYTES):
             reads = {"real": "pairs", "half": "folded"}[reads]
             writes = {"real": "pairs", "half": "folded"}[writes]
-        along = (strides(now)[dimension], strides(goal)[dimension])
+        along = (strides_of(now)[dimension], strides_of(goal)[dimension])
         axis = Axis(name, target, half if reads in ("pairs", "folded") else n, rows_of(now, goal, dimension), along,
                     part, reads, writes, (inverse, inverse), 1.0 / n if inverse else 1.0)
         axes += _divided(axis, cpu, between) if cpu or n > PRIVATE_LENGTH else [axis]
@@ -355,7 +348,8 @@ def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "T
     groups, left = -(-size // axis.lanes), size % axis.lanes
     record = Record(
         axis, d.register(axis.part), d.types["u64"], now.pointer, to.pointer, units(axis), chunk, count,
-        (origin(others, axis.lanes, 1), origin(others, axis.lanes, 2)), axis.along, (fast_of, fast_to),
+        (origin(others, axis.lanes, 1, choice.index), origin(others, axis.lanes, 2, choice.index)), axis.along,
+        (fast_of, fast_to),
         (f"(unit % {groups} == {groups - 1} ? {left} : {axis.lanes})" if groups > 1 else f"{left}") if left
         else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair,
         "" if mine else scratch[-1].pointer,
@@ -368,28 +362,21 @@ def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "T
         f"(bl_x) -> (bl_x), domain: bl_x in [0, {-(-count // threads) - 1}]", template="kernels/fft", record=record,
         code=Step([], [f"const {record.real} {record.line(line)};" for line in stage.lines] if stage else [], [],
                   repeated="for each transform of the first stage"))
-    for argument, buffer in zip(kernel.arguments, kernel.buffers):
-        if dtypes.is_complex(buffer.shape.dtype):
-            object.__setattr__(argument, "type", d.array(axis.part, argument.read_only))
+    kernel.arguments = [
+        replace(argument, type=d.array(axis.part, argument.read_only))
+        if dtypes.is_complex(argument.buffer.shape.dtype) else argument for argument in kernel.arguments]
     return kernel
 
 
-def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int) -> str:
+def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int, index_type: str) -> str:
     """The position of the first element of a unit of rows, as C text."""
-    size = -(-others[-1][0] // lanes)
-    terms = [("unit" if len(others) == 1 else f"unit % {size}", others[-1][which] * lanes)] if size > 1 else []
-    below = size
-    for number_, other in reversed(list(enumerate(others[:-1]))):
-        text = f"unit / {below}" if below > 1 else "unit"
-        terms.append((text if number_ == 0 else f"{text} % {other[0]}", other[which]))
-        below *= other[0]
-    return " + ".join(times(text, stride) for text, stride in terms) or "0"
-
-
-def times(text: str, factor: int) -> str:
-    if factor == 1:
-        return text
-    return f"({text}) * {factor}" if " " in text else f"{text} * {factor}"
+    sizes = [*(size for size, *_ in others[:-1]), -(-others[-1][0] // lanes)]
+    terms, below = [], 1
+    for other, size, step in zip(reversed(others), reversed(sizes), [lanes, *[1] * len(others)]):
+        terms.append(f"((unit floordiv {below}) mod {size}) * {other[which] * step}")
+        below *= size
+    index = algebra.simplify(f"(unit) -> ({' + '.join(terms)}), domain: unit in [0, {below - 1}]")
+    return algebra.c_text(index, index_type).results[0]
 
 
 def number(value: float, part: str) -> str:

@@ -15,10 +15,10 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 from gen import algebra
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, arguments
-from gen.hlo import Shape, array_shape, dtypes
+from gen.hlo import Shape, array_shape
 from gen.hlo.opcodes import MATRIX_OPS
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import memory_map
+from gen.plan.buffers import memory_map, strides_of
 from gen.plan.matrices import Sizes, sizes_of, steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
@@ -162,9 +162,7 @@ class MatricesHero(Hero):
             name = f"{buffer.pointer}_at" if text else ""
             if text:
                 starts[name] = Coordinate(name, algebra.c_text(text, choice.index).results[0])
-            strides = algebra.call("shape", "strides", shape.text)
-            lines = [int(n) // dtypes.storage_bytes(shape.dtype) for n in strides.split(",") if n]
-            return View(buffer.pointer, name, tuple(lines[_batch_rank(nest):]))
+            return View(buffer.pointer, name, strides_of(shape)[_batch_rank(nest):])
 
         operands, results = [view(b) for b in nest.operands], [view(b) for b in nest.results]
         sizes = _scratch(nest)

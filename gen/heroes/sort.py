@@ -20,7 +20,7 @@ from gen.heroes.kernel import CFunction
 from gen.hlo import Computation, Instruction, Shape, array_shape, dtypes
 from gen.hlo.order import Key, by_total_order, computation_of, keys, needed, reached
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import memory_map
+from gen.plan.buffers import memory_map, strides_of
 from gen.plan.partition import Function, compose
 from gen.plan.whole import Whole
 from gen.targets import Target, bits
@@ -99,8 +99,7 @@ class Rows:
     def lane(self, buffer: Buffer, index_type: str) -> Lane:
         base = algebra.substitute(self.maps(buffer.shape), place=0)
         (text,) = algebra.c_text(algebra.simplify(base), index_type).results
-        strides = algebra.call("shape", "strides", buffer.shape.text).split(",")
-        return Lane(buffer, text, int(strides[self.along]) // dtypes.storage_bytes(buffer.shape.dtype))
+        return Lane(buffer, text, strides_of(buffer.shape)[self.along])
 
     @property
     def buffers(self) -> List[Buffer]:

@@ -13,7 +13,7 @@ from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instructio
                            is_row_major, root_of, same_positions)
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 from gen.hlo.leaves import leaf_names
-from gen.hlo.opcodes import CONTROL, STRUCTURAL, WHOLE
+from gen.hlo.opcodes import CONTROL, is_whole
 
 STANDARD_INPUT = "<stdin>"  # as the name of a file
 
@@ -135,13 +135,12 @@ def _make_plan(module: Module) -> Launches:
 
 
 def is_step(instruction: Instruction) -> bool:
-    """Whether an op is a step of a program by itself: a loop, a branch, an op on whole arrays."""
-    row = STRUCTURAL.get(instruction.opcode)
-    return instruction.opcode in CONTROL or row is not None and row.element == WHOLE
+    """True for an op that is a step of a program by itself: a loop, a branch, an op on whole arrays."""
+    return instruction.opcode in CONTROL or is_whole(instruction.opcode)
 
 
 def has_steps(computation: Computation) -> bool:
-    """Whether a computation, or one that it calls, has such an op."""
+    """True if a computation, or one that it calls, has such an op."""
     waiting, seen = [computation], set()    # type: List[Computation], Set[int]
     while waiting:
         computation = waiting.pop()

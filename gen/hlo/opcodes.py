@@ -282,3 +282,9 @@ def is_opcode(opcode: str) -> bool:
         return True
     base, _, suffix = opcode.rpartition("-")
     return suffix in ("start", "update", "done") and base in OPCODES
+
+
+def is_whole(opcode: str) -> bool:
+    """True for an op that reads and writes whole arrays."""
+    row = STRUCTURAL.get(opcode)
+    return row is not None and row.element == WHOLE

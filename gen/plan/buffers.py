@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Iterable, Iterator, List, Optional, Set, Tuple
 
 from gen import algebra
-from gen.hlo import Instruction, Shape
+from gen.hlo import Instruction, Shape, dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Read, Region, compose, regions
@@ -16,6 +16,12 @@ def memory_map(shape: Shape) -> str:
     """Logical index to the position in the buffer."""
     index = algebra.call("shape", "map", shape.text)
     return compose(index, shape.place) if shape.place else index
+
+
+def strides_of(shape: Shape) -> "Tuple[int, ...]":
+    """The elements between neighbours along each dimension of an array without tiles."""
+    text = algebra.call("shape", "strides", shape.text)
+    return tuple(int(n) // dtypes.storage_bytes(shape.dtype) for n in text.split(",") if n)
 
 
 @lru_cache(maxsize=65536)

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import List, Sequence, Tuple
 
+from gen.hlo import Instruction
+
 LARGEST_RADIX = 13
 
 
@@ -56,6 +58,12 @@ def factors(n: int) -> Tuple[int, ...]:
             n //= p
         p += 1
     return tuple(found + [n] * (n > 1))
+
+
+def operations(op: Instruction) -> int:
+    """The operations on real numbers of an fft, by the usual count of 5 n log2(n)."""
+    elements = max(op.operands[0].shape.elements, op.shape.elements)
+    return int(5 * elements * sum(math.log2(max(1, length)) for length in op.attributes["fft_length"]))
 
 
 def is_smooth(n: int) -> bool:

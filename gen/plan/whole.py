@@ -8,13 +8,14 @@ from typing import List, Optional
 
 from gen.hlo import Computation, Fusion, Instruction
 from gen.hlo.graph import root_of
-from gen.hlo.opcodes import MATRIX_OPS, STRUCTURAL, WHOLE
+from gen.hlo.opcodes import MATRIX_OPS, is_whole
+from gen.plan import fft
 from gen.plan.buffer import Buffer, Role
 from gen.plan.matrices import steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
 
-VECTOR = 4          # multiplications of matrices that a vector instruction does, roughly
+VECTOR = 4          # operations on numbers that a vector instruction does, roughly
 
 
 @dataclass(eq=False)
@@ -38,15 +39,10 @@ class Whole(Nest):
         return [Buffer(Role.RESULT, n, shape, self.op.name) for n, shape in enumerate(self.op.shape.leaves())]
 
 
-def is_whole(instruction: Instruction) -> bool:
-    row = STRUCTURAL.get(instruction.opcode)
-    return row is not None and row.element == WHOLE
-
-
 def whole_of(computation: Computation) -> Optional[Instruction]:
     """The op on whole arrays that a computation is, if it is one and nothing else."""
     root = root_of(computation)
-    return root if is_whole(root) and all(o.opcode == "parameter" for o in root.operands) else None
+    return root if is_whole(root.opcode) and all(o.opcode == "parameter" for o in root.operands) else None
 
 
 def nest(fusion: Fusion, op: Instruction) -> Whole:
@@ -61,5 +57,7 @@ def operations(op: Instruction) -> int:
     """Vector instructions of an op, roughly."""
     if op.opcode in MATRIX_OPS:
         return steps_of(op) // VECTOR
+    if op.opcode == "fft":
+        return fft.operations(op) // VECTOR
     elements = op.operands[0].shape.elements
-    return {"sort": SORTED * elements, "topk": 2 * elements}.get(op.opcode, 0)
+    return {"sort": SORTED * elements, "topk": 2 * elements}[op.opcode]

@@ -10,7 +10,7 @@ from typing import Dict, Iterator, List, Sequence, Set
 from gen.heroes.kernel import Argument
 from gen.plan.buffer import Buffer, Role
 from gen.program.ir import Array, Program
-from gen.program.steps import Chain, Launch, Repeat, Step, Switch, bodies, leaves
+from gen.program.steps import Chain, Launch, Repeat, Step, Switch, bodies, deciding, leaves
 from gen.targets import Target
 
 
@@ -117,25 +117,13 @@ def _chain(name: str, run: Run, buffers: "Dict[Array, Buffer]", d: Target) -> La
         for array, argument in zip(launch.arrays, launch.kernel.arguments):
             if array not in arguments or arguments[array].read_only and not argument.read_only:
                 arguments[array] = replace(argument, restrict="", buffer=buffers[array])
-    for array in _asked(run):
+    for array in deciding(run):
         arguments.setdefault(array, Argument(d.array(array.shape.dtype, True), buffers[array], True))
     kernels = [launch.kernel for launch in launches if not isinstance(launch.kernel, Chain)]
     threads = max((kernel.threads for kernel in kernels), default=1)
     chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers, d, threads), d.launch_bounds(threads),
                   threads)
     return Launch(chain, list(arguments))
-
-
-def _asked(steps: "Sequence[Step]") -> "Iterator[Array]":
-    """The predicates and selectors that loops and branches read."""
-    for step in steps:
-        if isinstance(step, Repeat) and step.loop.trips is None:
-            yield step.predicate
-        if isinstance(step, Switch):
-            yield step.selector
-        if isinstance(step, (Repeat, Switch)):
-            for body in bodies(step):
-                yield from _asked(body)
 
 
 def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, threads: int) -> "List[str]":

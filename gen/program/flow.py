@@ -12,6 +12,7 @@ from typing import Callable, Dict, List, Sequence, Set, Tuple
 
 from gen.hlo import Shape
 from gen.program.ir import Array, Call, Loop, Node, Program
+from gen.program.storage import overwritten
 from gen.program.steps import Launch, Move, Repeat, Step, Switch, bodies, leaves
 
 
@@ -64,11 +65,10 @@ def _together(sources: "Sequence[Array]", targets: "Sequence[Array]") -> List[St
 
 @dataclass
 class Places:
-    """Which arrays lie in one place, the steps with the copies that are left, and when each place is in use: the first
-    and the last of the numbered steps."""
+    """The arrays that lie in one place, and the first and the last step that uses each place. owners: from an array to
+    one that lies in the same place."""
 
-    steps: List[Step]
-    owners: Dict[Array, Array]
+    owners: Dict[Array, Array] = field(default_factory=dict)
     spans: Dict[Array, Tuple[int, int]] = field(default_factory=dict)
 
     def owner(self, array: Array) -> Array:
@@ -83,7 +83,7 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
     later, come. local_bytes: of the largest array that had better be a variable: it stays out of results."""
     _keep_updated(program, steps)
     while True:
-        interference, places = Interference(program, steps), Places(steps, {})
+        interference, places = Interference(program, steps), Places()
         _results_in_state(steps, places)
         join = _Joiner(program, interference, places).join
         every = list(leaves(steps))
@@ -97,7 +97,7 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
             join(step.to, step.source)
     for step in every:
         if isinstance(step, Launch):
-            for operand, result in step.overwrites.items():
+            for operand, result in overwritten(step).items():
                 join(result, operand)
     for step in every:
         if isinstance(step, Move):
@@ -122,20 +122,16 @@ class _Joiner:
         first, second = self.places.owner(a), self.places.owner(b)
         if first is second:
             return True
-        if first in self.fixed and second in self.fixed or (
-                first.shape.bytes, first.shape.dtype) != (second.shape.bytes, second.shape.dtype) or (
-                self.interference.meet(first, second) or not _readable(self.program, first, second)):
+        if first in self.fixed and second in self.fixed or not {first, second}.isdisjoint(self.program.params):
+            return False        # a parameter is not written
+        if (first.shape.bytes, first.shape.dtype) != (second.shape.bytes, second.shape.dtype) or (
+                self.interference.meet(first, second)):
             return False
         if second in self.fixed:
             first, second = second, first
         self.interference.join(first, second)
         self.places.owners[second] = first
         return True
-
-
-def _readable(program: Program, first: Array, second: Array) -> bool:
-    """Whether two arrays may share a place: a parameter's is not written."""
-    return first not in program.params and second not in program.params
 
 
 def _results_in_state(steps: "Sequence[Step]", places: Places) -> None:
@@ -215,7 +211,7 @@ class Interference:
             else:
                 writes, reads = [self._of(a) for a in step.writes], [self._of(a) for a in step.reads]
                 self.after[step] = live
-                pairs = {(self._of(o), self._of(r)) for o, r in [*step.overwrites.items(), *step.same.items()]}
+                pairs = {(self._of(o), self._of(r)) for o, r in [*overwritten(step).items(), *step.same.items()]}
                 for write in writes:
                     self._edges(write, live)
                     self._edges(write, set(writes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Dict, Iterator, List, Sequence, Union
 
 from gen.heroes.kernel import Argument, Kernel
@@ -35,22 +35,18 @@ class Chain:
 
 @dataclass(eq=False)
 class Launch:
-    """A kernel on arrays: those of its pointers, in order. threads: that it is worth on a CPU. overwrites: operands of
-    which the kernel reads each element before it writes at its place, each with the result that may lie over it; same:
-    operands that the kernel updates, each with the result that must lie over it."""
+    """A kernel on arrays: those of its pointers, in order. threads: that it is worth on a CPU. reads, writes: the arrays
+    that it reads and writes. same: operands that it updates, each with the result that must lie over it. direct: it is
+    done in the program's function, not in a function of its own."""
 
     kernel: "Union[Kernel, Chain]"
     arrays: List[Array]
     threads: int = 1
     reads: Sequence[Array] = ()
     writes: Sequence[Array] = ()
-    overwrites: "Dict[Array, Array]" = None  # type: ignore[assignment]
-    same: "Dict[Array, Array]" = None  # type: ignore[assignment]
+    same: "Dict[Array, Array]" = field(default_factory=dict)
+    direct: bool = False
     kind = "launch"
-    direct = False      # whether it is done in the program's function, not in one of its own
-
-    def __post_init__(self) -> None:
-        self.overwrites, self.same = self.overwrites or {}, self.same or {}
 
 
 @dataclass(eq=False)
@@ -91,11 +87,21 @@ def bodies(step: "Union[Repeat, Switch]") -> "List[List[Step]]":
     return [step.condition, step.body] if isinstance(step, Repeat) else step.arms
 
 
+def every(steps: "Sequence[Step]") -> "Iterator[Step]":
+    """All steps, those of bodies and arms after their loop or branch."""
+    for step in steps:
+        yield step
+        if isinstance(step, (Repeat, Switch)):
+            for body in bodies(step):
+                yield from every(body)
+
+
+def deciding(steps: "Sequence[Step]") -> "List[Array]":
+    """The predicates and selectors that loops and branches read, in the order of the text."""
+    return [step.selector if isinstance(step, Switch) else step.predicate for step in every(steps)
+            if isinstance(step, Switch) or isinstance(step, Repeat) and step.loop.trips is None]
+
+
 def leaves(steps: "Sequence[Step]") -> "Iterator[Union[Launch, Move]]":
     """All launches and copies, in the order of the text."""
-    for step in steps:
-        if isinstance(step, (Launch, Move)):
-            yield step
-        else:
-            for body in bodies(step):
-                yield from leaves(body)
+    return (step for step in every(steps) if isinstance(step, (Launch, Move)))

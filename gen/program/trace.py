@@ -16,8 +16,6 @@ from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape, tuple_
 from gen.program.cut import copy_of
 from gen.program.ir import Array, Branch, Call, Loop, Node, Program
 
-LIMIT, CUT = "limit of iterations", "cut short"
-
 
 @dataclass(frozen=True)
 class Seen:
@@ -29,8 +27,17 @@ class Seen:
     done: Optional[Array]
 
 
-def traced(program: Program) -> "Tuple[Program, List[Seen]]":
-    """The traced program, and what each call has become."""
+@dataclass(frozen=True)
+class Trace:
+    """A traced program. calls: what each call of the program has become. cut: the result that is 1 once the limit has
+    ended a loop; None where there are neither loops nor branches."""
+
+    program: Program
+    calls: List[Seen]
+    cut: Optional[Array]
+
+
+def traced(program: Program) -> Trace:
     return _Tracer(program).run()
 
 
@@ -42,10 +49,10 @@ class _Tracer:
         self.results = dict.fromkeys(program.results)
         self.seen: List[Seen] = []
         self.start: List[Node] = []
-        self.limit = Array(LIMIT, array_shape("u32", ()))
-        self.cut = Array(CUT, array_shape("pred", ()))
+        self.limit = Array("limit of iterations", array_shape("u32", ()))
+        self.cut = Array("cut short", array_shape("pred", ()))
 
-    def run(self) -> "Tuple[Program, List[Seen]]":
+    def run(self) -> Trace:
         params, name = self.program.params, f"{self.program.name}_traced"
         if not self.program.straight:
             self.results[self.cut] = None
@@ -53,7 +60,8 @@ class _Tracer:
         body = self._nodes(self.program.body, {}, None, set())
         more = [] if self.program.straight else [self.limit]
         whole = replace(self.program.whole, name=name)
-        return Program(name, [*params, *more], list(self.results), [*self.start, *body], whole, traced=True), self.seen
+        made = Program(name, [*params, *more], list(self.results), [*self.start, *body], whole, traced=True)
+        return Trace(made, self.seen, None if self.program.straight else self.cut)
 
     def _nodes(self, nodes: "Sequence[Node]", others: "Dict[Array, Array]", done: Optional[Array],
                changing: Set[Array]) -> List[Node]:

@@ -88,12 +88,17 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     basis. An operand that is not finite gives NaN, and an info of 1. Without vectors their results are
                     the operand (eigh), zero (svd).
 
+  while             the condition, then the body, on the state before each iteration.
+  conditional       of a pred the first computation is for true; of a number n the one at n, the last one where there is
+                    none.
+
 WHERE IT STANDS
   It shares nothing with the rest of gen but the graph (gen.hlo): no algebra, no planning, no targets, no bounds.
   files.py          the function above
   computation.py    a computation as steps, and which module knows which op: elementwise, moves, indexed, scatter,
                     select_and_scatter, reductions (with combiners), products, transforms; emitter.py: what they share
   complex_numbers.py, complex_functions.py    complex computations as real ones on the parts
+  control.py        loops and branches: each computation that they call is a C function
   matrices.py, matrices.c    ops on matrices, as calls of C functions
   elements.py       the value of an elementwise op
   types.py, loops.py, values.py    elements in C, loops and positions, the records of a reference under way

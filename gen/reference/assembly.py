@@ -10,6 +10,7 @@ from typing import Dict, List, Mapping, Sequence
 from gen.reference.values import Array, Step
 
 MOST_STEPS = 64    # in one function of a reference: optimising a function takes longer than in proportion to its length
+EXHAUSTED = "exhausted"     # the C variable that is 1 once memory has run out in a loop or a branch
 HEAD, PARTS = (Path(__file__).with_name(name).read_text().strip() for name in ("head.c", "parts.c"))
 
 
@@ -19,9 +20,10 @@ class Function:
 
     name: str
     arguments: Mapping[str, str]
+    linkage: str = ""
 
     def head(self) -> str:
-        return f"int {self.name}({self.declared()})"
+        return f"{self.linkage}int {self.name}({self.declared()})"
 
     def declared(self) -> str:
         return ", ".join(f"{kind}{name}" for name, kind in self.arguments.items())
@@ -78,7 +80,7 @@ def in_one(function: Function, steps: List[Step]) -> str:
             if last[array] == n:
                 body += [f"free({array.name});", f"{array.name} = NULL;"]
     freed = [f"free({array.name});" for array in reversed(heap)]
-    fine = "exhausted" if any("exhausted" in step.calls for step in steps) else "0"
+    fine = EXHAUSTED if any(EXHAUSTED in step.calls for step in steps) else "0"
     text = definition(function.head(), body + ["", f"status = {fine};"], [*freed, "return status;"]) if heap \
         else definition(function.head(), [*body, f"return {fine};"])
     return f"{function.head()};\n{text}"
@@ -136,7 +138,7 @@ def in_parts(function: Function, steps: List[Step]) -> List[str]:
     constants = [line for array in arrays_of(steps) for line in array.literal]
     calls = [f"{function.name}_{k}({', '.join([*function.arguments, 'x'])})" for k in range(len(parts))]
     whole = [f"void *x[{max(1, size)}] = {{NULL}};", "const int status =", *(f"  {call} ||" for call in calls[:-1]),
-             f"  {calls[-1]};", f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", f"return status{' | exhausted' * any('exhausted' in step.calls for step in steps)};"]
+             f"  {calls[-1]};", f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", f"return status{f' | {EXHAUSTED}' * any(EXHAUSTED in step.calls for step in steps)};"]
     return [PARTS, *(["\n".join(constants)] if constants else []), *loops.texts(), *parts,
             f"{function.head()};\n{definition(function.head(), whole)}"]
 

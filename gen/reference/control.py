@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import Callable, Dict, Iterator, List, Sequence
 
-from gen.hlo import Computation, Instruction, Shape, c_identifier, dtypes as table
-from gen.hlo.graph import root_of
-from gen.reference.assembly import Function, in_one, needed_steps
+from gen.hlo import Computation, Instruction, Shape, c_identifier
+from gen.reference.assembly import EXHAUSTED, Function, in_one, needed_steps
 from gen.reference.complex_numbers import real_computation
 from gen.reference.emitter import Emitter
 from gen.reference.values import Argument, Array, Value, leaves_of
 
 # gives the value of a computation's root from those of its parameters
 Walk = Callable[[Emitter, Computation, Sequence[Value]], Value]
-EXHAUSTED = "exhausted"     # the C variable that says that memory ran out in such a function
 DECLARED = f"static int {EXHAUSTED}; /* memory ran out in a loop or a branch */"
 
 
@@ -38,11 +36,9 @@ def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
 def branch(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
     """A conditional."""
     arms = [_function(walk, e, called) for called in i.called]
-    results = [e.array(f"{i.name}_{n}", dtype, leaf.dims) for n, (leaf, dtype) in enumerate(
-        (leaf, dtype) for leaf in i.shape.leaves() for dtype in _dtypes(leaf))] if not _is_flat(i) else [
-            e.array(f"{i.name}_{n}", leaf.dtype, leaf.dims) for n, leaf in enumerate(i.shape.leaves())]
+    results = [e.array(f"{i.name}_{n}", leaf.dtype, leaf.dims) for n, leaf in enumerate(i.shape.leaves())]
     counts = i.attributes.get("counts") or [len(o.shape.leaves()) for o in i.operands[1:]]
-    selector, lines, at = x[0], [], 1       # type: Array, List[str], int
+    selector, at = x[0], 1
     lines = [f"switch ({'!' * (selector.dtype == 'pred')}{selector}[0]) {{"]
     for number, (arm, count) in enumerate(zip(arms, counts)):
         given = x[at:at + count]
@@ -51,14 +47,6 @@ def branch(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
                   f"  {EXHAUSTED} |= {arm}({_params(given)}, {_results(results)});", "  break;"]
     e.step(f"{i.name}: conditional", [*lines, "}"], results, x)
     return _regrouped(i.shape, iter(results))
-
-
-def _is_flat(i: Instruction) -> bool:
-    return not any(table.is_complex(leaf.dtype) for leaf in i.shape.leaves())
-
-
-def _dtypes(leaf: Shape) -> List[str]:
-    return [leaf.dtype] if not table.is_complex(leaf.dtype) else [table.TABLE[leaf.dtype].part or ""] * 2
 
 
 def _regrouped(shape: Shape, leaves: "Iterator[Array]") -> Value:
@@ -113,7 +101,5 @@ def _text(walk: Walk, e: Emitter, called: Computation, name: str) -> Dict[str, s
         results.append(out)
     steps = needed_steps(inner.steps, results)
     texts = {key: text for step in steps for key, text in step.calls.items()}
-    function = Function(name, {"params": "const void *const *", "results": "void *const *"})
-    root_of(real)
-    texts[name] = "static " + in_one(function, steps).replace(f"\n{function.head()}", f"\nstatic {function.head()}", 1)
+    texts[name] = in_one(Function(name, {"params": "const void *const *", "results": "void *const *"}, "static "), steps)
     return texts

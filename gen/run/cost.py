@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Dict, List
+from typing import Dict
 
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, dtypes
 from gen.hlo.opcodes import ELEMENTWISE, MATRIX_OPS
-from gen.plan import matrices, partition, plan
+from gen.plan import fft, matrices, partition, plan
 from gen.plan.scan import prefix
 from gen.program.ir import Program
 
@@ -116,8 +116,7 @@ def _arithmetic(i: Instruction) -> int:
     if i.opcode in MATRIX_OPS:
         return 2 * matrices.steps_of(i)
     if i.opcode == "fft":       # the usual count
-        elements = max(i.operands[0].shape.elements, i.shape.elements)
-        return int(5 * elements * sum(math.log2(max(1, length)) for length in i.attributes["fft_length"]))
+        return fft.operations(i)
     if i.opcode == "convert" or partition.moves_only(i):
         return 0
     if i.opcode in ("reduce", "reduce-window", "select-and-scatter", "scatter"):
@@ -130,17 +129,7 @@ def _arithmetic(i: Instruction) -> int:
 def transform_steps(i: Instruction) -> int:
     """Products of complex numbers of an fft where each dimension is taken apart by the prime factors of its length."""
     elements = max(i.operands[0].shape.elements, i.shape.elements)
-    return sum(elements * sum(prime_factors(length)) for length in i.attributes["fft_length"])
-
-
-def prime_factors(n: int) -> List[int]:
-    found, p = [], 2
-    while p * p <= n:
-        while n % p == 0:
-            found.append(p)
-            n //= p
-        p += 1
-    return found + [n] * (n > 1)
+    return sum(elements * sum(fft.factors(length)) for length in i.attributes["fft_length"])
 
 
 def steps_of(i: Instruction) -> int:

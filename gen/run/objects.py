@@ -10,14 +10,14 @@ import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from gen import child, hlo, jobs, manifest as manifests, pipeline
 from gen.hlo import Fusion, dtypes, fill
-from gen.program.trace import CUT, Seen, traced
+from gen.program.trace import Trace, traced
 from gen.program.ir import Call, Program, all_trips
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
@@ -87,7 +87,7 @@ BITS_AND_KIND = {
 @dataclass
 class Built:
     """A program's files, as gen build wrote them: its folder and its manifest. source: all of it as one fusion. traced:
-    of a program of several calls that is to be checked, the one whose results are those of all calls, which `seen` lists
+    of a program of several calls that is to be checked, the one whose results are those of all calls, from `trace`
     (gen/program/trace.py)."""
 
     folder: Path
@@ -97,7 +97,7 @@ class Built:
     library: Optional[Path] = None
     program: Optional[Program] = None
     traced: "Optional[Built]" = None
-    seen: "List[Seen]" = field(default_factory=list)
+    trace: Optional[Trace] = None
 
     @property
     def calls(self) -> "List[Call]":
@@ -160,8 +160,8 @@ def oracle_glue(name: str, sources: Sequence[str]) -> Dict[str, str]:
 
 def _calls_glue(built: Built) -> Dict[str, str]:
     """The fields of a traced program's record for the comparison of each call with its fusion's reference."""
-    assert built.program and built.traced and built.traced.program
-    of, traced = built.program, built.traced.program
+    assert built.program and built.trace
+    of, traced = built.program, built.trace.program
     place = {array: str(n) for n, array in enumerate(traced.params)}
     place.update((array, str(-1 - n)) for n, array in enumerate(traced.results))
     on_gpus = not all(about["device"] in CPUS for about in built.manifest["targets"].values())
@@ -172,7 +172,7 @@ def _calls_glue(built: Built) -> Dict[str, str]:
                  f"int {fusion.name}_bound(const void *const *params, double *const *bounds);\n"
                  + _buffer_table(f"result_of_{fusion.name}", entries))
     rows = []
-    for number, (call, own, done) in enumerate((each.call, each.own, each.done) for each in built.seen):
+    for number, (call, own, done) in enumerate((each.call, each.own, each.done) for each in built.trace.calls):
         read = ", ".join(place[array] if array else "NO_ARRAY" for array in own.operands) or "0"
         written = ", ".join(str(traced.results.index(array)) for array in own.results) or "0"
         text += f"static const int from_{number}[] = {{{read}}}, to_{number}[] = {{{written}}};\n"
@@ -180,15 +180,16 @@ def _calls_glue(built: Built) -> Dict[str, str]:
         rows.append(f'  {{"{name}", {len(own.operands)}, {len(own.results)}, from_{number}, to_{number}, '
                     f"result_of_{name}, {name}_ref, {name}_bound, {traced.results.index(done) if done else -1}}},\n")
     text += f"static const struct sett_call calls[] = {{\n{''.join(rows)}}};\n"
-    return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(of, traced, "c" in built.manifest["targets"])}
+    return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(of, built.trace, "c" in built.manifest["targets"])}
 
 
-def _limit_glue(of: Program, traced: Program, on_c: bool) -> Dict[str, str]:
+def _limit_glue(of: Program, trace: Trace, on_c: bool) -> Dict[str, str]:
     """The fields for the limit of iterations of a traced program, which has one if it has loops or branches: more than
     its text says that there are."""
+    if trace.cut is None:
+        return {}
     most = max([ITERATIONS if on_c else LAUNCHED_ITERATIONS, *(trips + 1 for trips in all_trips(of.body))])
-    cut = [n for n, array in enumerate(traced.results) if array.name == CUT]
-    return {"limited": str(min(most, 2 ** 32 - 1)), "cut": str(cut[0])} if cut else {}
+    return {"limited": f"{min(most, 2 ** 32 - 1)}u", "cut": str(trace.program.results.index(trace.cut))}
 
 
 LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised less
@@ -326,8 +327,8 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
     if checked:
         several = not program.is_one
         if several:
-            more, built.seen = traced(program)
-            built.traced = written(more)
+            built.trace = traced(program)
+            built.traced = written(built.trace.program)
             for fusion in program.fusions:
                 pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
         if program.straight:

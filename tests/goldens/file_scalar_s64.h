@@ -26,13 +26,13 @@ static const size_t scalar_s64_result_bytes[] = {8};
 /* The scalar reference, in scalar_s64_ref.c; 1 when out of memory. */
 int scalar_s64_ref(const void *const *params, void *const *results);
 
-/* In scalar_s64.cu: enqueues all kernels on the stream (a cudaStream_t), does not wait, allocates nothing: a graph can capture it.
+/* In scalar_s64.cu: enqueues all kernels on the stream (a cudaStream_t) and allocates nothing. It does not wait: a graph can capture it.
    Buffers and scratch begin at multiples of 16 bytes, smaller ones of the power of two in their size (else an error). scratch: scalar_s64_cuda_SCRATCH_BYTES bytes on the device (NULL where they are 0),
    for one run at a time. */
 #define scalar_s64_cuda_SCRATCH_BYTES 0
 int scalar_s64_cuda(const void *const *params, void *const *results, void *scratch, void *stream);
 
-/* In scalar_s64.hip: enqueues all kernels on the stream (a hipStream_t), does not wait, allocates nothing: a graph can capture it.
+/* In scalar_s64.hip: enqueues all kernels on the stream (a hipStream_t) and allocates nothing. It does not wait: a graph can capture it.
    Buffers and scratch begin at multiples of 16 bytes, smaller ones of the power of two in their size (else an error). scratch: scalar_s64_hip_SCRATCH_BYTES bytes on the device (NULL where they are 0),
    for one run at a time. */
 #define scalar_s64_hip_SCRATCH_BYTES 0
@@ -98,7 +98,7 @@ static inline cl_int scalar_s64_opencl_create(scalar_s64_opencl *self, cl_contex
   return error;
 }
 
-/* Enqueues all kernels on an in-order queue, does not wait. params and results: one cl_mem each, whole buffers or sub-buffers; scratch: a
+/* Enqueues all kernels on an in-order queue. It does not wait. params and results: one cl_mem each, whole buffers or sub-buffers; scratch: a
    whole buffer (NULL where scalar_s64_opencl_SCRATCH_BYTES is 0). Not to be called for one object from two threads at once: kernels hold their arguments. */
 static inline cl_int scalar_s64_opencl_run(scalar_s64_opencl *self, cl_command_queue queue, const cl_mem *params, const cl_mem *results, cl_mem scratch)
 {
