@@ -306,3 +306,31 @@ def test_drawn(target: str, tmp_path: Path) -> None:
         assert name not in failed, f"{failed[name]}\n{text}"
         got = (tmp_path / "results" / f"{name}.out").read_bytes()
         assert got == wanted[name], f"{name}: {got.hex()} in place of {wanted[name].hex()}\n{text}"
+
+
+POWERS = """HloModule m
+body { p = (s32[], s32[4], s32[4]) parameter(0)  i = s32[] get-tuple-element(p), index=0  b = s32[4] get-tuple-element(p), index=2
+  square = s32[4] multiply(b, b)  one = s32[] constant(1)  next = s32[] add(i, one)
+  ROOT t = (s32[], s32[4], s32[4]) tuple(next, b, square) }
+condition { p = (s32[], s32[4], s32[4]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(4)
+  ROOT less = pred[] compare(i, n), direction=LT }
+ENTRY e {
+  x = s32[4] parameter(0)
+  zero = s32[] constant(0)
+  start = (s32[], s32[4], s32[4]) tuple(zero, x, x)
+  w = (s32[], s32[4], s32[4]) while(start), condition=condition, body=body
+  b = s32[4] get-tuple-element(w), index=2
+  ROOT all = (s32[4], s32[4]) tuple(b, b)
+}
+"""
+
+
+def test_carried_squares(tmp_path: Path) -> None:
+    """gcc 12 with AVX2 gives x^4 for x^16 of a loop that squares several variables, unless the loop is kept in order."""
+    values = [(3, 7, -2, 5)]
+    (tmp_path / "m.in").write_bytes(packed(values))
+    library = stated.compiled([stated.built(program(POWERS), tmp_path, "c")], tmp_path, "c")
+    (tmp_path / "results").mkdir()
+    assert not stated.ran(library, ["m"], "c", tmp_path, tmp_path / "results", run.Options())
+    powers = tuple(wrapped(n ** 16) for n in values[0])
+    assert (tmp_path / "results" / "m.out").read_bytes() == packed([powers, powers])
