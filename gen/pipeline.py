@@ -7,6 +7,8 @@
     choose        gen/heroes     the first hero that takes a nest, with the first of its schedules (gen/schedule) that
                   the maps allow
     emit          gen/emit       the code of a step, and the hero's record for its template
+    place         gen/program    calls, loops and branches of a program become steps, arrays get their places; each read
+                                 is proved to find its value
     render        gen/render.py  kernels through templates/kernels, files through templates/files
     write                        each file whole or not at all
 """
@@ -18,7 +20,7 @@ import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from gen import bounds, heroes, reference, render
 from gen.emit.helpers import Helpers
@@ -29,7 +31,7 @@ from gen.plan.buffer import Role
 from gen.plan.nests import Planned, planned
 from gen.program import build, chains, flow, proof, storage
 from gen.program.ir import Array, Call, Program
-from gen.program.steps import Launch, Move, leaves
+from gen.program.steps import Launch, Move, Step, leaves
 from gen.render import ROOT, Dialect, TargetFile, Unit
 from gen.schedule import SMALL_BYTES, Device, device_for
 from gen.targets import TARGETS, Target
@@ -77,15 +79,23 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
              for fusion, of in plan.items()}
     if not program.straight:
         return _with_flow(program, plan, units, helpers, language, device, excess)
-    launches = [launch for call in body.calls for launch in _launches(call, units[call.fusion])]
-    launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
+    meant = [launch for call in body.calls for launch in _launches(call, units[call.fusion])]
+    launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in meant]
     body = body.over(storage.over_operands(program, launches, language.scratch_in_results))
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
     if language.chains and device.cpu:
         launches = chains.chained(program, launches, language)
     placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches]), body.aliases,
                             language.alignment, language.scratch_in_results, language.scratch_slack)
+    proof.prove(program, meant, _lying(program, meant, body.owner, placed))
     return Dialect(language, helpers, units, list(launches), placed)
+
+
+def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], Array]",
+           placed: storage.Storage) -> "Dict[Array, storage.Place]":
+    """The place of each array that steps name. owner: the array at whose place an array lies."""
+    arrays = {*program.params, *program.results, *flow.all_arrays(steps)}
+    return {array: placed.places[owner(array)] for array in arrays if owner(array) in placed.places}
 
 
 def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
@@ -106,9 +116,7 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]
     placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,
                             language.scratch_slack, local)
-    proof.prove(program, meant, {array: placed.places[places.owner(array)] for array in
-                                 {*program.params, *program.results, *flow.all_arrays(meant)}
-                                 if places.owner(array) in placed.places})
+    proof.prove(program, meant, _lying(program, meant, places.owner, placed))
     return Dialect(language, helpers, units, steps, placed)
 
 

@@ -10,13 +10,14 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from gen import algebra, bounds, jobs
 from gen.hlo import Fusion, dtypes
+from gen.hlo.opcodes import is_whole
 from gen.program import build as programs
 from gen.run import cost as costs, objects
 from gen.run.objects import Built, compile_fusion, load
 from gen.run.options import (LONG_SECONDS, MOST_ROUNDS, Options, launch_limit, longest, process_limit, runner_of,
                              seconds_of)
 from gen.run.process import Event, call_harness, ending, find_device, known_cost, raise_for_start
-from gen.run.results import CheckResult
+from gen.run.results import CheckResult, counted
 from gen.targets import RunError
 
 
@@ -54,10 +55,14 @@ def _results(built: Built, calls: "Sequence[Event]", event: Event, device: str, 
     whole = _result(built.name, built.hero, event, built.manifest["results"], device, partial(unknown, built.source))
     if not calls:
         return [whole]
-    results = [_result(call.fusion.name, about["hero"], each,
+    heroes = {about["fusion"]: about["hero"] for about in built.manifest["calls"]}
+    results = [_result(call.fusion.name, heroes[call.fusion.name], each,
                        [{"shape": array.shape.text, "dtype": array.shape.dtype} for array in call.results], device,
                        partial(unknown, call.fusion))
-               for call, about, each in zip(built.calls, built.manifest["calls"], calls)]
+               for call, each in zip((seen.call for seen in built.trace.calls), calls)] if built.trace else []
+    for result in results:
+        if whole.status == "PASS" and not result.rounds:
+            result.reason = f"the inputs of {counted(whole.rounds, 'round')} do not reach it"
     of_no_call = whole.status == "FAIL" and all(result.status == "PASS" for result in results)
     return [*results, whole] if of_no_call else results
 
@@ -98,6 +103,9 @@ def _checked(fusions: Sequence[Built], target: str, options: Options, round_seco
             if event["event"] == "result":
                 number = waiting.pop(0)
                 built = fusions[number]
+                if event.get("cut"):
+                    options.say(f"{built.name}: a loop was ended early in {event['cut']:.0f} of "
+                                f"{counted(int(event['rounds']), 'round')}: these compare calls, not results")
                 results[number] = _results(built, calls, event, device, options.excess_precision)
                 calls = []
                 said = [line for line in answer.errors.splitlines()
@@ -125,7 +133,9 @@ def compile_only(built: Built, target: str, options: Options, why: str = "too la
     wrong = next(filter(None, map(options.check_maps, fusions)), None) if options.check_maps else None
     if wrong:
         return CheckResult(built.name, built.hero, "FAIL", wrong)
+    alone = dict.fromkeys(i.opcode for fusion in fusions for i in fusion.computation.instructions if is_whole(i.opcode))
     how = "checked by its maps and by compiling" if options.check_maps else "checked by compiling"
+    how += f" ({', '.join(alone)} by compiling alone)" if options.check_maps and alone else ""
     return CheckResult(built.name, built.hero, "PASS", f"{why}: {how}")
 
 

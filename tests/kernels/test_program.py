@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 
 from drawn import device_or_skip
 from gen import hlo, pipeline, run
-from gen.program import build
+from gen.program import build, proof
 from gen.program.ir import Program
+from gen.program.steps import Move, leaves
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -257,3 +259,74 @@ def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
     subprocess.run([run.c_compiler(), *strict, "-o", "main", "main.c", "m.c", "-lm"], cwd=tmp_path, check=True)
     done = subprocess.run([str(tmp_path / "main")], stdout=subprocess.PIPE, text=True)
     assert (done.returncode, done.stdout) == (0, f"{8 * 5 ** 4:g} {sum(8 * (i % 31) ** 4 > 7 for i in range(1048576))}\n")
+
+
+LOOPED = """HloModule m
+body { p = (s32[], s32[8], s32[8]) parameter(0)  i = s32[] get-tuple-element(p), index=0  a = s32[8] get-tuple-element(p), index=1
+  b = s32[8] get-tuple-element(p), index=2  c = s32[8] add(a, b)  one = s32[] constant(1)  next = s32[] add(i, one)
+  ROOT t = (s32[], s32[8], s32[8]) tuple(next, b, c) }
+condition { p = (s32[], s32[8], s32[8]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(5)
+  ROOT less = pred[] compare(i, n), direction=LT }
+ENTRY e {
+  x = s32[8] parameter(0)
+  y = s32[8] parameter(1)
+  zero = s32[] constant(0)
+  start = (s32[], s32[8], s32[8]) tuple(zero, x, y)
+  w = (s32[], s32[8], s32[8]) while(start), condition=condition, body=body
+  a = s32[8] get-tuple-element(w), index=1
+  b = s32[8] get-tuple-element(w), index=2
+  ROOT all = (s32[8], s32[8]) tuple(a, b)
+}
+"""
+
+
+@pytest.mark.parametrize("text", (LOOPED, module(ENTRIES["results that are read on"])), ids=("loop", "calls"))
+def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays that are needed at the same time do not pass at one place, whichever is moved; nor does a copy that is left
+    out though its arrays lie apart."""
+    proved: List[Any] = []
+    monkeypatch.setattr(proof, "prove", lambda *given: proved.append(given))
+    pipeline.target_file(program(text), "c")
+    monkeypatch.undo()
+    (of, steps, places), = proved
+    proof.prove(of, steps, places)
+    moves = [step for step in leaves(steps) if isinstance(step, Move)]
+    for move in moves:
+        apart = places[move.source] != places[move.to]
+        assert not (apart and move.left_out)
+        move.left_out, before = True, move.left_out
+        if apart:
+            with pytest.raises(proof.Misplaced):
+                proof.prove(of, steps, places)
+        move.left_out = before
+    assert any(not move.left_out for move in moves) == (text is LOOPED)
+    for one, other in itertools.combinations(of.results, 2):      # both are given at the end
+        for moved, to in ((one, other), (other, one)):
+            with pytest.raises(proof.Misplaced):
+                proof.prove(of, steps, {**places, moved: places[to]})
+
+
+def test_wrong_kernels_are_found(tmp_path: Path) -> None:
+    """A wrong statement in a loop's body fails the call that has it; one in the program alone, and not in the program whose
+    results are all arrays, fails the program."""
+    found = {}
+    for name, files in (("whole", ("m.c",)), ("both", ("m.c", "m_traced.c"))):
+        of = run.build(program(LOOPED), tmp_path / name, "c", run.Options())
+        for file in files:
+            path = tmp_path / name / file
+            path.write_text(path.read_text().replace("v_c = ", "v_c = 1 + "))
+        found[name] = [result for result in run.check_built([of], "c", run.Options(rounds=1)) if result.status != "PASS"]
+    assert [result.fusion for result in found["both"]] == ["m_body"]
+    assert [result.fusion for result in found["whole"]] == ["m"] and "where calls share scratch" in found["whole"][0].reason
+
+
+def test_what_no_input_reaches_is_said(tmp_path: Path) -> None:
+    """A branch that no input takes passes by its reference for nothing; the line says so."""
+    text = """HloModule m
+same { ROOT p = s32[8] parameter(0) }
+twice { p = s32[8] parameter(0)  ROOT r = s32[8] add(p, p) }
+ENTRY e { x = s32[8] parameter(0)  never = pred[] constant(false)  ROOT w = s32[8] conditional(never, x, x), true_computation=twice, false_computation=same }
+"""
+    results = run.check_built([run.build(program(text), tmp_path, "c", run.Options())], "c", run.Options(rounds=2))
+    assert all(result.status == "PASS" for result in results)
+    assert [result.fusion for result in results if result.reason == "the inputs of 2 rounds do not reach it"] == ["m_twice"]

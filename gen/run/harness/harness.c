@@ -398,6 +398,7 @@ static int rounds_for(const struct sett_fusion *fusion, int wanted)
 struct compared {
   struct data_error error;
   char nearest[256];
+  int rounds; /* whose inputs reach the call */
 };
 
 static void *const *array_of(const struct job *job, int from)
@@ -450,6 +451,12 @@ static const char *same_results(struct job *job, const struct job *traced)
 }
 
 static int wrong_call; /* the number of the call that is wrong; -1: the program is */
+static int cut_rounds; /* rounds in which a loop of a program was cut short, so that its results were not compared */
+
+static int is_reached(const struct job *traced, const struct sett_call *call)
+{
+  return call->done < 0 || *(const unsigned char *)traced->out[call->done];
+}
 
 /* Each call that has been done, on what it read the last time. */
 static const char *check_calls(struct job *traced, struct compared *compared, enum data_style style)
@@ -458,7 +465,7 @@ static const char *check_calls(struct job *traced, struct compared *compared, en
   for (int i = 0; i < traced->fusion->calls && !wrong; ++i) {
     const struct sett_call *call = &traced->fusion->call[i];
     size_t unbounded = compared[i].error.unbounded;
-    if (call->done >= 0 && !*(const unsigned char *)traced->out[call->done]) continue;
+    if (!is_reached(traced, call)) continue;
     wrong_call = i;
     wrong = check_call(traced, call, &compared[i]);
     if (style == DATA_MODERATE) compared[i].error.unbounded_moderate += compared[i].error.unbounded - unbounded;
@@ -480,9 +487,12 @@ static const char *check_program_round(struct job *job, struct job *traced, stru
   }
   if (traced->fusion->limited) memcpy(traced->in[fusion->params], &traced->fusion->limited, sizeof(unsigned));
   if ((wrong = run_twice(traced)) != NULL) return wrong;
-  if (!traced->fusion->limited || !*(const unsigned char *)traced->out[traced->fusion->cut])
-    if ((wrong = run_twice(job)) != NULL || (wrong = same_results(job, traced)) != NULL) return wrong;
-  if ((wrong = check_calls(traced, compared, style)) != NULL || !traced->fusion->limited) return wrong;
+  for (int i = 0; i < traced->fusion->calls; ++i) compared[i].rounds += is_reached(traced, &traced->fusion->call[i]);
+  if ((wrong = check_calls(traced, compared, style)) != NULL) return wrong;
+  wrong_call = -1;
+  if (traced->fusion->limited && *(const unsigned char *)traced->out[traced->fusion->cut]) ++cut_rounds;
+  else if ((wrong = run_twice(job)) != NULL || (wrong = same_results(job, traced)) != NULL) return wrong;
+  if (!traced->fusion->limited) return NULL;
   /* the calls of the first iterations, then of later ones */
   for (unsigned limit = 1; limit <= 2 + (unsigned)round && !wrong; limit = limit < 2 ? 2 : limit + 1 + (unsigned)round * 3) {
     wrong_call = -1;
@@ -515,14 +525,16 @@ static void check_program(const struct sett_fusion *fusion, unsigned long long s
   int rounds = rounds_for(fusion, wanted_rounds), round = 0;
   struct compared *compared = calloc((size_t)fusion->traced->calls, sizeof *compared);
   job.fusion = traced.fusion = NULL;
+  cut_rounds = 0;
   if (!compared) job_failed("SKIP", "not enough memory");
   else if (!job_open(&job, fusion, 1) && !job_host(&job, 1) && !job_open(&traced, fusion->traced, 1) && !job_host(&traced, 1)) {
     for (; round < rounds && !wrong; ++round) wrong = check_program_round(&job, &traced, compared, seed, round);
     if (wrong) wrong = in_round(wrong, round - 1);
     for (int i = 0; i < fusion->traced->calls; ++i)
       say_compared("call", fusion->traced->call[i].name, wrong && wrong_call == i ? "FAIL" : "PASS", wrong && wrong_call == i ? wrong : "",
-                   round, &compared[i].error, compared[i].nearest);
-    say("result", "fusion", fusion->name, "status", wrong ? "FAIL" : "PASS", "reason", wrong ? wrong : "", NULL);
+                   compared[i].rounds, &compared[i].error, compared[i].nearest);
+    say("result", "fusion", fusion->name, "status", wrong ? "FAIL" : "PASS", "reason", wrong ? wrong : "", "#rounds", say_number(round), "#cut",
+        say_number(cut_rounds), NULL);
   }
   now.phase = "release";
   if (job.fusion) job_close(&job);
