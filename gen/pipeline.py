@@ -34,6 +34,7 @@ from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, leaves
 from gen.render import ROOT, Dialect, TargetFile, Unit
 from gen.schedule import SMALL_BYTES, Device, device_for
+from gen.schedule.devices import LOCAL_ARRAY
 from gen.targets import TARGETS, Target
 from gen.threads import threads
 
@@ -84,7 +85,7 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
     body = body.over(storage.over_operands(program, launches, language.scratch_in_results))
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
     if language.chains and device.cpu:
-        launches = chains.chained(program, launches, language)
+        launches = chains.chained(program, launches, language, device)
     placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches]), body.aliases,
                             language.alignment, language.scratch_in_results, language.scratch_slack)
     proof.prove(program, meant, _lying(program, meant, body.owner, placed))
@@ -102,7 +103,7 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
                device: Device, excess: bool) -> Dialect:
     """The same of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
-    places = flow.placed(program, steps, min(language.local_bytes, storage.LOCAL_ARRAY))
+    places = flow.placed(program, steps, min(language.local_bytes, LOCAL_ARRAY))
     moved = dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move) and not step.left_out)
     copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "",
                             small=2 * shape.bytes <= SMALL_BYTES) for n, shape in enumerate(moved)}
@@ -112,7 +113,7 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     steps = flow.final(steps, places, lambda move, shape: _launches(Call(copies[shape], [move.source], [move.to]),
                                                                     units[copies[shape]]))
     if (language.chains and device.cpu or language.block_chains) and not program.traced:
-        steps = chains.chained(program, steps, language)
+        steps = chains.chained(program, steps, language, device)
     local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]
     placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,
                             language.scratch_slack, local)

@@ -24,19 +24,8 @@ from gen.plan.buffer import Buffer
 from gen.plan.buffers import strides_of
 from gen.plan.nest import Nest
 from gen.plan.whole import Whole
-from gen.schedule import Schedule
+from gen.schedule import LINE, Device, Schedule
 from gen.targets import Target
-
-STACK_BYTES = 32 << 10      # of a work-item's own buffers on a CPU
-PRIVATE_BYTES = 1 << 10     # and on a GPU
-PRIVATE_LENGTH = 64         # of rows that are transformed by one work-item on a GPU
-SCRATCH_BYTES = 64 << 20    # of the buffers of all work-items of a GPU together, at most
-TURN_BYTES = 16 << 10       # of a table of all roots between n1 and n2; longer ones are products of two tables'
-FOLD_BYTES = 32 << 10       # of the table of roots by which half a spectrum is folded
-KERNEL_BYTES = 64 << 10     # of the table of a convolution's kernel, which is computed at run time beyond
-CPU_ITEMS, GPU_ITEMS = 32, 4096
-GPU_THREADS = 64
-SHORT = 128                 # elements of a row below which rows are transformed beside each other
 
 
 @dataclass(frozen=True)
@@ -58,7 +47,8 @@ class Axis:
     rows, size and strides in both arrays, the dimension last along which rows are taken beside each other. along: the
     strides of a row. reads, writes: "complex" numbers, "real" ones, or "half" a spectrum; of an even length 2 n,
     real ones as "pairs", each a complex number, and half a spectrum "folded" to that of the pairs. swaps: whether the
-    parts of what is read are swapped, and of what is written. lanes: rows beside each other. turned: the length of
+    parts of what is read are swapped, and of what is written. late: whether the kernel of a convolution is computed at
+    run time. lanes: rows beside each other. turned: the length of
     the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not."""
 
     source: str
@@ -71,6 +61,7 @@ class Axis:
     writes: str
     swaps: Tuple[bool, bool]
     scale: float
+    late: bool = False
     lanes: int = 1
     turned: int = 0
     is_half: bool = False   # of two kernels for one dimension
@@ -87,11 +78,6 @@ class Axis:
     @property
     def bytes(self) -> int:
         return dtypes.storage_bytes(self.part)
-
-    @property
-    def late(self) -> bool:
-        """Whether the kernel of a convolution is computed at run time."""
-        return self.convolved and 2 * self.m * self.bytes > KERNEL_BYTES
 
     @property
     def numbers(self) -> int:
@@ -189,7 +175,7 @@ class FftHero(Hero):
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Whole)
-        return [plan(nest, context.device.cpu)]
+        return [plan(nest, context.device)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
         most = max(4 * axis.rows * axis.m for axis in schedule.axes)
@@ -221,7 +207,7 @@ class FftHero(Hero):
 HERO = FftHero()
 
 
-def plan(nest: Whole, cpu: bool) -> Plan:
+def plan(nest: Whole, device: Device) -> Plan:
     """The kernels of an fft: the last dimension goes first where it is real before, last where it is real after."""
     of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
     lengths = nest.op.attributes["fft_length"]
@@ -244,29 +230,32 @@ def plan(nest: Whole, cpu: bool) -> Plan:
         writes = {"RFFT": "half", "IRFFT": "real"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
         half = n // 2
         if (reads, writes) != ("complex", "complex") and n % 2 == 0 and fft.is_smooth(half) and (
-                2 * (half + 1) * dtypes.storage_bytes(part) <= FOLD_BYTES):
+                2 * (half + 1) * dtypes.storage_bytes(part) <= device.fft.fold_bytes):
             reads = {"real": "pairs", "half": "folded"}[reads]
             writes = {"real": "pairs", "half": "folded"}[writes]
         along = (strides_of(now)[dimension], strides_of(goal)[dimension])
         axis = Axis(name, target, half if reads in ("pairs", "folded") else n, rows_of(now, goal, dimension), along,
                     part, reads, writes, (inverse, inverse), 1.0 / n if inverse else 1.0)
-        axes += _divided(axis, cpu, between) if cpu or n > PRIVATE_LENGTH else [axis]
+        axis = replace(axis, late=axis.convolved and 2 * axis.m * axis.bytes > device.fft.kernel_bytes)
+        axes += _divided(axis, device, between) if n > device.fft.own_length else [axis]
         now, name = goal, target
     return Plan(tuple(axes), between)
 
 
-def _divided(axis: Axis, cpu: bool, between: "Dict[str, Shape]") -> "List[Axis]":
+def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[Axis]":
     """The axis with rows beside each other, where that is better than one by one; a long one as two kernels, of the
     columns of n1 rows and then of n2."""
-    lanes = 64 // axis.bytes if cpu else 1
+    cpu, numbers = device.cpu, device.fft
+    lanes = LINE // axis.bytes if cpu else 1
     size, of, _ = axis.others[-1]
-    if cpu and size >= lanes // 2 and axis.m <= (2048 if of < axis.along[0] else SHORT) and not axis.late:
-        fitting = STACK_BYTES // (4 * axis.m * axis.bytes)
+    most = numbers.short_column if of < axis.along[0] else numbers.short_row
+    if cpu and size >= lanes // 2 and axis.m <= most and not axis.late:
+        fitting = numbers.own_bytes // (4 * axis.m * axis.bytes)
         return [replace(axis, lanes=min(lanes, size, max(fitting, lanes // 2)))]
-    short = 4 * axis.m * axis.bytes <= (STACK_BYTES if cpu else PRIVATE_BYTES)
+    short = 4 * axis.m * axis.bytes <= numbers.own_bytes
     if short or axis.convolved or (axis.reads, axis.writes) != ("complex", "complex"):
         return [axis]
-    n1, n2 = fft.split(axis.n, 64 // axis.bytes)
+    n1, n2 = fft.split(axis.n, LINE // axis.bytes)
     if n2 == 1:
         return [axis]
     between["middle"] = array_shape({"f32": "c64", "f64": "c128"}[axis.part], (axis.rows * axis.n,))
@@ -275,7 +264,7 @@ def _divided(axis: Axis, cpu: bool, between: "Dict[str, Shape]") -> "List[Axis]"
         packed.insert(0, (size, of, inner, to))
         inner *= size
     along, to = axis.along
-    most = max(1, STACK_BYTES // (4 * max(n1, n2) * axis.bytes)) if cpu else 1
+    most = max(1, numbers.own_bytes // (4 * max(n1, n2) * axis.bytes)) if cpu else 1
     lanes = min(lanes, 1 << most.bit_length() - 1)
     columns = [(size, of, middle) for size, of, middle, _ in packed] + [(n2, along, n1)]
     rows = [(size, middle, to_) for size, _, middle, to_ in packed] + [(n1, 1, to)]
@@ -292,14 +281,15 @@ def units(axis: Axis) -> int:
 
 def own(axis: Axis, context: Context) -> bool:
     """Whether a work-item's buffers are its own."""
-    return axis.numbers * axis.bytes <= (STACK_BYTES if context.device.cpu else PRIVATE_BYTES)
+    return axis.numbers * axis.bytes <= context.device.fft.own_bytes
 
 
 def items(axis: Axis, context: Context) -> "Tuple[int, int]":
     """Work-items, and the units that each has."""
-    most = CPU_ITEMS
-    if not context.device.cpu:
-        most = GPU_ITEMS if own(axis, context) else max(1, min(GPU_ITEMS, SCRATCH_BYTES // (axis.numbers * axis.bytes)))
+    numbers = context.device.fft
+    most = numbers.items
+    if numbers.scratch_bytes and not own(axis, context):
+        most = max(1, min(most, numbers.scratch_bytes // (axis.numbers * axis.bytes)))
     chunk = -(-units(axis) // most)
     return -(-units(axis) // chunk), chunk
 
@@ -331,7 +321,7 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
 def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "Tuple[Buffer, Buffer]",
             scratch: "List[Buffer]") -> Kernel:
     d, (now, to) = context.target, buffers
-    pair = fft.split(axis.m, 64 // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
+    pair = fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
     passes, at = core(axis, "a", pair)
     first: List[Pass] = []
     if axis.late:
@@ -341,7 +331,7 @@ def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "T
         passes, at = [*passes, Pass("times", at, at), *again], end
     passes = [Pass("load", "", "a"), *passes, Pass("store", at, "")]
     count, chunk = items(axis, context)
-    threads = 1 if context.device.cpu else min(GPU_THREADS, count)
+    threads = min(context.device.fft.threads, count)
     mine = own(axis, context)
     others = axis.others
     size, fast_of, fast_to = others[-1]
@@ -408,7 +398,7 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]") -> 
     if axis.turned:
         given["block"] = next(size for size in range(16, 0, -1) if n % size == 0)
         pair_of_tables("", axis.turned)
-    elif n2 > 1 and 2 * m * axis.bytes <= TURN_BYTES:
+    elif n2 > 1 and 2 * m * axis.bytes <= context.device.fft.turn_bytes:
         table("turn", [fft.root(j * k, m) for j in range(n2) for k in range(n1)])
     elif n2 > 1:
         given["block"] = next(size for size in range(16, 0, -1) if n1 % size == 0)

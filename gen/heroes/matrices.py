@@ -25,11 +25,6 @@ from gen.plan.partition import compose
 from gen.plan.whole import Whole
 from gen.schedule import Schedule
 
-LOCAL = 256         # elements of a matrix that is worked on in an array of the work-item
-UNROLLED = 8        # rows of a matrix whose loops are unrolled
-ITEM_STEPS = 20000  # multiplications of a work-item on a CPU, where there are enough matrices
-GPU_THREADS = 64
-
 # Attributes that may be left out.
 _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
 
@@ -89,8 +84,8 @@ class MatricesRecord:
     """What the templates of matrices print.
 
     type, dtype: of elements. chunk, count, threads: matrices of a work-item, of all, work-items of a group. group,
-    item: whether the text names their numbers. starts: the variables with the positions of this matrix. operands, results,
-    work: views of them. locals: arrays of the work-item. sizes, attributes: of the op. unrolled: whether loops are.
+    item: whether the text names their numbers. starts: the variables with the positions of this matrix. operands,
+    results, work: views of them. locals: arrays of the work-item. sizes, attributes: of the op. unrolled: whether loops are.
     epsilon: half the distance from 1 to the next number. nan: as C text.
     vector_sizes: numbers of left and of right vectors in the results of svd.
     """
@@ -125,13 +120,13 @@ class MatricesHero(Hero):
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Whole)
-        sizes, device = sizes_of(nest.op), context.device
-        local = all(_elements(shape) <= LOCAL for shape in _matrices(nest))
+        sizes, device, numbers = sizes_of(nest.op), context.device, context.device.matrices
+        local = all(_elements(shape) <= numbers.own_elements for shape in _matrices(nest))
         if device.cpu:
             each = max(1, steps_of(nest.op) // max(1, sizes.count))
-            chunks = max(1, min(sizes.count // (device.unit_items * device.units), ITEM_STEPS // each))
+            chunks = max(1, min(sizes.count // (device.unit_items * device.units), numbers.item_steps // each))
             return [Matrices(chunks=chunks, sizes=sizes, local=local)]
-        return [Matrices(threads=context.threads or GPU_THREADS, sizes=sizes, local=local)]
+        return [Matrices(threads=context.threads or numbers.threads, sizes=sizes, local=local)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
         """Signed ones, as loops run downwards."""
@@ -149,7 +144,7 @@ class MatricesHero(Hero):
         assert isinstance(nest, Whole)
         if schedule.local:
             return []
-        return [array_shape(nest.shape.dtype, (schedule.sizes.count, size)) for size in _scratch(nest)]
+        return [array_shape(nest.shape.dtype, (schedule.sizes.count, size)) for size in _scratch(nest, schedule.local)]
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
@@ -165,7 +160,7 @@ class MatricesHero(Hero):
             return View(buffer.pointer, name, strides_of(shape)[_batch_rank(nest):])
 
         operands, results = [view(b) for b in nest.operands], [view(b) for b in nest.results]
-        sizes = _scratch(nest)
+        sizes = _scratch(nest, schedule.local)
         if schedule.local:
             arrays = [LocalArray(f"w{n}", size) for n, size in enumerate(sizes)]
             work = [View(array.name, "", (1,)) for array in arrays]
@@ -182,7 +177,7 @@ class MatricesHero(Hero):
             d.register(dtype), dtype, schedule.chunks, count, schedule.threads, blocks > 1, schedule.threads > 1,
             list(starts.values()), operands, results, work, arrays, schedule.sizes,
             {**_DEFAULTS, **nest.op.attributes}, schedule.local,
-            max(schedule.sizes[1:3]) <= UNROLLED, {"f32": "0x1p-24f", "f64": "0x1p-53"}[dtype],
+            max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, {"f32": "0x1p-24f", "f64": "0x1p-53"}[dtype],
             d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[dtype], dtype),
             (nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2]) if nest.op.opcode == "svd" else (0, 0))
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
@@ -226,10 +221,9 @@ def _matrices(nest: Whole) -> "List[Shape]":
     return [b.shape for b in (*nest.operands, *nest.results) if b.shape.rank == rank + 2]
 
 
-def _scratch(nest: Whole) -> "List[int]":
-    """Elements of the arrays that a matrix needs beside its results: in local arrays, or in scratch memory."""
+def _scratch(nest: Whole, small: bool) -> "List[int]":
+    """Elements of the arrays that a matrix needs beside its results: in local arrays (small), or in scratch memory."""
     sizes, opcode = sizes_of(nest.op), nest.op.opcode
-    small = all(_elements(shape) <= LOCAL for shape in _matrices(nest))
     m, n = sizes.rows, sizes.columns
     if opcode == "eigh":
         return [n * n, n * n] if small and nest.op.attributes["vectors"] else [n * n]

@@ -14,8 +14,7 @@ from gen.plan.buffer import Buffer, Role
 from gen.plan.matrices import steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
-
-VECTOR = 4          # operations on numbers that a vector instruction does, roughly
+from gen.schedule.devices import SORT_COST, TOPK_COST, VECTOR_OPERATIONS
 
 
 @dataclass(eq=False)
@@ -50,14 +49,11 @@ def nest(fusion: Fusion, op: Instruction) -> Whole:
     return Whole(name, shape, Partition(fusion.computation, [], name, shape.dims), op, operations(op))
 
 
-SORTED = 20     # operations for an element of a sort, by radix or of a short row
-
-
 def operations(op: Instruction) -> int:
     """Vector instructions of an op, roughly."""
     if op.opcode in MATRIX_OPS:
-        return steps_of(op) // VECTOR
+        return steps_of(op) // VECTOR_OPERATIONS
     if op.opcode == "fft":
-        return fft.operations(op) // VECTOR
+        return fft.operations(op) // VECTOR_OPERATIONS
     elements = op.operands[0].shape.elements
-    return {"sort": SORTED * elements, "topk": 2 * elements}[op.opcode]
+    return {"sort": SORT_COST * elements, "topk": TOPK_COST * elements}[op.opcode]

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Dict, Iterator, List, Sequence, Set
+from typing import Dict, Iterator, List, Optional, Sequence, Set
 
 from gen.heroes.kernel import Argument
 from gen.plan.buffer import Buffer, Role
 from gen.program.ir import Array, Program
 from gen.program.steps import Chain, Launch, Repeat, Step, Switch, bodies, deciding, leaves
+from gen.schedule import Device
+from gen.schedule.devices import BlockNumbers
 from gen.targets import Target
 
 
-def chained(program: Program, steps: "Sequence[Step]", d: Target) -> "List[Step]":
+def chained(program: Program, steps: "Sequence[Step]", d: Target, device: Device) -> "List[Step]":
     """The steps, with chains in place of small neighbours, loops and branches among them."""
     arrays = dict.fromkeys(array for step in leaves(steps) if isinstance(step, Launch) for array in step.arrays)
     buffers = {array: Buffer(role, n, array.shape, array.name)
@@ -22,10 +24,11 @@ def chained(program: Program, steps: "Sequence[Step]", d: Target) -> "List[Step]
                for n, array in enumerate(of)}
     between = [array for array in arrays if array not in buffers]
     buffers.update((array, Buffer(Role.SCRATCH, n, array.shape, array.name)) for n, array in enumerate(between))
-    runs = _of_blocks(steps) if d.block_chains else _runs(steps)
-    inside = {launch.kernel.name for run in _chain_runs(runs, d.block_chains) for launch in _launches(run)}
+    block = device.block if d.block_chains else None
+    runs = _runs(steps, block)
+    inside = {launch.kernel.name for run in _chain_runs(runs, block) for launch in _launches(run)}
     names = (f"sett_{program.name}_launch{number}" for number in itertools.count())
-    return _chained(runs, inside, buffers, names, d)
+    return _chained(runs, inside, buffers, names, d, block)
 
 
 Run = List[Step]
@@ -41,32 +44,26 @@ def _small(step: Step) -> bool:
                for launch in _launches([step]))
 
 
-def _is_chain(run: Run, block: bool) -> bool:
+def _is_chain(run: Run, block: "Optional[BlockNumbers]") -> bool:
     if block:
-        return not isinstance(run[0], Launch) and _fits(run[0])
+        return not isinstance(run[0], Launch) and _fits(run[0], block)
     return _small(run[0]) and (len(run) > 1 or not isinstance(run[0], Launch))
 
 
-MOST_THREADS = 256      # of a block that does a loop
-MOST_GROUPS = 8         # of each kernel in it
-
-
-def _fits(step: Step) -> bool:
+def _fits(step: Step, block: BlockNumbers) -> bool:
     """Whether one block of threads does a loop or a branch. Threads wait for each other between kernels; a kernel in
     which they wait too has as many as the block."""
     launches = _launches([step])
     threads = max((launch.kernel.threads for launch in launches), default=1)
-    return threads <= MOST_THREADS and all(
-        launch.kernel.blocks <= MOST_GROUPS and launch.kernel.table is None and not isinstance(launch.kernel, Chain)
+    return threads <= block.threads and all(
+        launch.kernel.blocks <= block.groups and launch.kernel.table is None and not isinstance(launch.kernel, Chain)
         and (launch.kernel.template == "kernels/loop" or launch.kernel.threads == threads) for launch in launches)
 
 
-def _of_blocks(steps: "Sequence[Step]") -> "List[Run]":
-    return [[step] for step in steps]
-
-
-def _runs(steps: "Sequence[Step]") -> "List[Run]":
-    """Neighbours that may be one launch stand together."""
+def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run]":
+    """Neighbours that may be one launch stand together; for blocks of threads each step is by itself."""
+    if block:
+        return [[step] for step in steps]
     runs: List[Run] = []
     open_run = False        # whether the last run takes another step
     for step in steps:
@@ -78,7 +75,7 @@ def _runs(steps: "Sequence[Step]") -> "List[Run]":
     return runs
 
 
-def _chain_runs(runs: "Sequence[Run]", block: bool) -> "Iterator[Run]":
+def _chain_runs(runs: "Sequence[Run]", block: "Optional[BlockNumbers]") -> "Iterator[Run]":
     """Those that become a chain, also in what loops and branches do."""
     for run in runs:
         if _is_chain(run, block):
@@ -86,26 +83,25 @@ def _chain_runs(runs: "Sequence[Run]", block: bool) -> "Iterator[Run]":
             continue
         for step in run:
             for body in bodies(step) if isinstance(step, (Repeat, Switch)) else ():
-                yield from _chain_runs(_of_blocks(body) if block else _runs(body), block)
+                yield from _chain_runs(_runs(body, block), block)
 
 
 def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer]", names: "Iterator[str]",
-             d: Target) -> "List[Step]":
+             d: Target, block: "Optional[BlockNumbers]") -> "List[Step]":
     """inside: the names of kernels that are functions of the file."""
     made: List[Step] = []
     for run in runs:
         name = next(names)
         first = run[0]
-        if _is_chain(run, d.block_chains) or isinstance(first, Launch) and first.kernel.name in inside:
+        if _is_chain(run, block) or isinstance(first, Launch) and first.kernel.name in inside:
             made.append(_chain(name, run, buffers, d))
             continue
         for step in run:
-            runs_of = _of_blocks if d.block_chains else _runs
             if isinstance(step, Repeat):
-                step.condition, step.body = (_chained(runs_of(of), inside, buffers, names, d)
+                step.condition, step.body = (_chained(_runs(of, block), inside, buffers, names, d, block)
                                              for of in (step.condition, step.body))
             elif isinstance(step, Switch):
-                step.arms = [_chained(runs_of(arm), inside, buffers, names, d) for arm in step.arms]
+                step.arms = [_chained(_runs(arm, block), inside, buffers, names, d, block) for arm in step.arms]
             made.append(step)
     return made
 

@@ -11,6 +11,7 @@ from gen.program import arena
 from gen.program.arena import Live, Placement
 from gen.program.build import copied
 from gen.program.ir import Array, Call, Program
+from gen.schedule.devices import LOCAL_ARRAY, LOCAL_GROUPS
 
 if TYPE_CHECKING:
     from gen.program.steps import Launch
@@ -71,10 +72,6 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
             body.taken[operand] = result
         body.calls.append(replace(call, operands=operands))
     return body
-
-
-MOST_INLINED = 8        # groups of a kernel on such arrays that are written one by one
-LOCAL_ARRAY = 4096      # bytes of one
 
 
 def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bool) -> "Dict[Array, Array]":
@@ -173,7 +170,7 @@ def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Ar
     apart = set()
     for launch in launches:
         launch.direct = bool(room and known.intersection(launch.arrays))
-        if not launch.direct or launch.kernel.blocks > MOST_INLINED:
+        if not launch.direct or launch.kernel.blocks > LOCAL_GROUPS:
             apart.add(launch.kernel.name)
     for name, kernel in {launch.kernel.name: launch.kernel for launch in launches}.items():
         kernel.attribute += "" if name in apart else " INLINE"

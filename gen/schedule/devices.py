@@ -73,6 +73,11 @@ WINDOW_OVERLAP = 32         # elements of windows that overlap, at least, before
 # as fast, u8 1.3 to 15 times
 PICKED_STRIDE = 4
 GUARD_REGISTERS = 2         # registers between two changes of a guard along the lanes, at least, in whole vectors
+VECTOR_OPERATIONS = 4       # operations on numbers that a vector instruction of a factorisation or a transform does
+SORT_COST = 20              # vector instructions for an element of a sort, by radix or of a short row
+TOPK_COST = 2               # the same of topk
+LOCAL_ARRAY = 4096          # chosen: bytes of an array, at most, that is a variable of a program's function in C
+LOCAL_GROUPS = 8            # chosen: groups of a kernel on such arrays, at most, that are written one by one
 UNROLLED_STATEMENTS = 8     # of a step, at most, that is written for each of several rows
 
 
@@ -292,6 +297,43 @@ class ScatterNumbers:
 
 
 @dataclass(frozen=True)
+class FftNumbers:
+    """Rows that a Fourier transform goes through. Numbers of CPUs; `_GPU` says those of GPUs."""
+
+    own_bytes: int = 32 << 10           # bytes, at most, of buffers that are arrays of a work-item: the first level
+    own_length: int = 0                 # length up to which a row is never divided between two kernels
+    items: int = 32                     # work-items, at most
+    threads: int = 1                    # of a block
+    scratch_bytes: int = 0              # bytes, at most, of the buffers of all work-items together; 0: no limit
+    short_row: int = 128                # chosen: elements of a row below which rows are transformed beside each other
+    # the same where neighbours in memory are in different rows
+    short_column: int = 2048
+    # bytes of a table of all roots between n1 and n2; longer ones are products of two tables'
+    turn_bytes: int = 16 << 10
+    fold_bytes: int = 32 << 10          # bytes of the table of roots by which half a spectrum is folded
+    # bytes of the table of a convolution's kernel, which is computed at run time where it is larger
+    kernel_bytes: int = 64 << 10
+
+
+@dataclass(frozen=True)
+class MatricesNumbers:
+    """Factorisations and solutions, a work-item for each matrix. Chosen, not measured."""
+
+    own_elements: int = 256             # elements of a matrix, at most, that is worked on in an array of the work-item
+    unrolled: int = 8                   # rows of a matrix, at most, whose loops are unrolled
+    item_steps: int = 20000             # multiplications of a work-item on a CPU, where there are enough matrices
+    threads: int = 64                   # of a block of a GPU
+
+
+@dataclass(frozen=True)
+class BlockNumbers:
+    """Loops and branches of a program that one block of a GPU does. Chosen, not measured."""
+
+    threads: int = 256                  # of the block, at most
+    groups: int = 8                     # of each kernel in the loop, at most, that the block does in turn
+
+
+@dataclass(frozen=True)
 class LoopGpuNumbers:
     """Walks over memory of a GPU."""
 
@@ -366,8 +408,11 @@ class Device:
     coalesced: int = 0          # bytes that neighbouring threads should read together
 
     threads: ThreadsNumbers = ThreadsNumbers()
+    block: BlockNumbers = BlockNumbers()
+    fft: FftNumbers = FftNumbers()
     loop_cpu: LoopCpuNumbers = LoopCpuNumbers()
     loop_gpu: LoopGpuNumbers = LoopGpuNumbers()
+    matrices: MatricesNumbers = MatricesNumbers()
     pad_cpu: PadCpuNumbers = PadCpuNumbers()
     reduction_cpu: ReductionCpuNumbers = ReductionCpuNumbers()
     reduction_gpu: ReductionGpuNumbers = ReductionGpuNumbers()
@@ -401,7 +446,8 @@ _CPU = Device("cpu", "c", cpu=True, units=2, warp=1, line=LINE, cache=8 << 20, u
               group_items=64, part_bytes=256 << 10,
               scatter=ScatterNumbers(window_items=8, indexed_items=1, picked_rows=64, prefetch=32))
 _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coalesced=128,
-              scatter=ScatterNumbers(runs=4, unit_threads=2048))
+              scatter=ScatterNumbers(runs=4, unit_threads=2048),
+              fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20))
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
