@@ -117,13 +117,14 @@ def _chain(name: str, run: Run, buffers: "Dict[Array, Buffer]", d: Target) -> La
         arguments.setdefault(array, Argument(d.array(array.shape.dtype, True), buffers[array], True))
     kernels = [launch.kernel for launch in launches if not isinstance(launch.kernel, Chain)]
     threads = max((kernel.threads for kernel in kernels), default=1)
-    chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers, d, threads), d.launch_bounds(threads),
+    chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers, d, threads, itertools.count()), d.launch_bounds(threads),
                   threads)
     return Launch(chain, list(arguments))
 
 
-def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, threads: int) -> "List[str]":
-    """The C lines of a chain. Threads of a block, if there are several, wait for each other after each kernel, and once
+def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, threads: int,
+           numbers: "Iterator[int]") -> "List[str]":
+    """The C lines of a chain, with numbers for its variables. Threads of a block, if there are several, wait for each other after each kernel, and once
     all have read what decides."""
     lines: List[str] = []
     block = d.block_chains
@@ -132,11 +133,11 @@ def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, t
         value = f"{buffers[array].pointer}[0]"
         if not block:
             return value
+        name = f"decided_{next(numbers)}"
         lines.extend([f"const int {name} = {value};", d.barrier])
         return name
 
-    for number, step in enumerate(steps):
-        name = f"decided_{number}"
+    for step in steps:
         if isinstance(step, Launch):
             kernel = step.kernel
             call = f"{kernel.name}({', '.join([*(buffers[array].pointer for array in step.arrays), 'number'])});"
@@ -150,16 +151,17 @@ def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, t
         elif isinstance(step, Repeat):
             trips = step.loop.trips
             if trips is None:
-                inner = _lines(step.condition, buffers, d, threads)
+                inner = _lines(step.condition, buffers, d, threads, numbers)
                 outer, lines = lines, []
                 decided = read(step.predicate)
                 inner += [*lines, f"if (!{decided}) break;"]
                 lines = [*outer, "for (;;) {", *_indented(inner)]
             else:
                 lines.append(f"for ({d.types['u64']} trip = 0; trip < {trips}; ++trip) {{")
-            lines += [*_indented(_lines(step.body, buffers, d, threads)), "}"]
+            lines += [*_indented(_lines(step.body, buffers, d, threads, numbers)), "}"]
         elif isinstance(step, Switch):
-            arms, value = [_indented(_lines(arm, buffers, d, threads)) for arm in step.arms], read(step.selector)
+            arms = [_indented(_lines(arm, buffers, d, threads, numbers)) for arm in step.arms]
+            value = read(step.selector)
             if step.selector.shape.dtype == "pred":
                 lines += [f"if ({value}) {{", *arms[0], "} else {", *arms[-1], "}"]
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import shutil
@@ -63,6 +64,39 @@ def test_first_program(tmp_path: Path) -> None:
     printed = subprocess.run([str(tmp_path / "first")], check=True, capture_output=True, text=True).stdout
     said = re.search(r"It prints `([^`]+)`", TEXT)
     assert said and printed == said[1] + "\n"
+
+
+SWING = r"""
+#include <stdio.h>
+#include "swing.h"
+int main(void)
+{
+  const float angle = 0.5f, speed = 0;
+  float after[2];
+  if (swing(&angle, &speed, &after[0], &after[1], NULL)) return 1;
+  printf("%.9g %.9g\n", (double)after[0], (double)after[1]);
+  return 0;
+}
+"""
+
+
+def test_swing(tmp_path: Path) -> None:
+    """The first screen's JAX function is built by the command that stands there, takes what is said, and swings."""
+    pytest.importorskip("jax")
+    said = re.search(r"`(python3 -m gen build swing.hlo .*?)` writes `swing.c` and `swing.h`, with\n`(swing\(.*?\))`", TEXT)
+    assert said
+    subprocess.run([sys.executable, "-c", of("python")[0]], cwd=tmp_path, check=True)
+    done = shell(said[1].replace("swing.hlo -o .", f"{tmp_path}/swing.hlo -o {tmp_path}"))
+    assert done.returncode == 0, done.stderr
+    signature = re.escape(said[2]).replace(re.escape(".."), r"\w+")
+    assert re.search(signature, (tmp_path / "swing.h").read_text()), said[2]
+    (tmp_path / "main.c").write_text(SWING)
+    subprocess.run(["cc", "-std=c11", "-O2", "main.c", "swing.c", "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    angle, speed = map(float, subprocess.run([str(tmp_path / "main")], check=True, capture_output=True, text=True).stdout.split())
+    wanted = (0.5, 0.0)
+    for _ in range(1000):
+        wanted = wanted[0] + 0.01 * wanted[1], wanted[1] - 0.01 * math.sin(wanted[0])
+    assert abs(angle - wanted[0]) + abs(speed - wanted[1]) < 1e-3
 
 
 def test_picture() -> None:

@@ -334,3 +334,32 @@ def test_carried_squares(tmp_path: Path) -> None:
     assert not stated.ran(library, ["m"], "c", tmp_path, tmp_path / "results", run.Options())
     powers = tuple(wrapped(n ** 16) for n in values[0])
     assert (tmp_path / "results" / "m.out").read_bytes() == packed([powers, powers])
+
+
+BOUND_BY_BRANCH = """HloModule m
+few { n = s32[] parameter(0)  three = s32[] constant(3)  ROOT r = s32[] subtract(three, n) }
+many { ROOT n = s32[] parameter(0) }
+condition { p = (s32[], s32[4]) parameter(0)  i = s32[] get-tuple-element(p), index=0  one = s32[] constant(1)  odd = s32[] and(i, one)
+  seven = s32[] constant(7)  bound = s32[] conditional(odd, seven, seven), branch_computations={many, few}  ROOT less = pred[] compare(i, bound), direction=LT }
+body { p = (s32[], s32[4]) parameter(0)  i = s32[] get-tuple-element(p), index=0  a = s32[4] get-tuple-element(p), index=1
+  b = s32[4] add(a, a)  three = s32[] constant(3)  next = s32[] add(i, three)  ROOT t = (s32[], s32[4]) tuple(next, b) }
+twice { p = (s32[], s32[4]) parameter(0)  n = s32[] get-tuple-element(p), index=0  a = s32[4] get-tuple-element(p), index=1
+  begin = s32[] negate(n)  start = (s32[], s32[4]) tuple(begin, a)  w = (s32[], s32[4]) while(start), condition=condition, body=body
+  b = s32[4] get-tuple-element(w), index=1  one = s32[] constant(1)  next = s32[] add(n, one)  ROOT t = (s32[], s32[4]) tuple(next, b) }
+again { p = (s32[], s32[4]) parameter(0)  n = s32[] get-tuple-element(p), index=0  two = s32[] constant(2)  ROOT less = pred[] compare(n, two), direction=LT }
+ENTRY e {
+  x = s32[4] parameter(0)
+  zero = s32[] constant(0)
+  start = (s32[], s32[4]) tuple(zero, x)
+  ROOT w = (s32[], s32[4]) while(start), condition=again, body=twice
+}
+"""
+
+
+@pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "cuda-on-cpu" else pytest.mark.peer) for t in TARGETS])
+def test_condition_with_a_branch(target: str, tmp_path: Path) -> None:
+    """A block that holds a loop reads the selector of a branch in its condition, and then the predicate."""
+    device_or_skip(target)
+    of = run.build(program(BOUND_BY_BRANCH), tmp_path, target, run.Options())
+    for result in run.check_built([of], target, run.Options(rounds=3)):
+        assert result.status == "PASS", result.line()
