@@ -75,7 +75,9 @@ class Ours:
                         str(library), str(folder / f"{program.name}.c"), "-lm"], check=True)
         self.run = ctypes.CDLL(str(library))[f"{program.name}_c_run_on"]
         self.bytes = about["targets"]["c"]["scratch_bytes"]
-        self.kept = [in_layout(array, of.shape) for array, of in zip(given, program.params)]
+        self.kept = [in_layout(array, of.shape) for array, of in zip(given, program.plain_params)]
+        if program.weights:
+            self.kept.append(np.fromfile(folder / about["files"]["weights"], np.uint8))
         self.results = [np.zeros(max(1, array.shape.bytes), np.uint8) for array in program.results]
         self.scratch = np.zeros(self.bytes + 128, np.uint8)
         self.params = (ctypes.c_void_p * max(1, len(self.kept)))(*(a.ctypes.data for a in self.kept))

@@ -310,7 +310,7 @@ def _said(message: str, status: int) -> int:
 
 # ---- the verbs ----
 
-Texts = Dict[str, str]
+Texts = pipeline.Texts
 
 
 def do_build(given: argparse.Namespace) -> int:

@@ -193,21 +193,22 @@ def entry(shape: Shape) -> Dict[str, Any]:
 
 
 def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> Dict[str, Any]:
-    fusion, first = program.whole, files[:1]
+    fusion, first, given = program.whole, files[:1], len(param_leaves(program.whole)) - len(program.weights)
     nests = [nest for file in first for each in program.fusions for nest in file.plan[each].nests]
     factors = [of.storage.factor for file in files for of in file.plan.values() if of.storage]
     one, on_gpus = program.is_one, not all(file.device.cpu for file in files)
     return {
         "name": program.name,
         "hero": " ".join(dict.fromkeys(k.hero for file in first for k in file.kernels)) or "loop",
-        "params": [*params(fusion), *({"name": array.name, **entry(array.shape)}
-                                      for array in program.params[len(param_leaves(fusion)):])],
+        "params": [*params(fusion)[:given], *({"name": array.name, **entry(array.shape)}
+                                              for array in program.plain_params[given:])],
         "results": [*results(fusion, excess, on_gpus), *_more_results(program, excess, on_gpus)],
         "aliases": [{"result": result, "parameter": number} for file in first
                     for result, number in file.aliases.items()],
+        **({"weights": _weights(program)} if program.weights else {}),
         "excess_precision": excess,
         **({"filled": fusion.filled} if fusion.filled else {}),
-        "bytes_read": bytes_read(fusion, nests) if one else sum(array.shape.bytes for array in program.params),
+        "bytes_read": bytes_read(program.calls[0].fusion, nests) if one else sum(array.shape.bytes for array in program.params),
         "bytes_written": _bytes_written(nests, [array.shape for array in program.results]),
         **({} if one else {"calls": [_call(call, first) for call in program.calls]}),
         "recomputed": max(factors, default=1.0),
@@ -215,6 +216,15 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
         "targets": {file.target.name: _target(file) for file in files},
         "schedule": "; ".join(k.loop.text() for file in first for k in file.kernels),
     }
+
+
+def _weights(program: Program) -> Dict[str, Any]:
+    """The block of large constants. pointer: its number among those of the parameters."""
+    last = list(program.weights.values())[-1]
+    return {"pointer": next(program.pointers[array][0] for array in program.weights),
+            "bytes": last.offset + len(last.bytes),
+            "arrays": [{"name": array.name, "offset": weight.offset, **entry(array.shape)}
+                       for array, weight in program.weights.items()]}
 
 
 def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[str, Any]]:

@@ -29,7 +29,7 @@ from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.buffer import Role
 from gen.plan.nests import Planned, planned
-from gen.program import build, chains, flow, proof, storage
+from gen.program import build, chains, flow, proof, storage, weights
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, leaves
 from gen.render import ROOT, Dialect, TargetFile, Unit
@@ -89,7 +89,7 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
     placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches]), body.aliases,
                             language.alignment, language.scratch_in_results, language.scratch_slack)
     proof.prove(program, meant, _lying(program, meant, body.owner, placed))
-    return Dialect(language, helpers, units, list(launches), placed)
+    return Dialect(language, helpers, units, list(launches), placed, program.weights)
 
 
 def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], Array]",
@@ -118,7 +118,7 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,
                             language.scratch_slack, local)
     proof.prove(program, meant, _lying(program, meant, places.owner, placed))
-    return Dialect(language, helpers, units, steps, placed)
+    return Dialect(language, helpers, units, steps, placed, program.weights)
 
 
 def _launches(call: Call, unit: Unit) -> "List[Launch]":
@@ -158,19 +158,25 @@ def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
     return [choice for nest in nests for choice in heroes.choose(nest, context)], context
 
 
+Texts = Dict[str, Union[str, bytes]]    # of files, by their names
+
+
 def files(source: Source, targets: Sequence[str], device: Optional[str] = None,
-          excess: bool = False) -> "Tuple[Dict[str, str], Dict[str, Any]]":
+          excess: bool = False) -> "Tuple[Texts, Dict[str, Any]]":
     """The text of every file of a program by its name, and the manifest."""
     program = program_of(source)
     plans = {cpu: plan_of(program, cpu) for cpu in {device_for(target, device).cpu for target in targets}}
     name, made = program.name, [target_file(program, target, device, excess, plans[device_for(target, device).cpu])
                                 for target in targets]
     about = manifest(program, made, excess)
+    pointers = list(program.pointers.values())
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c",
+                      **({"weights": f"{name}.weights"} if program.weights else {}),
                       **{each.target.name: name + each.target.suffix for each in made}}
     return {**{name + each.target.suffix: each.text for each in made},
             f"{name}.h": render.header(program, about, made),
-            f"{name}_ref.c": reference.reference(program.whole.computation, name),
+            f"{name}_ref.c": reference.reference(program.whole.computation, name, pointers),
+            **({f"{name}.weights": weights.block(program.weights)} if program.weights else {}),
             f"{name}.json": json.dumps(about, indent=2) + "\n"}, about
 
 
@@ -193,41 +199,45 @@ def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Opti
 def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
                  excess_precision: bool = False) -> Dict[str, Any]:
     """All files of one fusion, with the bound for a check; the manifest."""
-    about = build_all(fusion, out_dir, targets, device, excess_precision)
+    program = build.single(fusion)
+    about = build_all(program, out_dir, targets, device, excess_precision)
     flushes = any(TARGETS[target].flushes for target in about["targets"])
-    write_all(bound(fusion, excess_precision, flushes), out_dir)
+    write_all(bound(program, excess_precision, flushes), out_dir)
     return about
 
 
-def bound(fusion: Fusion, excess_precision: bool, flushes: bool) -> Dict[str, str]:
-    """How far the kernels of a fusion may be from its reference."""
-    return {f"{fusion.name}_bound.c": bounds.bound(fusion.computation, fusion.name, excess_precision=excess_precision,
+def bound(program: Program, excess_precision: bool, flushes: bool) -> Texts:
+    """How far the kernels of a program may be from its reference."""
+    return {f"{program.name}_bound.c": bounds.bound(
+        program.whole.computation, program.name, excess_precision=excess_precision, flushes=flushes,
+        pointers=list(program.pointers.values()))}
+
+
+def oracle(fusion: Fusion, excess_precision: bool, flushes: bool) -> Texts:
+    """The reference of a fusion that is a call of a program, and its bound."""
+    return {f"{fusion.name}_ref.c": reference.reference(fusion.computation, fusion.name),
+            f"{fusion.name}_bound.c": bounds.bound(fusion.computation, fusion.name, excess_precision=excess_precision,
                                                    flushes=flushes)}
 
 
-def oracle(fusion: Fusion, excess_precision: bool, flushes: bool) -> Dict[str, str]:
-    """The reference of a fusion that is a call of a program, and its bound."""
-    return {f"{fusion.name}_ref.c": reference.reference(fusion.computation, fusion.name),
-            **bound(fusion, excess_precision, flushes)}
-
-
-def write_all(texts: "Dict[str, str]", out_dir: str) -> None:
+def write_all(texts: Texts, out_dir: str) -> None:
     for name, text in texts.items():
         write(Path(out_dir) / name, text)
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, content: "Union[str, bytes]") -> None:
     """Whole or not at all, and only when changed. What is no file (/dev/stdout, a link) is written to in its place."""
+    data = content.encode() if isinstance(content, str) else content
     if path.is_symlink() or path.exists() and not path.is_file() and not path.is_dir():
-        path.write_text(text)
+        path.write_bytes(data)
         return
-    if path.exists() and path.read_text() == text:
+    if path.exists() and path.stat().st_size == len(data) and path.read_bytes() == data:
         return
     try:
         handle, name = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.parent)
         try:
-            with os.fdopen(handle, "w") as out:
-                out.write(text)
+            with os.fdopen(handle, "wb") as out:
+                out.write(data)
             os.chmod(name, 0o644)
             os.replace(name, path)
         except BaseException:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import Any, Collection, Dict, List, Optional, Sequence, Set
 
 import jinja2
 
@@ -101,13 +101,14 @@ class Unit:
 @dataclass
 class Dialect:
     """A program in one language before the head of its file: the kernels of its fusions with the functions and tables
-    that they need, their launches, and where the arrays lie."""
+    that they need, their launches, and where the arrays lie. weights: see Program."""
 
     target: Target
     helpers: Helpers
     units: Dict[Fusion, Unit]
     steps: List[Step]
     storage: Storage
+    weights: "Collection[Array]" = ()
 
     def __post_init__(self) -> None:
         self.launches: List[Launch] = list(leaves(self.steps))  # type: ignore[arg-type]
@@ -133,6 +134,13 @@ class Dialect:
     def state_bytes(self) -> int:
         """Of what is computed once, before the block that a run writes."""
         return len(self.tables) * 2 * 65536
+
+    @property
+    def parts(self) -> "Dict[Place, int]":
+        """Places that are parts of a buffer of the caller's, numbered: of the scratch, and of the weights."""
+        return {place: n for n, place in enumerate(dict.fromkeys(
+            place for array, place in self.storage.places.items()
+            if place.buffer == "scratch" or array in self.weights))}
 
     def places(self, launch: Launch) -> "List[Place]":
         return [self.storage.places[array] for array in launch.arrays]
@@ -242,16 +250,21 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
                 excess: bool) -> TargetFile:
     """The file: its preamble, the kernels of each dialect, and what launches them."""
     first = dialects[0]
-    shapes = [array.shape for array in (*program.params, *program.results)]
+    pointed: "Dict[int, List[Array]]" = {}
+    for array, (number, _) in program.pointers.items():
+        pointed.setdefault(number, []).append(array)
     file = TargetFile(first.target, device, dialects, plan, aliases, "", set(program.results))
     template = environment().get_template(first.target.template)
     file.text = template.render(d=first.target, preamble=_preamble(program, device, first, excess), file=file,
                                 program=program, name=program.name, first=first, used=first.used,
                                 used_anywhere=set().union(*(dialect.used for dialect in dialects)),
-                                widths=[_width(shape) for shape in shapes],
-                                aligned=[(side, n, min(16, 1 << a.shape.bytes.bit_length() - 1))
-                                         for side, arrays in (("params", program.params), ("results", program.results))
-                                         for n, a in enumerate(arrays) if a.shape.bytes > 1],
+                                widths=[max(_width(array.shape) for array in arrays)
+                                        for arrays in [*pointed.values(), *([array] for array in program.results)]],
+                                pointers=len(pointed),
+                                aligned=[(side, n, min(16, 1 << size.bit_length() - 1)) for side, sizes in (
+                                    ("params", [max(a.shape.bytes for a in arrays) for arrays in pointed.values()]),
+                                    ("results", [array.shape.bytes for array in program.results]))
+                                    for n, size in enumerate(sizes) if size > 1],
                                 words=first.target.vectors()).lstrip()
     file.text = _spaced(file.text)
     return file
@@ -269,13 +282,14 @@ def _width(shape: Shape) -> int:
 
 @dataclass(frozen=True)
 class Named:
-    """A buffer as an argument of the header's function. side: params or results. length: in elements of its type."""
+    """A buffer with its name in the header. side: params, weights or results. length: in elements of its type."""
 
     name: str
     type: str
     side: str
     bytes: int
     length: int
+    array: Array
 
     @property
     def text(self) -> str:
@@ -286,18 +300,20 @@ def named(program: Program) -> List[Named]:
     """The program's parameters and results with the text's names, each once. The number that XLA puts behind a name is
     left out where another one is not called so too."""
     plain = Counter(_without_number(array.name) for array in (*program.params, *program.results))
-    known, found = {"scratch", "params", "results", program.name}, []   # type: Set[str], List[Named]
-    for side, arrays in (("params", program.params), ("results", program.results)):
+    known = {"scratch", "params", "results", program.name, *(["weights"] if program.weights else [])}
+    found: List[Named] = []
+    for side, arrays in (("params", program.plain_params), ("weights", program.weights), ("results", program.results)):
         for array in arrays:
             short = _without_number(array.name)
-            shape, base = array.shape, c_identifier(short if plain[short] == 1 else array.name)
+            shape, base = array.shape, c_identifier(
+                short if plain[short] == 1 and side != "weights" else array.name)
             name = base
             count = 1
             while name in known:
                 count += 1
                 name = f"{base}_{count}"
             known.add(name)
-            found.append(Named(name, _api_type(shape), side, shape.bytes, shape.bytes // _width(shape)))
+            found.append(Named(name, _api_type(shape), side, shape.bytes, shape.bytes // _width(shape), array))
     return found
 
 
@@ -318,5 +334,7 @@ def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFil
     """The C API of all targets, in the order of these."""
     return _spaced(environment().get_template("files/api.h.j2").render(
         name=program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
-        arguments=named(program), aliases=about["aliases"], params=about["params"], results=about["results"],
+        arguments=[of for of in named(program) if of.side != "weights"], weights=about.get("weights"),
+        constants=[(of, program.weights[of.array]) for of in named(program) if of.side == "weights"],
+        aliases=about["aliases"], params=about["params"], results=about["results"],
         files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name))))

@@ -31,7 +31,7 @@ def glue(all_: Sequence[run.Built], target: str) -> str:
     runner = run.runner_of(target)
     parts = [runner.head, "#include <stdlib.h>\n", *(f'#include "{each.name}.h"\n' for each in all_)]
     for number, each in enumerate(all_):
-        parts.append(GLUE.sub(rf"\1_{number}", run.glue(each.manifest, runner)))
+        parts.append(GLUE.sub(rf"\1_{number}", run.glue(each.manifest, each.folder, runner)))
     entries = "".join(f"&sett_entry_{number}, " for number in range(len(all_)))
     return "".join(parts) + f"extern const struct sett_fusion *const sett_entries[];\n" \
                             f"const struct sett_fusion *const sett_entries[] = {{{entries}0}};\n"

@@ -17,7 +17,7 @@ from gen.bounds.types import key_of, Options
 from gen.hlo import Computation, Instruction
 from gen.hlo.opcodes import MATRIX_OPS
 from gen.reference.assembly import assemble, Function
-from gen.reference.computation import Result, walked
+from gen.reference.computation import Pointers, Result, walked
 from gen.reference.library import functions, VALUES
 from gen.reference.loops import indices_of, loops_over, position_of, room_of, strides_of
 from gen.reference.types import FLOATS, SMALL, to_double
@@ -43,23 +43,23 @@ class Bounded(NamedTuple):
     results: List[Result]
 
 
-def bounded(computation: Computation, options: Options) -> Bounded:
+def bounded(computation: Computation, options: Options, pointers: Pointers = None) -> Bounded:
     b = Bounds(options)
     results = walked(b.e, computation,
-                     lambda i, x, outs: OPS.get(i.opcode, following.elementwise)(b, i, x, outs))
+                     lambda i, x, outs: OPS.get(i.opcode, following.elementwise)(b, i, x, outs), pointers)
     return Bounded(b, results)
 
 
 def bound(computation: Computation, name: str, *, excess_precision: bool = False, reassociate: bool = True,
-          flushes: bool = False, ulps: Optional[Mapping[str, float]] = None) -> str:
+          flushes: bool = False, ulps: Optional[Mapping[str, float]] = None, pointers: Pointers = None) -> str:
     """C11 text of `int NAME_bound(const void *const *params, double *const *bounds)`.
 
     excess_precision: kernels may keep a float between ops on f16 and bf16. reassociate: they may add and multiply the
     elements of a reduce in any order. ulps: other budgets than ULPS, by opcode (divide 2.5 and sqrt 3 for OpenCL
     devices that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: sums of f32 of a scatter
-    may lose subnormals.
+    may lose subnormals. pointers: as in gen.reference.
     """
-    b, results = bounded(computation, Options(excess_precision, reassociate, flushes, dict(ulps or {})))
+    b, results = bounded(computation, Options(excess_precision, reassociate, flushes, dict(ulps or {})), pointers)
     outs = [put(b, result) for result in results]
     exact = b.exact(*(result.array for result in results))
     what = "exact everywhere" if exact else "what a right kernel may differ by"

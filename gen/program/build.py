@@ -12,7 +12,9 @@ from gen.hlo.graph import root_of
 from gen.hlo.launches import has_steps
 from gen.plan.whole import whole_of
 from gen.program.cut import Cutter, copy_of
+from gen.program.forms import form
 from gen.program.ir import Array, Call, Program
+from gen.program.weights import taken_out
 from gen.schedule import SMALL_BYTES
 
 
@@ -56,7 +58,7 @@ def program(module: Module) -> Program:
              [arrays.setdefault(value, Array(value.producer.name, value.shape)) for value in step.results])
     for value, result in copies:
         write(value, result)
-    return Program(whole.name, params, results, body, whole, dict(whole.aliases))
+    return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases)))
 
 
 def _stepped(module: Module, whole: Fusion) -> Program:
@@ -75,7 +77,7 @@ def _stepped(module: Module, whole: Fusion) -> Program:
             results[n] = array
         else:
             body.append(Call(distinct.named(copy_of(array.shape, result.shape), "copy", {}), [array], [result]))
-    return Program(whole.name, params, results, body, whole, dict(whole.aliases))
+    return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases)))
 
 
 def programs(module: Module, apart: bool) -> List[Program]:
@@ -90,7 +92,7 @@ def single(fusion: Fusion) -> Program:
     """A fusion as a program of one call."""
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(fusion), hlo.param_leaves(fusion))]
     results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(fusion.computation)]
-    return Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion)
+    return taken_out(Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion))
 
 
 def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:
@@ -166,22 +168,3 @@ def _with_constants(computation: Computation, inside: "Mapping[Instruction, Inst
     own = {parameter: replace(constant, users=[], computation=computation) for parameter, constant in inside.items()}
     with_own = replace(computation, instructions=[*own.values(), *computation.instructions])
     return read_from(with_own, own)
-
-
-def form(computation: Computation) -> Any:
-    """All that a computation does, as a value to compare: equal ones do the same, whatever their names."""
-    numbers = {instruction: n for n, instruction in enumerate(computation.instructions)}
-    assert computation.root is not None
-    return (numbers[computation.root], tuple(
-        (i.opcode, i.shape.text, tuple(numbers[o] for o in i.operands), _attributes(i), i.parameter_number,
-         tuple(i.literal) if i.literal is not None else None, tuple(form(called) for called in i.called))
-        for i in computation.instructions))
-
-
-def _attributes(instruction: Instruction) -> str:
-    """Those that say what an instruction does. Computations are compared by themselves."""
-    plain = {key: value for key, value in instruction.attributes.items()
-             if key != "raw" and not isinstance(value, Computation)}
-    raw = {key: value for key, value in instruction.attributes.get("raw", {}).items()
-           if key not in ("metadata", "to_apply", "calls", "select", "scatter", "body", "condition")}
-    return repr((sorted(plain.items()), sorted(raw.items())))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, Iterator, List, Optional, Sequence, Union
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from gen.hlo import Fusion, Shape
 
@@ -15,6 +15,14 @@ class Array:
 
     name: str
     shape: Shape
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A large constant in the block of weights: its offset there and its content."""
+
+    offset: int
+    bytes: bytes
 
 
 @dataclass(eq=False)
@@ -89,7 +97,8 @@ def parts_of(node: "Union[Loop, Branch]") -> "List[List[Node]]":
 class Program:
     """A module. name: of its files and functions. whole: all of it as one computation, for the reference and for costs;
     of a program of one call this is the fusion itself. aliases: results that the module lets take a parameter's buffer,
-    with the parameter's number. traced: see gen/program/trace.py; what is not done then is not written."""
+    with the parameter's number. traced: see gen/program/trace.py; what is not done then is not written. weights: the
+    parameters that are large constants (gen/program/weights.py); the caller passes one pointer for all of them."""
 
     name: str
     params: List[Array]
@@ -98,6 +107,25 @@ class Program:
     whole: Fusion
     aliases: Dict[int, int] = field(default_factory=dict)
     traced: bool = False
+    weights: Dict[Array, Weight] = field(default_factory=dict)
+
+    @property
+    def plain_params(self) -> List[Array]:
+        """The parameters that have a pointer each."""
+        return [array for array in self.params if array not in self.weights]
+
+    @property
+    def pointers(self) -> "Dict[Array, Tuple[int, int]]":
+        """The number of each parameter's pointer, and its offset there. The block of weights has the place of the first
+        of them."""
+        found: Dict[Array, Tuple[int, int]] = {}
+        count, block = 0, -1
+        for array in self.params:
+            if array in self.weights and block < 0:
+                count, block = count + 1, count
+            found[array] = (block, self.weights[array].offset) if array in self.weights else (count, 0)
+            count += array not in self.weights
+        return found
 
     @property
     def calls(self) -> List[Call]:

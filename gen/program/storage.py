@@ -59,7 +59,7 @@ def in_place(program: Program, aliases: "Mapping[Fusion, Mapping[int, int]]") ->
             operand, result = call.operands[operand_number], call.results[number]
             assert operand is not None
             ends = last[operand] == at and call.operands.count(operand) == 1
-            if operand in program.params and result in results and ends and (
+            if operand in program.params and operand not in program.weights and result in results and ends and (
                     call.fusion is program.whole
                     or program.aliases.get(results.index(result)) == program.params.index(operand)):
                 body.aliases[results.index(result)] = program.params.index(operand)
@@ -136,7 +136,7 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
     """The place of each array. spans: the first and the last step that needs it. aliases: results that are a parameter's
     buffer. alignment: of what lies in the block. in_results: whether arrays may lie in the buffers of results that are
     written later. slack: bytes after the last array. local: arrays that are variables of the function."""
-    places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(program.params)}
+    places = {array: Place("params", n, offset, array.shape) for array, (n, offset) in program.pointers.items()}
     places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
     places.update((array, Place("local", n, 0, array.shape)) for n, array in enumerate(local))
     block = [array for array in spans if array not in places]

@@ -60,7 +60,8 @@ class _Tracer:
         body = self._nodes(self.program.body, {}, None, set())
         more = [] if self.program.straight else [self.limit]
         whole = replace(self.program.whole, name=name)
-        made = Program(name, [*params, *more], list(self.results), [*self.start, *body], whole, traced=True)
+        made = Program(name, [*params, *more], list(self.results), [*self.start, *body], whole, traced=True,
+                       weights=self.program.weights)
         return Trace(made, self.seen, None if self.program.straight else self.cut)
 
     def _nodes(self, nodes: "Sequence[Node]", others: "Dict[Array, Array]", done: Optional[Array],

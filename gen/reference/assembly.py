@@ -45,7 +45,10 @@ def pointer(array: Array) -> List[str]:
     if array.given is None:
         return list(array.literal)
     kind = "const " * (array.given.name == "params") + array.kind
-    return [f"{kind} *const {array.name} = {array.given.name}[{array.given.number}];"]
+    place = f"{array.given.name}[{array.given.number}]"
+    if array.given.offset:
+        place = f"({kind} *)((const char *){place} + {array.given.offset})"
+    return [f"{kind} *const {array.name} = {place};"]
 
 
 def arrays_of(steps: Sequence[Step]) -> List[Array]:

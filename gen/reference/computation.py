@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen.hlo import Computation, dtypes as table, Instruction, Shape
 from gen.hlo.graph import root_of
@@ -79,15 +79,22 @@ class Result(NamedTuple):
         return at if self.half is None else f"({at}) * 2 + {self.half}"
 
 
-def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None) -> List[Result]:
-    """All steps of a computation, from the function's parameters on; its results."""
+# The number of each parameter's pointer, and the offset of its array there.
+Pointers = Optional[Sequence[Tuple[int, int]]]
+
+
+def walked(e: Emitter, computation: Computation, follow: Optional[Follow] = None,
+           pointers: Pointers = None) -> List[Result]:
+    """All steps of a computation, from the function's parameters on; its results. pointers: None: each parameter has
+    one of its own."""
     real = real_computation(computation)
     arguments: List[Value] = []
     number = 0
     for parameter in computation.parameters:
         leaves: List[Array] = []
         for shape in parameter.shape.leaves():
-            leaves += parameter_arrays(e, parameter, shape, Argument("params", number))
+            place = pointers[number] if pointers else (number, 0)
+            leaves += parameter_arrays(e, parameter, shape, Argument("params", *place))
             number += 1
         arguments += [regrouped(parameter.shape, iter(leaves))] if real is computation else leaves
     arrays = iter(leaves_of(walk(e, real, arguments, follow)))

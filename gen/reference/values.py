@@ -11,10 +11,11 @@ from gen.reference.types import STORAGE
 
 
 class Argument(NamedTuple):
-    """Argument `name` of the function has an array's pointer at a number."""
+    """Argument `name` of the function has an array's pointer at a number; the array begins `offset` bytes from there."""
 
     name: str
     number: int
+    offset: int = 0
 
 
 @dataclass(eq=False)

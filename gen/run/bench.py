@@ -181,7 +181,8 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
         if result.compared and not options.run.excess_precision and rivals.may_keep_f32(built.source, libraries):
             bound = built.folder / f"{built.name}_bound.c"
             bound.write_text(bounds.bound(built.source.computation, built.name, excess_precision=True,
-                                          flushes=run.runner_of(target).target.flushes))
+                                          flushes=run.runner_of(target).target.flushes,
+                                          pointers=list(built.program.pointers.values()) if built.program else None))
             run.compile_fusion(built, target, True)
     elif built.library is None:
         run.compile_fusion(built, target)

@@ -120,8 +120,10 @@ def words(built: run.Built, target: str, options: run.Options, inputs: Path, the
     for size in params:
         given.append(data[at:at + size])
         at += size
+    weights = [data[at + w["offset"]:at + w["offset"] + w["bytes"]]
+               for w in built.manifest.get("weights", {}).get("arrays", ())]
     root = built.source.computation.root
-    exact = exact_results(built.source.computation, given, built.folder) if root else None
+    exact = exact_results(built.source.computation, [*given, *weights], built.folder) if root else None
     if exact is None or any(leaf.tiled for leaf in root.shape.leaves()):
         return ""
     files = [built.folder / f"nearest_{side}{k}.bin" for side, count in (("p", len(params)), ("r", len(leaves)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 import re
@@ -125,25 +126,38 @@ def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
         rows.append(
             f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
             f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {{ {', '.join(f'{n}u' for n in entry.get('sorted', [0]))} }}, "
-            f"{int('varies' in entry)}, {entry.get('definite', 0)}u }},\n"
+            f"{int('varies' in entry)}, {entry.get('definite', 0)}u, {entry.get('file', 0)} }},\n"
         )
-    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0, 0 },' + chr(10)}}};\n"
+    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0, 0, 0 },' + chr(10)}}};\n"
 
 
-def glue(manifest: Manifest, runner: Runner, entry: str = "sett_entry", **more: str) -> str:
-    """The C text that hands a program to the harness as `entry`. more: fields of its record (harness/fusion.h), with
-    the declarations that they need in `before`."""
-    name, before = manifest["name"], more.pop("before", "")
+def given_params(manifest: Manifest, folder: Path) -> List[Dict[str, Any]]:
+    """The parameters of a program that have a pointer, with the block of its weights, which lies in a file."""
+    weights, given = manifest.get("weights"), list(manifest["params"])
+    if weights:
+        given.insert(weights["pointer"], {"bytes": weights["bytes"], "positions": weights["bytes"], "dtype": "u8",
+                                          "file": json.dumps(str(weights_file(manifest, folder)))})
+    return given
+
+
+def weights_file(manifest: Manifest, folder: Path) -> Path:
+    return (folder / manifest["files"]["weights"]).resolve()
+
+
+def glue(manifest: Manifest, folder: Path, runner: Runner, entry: str = "sett_entry", **more: str) -> str:
+    """The C text that hands a program, whose files are in a folder, to the harness as `entry`. more: fields of its
+    record (harness/fusion.h), with the declarations that they need in `before`."""
+    name, before, params = manifest["name"], more.pop("before", ""), given_params(manifest, folder)
     of_result = {alias["result"]: alias["parameter"] for alias in manifest.get("aliases", ())}
     alias = ", ".join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest["results"]))))
     fields = "".join(f"  .{field} = {value},\n" for field, value in more.items())
     return (
         f'{runner.head}#include <stdlib.h>\n#include "fusion.h"\n#include "{name}.h"\n{before}'
-        + _buffer_table("param", manifest["params"]) + _buffer_table("result", manifest["results"])
+        + _buffer_table("param", params) + _buffer_table("result", manifest["results"])
         + runner.glue.format(name=name)
         + f"static const int alias[] = {{{alias}}};\nextern const struct sett_fusion {entry};\n"
         f"const struct sett_fusion {entry} = {{\n  .abi = SETT_FUSION_ABI,\n  .name = \"{name}\",\n"
-        f"  .params = {len(manifest['params'])},\n  .results = {len(manifest['results'])},\n  .param = param,\n"
+        f"  .params = {len(params)},\n  .results = {len(manifest['results'])},\n  .param = param,\n"
         f"  .result = result,\n  .alias = alias,\n  .scratch = SCRATCH_BYTES,\n  .prepare = PREPARE,\n"
         f"  .create = create,\n  .program = program,\n  .run = run,\n  .release = release,\n{fields}}};\n"
     )
@@ -162,8 +176,8 @@ def _calls_glue(built: Built) -> Dict[str, str]:
     """The fields of a traced program's record for the comparison of each call with its fusion's reference."""
     assert built.program and built.trace
     of, traced = built.program, built.trace.program
-    place = {array: str(n) for n, array in enumerate(traced.params)}
-    place.update((array, str(-1 - n)) for n, array in enumerate(traced.results))
+    place = dict(traced.pointers)
+    place.update((array, (-1 - n, 0)) for n, array in enumerate(traced.results))
     on_gpus = not all(about["device"] in CPUS for about in built.manifest["targets"].values())
     text = ""
     for fusion in of.fusions:
@@ -173,9 +187,11 @@ def _calls_glue(built: Built) -> Dict[str, str]:
                  + _buffer_table(f"result_of_{fusion.name}", entries))
     rows = []
     for number, (call, own, done) in enumerate((each.call, each.own, each.done) for each in built.trace.calls):
-        read = ", ".join(place[array] if array else "NO_ARRAY" for array in own.operands) or "0"
+        read = ", ".join(f"{{{place[array][0]}, {place[array][1]}u}}" if array else "{NO_ARRAY, 0}"
+                         for array in own.operands) or "{0, 0}"
         written = ", ".join(str(traced.results.index(array)) for array in own.results) or "0"
-        text += f"static const int from_{number}[] = {{{read}}}, to_{number}[] = {{{written}}};\n"
+        text += f"static const struct sett_from from_{number}[] = {{{read}}};\n"
+        text += f"static const int to_{number}[] = {{{written}}};\n"
         name = call.fusion.name
         rows.append(f'  {{"{name}", {len(own.operands)}, {len(own.results)}, from_{number}, to_{number}, '
                     f"result_of_{name}, {name}_ref, {name}_bound, {traced.results.index(done) if done else -1}}},\n")
@@ -246,9 +262,9 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
     if traced:
         fields["before"] = fields.get("before", "") + "extern const struct sett_fusion sett_traced;\n"
         fields["traced"] = "&sett_traced"
-    glues = {f"{name}_glue_{target}.c": glue(built.manifest, runner, **fields)}
+    glues = {f"{name}_glue_{target}.c": glue(built.manifest, folder, runner, **fields)}
     if traced:
-        glues[f"{traced.name}_glue_{target}.c"] = glue(traced.manifest, runner, "sett_traced", **_calls_glue(built))
+        glues[f"{traced.name}_glue_{target}.c"] = glue(traced.manifest, folder, runner, "sett_traced", **_calls_glue(built))
     for file, text in glues.items():
         (folder / file).write_text(text)
     output = folder / f"{name}_{target}.so"
@@ -332,5 +348,5 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
             for fusion in program.fusions:
                 pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
         if program.straight:
-            pipeline.write_all(pipeline.bound(whole, options.excess_precision, flushes), str(folder))
+            pipeline.write_all(pipeline.bound(program, options.excess_precision, flushes), str(folder))
     return built

@@ -23,7 +23,10 @@ def run_built(built: Built, target: str, params: Sequence[Path], results: Sequen
     if built.library is None:
         compile_fusion(built, target)
     launch, process = launch_limit(target, options, expected), process_limit(options, expected)
-    answer = call_harness(target, ["run", options.device, *seconds_of(launch), built.library, *params, *results], process)
+    given = list(params)
+    if "weights" in built.manifest:
+        given.insert(built.manifest["weights"]["pointer"], objects.weights_file(built.manifest, built.folder))
+    answer = call_harness(target, ["run", options.device, *seconds_of(launch), built.library, *given, *results], process)
     raise_for_start(answer)
     done = answer.of("result")
     if not done:

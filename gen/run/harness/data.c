@@ -254,10 +254,25 @@ static void make_definite(const struct sett_buffer *type, void *data)
     }
 }
 
+/* What a file holds; without it there is nothing to do. */
+static void read_whole(const struct sett_buffer *type, void *to)
+{
+  FILE *file = fopen(type->file, "rb");
+  if (!file || fread(to, 1, type->bytes, file) != type->bytes) {
+    fprintf(stderr, "error: %s cannot be read\n", type->file);
+    exit(2);
+  }
+  fclose(file);
+}
+
 void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed)
 {
   uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
   memset(to, 0, type->bytes);
+  if (type->file) {
+    read_whole(type, to);
+    return;
+  }
   for (size_t i = 0; i < type->elements; ++i) {
     uint64_t random = mix(seed + 0x632be59bd9b4e019ull * (uint64_t)i), bits;
     if (type->kind == SETT_PRED) bits = random & 1;

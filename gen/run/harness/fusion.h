@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 7, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 8, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -24,16 +24,24 @@ struct sett_buffer {
                                                 and their numbers, the first to be compared first */
   int varies; /* a result that may differ between runs */
   unsigned long long definite; /* a parameter of symmetric matrices of this number of rows, mostly positive definite; 0: none of this */
+  const char *file; /* the path of what a parameter always holds; NULL: it is drawn */
 };
 
-/* A call of a program, compared by itself on the arrays that it had. from: for each parameter of its own the number of the
-   program's parameter, or of a result of the program, counted from -1 downwards, or NO_ARRAY where it is not read; to: for each result
-   of its own the number of the program's result. */
+/* Where an array is that a call reads: the number of the program's parameter, or of a result of the program, counted from -1 downwards, or
+   NO_ARRAY where it is not read, and its first byte there. */
 enum { NO_ARRAY = 1 << 30 };
+struct sett_from {
+  int number;
+  size_t offset;
+};
+
+/* A call of a program, compared by itself on the arrays that it had. from: for each parameter of its own; to: for each result of its own the
+   number of the program's result. */
 struct sett_call {
   const char *name;
   int params, results;
-  const int *from, *to;
+  const struct sett_from *from;
+  const int *to;
   const struct sett_buffer *result;
   int (*ref)(const void *const *params, void *const *results);
   int (*bound)(const void *const *params, double *const *bounds);

@@ -401,9 +401,10 @@ struct compared {
   int rounds; /* whose inputs reach the call */
 };
 
-static void *const *array_of(const struct job *job, int from)
+static void *array_of(const struct job *job, struct sett_from from)
 {
-  return from == NO_ARRAY ? NULL : from >= 0 ? &job->in[from] : &job->out[-1 - from];
+  void *whole = from.number == NO_ARRAY ? NULL : from.number >= 0 ? job->in[from.number] : job->out[-1 - from.number];
+  return whole ? (unsigned char *)whole + from.offset : NULL;
 }
 
 /* The call's values beside its reference on what it read; NULL, or what is wrong. */
@@ -414,10 +415,7 @@ static const char *check_call(struct job *traced, const struct sett_call *call, 
                                 .ref = call->ref, .bound = call->bound };
   const char *wrong;
   own.fusion = &fusion;
-  for (int i = 0; i < call->params; ++i) {
-    void *const *array = array_of(traced, call->from[i]);
-    own.in[i] = array ? *array : NULL;
-  }
+  for (int i = 0; i < call->params; ++i) own.in[i] = array_of(traced, call->from[i]);
   for (int i = 0; i < call->results; ++i) {
     own.out[i] = traced->out[call->to[i]], own.wanted[i] = traced->wanted[call->to[i]];
     own.bound[i] = call->bound ? traced->bound[call->to[i]] : NULL;
@@ -639,7 +637,8 @@ static int all_bytes(const char *path, int writes, int count, const struct sett_
   FILE *file = fopen(path, writes ? "wb" : "rb");
   int bad = !file;
   for (int i = 0; i < count && !bad; ++i)
-    bad = (writes ? fwrite(data[i], 1, type[i].bytes, file) : fread(data[i], 1, type[i].bytes, file)) != type[i].bytes;
+    if (type[i].file) data_fill(&type[i], data[i], DATA_MODERATE, 0);
+    else bad = (writes ? fwrite(data[i], 1, type[i].bytes, file) : fread(data[i], 1, type[i].bytes, file)) != type[i].bytes;
   if (!bad && !writes) bad = fgetc(file) != EOF;
   if (file && fclose(file)) bad = 1;
   return bad ? say("error", "reason", say_text("%s: cannot be %s", path, writes ? "written" : "read"), NULL) : 0;

@@ -1,0 +1,215 @@
+"""Large constants lie in NAME.weights: what the file holds, who reads it, and what stays in the text."""
+
+from __future__ import annotations
+
+import array
+import json
+import random
+import struct
+from pathlib import Path
+from typing import Any, Callable, List
+
+import pytest
+
+from drawn import device_or_skip
+from gen import hlo, pipeline, run
+from gen.program import build
+
+TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu", "hip-on-cpu"))]
+
+
+def literal(values: "List[Any]", dims: "List[int]") -> str:
+    """The text of an array's values in row-major order."""
+    if not dims:
+        return str(values[0])
+    each = len(values) // dims[0]
+    return "{" + ", ".join(literal(values[k * each:k * each + each], dims[1:]) for k in range(dims[0])) + "}"
+
+
+def drawn(count: int, one: "Callable[[random.Random], Any]", seed: int = 1) -> "List[Any]":
+    draw = random.Random(seed)
+    return [one(draw) for _ in range(count)]
+
+
+FLOATS = drawn(50 * 40, lambda draw: draw.randrange(-99, 99) / 8)
+NIBBLES = drawn(128 * 70, lambda draw: draw.randrange(-8, 8))
+BITS = drawn(64 * 70, lambda draw: draw.random() < 0.5)
+WORDS = drawn(600, lambda draw: draw.randrange(1 << 64))
+COMPLEX = drawn(20 * 30, lambda draw: (draw.randrange(9) / 2, -draw.randrange(9) / 2))
+# as memory has them, in the layouts of RETURNED
+CONTENTS = [
+    array.array("f", [FLOATS[row * 40 + column] for column in range(40) for row in range(50)]).tobytes(),
+    bytes((NIBBLES[k] & 15) | (NIBBLES[k + 1] & 15) << 4 for k in range(0, len(NIBBLES), 2)),
+    bytes(map(int, BITS)),
+    struct.pack("<600Q", *WORDS),
+    struct.pack("<1200f", *(part for number in COMPLEX for part in number)),
+]
+RETURNED = f"""HloModule m
+
+ENTRY m {{
+  a = f32[50,40]{{0,1}} constant({literal(FLOATS, [50, 40])})
+  b = s4[128,70]{{1,0}} constant({literal(NIBBLES, [128, 70])})
+  c = pred[64,70]{{1,0}} constant({literal([str(bit).lower() for bit in BITS], [64, 70])})
+  d = u64[600]{{0}} constant({literal(WORDS, [600])})
+  e = c64[20,30]{{1,0}} constant({literal(COMPLEX, [20, 30])})
+  ROOT r = (f32[50,40]{{0,1}}, s4[128,70]{{1,0}}, pred[64,70]{{1,0}}, u64[600]{{0}}, c64[20,30]{{1,0}}) tuple(a, b, c, d, e)
+}}
+"""
+
+# The body has a table of indices and a matrix in another layout than its row-major one; both call sites of `twice` read another constant.
+TABLE = drawn(16 * 130, lambda draw: draw.randrange(-3, 70))
+LOOP = f"""HloModule m
+
+body {{
+  s = (s32[], s32[64]{{0}}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = s32[64]{{0}} get-tuple-element(s), index=1
+  w = s32[64,64]{{0,1}} constant({literal(drawn(4096, lambda draw: draw.randrange(-9, 9), 2), [64, 64])})
+  t = s32[16,130]{{1,0}} constant({literal(TABLE, [16, 130])})
+  one = s32[] constant(1)
+  zero = s32[] constant(0)
+  row = s32[1,64]{{1,0}} dynamic-slice(t, i, zero), dynamic_slice_sizes={{1,64}}
+  at = s32[64,1]{{1,0}} reshape(row)
+  picked = s32[64]{{0}} gather(x, at), offset_dims={{}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1}}
+  d = s32[64]{{0}} dot(w, picked), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  next = s32[] add(i, one)
+  ROOT o = (s32[], s32[64]{{0}}) tuple(next, d)
+}}
+
+cond {{
+  s = (s32[], s32[64]{{0}}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(9)
+  ROOT p = pred[] compare(i, n), direction=LT
+}}
+
+ENTRY m {{
+  x = s32[64]{{0}} parameter(0)
+  zero = s32[] constant(0)
+  s = (s32[], s32[64]{{0}}) tuple(zero, x)
+  l = (s32[], s32[64]{{0}}) while(s), condition=cond, body=body
+  ROOT y = s32[64]{{0}} get-tuple-element(l), index=1
+}}
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "m.hlo"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_values(target: str, tmp_path: Path) -> None:
+    """All types, and a layout, come through the file as the text has them."""
+    device_or_skip(target)
+    made = run.run(written(tmp_path, RETURNED), target, str(tmp_path), str(tmp_path / "out"))
+    assert [path.read_bytes() for path in made] == CONTENTS
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_loop(target: str, tmp_path: Path) -> None:
+    """Constants of a body, compared call by call and as a whole."""
+    device_or_skip(target)
+    results = run.check(written(tmp_path, LOOP), target, run.Options(seed=5))
+    assert [result.status for result in results] == ["PASS"] * len(results), results
+    assert sum(result.compared for result in results) > 1000
+
+
+def test_loop_values(tmp_path: Path) -> None:
+    """The reference reads the file too, so the values are those of plain Python here."""
+    x = drawn(64, lambda draw: draw.randrange(-100, 100), 3)
+    (tmp_path / "p0.bin").write_bytes(array.array("i", x).tobytes())
+    w = drawn(4096, lambda draw: draw.randrange(-9, 9), 2)
+    for step in range(9):
+        picked = [x[min(max(index, 0), 63)] for index in TABLE[step * 130:step * 130 + 64]]
+        x = [sum(w[r * 64 + c] * picked[c] for c in range(64)) for r in range(64)]
+    (made,) = run.run(written(tmp_path, LOOP), "c", str(tmp_path), str(tmp_path / "out"))
+    assert list(array.array("i", made.read_bytes())) == [(n + (1 << 31)) % (1 << 32) - (1 << 31) for n in x]
+
+
+def program(text: str) -> Any:
+    parsed = hlo.parse(text, "m.hlo")
+    refused = hlo.unsupported(parsed)
+    assert refused is None, refused
+    return build.program(parsed)
+
+
+def test_file() -> None:
+    """The file, the header's table and the manifest agree; texts have no large constant."""
+    texts, about = pipeline.files(program(RETURNED), ["c", "opencl", "cuda"])
+    block, header = texts["m.weights"], texts["m.h"]
+    assert isinstance(block, bytes) and isinstance(header, str)
+    assert about["weights"]["bytes"] == len(block) and about["weights"]["pointer"] == 0
+    assert f"#define m_weights_BYTES {len(block)}\n" in header and "m_PARAMS = 1" in header
+    assert about["files"]["weights"] == "m.weights" and about["params"] == []
+    row_major = [array.array("f", FLOATS).tobytes(), *CONTENTS[1:]]
+    assert [block[at["offset"]:at["offset"] + at["bytes"]] for at in about["weights"]["arrays"]] == row_major
+    for at in about["weights"]["arrays"]:
+        assert at["offset"] % 512 == 0
+        assert f"#define m_{at['name']}_OFFSET {at['offset']} " in header and f"{at['name']}, {at['shape']}" in header
+    assert all(len(text) < 40_000 for text in texts.values()), {name: len(text) for name, text in texts.items()}
+    json.dumps(about)
+
+
+def entry(lines: str) -> str:
+    return f"HloModule m\n\nENTRY m {{\n  x = f32[1024] parameter(0)\n{lines}\n}}\n"
+
+
+@pytest.mark.parametrize("count, where", [(1024, "text"), (1025, "file")])
+def test_limit(count: int, where: str) -> None:
+    """4 KiB are in the text, one element more is not."""
+    values = literal([float(k) for k in range(count)], [count])
+    texts, about = pipeline.files(program(entry(
+        f"  c = f32[{count}] constant({values})\n  s = f32[1000] slice(c), slice={{[0:1000]}}\n"
+        "  y = f32[1000] slice(x), slice={[0:1000]}\n  ROOT r = f32[1000] add(s, y)")), ["c"])
+    assert ("m.weights" in texts) == ("weights" in about) == (where == "file")
+    assert ("static const float c_c[]" in str(texts["m.c"])) == (where == "text")
+
+
+def test_one_value() -> None:
+    """A constant whose elements are all one value is that value, however large it is."""
+    values = literal([2.5] * 4096, [4096])
+    texts, _ = pipeline.files(program(entry(f"  c = f32[4096] constant({values})\n  ROOT r = f32[4096] negate(c)")), ["c"])
+    assert sorted(texts) == ["m.c", "m.h", "m.json", "m_ref.c"]
+
+
+def test_equal() -> None:
+    """Equal constants lie in the file once, and fusions that differ in their constants alone are one kernel."""
+    one, two = (literal(drawn(2048, lambda draw: draw.randrange(99), seed), [2048]) for seed in (1, 2))
+    parts = "".join(f"part{n} {{ a = s32[2048] parameter(0)  c = s32[2048] constant({text})  ROOT r = s32[2048] multiply(a, c) }}\n"
+                    for n, text in enumerate([one, two, one]))
+    made = program(f"""HloModule m
+
+{parts}
+ENTRY m {{
+  x = s32[2048] parameter(0)
+  a = s32[2048] fusion(x), kind=kLoop, calls=part0
+  b = s32[2048] fusion(a), kind=kLoop, calls=part1
+  ROOT c = s32[2048] fusion(b), kind=kLoop, calls=part2
+}}
+""")
+    assert [weight.offset for weight in made.weights.values()] == [0, 8192]
+    assert len(made.fusions) == 1 and len(made.calls) == 3
+    assert [call.operands[1].name for call in made.calls] == ["c", "c", "c"]
+    assert made.calls[0].operands[1] is made.calls[2].operands[1] is not made.calls[1].operands[1]
+
+
+def test_update(tmp_path: Path) -> None:
+    """An update of a constant does not write to the block."""
+    text = entry(f"  i = s32[] parameter(1)\n  c = f32[2048] constant({literal(drawn(2048, lambda draw: draw.randrange(99)), [2048])})\n"
+                 "  ROOT r = f32[2048] dynamic-update-slice(c, x, i)")
+    (result,) = run.check(written(tmp_path, text), "c", run.Options())
+    assert result.status == "PASS", result
+    assert pipeline.files(program(text), ["c"])[1]["aliases"] == []
+
+
+def test_written_whole(tmp_path: Path) -> None:
+    """The file is replaced as a whole, and only where it is another one."""
+    path = tmp_path / "m.weights"
+    pipeline.write(path, b"\x00\xff\r\n")
+    before = path.stat()
+    pipeline.write(path, b"\x00\xff\r\n")
+    assert path.stat().st_mtime_ns == before.st_mtime_ns and path.read_bytes() == b"\x00\xff\r\n"
+    pipeline.write(path, b"\x00\xff\r\r")
+    assert path.read_bytes() == b"\x00\xff\r\r" and [of.name for of in tmp_path.iterdir()] == ["m.weights"]
