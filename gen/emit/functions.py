@@ -16,14 +16,14 @@ FUNCTIONS: Mapping[str, Mapping[str, str]] = {
             "logistic": "logistic", "tanh": "tanh", "erf": "erf", "sine": "sin", "cosine": "cos", "tan": "tan",
             "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow", "atan2": "atan2", "round-nearest-even": "rint",
             "round-nearest-afz": "round", "floor": "floor", "ceil": "ceil", "maximum": "maximum", "minimum": "minimum",
-            "more": "more", "less": "less"},
-    "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt"}}
+            "more": "more", "less": "less", "sqrt": "sqrt"},
+    "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt", "sqrt": "sqrt"}}
 VECTORS = {"f32": "floats", "f64": "doubles"}
 PAIRS = {("sine", "cosine"): "sincos"}     # two functions of one argument by one; the second result through a pointer
 BINARY = ("pow", "atan2", "maximum", "minimum", "more", "less")
 # Processors have instructions for these, which are used where a language has functions of vectors. Of PoCL's, rint and
 # round are 13 instructions and more.
-EXACT = ("floor", "ceil", "maximum", "minimum", "more", "less")
+EXACT = ("floor", "ceil", "maximum", "minimum", "more", "less", "sqrt")
 
 def name(d: Target, need: "Callable[..., str]", opcode: str, dtype: str, lanes: int) -> str:
     """The function that computes an op on registers of f32 or f64; "" where there is none."""

@@ -191,6 +191,36 @@ static inline floats minimum_floats(floats x, floats y) {
 #endif
 }
 
+static inline floats sqrt_floats(floats x) {
+#if defined(__AVX512F__)
+  return (floats)_mm512_sqrt_ps((__m512)x);
+#elif defined(__AVX__)
+  return (floats)_mm256_sqrt_ps((__m256)x);
+#elif defined(__SSE2__)
+  return (floats)_mm_sqrt_ps((__m128)x);
+#elif defined(__aarch64__)
+  return (floats)vsqrtq_f32((float32x4_t)x);
+#else
+  for (int i = 0; i < WIDTH / 4; ++i) x[i] = sqrtf(x[i]);
+  return x;
+#endif
+}
+
+static inline doubles sqrt_doubles(doubles x) {
+#if defined(__AVX512F__)
+  return (doubles)_mm512_sqrt_pd((__m512d)x);
+#elif defined(__AVX__)
+  return (doubles)_mm256_sqrt_pd((__m256d)x);
+#elif defined(__SSE2__)
+  return (doubles)_mm_sqrt_pd((__m128d)x);
+#elif defined(__aarch64__)
+  return (doubles)vsqrtq_f64((float64x2_t)x);
+#else
+  for (int i = 0; i < WIDTH / 8; ++i) x[i] = sqrt(x[i]);
+  return x;
+#endif
+}
+
 /* a b + c, rounded once where the machine can */
 static inline floats mad_floats(floats a, floats b, floats c) {
 #if defined(__AVX512F__)

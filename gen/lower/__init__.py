@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import List, Tuple
 
 from gen.hlo import Computation, Fusion, Leaf
-from gen.lower import parts, select_and_scatter, single_elements, tiled_layouts, widths, windows
+from gen.lower import counted, parts, select_and_scatter, single_elements, tiled_layouts, widths, windows
 
 
 def lowered(fusion: Fusion) -> "Tuple[Computation, List[Leaf]]":
     """The graph, and the arrays that kernels write."""
-    plain = single_elements.lowered(widths.lowered(parts.lowered(fusion.computation)))
+    plain = counted.lowered(single_elements.lowered(widths.lowered(parts.lowered(fusion.computation))))
     return tiled_layouts.lowered(windows.lowered(select_and_scatter.lowered(plain)))

@@ -11,7 +11,8 @@ import pytest
 
 from gen import hlo
 from gen.hlo import dtypes
-from drawn import ON, agree, plain, shape
+from gen.lower import counted as counted_values
+from drawn import ON, agree, fusions, plain, shape
 from gen_run import run
 
 TARGETS = ("opencl", "c", "cuda-on-cpu")
@@ -91,3 +92,58 @@ def test_layouts(target: str, device: str, tmp_path: Path) -> None:
 def test_refused(lines: "List[str]", reason: str) -> None:
     error = hlo.unsupported(hlo.parse("e {\n" + "\n".join(lines) + "\n}\n", "m.hlo"))
     assert error is not None and f"{error.line - 1}:{error.col}: {error.message}".startswith(reason), error
+
+
+def counted(rng: random.Random, dims: "Sequence[int]", number: int) -> "List[str]":
+    """Lines of a 64-bit value that is computed from iotas and constants, then of 32 bits of it; its name is x{number}."""
+    wide, narrow = rng.choice(["u64", "s64"]), rng.choice(["u32", "s32"])
+    of, name, values = array(wide, dims), f"v{number}", []
+    lines = []
+    for k in range(rng.randint(2, 7)):
+        if k < 2:
+            if rng.random() < 0.6:
+                text = f"{of} iota(), iota_dimension={rng.randrange(len(dims))}"
+            else:
+                edges = [0, 1, 7, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**63 - 1]
+                lines.append(f"  {name}c{k} = {wide}[] constant({rng.choice(edges)})")
+                text = f"{of} broadcast({name}c{k}), dimensions={{}}"
+        else:
+            a, b = rng.choices(values, k=2)
+            text = f"{of} {rng.choice(['add', 'multiply', 'subtract', 'and', 'or', 'xor'])}({a}, {b})"
+        lines.append(f"  {name}x{k} = {text}")
+        values.append(f"{name}x{k}")
+    lines += [f"  {name}n = {wide}[] constant({rng.choice([0, 3, 5, 31, 32, 33, 63])})", f"  {name}by = {of} broadcast({name}n), dimensions={{}}",
+              f"  {name}s = {of} shift-right-logical({values[-1]}, {name}by)"]
+    return [*lines, f"  x{number} = {array(narrow, dims)} convert({rng.choice([values[-1], name + 's'])})"]
+
+
+@pytest.mark.parametrize("target, device", ON)
+def test_counted(target: str, device: str, tmp_path: Path) -> None:
+    """32 bits of values that are computed from iotas alone, as of the positions of random numbers."""
+    rng, texts = random.Random(5), {}
+    for part in range(3):
+        dims = rng.choice([(40,), (3, 50), (2, 3, 17)])
+        lines = [line for number in range(6) for line in counted(rng, dims, number)]
+        results = [(f"x{number}", next(line for line in lines if line.startswith(f"  x{number} = ")).split()[2]) for number in range(6)]
+        texts[f"counted{part}"] = module(lines, results)
+    agree(texts, target, device, tmp_path)
+
+
+def test_counts_in_32_bits() -> None:
+    """The positions of JAX's random bits need no 64 bits; those of values above 2^32 do."""
+    def opcodes(size: int, by: int) -> "List[Tuple[str, str]]":
+        text = f"""ENTRY e {{
+  i = u64[{size}] iota(), iota_dimension=0
+  n = u64[] constant({by})
+  b = u64[{size}] broadcast(n), dimensions={{}}
+  s = u64[{size}] shift-right-logical(i, b)
+  ROOT r = u32[{size}] convert(s)
+}}
+"""
+        (fusion,) = fusions(text)
+        root = counted_values.lowered(fusion.computation).root
+        assert root is not None
+        return [(i.opcode, i.shape.dtype) for i in (root, *root.operands)]
+    assert opcodes(1 << 20, 20) == [("broadcast", "u32"), ("constant", "u32")]
+    assert opcodes((1 << 20) + 1, 20) == [("convert", "u32"), ("shift-right-logical", "u64")]
+    assert opcodes(9, 10**12) == [("broadcast", "u32"), ("constant", "u32")]

@@ -1,0 +1,120 @@
+"""Integers that are counted, as the 64-bit positions of random numbers are, in as few bits as are read of them.
+
+A counted value is computed from iotas and constants alone, by ops whose low bits follow from the low bits of their
+operands. So its conversion to 32 bits is the same ops on 32 bits. A shift to the right by at least the bits of its
+largest value gives zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, List, Optional
+
+from gen.hlo import Computation, Instruction, Shape, array_shape, dtypes
+from gen.hlo.copy import replaced
+
+_MOVES = ("broadcast", "reshape", "transpose", "slice")
+_ARITHMETIC = ("add", "subtract", "multiply", "and", "or", "xor")
+
+
+def lowered(computation: Computation) -> Computation:
+    """The computation without such conversions and shifts; itself where there are none."""
+    if not any(i.opcode == "iota" for i in computation.instructions):
+        return computation
+    counted = _Counted(computation)
+    return replaced(computation, counted.changes, counted.narrowed)
+
+
+class _Counted:
+    """The counted values of a computation. most: the largest value of each, None where that is not known."""
+
+    def __init__(self, computation: Computation) -> None:
+        self.instructions = computation.instructions
+        self.most: Dict[Instruction, Optional[int]] = {}
+        for i in self.instructions:
+            if self._counts(i):
+                most = self._largest(i)
+                fits = most is not None and most < 1 << dtypes.TABLE[i.shape.dtype].bits
+                self.most[i] = most if fits else None
+
+    def _counts(self, i: Instruction) -> bool:
+        if i.shape.dtype not in ("s32", "u32", "s64", "u64"):
+            return False
+        if i.opcode in ("iota", "constant"):
+            return i.opcode == "iota" or i.literal is not None
+        known = i.opcode in (*_MOVES, *_ARITHMETIC) or self.vanishes(i)
+        return known and all(operand in self.most for operand in i.operands)
+
+    def _largest(self, i: Instruction) -> Optional[int]:
+        """The largest value before high bits are cut off."""
+        if i.shape.dtype[0] == "s":
+            return None
+        if i.opcode == "iota":
+            return max(0, i.shape.dims[i.attributes["iota_dimension"]] - 1)
+        if i.opcode == "constant":
+            return max(i.literal or [0])
+        if i.opcode in _MOVES:
+            return self.most[i.operands[0]]
+        if i.opcode in ("add", "multiply"):
+            a, b = (self.most[operand] for operand in i.operands)
+            return None if a is None or b is None else a + b if i.opcode == "add" else a * b
+        return 0 if self.vanishes(i) else None
+
+    def vanishes(self, i: Instruction) -> bool:
+        """True if a shift to the right leaves nothing of a counted value."""
+        if i.opcode != "shift-right-logical":
+            return False
+        most, by = self.most.get(i.operands[0]), i.operands[1]
+        while by.opcode == "broadcast":
+            by = by.operands[0]
+        return most is not None and by.opcode == "constant" and bool(by.literal) \
+            and min(by.literal or [0]) >= most.bit_length()
+
+    def changes(self, i: Instruction) -> bool:
+        narrows = i.opcode == "convert" and i.shape.dtype in ("s32", "u32") and i.operands[0] in self.most \
+            and i.operands[0].shape.dtype in ("s64", "u64")
+        return narrows or self.vanishes(i)
+
+    def narrowed(self, copied: Computation, like: Instruction, operands: "List[Instruction]") -> Instruction:
+        """What a conversion or a shift gives."""
+        dtype = like.shape.dtype
+        known: Dict[Instruction, Instruction] = {}
+
+        def shape(i: Instruction) -> Shape:
+            return array_shape(dtype, i.shape.dims, i.shape.minor_to_major)
+
+        def add(added: Instruction) -> Instruction:
+            added.name, added.users, added.computation = f"{like.name}.counted{len(known)}", [], copied
+            copied.instructions.append(added)
+            return added
+
+        def zeros(i: Instruction) -> Instruction:
+            scalar = replace(i, opcode="constant", shape=array_shape(dtype, ()), operands=[], attributes={},
+                             literal=[0])
+            return add(replace(i, opcode="broadcast", shape=shape(i), operands=[add(scalar)],
+                               attributes={"dimensions": ()}))
+
+        def narrow(i: Instruction) -> Instruction:
+            if self.vanishes(i):
+                return zeros(i)
+            literal = i.literal and [value & (1 << dtypes.TABLE[dtype].bits) - 1 for value in i.literal]
+            return add(replace(i, shape=shape(i), literal=literal,
+                               operands=[known[operand] for operand in i.operands]))
+        if like.opcode != "convert":
+            result = zeros(like)
+        else:
+            for i in self._below(like.operands[0]):
+                known[i] = narrow(i)
+            result = known[like.operands[0]]
+        result.name = like.name
+        return result
+
+    def _below(self, value: Instruction) -> "List[Instruction]":
+        """What a counted value is computed from, operands first, and itself last."""
+        found, waiting = set(), [value]
+        while waiting:
+            i = waiting.pop()
+            if i not in found:
+                found.add(i)
+                waiting += () if self.vanishes(i) else i.operands
+        return [i for i in self.instructions if i in found]
