@@ -207,6 +207,8 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
                     for result, number in file.aliases.items()],
         **({"weights": _weights(program)} if program.weights else {}),
         "excess_precision": excess,
+        **({"libraries": ["-llapack"]} if any(i.opcode == "lapack" for each in program.fusions
+                                              for i in each.computation.instructions) else {}),
         **({"filled": fusion.filled} if fusion.filled else {}),
         "bytes_read": bytes_read(program.calls[0].fusion, nests) if one else sum(array.shape.bytes for array in program.params),
         "bytes_written": _bytes_written(nests, [array.shape for array in program.results]),

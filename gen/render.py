@@ -219,6 +219,11 @@ class TargetFile:
         return any(step.kind == "repeat" for dialect in self.dialects for step in every(dialect.steps))
 
     @property
+    def symbols(self) -> "List[str]":
+        """The functions of LAPACK that the file calls."""
+        return sorted({kernel.record.symbol for kernel in self.kernels if kernel.hero == "lapack"})
+
+    @property
     def local_bytes(self) -> int:
         """The bytes of the arrays that are variables of the program's function."""
         return max(sum(place.shape.bytes for place in dialect.storage.places.values() if place.buffer == "local")

@@ -63,6 +63,9 @@ WHAT A KERNEL MAY DIFFER BY
         the next value (Davis and Kahan). A component that may be the largest one with another sign, a value that
         another one is too near to, and what completes a basis: any value. tests/kernels/test_matrices.py holds all
         vectors to the factors' product and to being orthonormal.
+  * Calls of LAPACK's routines: any value. A function `NAME_holds` in the same file says instead, in wider numbers, whether
+    the results are what the routine is for: residuals of 64 n u |A|, orthonormal vectors, triangles that are zero, the
+    order of values. Of a matrix with an element other than 0 outside [2^-24, 2^24] it knows nothing.
   * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.
   * A value used twice is two independent intervals, except in multiply(x, x) and compare(x, x).
   Not covered: kernels that flush subnormals (but for scatter's sums), contract to fused multiply-add, or round f64 ->
@@ -71,7 +74,7 @@ WHAT A KERNEL MAY DIFFER BY
 WHERE IT STANDS
   It knows the graph (gen.hlo) and the reference, which does not know it.
   files.py          the three functions above, and which module knows which op: moves, reductions (with combiners),
-                    scatter, select_and_scatter, products, transforms, matrices (with matrices.c); following.py: what
+                    scatter, select_and_scatter, products, transforms, matrices (with matrices.c), lapack (with lapack.c); following.py: what
                     they share, elementwise ops
   intervals.py      the interval of an elementwise op;  ulps.py: the promised ulps;  types.py: intervals in C
   ranges.c          the C functions that the text calls, below head.c
@@ -80,6 +83,7 @@ WHERE IT STANDS
 from __future__ import annotations
 
 from gen.bounds.files import bitwise, bound, unknown
+from gen.bounds.lapack import is_proved
 from gen.bounds.ulps import LIBM_ULPS, ULPS
 
-__all__ = ["bound", "bitwise", "unknown", "LIBM_ULPS", "ULPS"]
+__all__ = ["bound", "bitwise", "is_proved", "unknown", "LIBM_ULPS", "ULPS"]

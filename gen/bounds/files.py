@@ -9,6 +9,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
 from gen.bounds import following, moves, products, reductions, sorts
 from gen.bounds.following import Bounds
 from gen.bounds.intervals import RANGES
+from gen.bounds.lapack import holds, lapack
 from gen.bounds.matrices import matrices
 from gen.bounds.scatter import scatter
 from gen.bounds.select_and_scatter import select_and_scatter
@@ -32,7 +33,7 @@ OPS: Dict[str, Callable[[Bounds, Instruction, List[Array], List[Array]], None]] 
     "select-and-scatter": select_and_scatter, "dot": products.contract, "scaled-dot": products.contract,
     "convolution": products.contract, "sort": sorts.sorted_, "topk": sorts.sorted_, "fft": fft,
     "constant": lambda b, i, x, outs: None,
-    **dict.fromkeys(MATRIX_OPS, matrices)}
+    **dict.fromkeys(MATRIX_OPS, matrices), "lapack": lapack}
 HEAD = Path(__file__).with_name("head.c").read_text().strip()
 
 
@@ -64,8 +65,9 @@ def bound(computation: Computation, name: str, *, excess_precision: bool = False
     exact = b.exact(*(result.array for result in results))
     what = "exact everywhere" if exact else "what a right kernel may differ by"
     function = Function(f"{name}_bound", {"params": "const void *const *", "bounds": "double *const *"})
-    return assemble(f"{name}_bound: {what}.", function, b.e.steps, outs,
+    text = assemble(f"{name}_bound: {what}.", function, b.e.steps, outs,
                     {} if exact else {"": HEAD, **functions(VALUES), **functions(RANGES)})
+    return text + holds(computation, name)
 
 
 def put(b: Bounds, result: Result) -> Array:

@@ -116,7 +116,7 @@ class MatricesHero(Hero):
     name = "matrices"
 
     def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Whole) and nest.op.opcode in MATRIX_OPS
+        return isinstance(nest, Whole) and nest.op.opcode in MATRIX_OPS and nest.op.opcode != "lapack"
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         assert isinstance(nest, Whole)
@@ -151,26 +151,15 @@ class MatricesHero(Hero):
         assert isinstance(nest, Whole)
         count, dtype = schedule.sizes.count, nest.shape.dtype
         starts: "Dict[str, Coordinate]" = {}
-
-        def view(buffer: Buffer) -> View:
-            text, shape = _start(nest, buffer.shape), buffer.shape
-            name = f"{buffer.pointer}_at" if text else ""
-            if text:
-                starts[name] = Coordinate(name, algebra.c_text(text, choice.index).results[0])
-            return View(buffer.pointer, name, strides_of(shape)[_batch_rank(nest):])
-
-        operands, results = [view(b) for b in nest.operands], [view(b) for b in nest.results]
+        operands, results = ([view(nest, b, choice.index, starts) for b in side]
+                             for side in (nest.operands, nest.results))
         sizes = _scratch(nest, schedule.local)
         if schedule.local:
             arrays = [LocalArray(f"w{n}", size) for n, size in enumerate(sizes)]
             work = [View(array.name, "", (1,)) for array in arrays]
         else:
             arrays = []
-            for buffer, size in zip(choice.scratch, sizes):
-                if count > 1:
-                    name = f"{buffer.pointer}_at"
-                    starts[name] = Coordinate(name, f"matrix * {size}")
-            work = [View(b.pointer, f"{b.pointer}_at" if count > 1 else "", (1,)) for b in choice.scratch]
+            work = [scratch_view(b, size, count, starts) for b, size in zip(choice.scratch, sizes)]
         items = -(-count // schedule.chunks)
         blocks = -(-items // schedule.threads)
         record = MatricesRecord(
@@ -183,14 +172,31 @@ class MatricesHero(Hero):
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
         return [Kernel(nest.name, nest, schedule, choice.index, blocks,
                        arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
-                       attribute=d.launch_bounds(schedule.threads), thread=_matrix_map(schedule, blocks),
+                       attribute=d.launch_bounds(schedule.threads), thread=matrix_map(schedule, blocks),
                        template=template, record=record)]
 
 
 HERO = MatricesHero()
 
 
-def _matrix_map(schedule: Matrices, blocks: int) -> str:
+def view(nest: Whole, buffer: Buffer, index: str, starts: "Dict[str, Coordinate]") -> View:
+    """A matrix in a buffer of operands or results, whose start is added to the variables."""
+    text, name = _start(nest, buffer.shape), ""
+    if text:
+        name = f"{buffer.pointer}_at"
+        starts[name] = Coordinate(name, algebra.c_text(text, index).results[0])
+    return View(buffer.pointer, name, strides_of(buffer.shape)[_batch_rank(nest):])
+
+
+def scratch_view(buffer: Buffer, size: int, count: int, starts: "Dict[str, Coordinate]") -> View:
+    """A matrix's part of a buffer that has that many elements for each."""
+    name = f"{buffer.pointer}_at" if count > 1 else ""
+    if name:
+        starts[name] = Coordinate(name, f"matrix * {size}")
+    return View(buffer.pointer, name, (1,))
+
+
+def matrix_map(schedule: Matrices, blocks: int) -> str:
     """The map from a work-item and its step to the number of its matrix, for people."""
     return (f"(th_x, bl_x)[chunk] -> (bl_x * {schedule.threads * schedule.chunks} + th_x * {schedule.chunks} + chunk), "
             f"domain: th_x in [0, {schedule.threads - 1}], bl_x in [0, {blocks - 1}], "
@@ -199,7 +205,7 @@ def _matrix_map(schedule: Matrices, blocks: int) -> str:
 
 def _batch_rank(nest: Whole) -> int:
     """Of the dimensions before those of a matrix."""
-    return (nest.op.operands[3].shape if nest.op.opcode == "tridiagonal-solve" else nest.op.operands[0].shape).rank - 2
+    return max(operand.shape.rank for operand in nest.op.operands) - 2
 
 
 def _start(nest: Whole, shape: Shape) -> str:

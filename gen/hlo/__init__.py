@@ -10,7 +10,8 @@
     expanded    a module without ops that compute nothing (one_device, tokens), with arithmetic in place of random bits
                 and batch norms (random_bits, batch_norm, expansion)
     leaves      the arrays of parameters and results            trips   the number of steps of a loop
-    order       the order that a sort's comparator is           custom_calls    those that are ops of HLO
+    order       the order that a sort's comparator is           custom_calls    those that are ops of HLO (checked_call),
+                and routines that stay LAPACK's (lapack)
     fill        values for constants that the text leaves out                  distribution    nested layouts that an
                 instruction names
 

@@ -233,7 +233,7 @@ _STRUCTURAL = (
 
 # What gen/hlo/custom_calls.py makes of custom calls; no text has them.
 _MADE = tuple(Structural(opcode, None, element="whole") for opcode in (
-    "lu", "qr", "householder-product", "tridiagonal-solve", "eigh", "svd"))
+    "lu", "qr", "householder-product", "tridiagonal-solve", "eigh", "svd", "lapack"))
 
 ELEMENTWISE: "Dict[str, Elementwise]" = {row.opcode: row for row in _ELEMENTWISE}
 STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in (*_STRUCTURAL, *_MADE)}

@@ -20,7 +20,7 @@ class Sizes(NamedTuple):
 
 def sizes_of(op: Instruction) -> Sizes:
     shapes = [operand.shape for operand in op.operands]
-    of = shapes[3 if op.opcode == "tridiagonal-solve" else -1 if op.opcode == "triangular-solve" else 0]
+    of = shapes[-1] if op.opcode == "triangular-solve" else max(shapes, key=lambda shape: shape.rank)
     count, (rows, columns) = math.prod(of.dims[:-2]), of.dims[-2:]
     return Sizes(count, rows, columns, shapes[1].dims[-1] if op.opcode == "householder-product" else 0)
 
@@ -37,6 +37,7 @@ _STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
     "tridiagonal-solve": lambda m, n, k: m * (4 * n + 4),
     "eigh": lambda m, n, k: SWEEPS * n * n * n * 3,
     "svd": lambda m, n, k: SWEEPS * min(m, n) ** 2 * max(m, n) * 4,
+    "lapack": lambda m, n, k: 10 * m * n * min(m, n),       # of routines between a factorisation and eigenvectors
 }
 
 def steps_of(op: Instruction) -> int:

@@ -87,6 +87,7 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     size is above zero, the first of several. Vectors that nothing decides complete an orthonormal
                     basis. An operand that is not finite gives NaN, and an info of 1. Without vectors their results are
                     the operand (eigh), zero (svd).
+  lapack            what the routine of LAPACK gives on the same matrix.
 
   while             the condition, then the body, on the state before each iteration.
   conditional       of a pred the first computation is for true; of a number n the one at n, the last one where there is
@@ -99,7 +100,7 @@ WHERE IT STANDS
                     select_and_scatter, reductions (with combiners), products, transforms; emitter.py: what they share
   complex_numbers.py, complex_functions.py    complex computations as real ones on the parts
   control.py        loops and branches: each computation that they call is a C function
-  matrices.py, matrices.c    ops on matrices, as calls of C functions
+  matrices.py, matrices.c    ops on matrices, as calls of C functions;  lapack.py: calls of the library
   elements.py       the value of an elementwise op
   types.py, loops.py, values.py    elements in C, loops and positions, the records of a reference under way
   values.c          the C functions that the text calls;  library.py: notes which

@@ -123,7 +123,7 @@ class Lowering:
             return i
         if opcode == "sort" and called["to_apply"] is not like.attributes["to_apply"]:    # both sides of a part stand together
             called["to_apply"].parameters = self.paired(called["to_apply"].parameters)
-        if opcode in ("fft", "fusion", "call", "map", "reduce", "reduce-window", "scatter", "sort"):
+        if opcode in ("fft", "lapack", "fusion", "call", "map", "reduce", "reduce-window", "scatter", "sort"):
             return self.several(shape, flat(x), called)
         if opcode == "copy" and not is_complex(x[0]):
             return x[0]

@@ -12,6 +12,7 @@ from gen.reference import control, elementwise, indexed, moves, products, reduct
 from gen.reference.complex_numbers import real_computation
 from gen.reference.elements import cut
 from gen.reference.emitter import Emitter, number_of, reachable
+from gen.reference.lapack import lapack
 from gen.reference.loops import indices_of, is_row_major, loops_over, place_of, position_of, strides_of
 from gen.reference.matrices import matrices
 from gen.reference.scatter import scatter
@@ -29,7 +30,7 @@ OPS: Dict[str, Callable[[Emitter, Instruction, List[Array]], Value]] = {
     "dynamic-update-slice": indexed.dynamic_update_slice, "gather": indexed.gather, "reduce": reductions.reduce,
     "reduce-window": reductions.reduce, "scatter": scatter, "select-and-scatter": select_and_scatter,
     "dot": products.contract, "scaled-dot": products.scaled_dot, "convolution": products.contract, "fft": fft,
-    "map": elementwise.mapped, "sort": sorts.sort, "topk": sorts.topk, **dict.fromkeys(MATRIX_OPS, matrices)}
+    "map": elementwise.mapped, "sort": sorts.sort, "topk": sorts.topk, **dict.fromkeys(MATRIX_OPS, matrices), "lapack": lapack}
 
 # A callback after an op has added its steps; it gets the instruction, its operands' arrays and its results'.
 Follow = Callable[[Instruction, List[Array], List[Array]], None]

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from gen import child, hlo, jobs, manifest as manifests, pipeline
+from gen import bounds, child, hlo, jobs, manifest as manifests, pipeline
 from gen.hlo import Fusion, dtypes, fill
 from gen.program.trace import Trace, traced
 from gen.program.ir import Call, Program, all_trips
@@ -163,12 +163,17 @@ def glue(manifest: Manifest, folder: Path, runner: Runner, entry: str = "sett_en
     )
 
 
-def oracle_glue(name: str, sources: Sequence[str]) -> Dict[str, str]:
+_HOLDS = "const char *{}_holds(const void *const *params, const void *const *results, size_t *unknown);\n"
+
+
+def oracle_glue(name: str, sources: Sequence[str], source: Optional[Fusion] = None) -> Dict[str, str]:
     """The fields of a program's record for its reference and bound, where their files are linked to it."""
     fields = {"ref": f"{name}_ref"} if f"{name}_ref.c" in sources else {}
     if f"{name}_bound.c" in sources:
         fields.update(bound=f"{name}_bound",
                       before=f"int {name}_bound(const void *const *params, double *const *bounds);\n")
+        if source and bounds.is_proved(source.computation):
+            fields.update(holds=f"{name}_holds", before=fields["before"] + _HOLDS.format(name))
     return fields
 
 
@@ -184,7 +189,7 @@ def _calls_glue(built: Built) -> Dict[str, str]:
         entries = manifests.results(fusion, built.manifest["excess_precision"], on_gpus)
         text += (f"int {fusion.name}_ref(const void *const *params, void *const *results);\n"
                  f"int {fusion.name}_bound(const void *const *params, double *const *bounds);\n"
-                 + _buffer_table(f"result_of_{fusion.name}", entries))
+                 + (_HOLDS.format(fusion.name) if bounds.is_proved(fusion.computation) else "") + _buffer_table(f"result_of_{fusion.name}", entries))
     rows = []
     for number, (call, own, done) in enumerate((each.call, each.own, each.done) for each in built.trace.calls):
         read = ", ".join(f"{{{place[array][0]}, {place[array][1]}u}}" if array else "{NO_ARRAY, 0}"
@@ -194,7 +199,8 @@ def _calls_glue(built: Built) -> Dict[str, str]:
         text += f"static const int to_{number}[] = {{{written}}};\n"
         name = call.fusion.name
         rows.append(f'  {{"{name}", {len(own.operands)}, {len(own.results)}, from_{number}, to_{number}, '
-                    f"result_of_{name}, {name}_ref, {name}_bound, {traced.results.index(done) if done else -1}}},\n")
+                    f"result_of_{name}, {name}_ref, {name}_bound, "
+                    f"{f'{name}_holds' if bounds.is_proved(call.fusion.computation) else 'NULL'}, {traced.results.index(done) if done else -1}}},\n")
     text += f"static const struct sett_call calls[] = {{\n{''.join(rows)}}};\n"
     return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(of, built.trace, "c" in built.manifest["targets"])}
 
@@ -258,7 +264,7 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
         name: built.source}
     sources = [(file, fusion) for of, fusion in fusions.items() for file in (f"{of}_ref.c", f"{of}_bound.c")
                if with_reference and (folder / file).exists() and (of != name or _is_comparable(built))]
-    fields = oracle_glue(name, [file for file, _ in sources])
+    fields = oracle_glue(name, [file for file, _ in sources], built.source)
     if traced:
         fields["before"] = fields.get("before", "") + "extern const struct sett_fusion sett_traced;\n"
         fields["traced"] = "&sett_traced"
@@ -290,7 +296,8 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
         except KeyboardInterrupt:
             child.end_all()
             raise
-    call([runner.linker(), "-shared", "-o", str(output), *objects, *runner.libraries, "-lm"], f"{name} for {target}")
+    call([runner.linker(), "-shared", "-o", str(output), *objects, *runner.libraries,
+          *built.manifest.get("libraries", ()), "-lm"], f"{name} for {target}")
     built.library = output
     return output
 

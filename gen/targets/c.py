@@ -86,7 +86,8 @@ _GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
            constant="static const", group="number", item="0", global_item="", unroll_word="UNROLL", wide=True,
            suffix64=("ll", "ull"), last=", size_t number", vector_test="__GNUC__",
            may_alias=", may_alias", declares_vectors=True, loads_anywhere=True, words=False, vector_functions=False,
-           has_rsqrt=False, half_by_bits=True, scratch_in_results=False, scratch_slack=64, local_bytes=16384)
+           has_rsqrt=False, half_by_bits=True, has_libraries=True, scratch_in_results=False, scratch_slack=64,
+           local_bytes=16384)
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
@@ -116,6 +117,7 @@ class _OnCpu(Runner):
     """The harness' threads share out the items of each stage, as many of them as it is worth."""
 
     name, target = "c", TARGET
+    missing = {"-llapack": "the LAPACK library is missing"}
     glue = """
 static char object;
 static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}

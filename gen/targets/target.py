@@ -92,6 +92,7 @@ class Target:
     atomic_read: str = ""             # the value of `word` where others may write it
     block_chains: bool = False        # whether a small loop is one kernel of one block of threads
     chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
+    has_libraries: bool = False       # whether kernels may call functions of the host's libraries
     alignment: int = 64               # of arrays in the block of scratch memory
     # whether they may lie in the buffers of results that are written later. In C not: gcc 12 makes a masked load of a
     # loop a blend that reads a whole vector, also beyond the end of an array

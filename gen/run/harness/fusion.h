@@ -45,6 +45,7 @@ struct sett_call {
   const struct sett_buffer *result;
   int (*ref)(const void *const *params, void *const *results);
   int (*bound)(const void *const *params, double *const *bounds);
+  const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
   int done; /* the program's result that is 1 once the call has been done; -1: it is done always */
 };
 
@@ -56,6 +57,8 @@ struct sett_fusion {
   const int *alias; /* of each result: the parameter whose buffer it is, updated in place, or -1 */
   int (*ref)(const void *const *params, void *const *results); /* NULL: not to be checked */
   int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
+  /* In place of both, what is wrong with the kernel's results, or NULL; adds the number of elements of which nothing is known. NULL: there is none. */
+  const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
   size_t scratch; /* bytes of memory that a run is given */
   int (*prepare)(void *scratch); /* fills what runs only read of it; NULL: nothing is */
 

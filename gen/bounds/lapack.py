@@ -1,0 +1,118 @@
+"""Calls of LAPACK's routines: whether results are what a routine is for, by functions of lapack.c. A residual says so, in
+wider numbers; which of all right results it is, no bound says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Dict, List, Optional
+
+from gen.bounds.following import Bounds
+from gen.bounds.types import every
+from gen.hlo import Computation, Instruction, Shape, dtypes as table
+from gen.hlo.graph import root_of
+from gen.hlo.lapack import Room
+from gen.reference.lapack import part_of
+from gen.reference.loops import count_of, place_of
+from gen.reference.types import STORAGE
+from gen.reference.values import Array
+
+PROOFS = Path(__file__).with_name("lapack.c")
+UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
+# Routines that give what another one gives.
+_AS = {"hetrd": "sytrd", "unmqr": "ormqr", "gesvd": "gesdd"}
+_LONG = {"double": "long double", "cabs": "cabsl", "creal": "creall", "cimag": "cimagl", "conj": "conjl",
+         "sqrt": "sqrtl", "CMPLX": "CMPLXL"}
+
+
+def lapack(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
+    b.unknown.append("LAPACK scales a matrix whose elements differ much in size")
+    for out in outs:
+        to = b.ranges(i, out, False)
+        b.step(i.name, [f"for (int64_t i = 0; i < {out.count}; ++i) {to}[i] = {every(out.dtype)};"], [to], [])
+
+
+def call_of(computation: Computation) -> Optional[Instruction]:
+    """The call of LAPACK that a computation is, if it is one and nothing else."""
+    root = root_of(computation)
+    return root if root.opcode == "lapack" and all(o.opcode == "parameter" for o in root.operands) else None
+
+
+def is_proved(computation: Computation) -> bool:
+    """True if a file of a bound has a function `NAME_holds` too, which decides alone."""
+    return call_of(computation) is not None
+
+
+def holds(computation: Computation, name: str) -> str:
+    """C text of `const char *NAME_holds(params, results, unknown)`: NULL if the results are right, else what is wrong;
+    it adds the number of elements of which it does not know. "" where a computation is no call of LAPACK alone."""
+    i = call_of(computation)
+    if i is None:
+        return ""
+    arguments, routine = i.attributes["arguments"], i.attributes["routine"][1:]
+    rooms = [a for a in arguments if isinstance(a, Room)]
+    operands: Dict[int, Room] = {a.operand: a for a in rooms if a.operand is not None}
+    results: Dict[int, Room] = {a.result: a for a in rooms if a.result is not None}
+    part = part_of(operands[0])[0]
+    leaves = i.shape.leaves()
+    count = count_of(leaves[0].dims[:len(leaves[0].dims) - len(results[0].dims)])
+    longest = max([1, *(size for a in rooms if a.operand is not None or a.result is not None for size in a.dims)])
+    sizes = {f"x{k}": count_of(a.dims) for k, a in operands.items()}
+    sizes.update((f"r{k}", count_of(a.dims)) for k, a in results.items())
+    each = sum(count_of(a.dims) * part_of(a)[1] for a in results.values())
+    lines = [f"number *const memory = malloc({sum(sizes.values()) + 8 * longest * (longest + 1)} * sizeof *memory);",
+             "const char *wrong = memory ? NULL : \"not enough memory\";"]
+    at = 0
+    for word, size in sizes.items():
+        lines.append(f"number *const {word} = memory + {at};")
+        at += size
+    lines.append(f"for (int64_t i = 0; i < {count} && !wrong; ++i) {{")
+    for k, a in operands.items():
+        number = i.operands[k].parameter_number
+        lines += _loaded(f"x{k}", a, i.operands[k].shape, f"params[{number}]")
+    for k, a in results.items():
+        lines += _loaded(f"r{k}", a, leaves[k], f"results[{k}]")
+    m, n = operands[2 if routine in ("ormqr", "unmqr") else 0].dims
+    numbers = [m, n, operands[1].dims[0] if routine in ("ungqr", "ormqr", "unmqr") else min(m, n),
+               operands[0].dims[-1] if routine in ("ormqr", "unmqr") else results[2].dims[-1] if "ges" in routine and
+               len(results) == 5 and len(results[2].dims) == 2 else 0,
+               results[3].dims[0] if "ges" in routine and len(results) == 5 and len(results[3].dims) == 2 else 0]
+    given = ", ".join("{" + ", ".join(f"{word}{k}" for k in range(len(side))) + "}"
+                      for word, side in (("x", operands), ("r", results)))
+    letters = "".join(a for a in arguments if isinstance(a, str))
+    lines += [f"  const struct call c = {{{given}, {', '.join(map(str, numbers))}, \"{letters}\", "
+              f"{int(not table.is_complex(operands[0].dtype))}, {UNIT[part]}, memory + {at}}};"]
+    if i.attributes["finite"]:
+        info = max(results)
+        nan = " && ".join(f"unfinished(r{k}, {count_of(a.dims)})" for k, a in results.items() if a.dtype != "s32")
+        lines += [f"  if (!finite(x0, {sizes['x0']})) {{",
+                  f"    if (!(RE(r{info}[0]) == -4 && {nan})) wrong = \"a matrix is not finite, and info not -4\";",
+                  "    continue;", "  }"]
+    lines += [f"  wrong = holds_{_AS.get(routine, routine)}(&c);",
+              f"  if (wrong && !*wrong) *unknown += {each}, wrong = NULL;", "}", "free(memory);", "return wrong;"]
+    head = f"const char *{name}_holds(const void *const *params, const void *const *results, size_t *unknown)"
+    return "\n".join([_proofs(part), "", f"{head};", f"{head} {{", *("  " + line for line in lines), "}", ""])
+
+
+def _loaded(to: str, room: Room, shape: Shape, memory: str) -> List[str]:
+    """The statements that bring matrix i from memory, row after row."""
+    rows, columns = (*room.dims, 1, 1)[:2]
+    batch, below, index = shape.dims[:len(shape.dims) - len(room.dims)], 1, []  # type: tuple[int, ...], int, List[str]
+    for size in reversed(batch):
+        index.insert(0, f"(i / {below} % {size})")
+        below *= size
+    place = place_of(shape, [*index, "row", "column"][:len(shape.dims)])
+    kind, parts = part_of(room)
+    source = f"(({'const ' + STORAGE[kind]} *){memory})"
+    value = f"{source}[{place}]" if parts == 1 else f"BOTH({source}[2 * ({place})], {source}[2 * ({place}) + 1])"
+    return [f"  for (int64_t row = 0; row < {rows}; ++row)",
+            f"    for (int64_t column = 0; column < {columns}; ++column) {to}[row * {columns} + column] = {value};"]
+
+
+def _proofs(part: str) -> str:
+    """The text of lapack.c for matrices of a type."""
+    text = PROOFS.read_text().strip()
+    if part == "f64":
+        head, mark, rest = text.partition("/* ---- ")
+        text = re.sub(r"\b(double|cabs|creal|cimag|conj|sqrt|CMPLX)\b", lambda word: _LONG[word[1]], head) + mark + rest
+    return text

@@ -1,0 +1,180 @@
+"""The lapack hero: calls of LAPACK's routines by their C symbols, a work-item for each matrix of the batch, in C alone.
+
+What LAPACK gets are results and scratch memory, where matrices lie column by column. Operands are copied there, and
+results that lie otherwise are copied from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Iterable, List, NamedTuple, Optional, Tuple
+
+from gen.heroes.hero import Choice, Context
+from gen.heroes.kernel import Coordinate, Kernel, arguments
+from gen.heroes.matrices import LocalArray, MatricesHero, View, matrix_map, scratch_view, view
+from gen.hlo import Shape, array_shape, dtypes
+from gen.hlo.lapack import Argument, Room
+from gen.plan.buffers import strides_of
+from gen.plan.nest import BuildError, Nest
+from gen.plan.whole import Whole
+from gen.targets import Target
+
+
+class Copy(NamedTuple):
+    """Elements from one view to another, in columns and rows."""
+
+    to: View
+    of: View
+    columns: int
+    rows: int
+
+
+class Numbers(NamedTuple):
+    """Neighbours in memory: a pointer to the first, their type in C and how many there are."""
+
+    pointer: str
+    type: str
+    count: int
+
+    @property
+    def at(self) -> str:
+        """Number i."""
+        return f"({self.pointer})[i]" if " " in self.pointer else f"{self.pointer}[i]"
+
+
+@dataclass(frozen=True)
+class LapackRecord:
+    """What the template prints. type .. locals: as in MatricesRecord. before, after: copies around the call. cleared:
+    results that the routine may leave. symbol: of the routine; call: as C text. operand: of which all must be finite,
+    else the floats of results are NaN and info is -4; None where all are good. info: the place of info."""
+
+    symbol: str
+    type: str
+    chunk: int
+    count: int
+    threads: int
+    group: bool
+    item: bool
+    starts: List[Coordinate]
+    locals: List[LocalArray]
+    before: List[Copy]
+    after: List[Copy]
+    cleared: List[Numbers]
+    call: str
+    operand: "Optional[Numbers]"
+    results: List[Numbers]
+    info: str
+    nan: str
+
+
+class LapackHero(MatricesHero):
+    name = "lapack"
+
+    def takes(self, nest: Nest, context: Context) -> bool:
+        if not isinstance(nest, Whole) or nest.op.opcode != "lapack":
+            return False
+        if not context.target.has_libraries:
+            raise BuildError(f"{nest.name}: expected target c, found {context.target.name}: "
+                             f"'{nest.op.attributes['routine']}' at {nest.op.line}:{nest.op.col} is a routine of LAPACK, "
+                             "which C alone calls; instead, cut the module before and after it")
+        return True
+
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+        return [replace(schedule, local=False) for schedule in super().schedules(nest, context)]
+
+    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+        assert isinstance(nest, Whole)
+        return [array_shape(room.dtype, (schedule.sizes.count, _size(room))) for room in _in_scratch(nest)]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        nest, schedule, d = choice.nest, choice.schedule, context.target
+        assert isinstance(nest, Whole)
+        count, starts = schedule.sizes.count, {}    # type: int, Dict[str, Coordinate]
+        operands, results = ([view(nest, b, choice.index, starts) for b in side]
+                             for side in (nest.operands, nest.results))
+        given = nest.op.attributes["arguments"]
+        rooms = {n: a for n, a in enumerate(given) if isinstance(a, Room)}
+        scratch = iter(choice.scratch)
+        places = {n: scratch_view(next(scratch), _size(room), count, starts) if room in _in_scratch(nest)
+                  else results[room.result] for n, room in rooms.items()}
+        before = [_copy(room, _by_columns(room, places[n]), operands[room.operand]) for n, room in rooms.items()
+                  if room.operand is not None]
+        after = [_copy(room, results[room.result], _by_columns(room, places[n])) for n, room in rooms.items()
+                 if room.result is not None and places[n] is not results[room.result]]
+        routine = nest.op.attributes["routine"]
+        context.helpers.texts[f"{routine}_"] = declaration(routine, given, d)
+        texts = [argument_text(a, _pointer(places[n]) if n in rooms else "") for n, a in enumerate(given)]
+        call = f"{routine}_({', '.join([*texts, *['1' for a in given if isinstance(a, str)]])});"
+        first = next(n for n, room in rooms.items() if room.operand == 0)
+        part = dtypes.TABLE[rooms[first].dtype].part or rooms[first].dtype
+        blocks = -(-(-(-count // schedule.chunks)) // schedule.threads)
+        record = LapackRecord(
+            f"{routine}_", d.register(part), schedule.chunks, count, schedule.threads, blocks > 1, schedule.threads > 1,
+            list(starts.values()), [], before, after,
+            [_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
+             and room.operand is None and n < len(given) - 1],
+            call, _numbers(rooms[first], places[first], d) if nest.op.attributes["finite"] else None,
+            [_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
+             and room.dtype != "s32"],
+            _pointer(places[len(given) - 1]), d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[part], part))
+        return [Kernel(nest.name, nest, schedule, choice.index, blocks,
+                       arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
+                       attribute=d.launch_bounds(schedule.threads), thread=matrix_map(schedule, blocks),
+                       template="kernels/lapack", record=record)]
+
+
+HERO = LapackHero()
+
+
+def declaration(routine: str, given: "Tuple[Argument, ...]", d: Target) -> str:
+    """A routine's prototype: of Fortran, whose functions take the lengths of letters behind all others."""
+    types = [f"{d.register(a.dtype)} *" if isinstance(a, Room) else "void *" if a is None else
+             f"const {'char' if isinstance(a, str) else d.types['s32']} *" for a in given]
+    return f"void {routine}_({', '.join([*types, *['size_t' for a in given if isinstance(a, str)]])});\n"
+
+
+def argument_text(argument: Argument, pointer: str) -> str:
+    """An argument as C text."""
+    if isinstance(argument, Room):
+        return pointer
+    return "NULL" if argument is None else f'"{argument}"' if isinstance(argument, str) else f"&(int32_t){{{argument}}}"
+
+
+def _rooms(nest: Whole) -> "List[Room]":
+    return [a for a in nest.op.attributes["arguments"] if isinstance(a, Room)]
+
+
+def _in_scratch(nest: Whole) -> "List[Room]":
+    """The rooms that are no result as it lies in memory."""
+    return [room for room in _rooms(nest) if room.result is None or not _is_by_columns(
+        room, strides_of(nest.results[room.result].shape))]
+
+
+def _is_by_columns(room: Room, strides: "Tuple[int, ...]") -> bool:
+    own = strides[len(strides) - len(room.dims):]
+    return all(size == 1 or stride == wanted for size, stride, wanted in zip(room.dims, own, (1, *room.dims)))
+
+
+def _size(room: Room) -> int:
+    size = 1
+    for each in room.dims:
+        size *= each
+    return size
+
+
+def _by_columns(room: Room, place: View) -> View:
+    return View(place.pointer, place.start, (1, *room.dims)[:len(room.dims)])
+
+
+def _copy(room: Room, to: View, of: View) -> Copy:
+    rows, columns = (*room.dims, 1, 1)[:2]
+    return Copy(to, of, columns, rows)
+
+
+def _pointer(place: View) -> str:
+    return f"{place.pointer} + {place.start}" if place.start else place.pointer
+
+
+def _numbers(room: Room, place: View, d: Target) -> Numbers:
+    part = dtypes.TABLE[room.dtype].part
+    pointer = f"({d.register(part)} *)({_pointer(place)})" if part else _pointer(place)
+    return Numbers(pointer, d.register(part or room.dtype), _size(room) * (2 if part else 1))

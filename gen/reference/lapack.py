@@ -1,0 +1,77 @@
+"""Calls of LAPACK's routines: what an op `lapack` gives is what the routine gives on the same matrix. Whether that is what
+the routine is for, gen/bounds/lapack.py says."""
+
+from __future__ import annotations
+
+from typing import List, Tuple
+
+from gen.hlo import Instruction, dtypes as table
+from gen.hlo.lapack import Argument, Room
+from gen.reference.emitter import Emitter, title
+from gen.reference.loops import count_of
+from gen.reference.values import Array, Value
+
+
+def part_of(room: Room) -> "Tuple[str, int]":
+    """The type of the numbers of an array, and how many are an element."""
+    part = table.TABLE[room.dtype].part
+    return part or room.dtype, 2 if part else 1
+
+
+def batch_of(arguments: "Tuple[Argument, ...]", first: Array) -> int:
+    """The number of matrices, by the array of operand 0."""
+    room = next(a for a in arguments if isinstance(a, Room) and a.operand == 0)
+    return count_of(first.dims[:len(first.dims) - len(room.dims)])
+
+
+def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[str]:
+    """The statements that bring matrix i of row-major arrays, one for each part, to LAPACK's array, or back."""
+    rows, columns = (*room.dims, 1, 1)[:2]
+    lines = [f"for (int64_t c = 0; c < {columns}; ++c)", f"  for (int64_t r = 0; r < {rows}; ++r) {{"]
+    for part, array in enumerate(arrays):
+        own = f"{memory}[(c * {rows} + r) * {len(arrays)} + {part}]"
+        other = f"{array}[i * {rows * columns} + r * {columns} + c]"
+        lines.append(f"    {own} = {other};" if into else f"    {other} = {own};")
+    return [*lines, "  }"]
+
+
+def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
+    """The arrays of each argument that is an operand, or a result, by the argument's number."""
+    numbers = sorted((getattr(a, which), n) for n, a in enumerate(arguments)
+                     if isinstance(a, Room) and getattr(a, which) is not None)
+    rest = iter(given)
+    return {n: [next(rest) for _ in range(part_of(arguments[n])[1])]    # type: ignore[arg-type]
+            for _, n in numbers}
+
+
+def lapack(e: Emitter, i: Instruction, x: List[Array]) -> Value:
+    arguments, routine = i.attributes["arguments"], i.attributes["routine"]
+    outs = [e.array(i.name, leaf.dtype, leaf.dims) for leaf in i.shape.leaves()]
+    operands, results = sides(arguments, x, "operand"), sides(arguments, outs, "result")
+    rooms = {n: e.array(f"{i.name}_{n}", part_of(a)[0], (*a.dims, part_of(a)[1])) for n, a in enumerate(arguments)
+             if isinstance(a, Room)}
+    first = next(n for n, a in enumerate(arguments) if isinstance(a, Room) and a.operand == 0)
+    body = [f"memset({room}, 0, {room.count} * sizeof *{room});" for n, room in rooms.items() if n in results]
+    for n, arrays in operands.items():
+        body += moved(arguments[n], str(rooms[n]), arrays, True)
+    texts = [str(rooms[n]) if isinstance(a, Room) else "NULL" if a is None else f'"{a}"' if isinstance(a, str)
+             else f"&(int){{{a}}}" for n, a in enumerate(arguments)]
+    letters = [a for a in arguments if isinstance(a, str)]
+    call = f"{routine}_({', '.join([*texts, *['1' for _ in letters]])});"
+    kinds = ["const char *" if isinstance(a, str) else "const int *" if isinstance(a, int) else "void *"
+             for a in arguments]
+    e.call.texts[f"{routine}_"] = f"void {routine}_({', '.join([*kinds, *['size_t' for _ in letters]])});"
+    if i.attributes["finite"]:
+        body += ["int finite = 1;", f"for (int64_t k = 0; k < {rooms[first].count}; ++k) "
+                                    f"finite &= isfinite({rooms[first]}[k]) != 0;", f"if (finite) {call}", "else {",
+                 f"  {rooms[len(arguments) - 1]}[0] = -4;"]
+        body += [f"  for (int64_t k = 0; k < {rooms[n].count}; ++k) {rooms[n]}[k] = NAN;" for n in results
+                 if rooms[n].dtype != "s32"] + ["}"]
+    else:
+        body.append(call)
+    for n, arrays in results.items():
+        body += moved(arguments[n], str(rooms[n]), arrays, False)
+    e.step(f"{title(i)}, routine={routine}",
+           [f"for (int64_t i = 0; i < {batch_of(arguments, x[0])}; ++i) {{", *("  " + line for line in body), "}"],
+           [*outs, *rooms.values()], x)
+    return outs[0] if i.shape.kind == "array" and len(outs) == 1 else list(outs)

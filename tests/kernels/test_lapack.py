@@ -1,0 +1,351 @@
+"""Calls of LAPACK's routines: what the kernels give is what each routine is for, whatever the type, the layout and the
+batch; nothing else passes; and JAX's functions that are made of them give what NumPy gives. SKIP where there is no
+LAPACK, NumPy or JAX. SETT_SEED and SETT_COUNT draw others, and more."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import subprocess
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Tuple
+
+import pytest
+
+try:
+    import numpy as np
+except ImportError:
+    np = None  # type: ignore[assignment]
+
+from gen import bounds, hlo, pipeline, run
+from gen.program import build
+from gen.run.objects import load
+from gen_run import gen, run as run_on
+from test_matrices import NAMES, call, square, typed
+
+SEED = int(os.environ.get("SETT_SEED", "1"))
+COUNT = int(os.environ.get("SETT_COUNT", "1"))
+with_numpy = pytest.mark.skipif(np is None, reason="SKIP: no numpy, which holds results")
+PARTS = {"c64": "f32", "c128": "f64"}
+
+
+class Drawn:
+    """A call of a routine on a type, a batch and layouts that are drawn. results: by their sizes in one matrix."""
+
+    def __init__(self, routine: str, dtype: str, number: int) -> None:
+        r = self.r = random.Random(f"{SEED} {routine} {dtype} {number}")
+        self.dtype, self.part, self.real = dtype, PARTS.get(dtype, dtype), dtype not in PARTS
+        self.batch = r.choice([(), (3,), (2, 2)])
+        self.m, self.n = r.choice([2, 3, 4, 7, 19]), r.choice([2, 3, 5, 8, 17])
+        self.text: str = getattr(self, routine)(NAMES[dtype] + routine)
+
+    def shape(self, *dims: int, dtype: str = "") -> str:
+        return typed(dtype or self.dtype, (*self.batch, *dims), len(dims) == 2 and self.r.random() < 0.7)
+
+    def call(self, routine: str, operands: "List[str]", results: "List[str]", **words: object) -> str:
+        return call(f"({', '.join(results)})" if len(results) > 1 else results[0], operands, routine,
+                    ", ".join(f"{key} = {value}" for key, value in words.items()))
+
+    def letter(self, letters: str) -> str:
+        return f"{ord(self.r.choice(letters))} : ui8"
+
+    @property
+    def number(self) -> str:
+        return self.shape(dtype="s32")
+
+    @property
+    def square(self) -> str:
+        return self.shape(self.n, self.n)
+
+    def line(self, size: int, dtype: str = "") -> str:
+        return self.shape(size, dtype=dtype)
+
+    def geev(self, name: str) -> str:
+        complex_one = {"f32": "c64", "f64": "c128"}.get(self.dtype, self.dtype)
+        vectors = [self.shape(self.n, self.n, dtype=complex_one) for _ in range(2)]
+        return self.call(name, [self.square], [*[self.line(self.n)] * (1 + self.real), *vectors, self.number],
+                         compute_left=self.letter("VN"), compute_right=self.letter("VN"))
+
+    def gees(self, name: str) -> str:
+        values = [self.line(self.n)] * (1 + self.real)
+        return self.call(name, [self.square], [self.square, self.square, *values, self.number, self.number],
+                         mode=self.letter("VN"), sort=self.letter("N"))
+
+    def gehrd(self, name: str) -> str:
+        return self.call(name, [self.square], [self.square, self.line(self.n - 1), self.number], low="1 : i32",
+                         high=f"{self.n} : i32")
+
+    def sytrd(self, name: str) -> str:
+        lines = [self.line(self.n, self.part), self.line(self.n - 1, self.part), self.line(self.n - 1)]
+        return self.call(name, [self.square], [self.square, *lines, self.number], uplo=self.letter("LU"))
+
+    hetrd = sytrd
+
+    def heevd(self, name: str) -> str:
+        return self.call(name, [self.square], [self.square, self.line(self.n, self.part), self.number],
+                         mode=self.letter("VN"), uplo=self.letter("LU"))
+
+    def gesdd(self, name: str) -> str:
+        k, mode = min(self.m, self.n), self.r.choice("ASN")
+        u, vt = (self.m, self.n) if mode == "A" else (k, k)
+        return self.call(name, [self.shape(self.m, self.n)],
+                         [self.shape(self.m, self.n), self.line(k, self.part), self.shape(self.m, u),
+                          self.shape(vt, self.n), self.number], mode=f"{ord(mode)} : ui8")
+
+    gesvd = gesdd
+
+    def geqp3(self, name: str) -> str:
+        of, order = self.shape(self.m, self.n), self.line(self.n, "s32")
+        return self.call(name, [of, order], [self.shape(self.m, self.n), order, self.line(min(self.m, self.n))])
+
+    def ormqr(self, name: str) -> str:
+        left = self.r.random() < 0.5
+        order, columns = (self.m if left else self.n), self.r.randint(1, 5)
+        operands = [self.shape(order, columns), self.line(self.r.randint(1, min(order, columns))),
+                    self.shape(self.m, self.n)]
+        return self.call(name, operands, [self.shape(self.m, self.n)], left=str(left).lower(),
+                         transpose=self.r.choice(["true", "false"]))
+
+    unmqr = ormqr
+
+    def geqrf(self, name: str) -> str:
+        return self.call(name, [self.shape(self.m, self.n)],
+                         [self.shape(self.m, self.n), self.line(min(self.m, self.n))])
+
+    def ungqr(self, name: str) -> str:
+        n, m = sorted((self.m, self.n))
+        return self.call(name, [self.shape(m, n), self.line(self.r.randint(1, n))], [self.shape(m, n)])
+
+    def getrf(self, name: str) -> str:
+        return self.call(name, [self.shape(self.m, self.n)],
+                         [self.shape(self.m, self.n), self.line(min(self.m, self.n), "s32"), self.number])
+
+    def potrf(self, name: str) -> str:
+        return self.call(name, [self.square], [self.square, self.number], uplo=self.letter("LU"))
+
+
+OF_REAL = ["geev", "gees", "gehrd", "sytrd", "gesvd", "geqp3", "ormqr"]
+OF_COMPLEX = ["geev", "gees", "gehrd", "hetrd", "heevd", "gesdd", "gesvd", "geqp3", "unmqr", "geqrf", "ungqr", "getrf",
+              "potrf"]
+CASES = [(routine, dtype) for dtypes, routines in ((("f32", "f64"), OF_REAL), (("c64", "c128"), OF_COMPLEX))
+         for dtype in dtypes for routine in routines]
+
+
+@pytest.mark.parametrize("routine, dtype", CASES)
+def test_results_are_what_the_routine_is_for(routine: str, dtype: str, tmp_path: Path) -> None:
+    for number in range(COUNT):
+        (tmp_path / f"{routine}{number}.hlo").write_text(Drawn(routine, dtype, number).text)
+    done = gen("check", *sorted(tmp_path.glob("*.hlo")), "--target", "c")
+    if done.returncode == 3:
+        pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("among them all of ordinary inputs") == COUNT, done.stdout
+
+
+# ---- wrong results ----
+
+KINDS: "Dict[str, str]" = {"f32": "<f4", "f64": "<f8", "c64": "<c8", "c128": "<c16", "s32": "<i4"}
+LEFT_BEHIND = {"gesdd": [0], "gesvd": [0]}      # results that mean nothing
+
+
+def called(fusion: hlo.Fusion, operands: "List[Any]", folder: Path) -> "Tuple[List[Any], Callable[[], str]]":
+    """The reference's results, and what the fusion's proof says of them as they are then: "" where they are right."""
+    for name, text in pipeline.oracle(fusion, False, False).items():
+        (folder / name).write_text(text)
+    library = folder / "oracle.so"
+    built = subprocess.run([run.c_compiler(), "-std=c11", "-O1", "-w", "-shared", "-fPIC", "-o", str(library),
+                            *map(str, folder.glob("*_ref.c")), *map(str, folder.glob("*_bound.c")), "-llapack", "-lm"],
+                           capture_output=True, text=True)
+    if "cannot find -llapack" in built.stderr:
+        pytest.skip("SKIP: no LAPACK")
+    assert built.returncode == 0, built.stderr
+    functions = ctypes.CDLL(str(library))
+    results = [np.zeros(leaf.elements, KINDS[leaf.dtype]) for _, leaf, _, _ in hlo.result_leaves(fusion.computation)]
+    lists = [(ctypes.c_void_p * len(side))(*(a.ctypes.data for a in side)) for side in (operands, results)]
+    assert getattr(functions, f"{fusion.name}_ref")(*lists) == 0
+    holds = getattr(functions, f"{fusion.name}_holds")
+    holds.restype = ctypes.c_char_p
+
+    def said() -> str:
+        unknown = ctypes.c_size_t(0)
+        found = holds(*lists, ctypes.byref(unknown))
+        assert not unknown.value
+        return found.decode() if found else ""
+
+    return results, said
+
+
+def operand(routine: str, leaf: hlo.Shape, random_: Any) -> Any:
+    """Numbers in memory; for potrf, positive definite matrices."""
+    a = random_.standard_normal(leaf.elements)
+    a = a + 1j * random_.standard_normal(leaf.elements) if leaf.dtype in PARTS else a
+    if routine == "potrf":
+        a = a.reshape(-1, *leaf.dims[-2:])
+        a = (a @ np.conj(np.swapaxes(a, -1, -2)) + np.eye(a.shape[-1])).reshape(-1)
+    return (a if leaf.dtype != "s32" else np.zeros(leaf.elements)).astype(KINDS[leaf.dtype])
+
+
+@with_numpy
+@pytest.mark.parametrize("routine, dtype", [case for case in CASES if case[1] in ("f64", "c64")])
+def test_other_results_do_not_pass(routine: str, dtype: str, tmp_path: Path) -> None:
+    """In each result in turn an element is off by a hundredth of the largest one."""
+    text, none = Drawn(routine, dtype, 0).text, f"{ord('N')} : ui8"
+    for key, letter in (("compute_left", "V"), ("compute_right", "V"), ("mode", "S" if "ges" in routine else "V")):
+        text = text.replace(f"{key} = {none}", f"{key} = {ord('V' if routine == 'gees' else letter)} : ui8")
+    (tmp_path / "m.hlo").write_text(text)
+    fusion = next(f for f in build.program(load(str(tmp_path / "m.hlo"))).fusions if bounds.is_proved(f.computation))
+    random_ = np.random.default_rng(SEED)
+    operands = [operand(routine, leaf, random_) for leaf in hlo.param_leaves(fusion)]
+    results, said = called(fusion, operands, tmp_path)
+    assert said() == ""
+    for number, result in enumerate(results):
+        if number in LEFT_BEHIND.get(routine, ()):
+            continue
+        at, largest = random_.integers(result.size), np.abs(result).max()
+        right = result[at]
+        result[at] += 1 if result.dtype.kind == "i" else (0.01 * largest or 0.01)
+        assert said() != "", f"result {number}, element {at}: {result[at]} for {right}"
+        result[at] = right
+    assert said() == ""
+
+
+# ---- functions of JAX ----
+
+def h(a: Any) -> Any:
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+def near(a: Any, b: Any, dtype: str) -> None:
+    tolerance = 3e-3 if dtype in ("f32", "c64") else 1e-9
+    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * (1 + np.abs(b).max(initial=0)))
+
+
+def in_order(a: Any, leaf: hlo.Shape) -> Any:
+    """An array of what lies in memory."""
+    major = leaf.minor_to_major[::-1]
+    return a.reshape([leaf.dims[d] for d in major]).transpose(np.argsort(major)) if major else a.reshape(())
+
+
+def of_eig(a: Any, out: "List[Any]", dtype: str) -> None:
+    near(a @ out[1], out[1] * out[0][..., None, :], dtype)
+    near(np.linalg.norm(out[1], axis=-2), np.ones(a.shape[:-1]), dtype)
+    near(out[0].sum(-1), np.trace(a, axis1=-2, axis2=-1), dtype)
+
+
+def of_eigvals(a: Any, out: "List[Any]", dtype: str) -> None:
+    for power in (1, 2, 3):
+        near((out[0] ** power).sum(-1), np.trace(np.linalg.matrix_power(a, power), axis1=-2, axis2=-1), dtype)
+
+
+def of_schur(a: Any, out: "List[Any]", dtype: str) -> None:
+    near(out[1] @ out[0] @ h(out[1]), a, dtype)
+    near(h(out[1]) @ out[1], np.eye(a.shape[-1]), dtype)
+    assert np.abs(np.tril(out[0], -2)).max() == 0
+
+
+def of_hessenberg(a: Any, out: "List[Any]", dtype: str) -> None:
+    near(out[1] @ out[0] @ h(out[1]), a, dtype)
+    near(np.tril(out[0], -2), np.zeros_like(a), dtype)
+
+
+def of_sqrtm(a: Any, out: "List[Any]", dtype: str) -> None:
+    near(out[0] @ out[0], a, dtype)
+
+
+def of_eigh(a: Any, out: "List[Any]", dtype: str) -> None:
+    near((a + h(a)) / 2 @ out[1], out[1] * out[0][..., None, :], dtype)
+    near(out[0], np.linalg.eigvalsh((a + h(a)) / 2), dtype)
+
+
+def of_svd(a: Any, out: "List[Any]", dtype: str) -> None:
+    near((out[0] * out[1][..., None, :]) @ out[2], a, dtype)
+    near(out[1], np.linalg.svd(a, compute_uv=False), dtype)
+
+
+def of_qr(a: Any, out: "List[Any]", dtype: str) -> None:
+    near(out[0] @ out[1], a[:, out[2]] if len(out) > 2 else a, dtype)
+    near(h(out[0]) @ out[0], np.eye(a.shape[-1]) + 0 * a, dtype)
+
+
+def of_solve(a: Any, out: "List[Any]", dtype: str) -> None:
+    near(a @ out[0], a[..., :1] + 1, dtype)
+
+
+def of_det(a: Any, out: "List[Any]", dtype: str) -> None:
+    near(out[0], np.linalg.det(a), dtype)
+
+
+def of_cholesky(a: Any, out: "List[Any]", dtype: str) -> None:
+    near(out[0] @ h(out[0]), a @ h(a) + np.eye(a.shape[-1]), dtype)
+
+
+FUNCTIONS: "Dict[str, Tuple[str, Callable[[Any, List[Any], str], None]]]" = {
+    "eig": ("jnp.linalg.eig(a)", of_eig), "eigvals": ("jnp.linalg.eigvals(a)", of_eigvals),
+    "schur": ("sl.schur(a)", of_schur), "hessenberg": ("sl.hessenberg(a, calc_q=True)", of_hessenberg),
+    "sqrtm": ("sl.sqrtm(a)", of_sqrtm), "eigh": ("jnp.linalg.eigh(a)", of_eigh), "svd": ("jnp.linalg.svd(a)", of_svd),
+    "qr": ("jnp.linalg.qr(a)", of_qr), "pivoted_qr": ("sl.qr(a, pivoting=True)", of_qr),
+    "solve": ("jnp.linalg.solve(a, a[..., :1] + 1)", of_solve), "det": ("jnp.linalg.det(a)", of_det),
+    "cholesky": ("jnp.linalg.cholesky(a @ jnp.conj(a.T) + jnp.eye(a.shape[-1]))", of_cholesky)}
+
+
+@with_numpy
+@pytest.mark.parametrize("dtype", ["f32", "c128"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_jax(name: str, dtype: str, tmp_path: Path) -> None:
+    """As JAX prints them for CPUs, on a matrix and, where the function takes them, on a batch of small ones."""
+    jax = pytest.importorskip("jax", reason="SKIP: no JAX")
+    import jax.numpy as jnp
+    import jax.scipy.linalg as sl
+    body, holds = FUNCTIONS[name]
+    for number, dims in enumerate([(9, 9), *([(3, 4, 4)] if body.startswith("jnp") and name != "cholesky" else [])]):
+        random_ = np.random.default_rng(SEED + number)
+        a = random_.standard_normal(dims)
+        a = (a + 1j * random_.standard_normal(dims) if dtype in PARTS else a).astype(KINDS[dtype])
+        function = eval(f"lambda a: {body}", {"jnp": jnp, "sl": sl})
+        with jax.enable_x64(dtype == "c128"):
+            shapes = jax.tree.leaves(jax.eval_shape(function, jax.ShapeDtypeStruct(dims, a.dtype)))
+            text = jax.jit(function).lower(jax.ShapeDtypeStruct(dims, a.dtype)).as_text("hlo")
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        raw = run_on(text, [a.tobytes()], "c", folder)
+        out = [in_order(np.frombuffer(each, shape.dtype), leaf) for each, shape, leaf in zip(
+            raw, shapes, hlo.entry_of(load(str(folder / "m.hlo"))).root.shape.leaves())]
+        wide = np.complex128 if dtype in PARTS else np.float64
+        holds(a.astype(wide), [x.astype(np.result_type(x, np.float64)) if x.dtype.kind in "fc" else x for x in out],
+              dtype)
+
+
+# ---- what is said ----
+
+WRONG = {
+    "geev: expected 5 results, found 2": square("compute_left = 86 : ui8, compute_right = 86 : ui8", "sgeev"),
+    "gees: expected 78 ('N') as 'sort', found 83": square("mode = 86 : ui8, sort = 83 : ui8", "sgees"),
+    "gehrd: expected low = 1 and high = 3 in backend_config, all of the matrix":
+        square("low = 1 : i32, high = 2 : i32", "sgehrd"),
+    "ormqr: expected at least 3 operands, found 1": square("left = true, transpose = true", "sormqr"),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_contradictions(said: str, tmp_path: Path) -> None:
+    (tmp_path / "m.hlo").write_text(WRONG[said])
+    done = gen("explain", tmp_path / "m.hlo")
+    assert done.returncode == 2 and f"m.hlo:4:8: {said}" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("target", ["opencl", "cuda", "hip"])
+def test_other_targets_refuse(target: str, tmp_path: Path) -> None:
+    (tmp_path / "m.hlo").write_text(Drawn("gees", "f32", 0).text)
+    done = gen("build", tmp_path / "m.hlo", "-o", tmp_path / "out", "--target", target)
+    assert done.returncode == 2, done.stderr
+    assert (f"expected target c, found {target}: 'sgees' at 4:8 is a routine of LAPACK, which C alone calls; instead, cut "
+            "the module before and after it") in done.stderr
+
+
+def test_the_header_names_what_to_link(tmp_path: Path) -> None:
+    (tmp_path / "m.hlo").write_text(Drawn("gees", "c64", 0).text)
+    assert gen("build", tmp_path / "m.hlo", "-o", tmp_path, "--target", "c").returncode == 0
+    assert "a libm and LAPACK (-llapack: cgees_);" in (tmp_path / "m.h").read_text()
+    subprocess.run([run.c_compiler(), "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", "-o",
+                    str(tmp_path / "m.o"), str(tmp_path / "m.c")], check=True)
