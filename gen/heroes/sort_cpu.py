@@ -10,7 +10,8 @@ keeps the first k elements of each (templates/kernels/topk_cpu.j2). All of these
              that is not so is sorted by indices, or keys
   merge      where the comparator's graph does not prove that it is an order (gen/hlo/order.py): places are merged in
              runs of 1, 2, 4, .. as in gen/reference, so that the result is the same for any comparator at all
-  heap       topk: the first k elements so far; the one that would leave first is on top
+  few        topk: the first k elements so far, sorted
+  heap       topk of many: the one that would leave first is on top
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Words:
 @dataclass(frozen=True)
 class SortRecord:
     """What the templates print. how: as SortRows has it, for what is not sorted by `words`. size: elements of a row;
-    kept: of a result's row. count: rows. merges: passes of a merge. block: elements that topk compares at once. lanes:
+    kept: of a result's row. count: rows. merges: passes of a merge. block: elements that topk compares at once. looked: elements that it looks at for a limit of keys. lanes:
     arrays, operands then results. groups: of keys, the least significant first. less: the comparator of the elements
     at two places."""
 
@@ -86,6 +87,7 @@ class SortRecord:
     digit: int
     merges: int
     block: int
+    looked: int
     lanes: List[Lane]
     operands: int
     words: Optional[Words]
@@ -117,7 +119,7 @@ class SortCpuHero(Hero):
         word = Word.of(context.target, nest)
         digit = numbers.long_digit if rows.size >= numbers.long_row else numbers.digit
         if nest.op.opcode == "topk":
-            how = "heap"
+            how = "few" if rows.kept <= numbers.few else "heap"
         elif order.keys is None:
             how = "merge"
         elif rows.size <= numbers.inserted and len(order.groups()) == 1:
@@ -195,12 +197,13 @@ class SortCpuHero(Hero):
         groups = [group(n, keys) for n, keys in enumerate(reversed(writer.order.groups()))] if how != "merge" else []
         record = SortRecord(
             how, size, rows.kept, rows.count, schedule.items, schedule.rows, schedule.digit,
-            max(0, size - 1).bit_length(), context.device.sort_cpu.block, lanes, operands, words(), groups,
+            max(0, size - 1).bit_length(), context.device.sort_cpu.block,
+            context.device.sort_cpu.looked, lanes, operands, words(), groups,
             less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch])
         kernel = Kernel(nest.name, nest, schedule, choice.index, schedule.items,
                         arguments(d, nest.operands, [*nest.results, *choice.scratch]), functions,
                         d.launch_bounds(1), nest.partition.entry.index, accesses=rows.accesses(), record=record,
-                        template="kernels/topk_cpu" if how == "heap" else "kernels/sort_cpu",
+                        template="kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu",
                         code=Step([], [], []))
         return [kernel]
 

@@ -14,7 +14,7 @@ from gen.plan.buffer import Buffer, Role
 from gen.plan.matrices import steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
-from gen.schedule.devices import SORT_COST, TOPK_COST, VECTOR_OPERATIONS
+from gen.schedule.devices import SORT_COST, TOPK_COST, TOPK_KEPT_COST, VECTOR_OPERATIONS
 
 
 @dataclass(eq=False)
@@ -56,4 +56,6 @@ def operations(op: Instruction) -> int:
     if op.opcode == "fft":
         return fft.operations(op) // VECTOR_OPERATIONS
     elements = op.operands[0].shape.elements
-    return {"sort": SORT_COST * elements, "topk": TOPK_COST * elements}[op.opcode]
+    if op.opcode == "topk":
+        return int(TOPK_COST * elements) + TOPK_KEPT_COST * op.shape.leaves()[0].elements
+    return SORT_COST * elements

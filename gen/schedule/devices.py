@@ -75,7 +75,8 @@ PICKED_STRIDE = 4
 GUARD_REGISTERS = 2         # registers between two changes of a guard along the lanes, at least, in whole vectors
 VECTOR_OPERATIONS = 4       # operations on numbers that a vector instruction of a factorisation or a transform does
 SORT_COST = 20              # vector instructions for an element of a sort, by radix or of a short row
-TOPK_COST = 2               # the same of topk
+TOPK_COST = 0.5             # the same of topk
+TOPK_KEPT_COST = 64         # the same for an element that topk gives
 LOCAL_ARRAY = 4096          # chosen: bytes of an array, at most, that is a variable of a program's function in C
 LOCAL_GROUPS = 8            # chosen: groups of a kernel on such arrays, at most, that are written one by one
 UNROLLED_STATEMENTS = 8     # of a step, at most, that is written for each of several rows
@@ -159,7 +160,9 @@ class SortCpuNumbers:
     long_row: int = 4096        # elements from which on a row is long
     items: int = 16             # work-items for each core, at most
     item_elements: int = 4096   # elements of a work-item, at least
+    few: int = 32               # elements that topk gives, at most, that are kept sorted; more are a heap
     block: int = 64             # elements whose keys topk compares with the last kept one at once
+    looked: int = 4096          # first elements of a row, at most, whose least keys bound those that topk gives
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-// tests/goldens/topk_f32.hlo: 1 item of 3 rows, heap
+// tests/goldens/topk_f32.hlo: 1 item of 3 rows, few
 static inline uint32_t sett_topk_f32_key(float x0)
 {
   const float v_x = x0;
@@ -6,85 +6,75 @@ static inline uint32_t sett_topk_f32_key(float x0)
   return key;
 }
 
-static void sett_topk_f32(const float *restrict p0, uint32_t *restrict q0, int32_t *restrict q1, float *restrict r0, int32_t *restrict r1, size_t number)
+static void sett_topk_f32(const float *restrict p0, float *restrict r0, int32_t *restrict r1, size_t number)
 {
   (void)number;
-  uint32_t *const key = q0;
-  int32_t *const place = q1;
   const int32_t first_row = 0;
   const int32_t last_row = first_row + 3;
   for (int32_t row = first_row; row < last_row; ++row) {
     const int32_t at0 = row * 1000;
     const int32_t at1 = row * 5;
     const int32_t at2 = row * 5;
-    for (int32_t x = 0; x < 5; ++x) {
-      key[x] = sett_topk_f32_key(p0[at0 + x]);
-      place[x] = (int32_t)x;
-    }
-    for (int32_t x = 2; x-- > 0;) {
-      const uint32_t own = key[x];
-      const int32_t y = place[x];
-      int32_t at = x;
-      for (int32_t child; (child = 2 * at + 1) < 5; at = child) {
-        if (child + 1 < 5 && (key[child + 1] > key[child] || (key[child + 1] == key[child] && place[child + 1] > place[child]))) ++child;
-        if (key[child] < own || (key[child] == own && place[child] < y)) break;
-        key[at] = key[child];
-        place[at] = place[child];
-      }
-      key[at] = own;
-      place[at] = y;
-    }
-    int32_t x = 5;
-    for (; x <= 936; x += 64) {
-      const uint32_t top = key[0];
-      int some = 0;
-      for (int z = 0; z < 64; ++z) some |= sett_topk_f32_key(p0[at0 + x + z]) < top;
-      if (some)
+    uint32_t key[5], limit = ~(uint32_t)0;
+    int32_t place[5];
+    int32_t count = 0, x = 0;
+    {
+      uint32_t least[64];
+      for (int z = 0; z < 64; ++z) least[z] = sett_topk_f32_key(p0[at0 + z]);
+      for (int32_t x = 64; x <= 936; x += 64)
         for (int z = 0; z < 64; ++z) {
           const uint32_t own = sett_topk_f32_key(p0[at0 + x + z]);
-          if (own < key[0]) {
-            const int32_t y = (int32_t)x + z;
-            int32_t at = 0;
-            for (int32_t child; (child = 2 * at + 1) < 5; at = child) {
-              if (child + 1 < 5 && (key[child + 1] > key[child] || (key[child + 1] == key[child] && place[child + 1] > place[child]))) ++child;
-              if (key[child] < own || (key[child] == own && place[child] < y)) break;
-              key[at] = key[child];
-              place[at] = place[child];
+          least[z] = own < least[z] ? own : least[z];
+        }
+      for (int z = 0; z < 64; ++z)
+        if (least[z] < limit) {
+          const uint32_t own = least[z];
+          uint32_t count_below = 0;
+          for (int y = 0; y < 64; ++y) count_below += least[y] <= own;
+          if (count_below >= 5) limit = own;
+        }
+    }
+    for (; x <= 936; x += 64) {
+      int some = 0;
+      for (int z = 0; z < 64; ++z) some |= sett_topk_f32_key(p0[at0 + x + z]) <= limit;
+      if (some)
+        for (int32_t w = x; w < x + 64; w += 16) {
+          int any = 0;
+          for (int z = 0; z < 16; ++z) any |= sett_topk_f32_key(p0[at0 + w + z]) <= limit;
+          if (any) {
+            int32_t found[16], number = 0;
+            for (int z = 0; z < 16; ++z) {
+              found[number] = w + z;
+              number += sett_topk_f32_key(p0[at0 + w + z]) <= limit;
             }
-            key[at] = own;
-            place[at] = y;
+            for (int32_t z = 0; z < number; ++z) {
+              const uint32_t own = sett_topk_f32_key(p0[at0 + found[z]]);
+              if (own <= limit && (count < 5 || own < key[4])) {
+                int32_t at = count < 5 ? count++ : 4;
+                for (; at > 0 && key[at - 1] > own; --at) {
+                  key[at] = key[at - 1];
+                  place[at] = place[at - 1];
+                }
+                key[at] = own;
+                place[at] = (int32_t)found[z];
+                if (count == 5 && key[4] <= limit) limit = key[4] - (key[4] > 0);
+              }
+            }
           }
         }
     }
     for (; x < 1000; ++x) {
       const uint32_t own = sett_topk_f32_key(p0[at0 + x]);
-      if (own < key[0]) {
-        const int32_t y = (int32_t)x;
-        int32_t at = 0;
-        for (int32_t child; (child = 2 * at + 1) < 5; at = child) {
-          if (child + 1 < 5 && (key[child + 1] > key[child] || (key[child + 1] == key[child] && place[child + 1] > place[child]))) ++child;
-          if (key[child] < own || (key[child] == own && place[child] < y)) break;
-          key[at] = key[child];
-          place[at] = place[child];
+      if (own <= limit && (count < 5 || own < key[4])) {
+        int32_t at = count < 5 ? count++ : 4;
+        for (; at > 0 && key[at - 1] > own; --at) {
+          key[at] = key[at - 1];
+          place[at] = place[at - 1];
         }
         key[at] = own;
-        place[at] = y;
+        place[at] = (int32_t)x;
+        if (count == 5 && key[4] <= limit) limit = key[4] - (key[4] > 0);
       }
-    }
-    for (int32_t end = 4; end > 0; --end) {
-      const uint32_t own = key[end];
-      const int32_t y = place[end];
-      key[end] = key[0];
-      place[end] = place[0];
-      int32_t at = 0;
-      for (int32_t child; (child = 2 * at + 1) < end; at = child) {
-        if (child + 1 < end && (key[child + 1] > key[child] || (key[child + 1] == key[child] && place[child + 1] > place[child]))) ++child;
-        if (key[child] < own || (key[child] == own && place[child] < y)) break;
-        key[at] = key[child];
-        place[at] = place[child];
-      }
-      key[at] = own;
-      place[at] = y;
     }
     for (int32_t z = 0; z < 5; ++z) {
       r0[at1 + z] = p0[at0 + place[z]];

@@ -86,6 +86,9 @@ FORMS: Dict[str, str] = {
     "by_value": sort(["f32", "s32"], [3, 90], 1, comparator(["f32", "s32"], 1, plain=True)),
     "no_order": sort(["s32"], [3, 90], 1, ODD),
     "few_of_many": topk("f32", [2, 3000], 5),
+    "few_of_equal": topk("s8", [5, 900], 20),
+    "few_wide": topk("f64", [2, 1000], 32, False),
+    "one_of_many": topk("u16", [3, 4500], 1),
     "many_of_many": topk("u64", [2, 1500], 1100, False),
     "all_of_few": topk("bf16", [9, 4], 4),
     "none": sort(["f32"], [0, 3], 0, comparator(["f32"], 1)),
@@ -163,6 +166,23 @@ def test_beside_numpy(target: str, tmp_path: Path) -> None:
         got = gen_run.run(sort(["f32", "s32"], [size], 0, comparator(["f32", "s32"], 1)), [x.tobytes(), y.tobytes()], target, folder)
         want = numpy.argsort(x, kind="stable")
         assert got == [x[want].tobytes(), y[want].tobytes()], name
+
+
+@pytest.mark.skipif(numpy is None, reason="no NumPy")
+def test_topk_in_any_order(tmp_path: Path) -> None:
+    """Rows that rise, fall, are all equal or are the least and largest keys; of equal ones the first."""
+    rows, size = 6, 333
+    x = numpy.zeros((rows, size), numpy.uint32)
+    x[0], x[1] = numpy.arange(size), numpy.arange(size)[::-1]
+    x[2, ::7], x[3] = 0xffffffff, 0xffffffff
+    x[4], x[5] = numpy.arange(size) // 50, numpy.random.default_rng(1).integers(0, 40, size)
+    for k in (1, 2, 31, 32, 33, size):
+        for largest in (True, False):
+            folder = tmp_path / f"{k}{largest}"
+            folder.mkdir()
+            places = numpy.argsort(~x if largest else x, axis=1, kind="stable")[:, :k].astype(numpy.int32)
+            want = [numpy.take_along_axis(x, places, 1).tobytes(), places.tobytes()]
+            assert gen_run.run(topk("u32", [rows, size], k, largest), [x.tobytes()], "c", folder) == want
 
 
 def test_custom_call(tmp_path: Path) -> None:
