@@ -22,7 +22,7 @@ from gen import algebra, explain, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
 from gen.plan.nest import BuildError
 from gen.program import build as programs
-from gen.schedule import DEFAULT, DEVICES
+from gen.schedule import DEFAULT, DEVICES, EMBEDDED
 from gen.suggest import did_you_mean
 from gen.targets import RUNNERS, TARGETS
 from gen.terminal import PROGRESS, Unwritable, opened, put
@@ -128,9 +128,18 @@ def arguments() -> argparse.ArgumentParser:
             help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing",
         )
         parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
+        parser.add_argument("--profile", type=one_of("profile", [EMBEDDED]), metavar="P",
+                            help=f"{EMBEDDED}: C11 for small machines, without vectors or threads; --target is c then")
+        parser.add_argument(
+            "--most-bytes",
+            type=count,
+            metavar="N",
+            help="with --profile: scratch and stack that a program may need together "
+            f"(default: {DEVICES[EMBEDDED].most_bytes})",
+        )
 
     def target(parser: argparse.ArgumentParser, names: "List[str]") -> None:
-        parser.add_argument("--target", default="opencl", type=one_of("target", names), metavar="T",
+        parser.add_argument("--target", type=one_of("target", names), metavar="T",
                             help=f"one of {', '.join(names)} (default: opencl)")
 
     def limit(parser: argparse.ArgumentParser) -> None:
@@ -150,7 +159,7 @@ def arguments() -> argparse.ArgumentParser:
     several(parser, os.cpu_count() or 1)
     apart(parser, "write the files of")
     parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
-    parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..",
+    parser.add_argument("--target", type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
     parser.add_argument(
         "--dump",
@@ -178,7 +187,7 @@ def arguments() -> argparse.ArgumentParser:
     several(parser, os.cpu_count() or 1)
     parser.add_argument("--stage", type=one_of("stage", list(explain.STAGES)), metavar="S",
                         help=f"one of {', '.join(explain.STAGES)} (default: all)")
-    parser.add_argument("--target", default=",".join(TARGETS), type=targets, metavar="T,..",
+    parser.add_argument("--target", type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)} (default: all)")
     parser.add_argument("--svg", type=Path, metavar="F",
                         help="with --stage arena, one FILE and one target: write the picture to F as SVG too")
@@ -212,7 +221,7 @@ def arguments() -> argparse.ArgumentParser:
 def options(given: argparse.Namespace) -> run.Options:
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device, excess_precision=given.excess_precision,
                        fill_constants=given.fill_constants, row_major=getattr(given, "row_major", False),
-                       limit=getattr(given, "limit", None),
+                       limit=getattr(given, "limit", None), most_bytes=given.most_bytes,
                        check_maps=proofs.check, say=PROGRESS.note, step=PROGRESS.step)
 
 
@@ -346,7 +355,8 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     sources = programs.programs(module, given.apart)
     for number, source in enumerate(sources, 1):
         settings.step(f"{file}: generate {source.name}" + (f", {number} of {len(sources)}" if len(sources) > 1 else ""))
-        written, about = pipeline.files(source, given.target, settings.schedule, settings.excess_precision)
+        written, about = pipeline.files(source, given.target, settings.schedule, settings.excess_precision,
+                                        settings.most_bytes)
         texts.update(written)
         again = pipeline.recomputed(about)
         if again:
@@ -470,6 +480,19 @@ def unused_device(given: argparse.Namespace) -> str:
     return f"--device {given.device} is of {DEVICES[given.device].language} and not used: {instead}"
 
 
+def wrong_profile(given: argparse.Namespace) -> str:
+    """Give the arguments their defaults, with those of a profile; what is wrong with them, or ""."""
+    several = given.verb in ("build", "explain")
+    if given.profile and (given.device or given.target not in (None, "c", ["c"])):
+        return f"expected no --device, and no other --target than c, beside --profile {given.profile}"
+    if given.most_bytes and not given.profile:
+        return "expected --profile beside --most-bytes"
+    if given.profile:
+        given.device, given.target = given.profile, ["c"] if several else "c"
+    given.target = given.target or (list(TARGETS) if several else "opencl")
+    return ""
+
+
 def main(words: Optional[List[str]] = None) -> int:
     sys.setrecursionlimit(10000)
     PROGRESS.begin()
@@ -484,6 +507,9 @@ def main(words: Optional[List[str]] = None) -> int:
             f"unknown verb '{words[0]}'{did_you_mean(words[0], VERBS) or ','} expected one of {', '.join(VERBS)}"
         )
     given = parser.parse_args(words)
+    wrong = wrong_profile(given)
+    if wrong:
+        parser.error(wrong)
     if unused_device(given):
         PROGRESS.note(unused_device(given))
     try:

@@ -250,13 +250,14 @@ def _call(call: Call, files: "Sequence[TargetFile]") -> Dict[str, Any]:
 
 def _target(file: TargetFile) -> Dict[str, Any]:
     """scratch_bytes: of the caller's block. state_bytes: of these, what `prepare` fills, at its beginning. least_bytes:
-    the most bytes of buffers between kernels that are in use at once."""
+    the most bytes of buffers between kernels that are in use at once. stack_bytes: see TargetFile."""
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
                for kernel in launch.kernel.kernels}
     return {
         "device": file.device.name,
         "scratch_bytes": file.scratch_bytes,
         "state_bytes": file.state_bytes,
+        **({"stack_bytes": file.stack_bytes} if file.target.embedded else {}),
         "least_bytes": file.storage.placement.bound,
         "kernels": [{
             "name": k.name,

@@ -28,6 +28,7 @@ from gen.heroes.hero import Choice, Context
 from gen.hlo import Fusion
 from gen.manifest import manifest
 from gen.plan.buffer import Role
+from gen.plan.nest import BuildError
 from gen.plan.nests import Planned, planned
 from gen.program import build, chains, flow, proof, storage, weights
 from gen.program.ir import Array, Call, Program
@@ -58,7 +59,8 @@ def plan_of(program: Program, cpu: bool) -> Plan:
 def target_file(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
                 plan: Optional[Plan] = None) -> TargetFile:
     """A program in one language. plan: that of its device's class, where it is known."""
-    program, language, device = program_of(source), TARGETS[target].of_file(), device_for(target, device_name)
+    program, device = program_of(source), device_for(target, device_name)
+    language = TARGETS[target].on(device.most_bytes > 0).of_file()
     plan = plan or plan_of(program, device.cpu)
     aliases = {fusion: {result.number: parameter.number for nest in of.nests
                         for result, parameter in nest.aliases.items()}
@@ -144,7 +146,8 @@ def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, exce
     """The kernels of a fusion: choose, then emit."""
     choices, context = choose(plan, language, device, helpers, excess)
     kernels = [kernel for choice in choices for kernel in choice.kernels(context)]
-    return Unit(kernels, context.scratch, threads(kernels, device) if device.cpu else [1] * len(kernels))
+    several = device.cpu and not language.embedded
+    return Unit(kernels, context.scratch, threads(kernels, device) if several else [1] * len(kernels))
 
 
 def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
@@ -161,13 +164,16 @@ def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
 Texts = Dict[str, Union[str, bytes]]    # of files, by their names
 
 
-def files(source: Source, targets: Sequence[str], device: Optional[str] = None,
-          excess: bool = False) -> "Tuple[Texts, Dict[str, Any]]":
-    """The text of every file of a program by its name, and the manifest."""
+def files(source: Source, targets: Sequence[str], device: Optional[str] = None, excess: bool = False,
+          most_bytes: Optional[int] = None) -> "Tuple[Texts, Dict[str, Any]]":
+    """The text of every file of a program by its name, and the manifest. most_bytes: of scratch and stack where the
+    device has a limit of them; None: that limit."""
     program = program_of(source)
     plans = {cpu: plan_of(program, cpu) for cpu in {device_for(target, device).cpu for target in targets}}
     name, made = program.name, [target_file(program, target, device, excess, plans[device_for(target, device).cpu])
                                 for target in targets]
+    if not program.traced:      # whose results are for a check alone
+        _check_room(program, made, most_bytes)
     about = manifest(program, made, excess)
     pointers = list(program.pointers.values())
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c",
@@ -180,6 +186,16 @@ def files(source: Source, targets: Sequence[str], device: Optional[str] = None,
             f"{name}.json": json.dumps(about, indent=2) + "\n"}, about
 
 
+def _check_room(program: Program, made: "Sequence[TargetFile]", most_bytes: Optional[int]) -> None:
+    """BuildError where a program needs more scratch and stack than its device has."""
+    for file in made:
+        limit = (most_bytes or file.device.most_bytes) if file.device.most_bytes else 0
+        needed = file.scratch_bytes + file.stack_bytes if limit else 0
+        if needed > limit:
+            raise BuildError(f"{program.name}: {needed} bytes are needed, {file.scratch_bytes} of scratch and "
+                             f"{file.stack_bytes} of stack, where {limit} are allowed: --most-bytes N allows more")
+
+
 def recomputed(about: Dict[str, Any]) -> str:
     """A warning where a plan computes values again much more often than the graph has them, else ""."""
     if about["recomputed"] <= RECOMPUTED:
@@ -189,9 +205,9 @@ def recomputed(about: Dict[str, Any]) -> str:
 
 
 def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
-              excess_precision: bool = False) -> Dict[str, Any]:
+              excess_precision: bool = False, most_bytes: Optional[int] = None) -> Dict[str, Any]:
     """All files of a program; the manifest."""
-    texts, about = files(source, list(targets), device, excess_precision)
+    texts, about = files(source, list(targets), device, excess_precision, most_bytes)
     write_all(texts, out_dir)
     return about
 

@@ -22,6 +22,7 @@ from gen.lower import tiled_layouts
 from gen.plan.buffer import Buffer
 from gen.plan.nests import Planned
 from gen.program.ir import Array, Program
+from gen.program.stack import stack_bytes
 from gen.program.steps import Chain, Launch, Step, deciding, every, leaves
 from gen.program.storage import Place, Storage
 from gen.schedule import Device
@@ -228,6 +229,12 @@ class TargetFile:
         """The bytes of the arrays that are variables of the program's function."""
         return max(sum(place.shape.bytes for place in dialect.storage.places.values() if place.buffer == "local")
                    for dialect in self.dialects)
+
+    @property
+    def stack_bytes(self) -> int:
+        """The bytes of stack that a call takes at most: of a file for small machines."""
+        first = self.dialects[0]
+        return stack_bytes(first.kernels, sum(first.target.rooms), self.local_bytes)
 
     @property
     def scratch_bytes(self) -> int:

@@ -495,6 +495,8 @@ class Partition:
             entry.regions += [Region("guard", function, region) for _ in instruction.operands]
         elif instruction.opcode in RUNTIME:
             entry.regions.append(self._bind(entry, "guard" if instruction.opcode == "dynamic-update-slice" else "read"))
+            if entry.regions[0].kind == "read":
+                self._keep_read(entry, entry.regions[0])
             for runtime in entry.regions[0].runtimes:
                 self._use(runtime.read, region)
         for inner in entry.regions:
@@ -503,6 +505,12 @@ class Partition:
             if inner is not None and not inner.map:
                 inner.map = self._into(entry, operand, inner)
             self._use(self.operand(entry, operand, inner), inner or region)
+
+    def _keep_read(self, entry: Entry, region: Region) -> None:
+        """Keep the runtime variables of a region on which the value that is read in it depends."""
+        index = self.operand(entry, 0, region).map
+        names = set() if index == EMPTY else {name for of in algebra.info(index).results for name in of.variables}
+        region.runtimes = tuple(runtime for runtime in region.runtimes if runtime.name in names)
 
     def _loop(self, entry: Entry, parent: Region) -> None:
         """A loop region of an entry."""

@@ -117,8 +117,8 @@ def _chain(name: str, run: Run, buffers: "Dict[Array, Buffer]", d: Target) -> La
         arguments.setdefault(array, Argument(d.array(array.shape.dtype, True), buffers[array], True))
     kernels = [launch.kernel for launch in launches if not isinstance(launch.kernel, Chain)]
     threads = max((kernel.threads for kernel in kernels), default=1)
-    chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers, d, threads, itertools.count()), d.launch_bounds(threads),
-                  threads)
+    chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers, d, threads, itertools.count()),
+                  d.launch_bounds(threads), threads)
     return Launch(chain, list(arguments))
 
 

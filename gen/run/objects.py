@@ -343,7 +343,8 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
     folder.mkdir(parents=True, exist_ok=True)
 
     def written(of: Program) -> Built:
-        about = pipeline.build_all(of, str(folder), [runner.target.name], options.schedule, options.excess_precision)
+        about = pipeline.build_all(of, str(folder), [runner.target.name], options.schedule, options.excess_precision,
+                                   options.most_bytes)
         return Built(folder, about, of.whole, program=of)
 
     built, flushes = written(program), runner.target.flushes

@@ -27,6 +27,8 @@ class Options:
     device: str = ""  # part of the name of the device or runtime to run on; "": the first
     schedule: Optional[str] = None  # the device class to generate for, as gen build's --device
     excess_precision: bool = False
+    # bytes of scratch and stack that a program for small machines may need; None: its device's limit
+    most_bytes: Optional[int] = None
     fill_constants: Optional[int] = None  # the seed of values for constants that the text leaves out; None: refused
     limit: Optional[int] = None  # seconds of processor time that a launch may take; None: as launch_limit says
     row_major: bool = False  # files of run are row-major, whatever the layouts

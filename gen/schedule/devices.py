@@ -398,6 +398,7 @@ class Device:
     lanes: int = LANES          # elements of a CPU's vectors; 1: the language has no vectors
     group: int = 1              # work-items of a work-group on a CPU
     page: int = 4096            # bytes; rows that are a page apart are prefetched each for itself
+    most_bytes: int = 0         # chosen: of a program's scratch and stack, at most; 0: no limit
 
     # CPUs
     unit_items: int = 0         # work-items for each core, at least, before a work-item gets several steps
@@ -451,11 +452,16 @@ _CPU = Device("cpu", "c", cpu=True, units=2, warp=1, line=LINE, cache=8 << 20, u
 _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coalesced=128,
               scatter=ScatterNumbers(runs=4, unit_threads=2048),
               fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20))
+EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
     _CPU,
     replace(_CPU, name="cpu-scalar", lanes=1),
+    # a small machine: one core, few bytes; its numbers are chosen
+    replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,
+            fft=FftNumbers(own_bytes=2 << 10), sort_cpu=SortCpuNumbers(digit=4, long_digit=4),
+            table=TableNumbers(elements=1 << 62)),
     replace(_GPU, name="sm_80", language="cuda", units=108),            # A100
     replace(_GPU, name="sm_90", language="cuda", units=132),            # H100 SXM
     replace(_GPU, name="gfx90a", language="hip", warp=64, units=104),   # a die of an MI250

@@ -14,6 +14,9 @@ from gen.targets.tools import c_compiler, native
 class C(Target):
     """C11 with the vectors of GNU C, and (wide: no) without. A work-group is one call with its `number`."""
 
+    def on(self, small: bool) -> Target:
+        return EMBEDDED_C if small else self
+
     def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
         if lanes > 1:
             return super().reinterpret(text, source, to, lanes)
@@ -89,6 +92,8 @@ _GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
            has_rsqrt=False, half_by_bits=True, has_libraries=True, scratch_in_results=False, scratch_slack=64,
            local_bytes=16384)
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
+# its numbers of bytes are chosen
+EMBEDDED_C = replace(SCALAR_C, embedded=True, has_libraries=False, local_bytes=2048, alignment=8, scratch_slack=0)
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
 COMPARISONS = {"<": "less", ">": "greater", "<=": "at_most", ">=": "at_least", "==": "equal", "!=": "unequal"}
@@ -128,7 +133,12 @@ static int prepare_state(void *scratch) {{ return {name}_prepare(0, scratch); }}
 static int run(void *self, void *queue, const void *params, const void *results, void *scratch)
 {{
   (void)self;
+#ifdef {name}_c_STACK_BYTES
+  (void)queue;
+  return {name}_c_run((const void *const *)params, (void *const *)results, scratch);
+#else
   return {name}_c_run_on((const void *const *)params, (void *const *)results, scratch, (const struct sett_share *)queue);
+#endif
 }}
 static void release(void *self) {{ (void)self; }}
 """

@@ -105,12 +105,26 @@ class Target:
     unfused: str = ""
     flushes: bool = False             # whether sums by atomic operations lose subnormals of f32
     plain: "Optional[Target]" = None  # the same without vectors, where the file has a program for such compilers too
+    embedded: bool = False            # whether files are for small machines: no words of a compiler, no threads
+    # of one file: bytes of its kernels' arrays on the stack
+    rooms: "List[int]" = field(default_factory=list, compare=False, repr=False)
     # of one file: what its text uses, and its template declares
     used: "Set[Union[str, VectorWord]]" = field(default_factory=set, compare=False, repr=False)
 
     def of_file(self, used: "Iterable[Union[str, VectorWord]]" = ()) -> "Target":
-        """The same target for one file: `used` is its own."""
-        return replace(self, used=set(used))
+        """The same target for one file: `used` and `rooms` are its own."""
+        return replace(self, used=set(used), rooms=[])
+
+    def on(self, small: bool) -> "Target":
+        """The language that is written for small machines, or for all others."""
+        return self
+
+    def room(self, type: str, count: int, times: int = 1) -> int:
+        """The number of elements in the declaration of an array on the stack, which is counted. times: number of such
+        arrays."""
+        widths = {name: bits(dtype) // 8 for dtype, name in self.types.items()}
+        self.rooms.append(widths.get(type, 16) * max(1, count) * times)
+        return count
 
     def of_functions(self) -> "Target":
         """The same for the file's kernels that are functions: `number` is the group that a call does."""

@@ -1,0 +1,47 @@
+"""The stack of a program in C for small machines: the arrays that are declared, and room for all other variables.
+
+Arrays count whether or not a compiler lets them share bytes. Of other variables those of one kernel are in use at a
+time, at 8 bytes each: a compiler that does not optimise keeps each in memory, others keep most in registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any, Sequence
+
+from gen.emit.statements import Declare, Let, Statement
+from gen.heroes.kernel import Kernel
+
+VARIABLE = 8       # bytes of a variable, or of a temporary value of a statement
+FRAMES = 1024       # bytes of the frames of the program's functions, and of the small functions that kernels call
+
+
+def stack_bytes(kernels: "Sequence[Kernel]", rooms: int, local: int) -> int:
+    """The bytes of stack that a call takes at most, besides those of the functions of math.h and string.h. rooms: bytes
+    of the arrays that templates declare; local: of the program's own."""
+    variables = max((VARIABLE * _count(kernel, False) for kernel in kernels), default=0)
+    return -(-(local + rooms + sum(_count(kernel, True) for kernel in kernels) + variables + FRAMES) // 64) * 64
+
+
+def _count(kernel: Kernel, arrays: bool) -> int:
+    seen: "set[int]" = set()
+    return sum(_of(part, arrays, seen) for part in (kernel.record, kernel.functions))
+
+
+def _of(value: Any, arrays: bool, seen: "set[int]") -> int:
+    """The bytes of the arrays that statements anywhere in a value declare, or else the number of the statements."""
+    if isinstance(value, (Let, Declare)):
+        return 16 * value.count if arrays else 1
+    if isinstance(value, str) or value is None or isinstance(value, (int, float)):
+        return int(isinstance(value, str) and not arrays)
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    if isinstance(value, dict):
+        return sum(_of(part, arrays, seen) for part in value.values())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return sum(_of(part, arrays, seen) for part in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        own = 1 if isinstance(value, Statement.__args__) and not arrays else 0
+        return own + sum(_of(getattr(value, field.name), arrays, seen) for field in fields(value))
+    return 0

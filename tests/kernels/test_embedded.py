@@ -1,0 +1,151 @@
+"""`--profile embedded`: plain C that strict compilers take, that calls functions of math.h and string.h alone, whose stack the header states."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Dict, List, Optional
+
+import pytest
+
+from gen import hlo, pipeline, run
+from gen.plan.nest import BuildError
+from gen.program import build
+from gen.schedule import DEVICES, EMBEDDED
+
+ROOT = Path(__file__).resolve().parents[2]
+JAX = ROOT.parent / "shared" / "peer" / "jax"
+OWN = [ROOT / "tests" / path for path in ("examples/controller/controller.hlo", "examples/weights/perceptron.hlo", "hlo/kalman.hlo", "kernels/softmax_f32.hlo")]
+FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((ROOT / "tests" / folder).glob("*.hlo")) if path not in OWN)]
+PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
+# Files that `ninja test` takes; `ninja test-peer` takes all.
+SHORT = ["controller", "perceptron", "kalman", "softmax_f32", "sort_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "svd_f32", "functions_f32", "gelu_bf16", "update_bf16",
+         "column_cummax_f32", "triangular_solve_f32", "moves_u16", "gather_f32"]
+MARKED = [pytest.param(path, id=path.stem, marks=[] if path.stem in SHORT else pytest.mark.peer) for path in [*FILES, *PEERS]]
+
+STRICT = """-std=c11 -pedantic -Wall -Wextra -Werror -Wdouble-promotion -Wfloat-conversion -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+    -ffreestanding""".split()
+# What C11 has in these two headers.
+STRING = "memcpy memmove memset memcmp".split()
+MATH = """acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp ilogb ldexp log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow
+    sqrt erf erfc lgamma tgamma ceil floor nearbyint rint lrint llrint round lround llround trunc fmod remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma""".split()
+
+
+def built(path: Path, folder: Path, most_bytes: Optional[int] = None) -> str:
+    """The files of a module for small machines; its name. They are of any size here."""
+    program = build.program(run.load(str(path)))
+    pipeline.build_all(program, str(folder), ["c"], EMBEDDED, False, most_bytes or 1 << 60)
+    return program.name
+
+
+def stated(folder: Path, name: str) -> int:
+    found = re.search(rf"#define {name}_c_STACK_BYTES (\d+)", (folder / f"{name}.h").read_text())
+    assert found
+    return int(found[1])
+
+
+def compiled(folder: Path, name: str, *flags: str, compiler: str = "gcc") -> Path:
+    made = folder / f"{name}.o"
+    done = subprocess.run([compiler, *flags, "-c", str(folder / f"{name}.c"), "-o", str(made)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+    return made
+
+
+def stack(graph: str, name: str) -> int:
+    """The most bytes that a call of the function and of all that it calls takes, by gcc's -fcallgraph-info=su."""
+    sizes: Dict[str, int] = {}
+    calls: Dict[str, List[str]] = {}
+    for title, label in re.findall(r'node: \{ title: "([^"]+)" label: "([^"]*)"', graph):
+        size = re.search(r"\\n(\d+) bytes \((static|dynamic,bounded)\)", label)
+        sizes[title] = int(size[1]) if size else 0
+        assert size or "bytes" not in label, label      # no stack without a bound
+    for caller, called in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', graph):
+        calls.setdefault(caller, []).append(called)
+
+    @functools.lru_cache(None)
+    def most(function: str) -> int:
+        return sizes.get(function, 0) + 8 + max((most(called) for called in calls.get(function, ())), default=0)
+
+    return most(name)
+
+
+@pytest.mark.parametrize("path", MARKED)
+def test_plain(path: Path, tmp_path: Path) -> None:
+    name = built(path, tmp_path)
+    text, header = ((tmp_path / f"{name}{suffix}").read_text() for suffix in (".c", ".h"))
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    assert sorted(re.findall(r"#include <(.*)>", code)) == ["math.h", "stdint.h", "string.h"]
+    assert not re.search(r"vector_size|__builtin|__asm__|_mm|sett_share", code + header)
+    if not re.search(r"\b(f64|c128)\b", path.read_text()):
+        assert "double" not in code
+    undefined = subprocess.run(["nm", "-u", str(compiled(tmp_path, name, *STRICT, "-O2"))], capture_output=True, text=True, check=True).stdout
+    functions = {word for word in undefined.split() if word not in ("U", "_GLOBAL_OFFSET_TABLE_")}
+    assert functions <= {*STRING, *MATH, *(f"{function}f" for function in MATH)}, functions
+    if shutil.which("clang"):
+        compiled(tmp_path, name, *STRICT, "-Wno-unknown-pragmas", "-O2", compiler="clang")
+
+
+@pytest.mark.parametrize("path", MARKED)
+def test_stack(path: Path, tmp_path: Path) -> None:
+    name = built(path, tmp_path)
+    probe = subprocess.run(["gcc", "-fcallgraph-info=su", "-x", "c", "-c", "-o", str(tmp_path / "probe.o"), "-"], input="", capture_output=True, text=True)
+    if probe.returncode:
+        pytest.skip("gcc has no -fcallgraph-info")
+    for level in ("-O0", "-O1", "-Os", "-O2", "-O3"):
+        compiled(tmp_path, name, "-std=c11", level, "-w", "-fcallgraph-info=su")
+        needed = stack((tmp_path / f"{name}.ci").read_text(), f"{name}_c_run")
+        assert 0 < needed <= stated(tmp_path, name), level
+
+
+@pytest.mark.parametrize("path", MARKED)
+def test_values(path: Path) -> None:
+    """Results are within the same bounds as the usual build's."""
+    results = run.check(str(path), "c", run.Options(schedule=EMBEDDED, most_bytes=1 << 60, rounds=-6))
+    assert [result.status for result in results] == ["PASS"] * len(results), results
+
+
+SORT = """HloModule m
+
+less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }
+
+ENTRY m {
+  x = f32[70000] parameter(0)
+  s = f32[70000] sort(x), dimensions={0}, is_stable=true, to_apply=less
+  ROOT r = f32[70000] sort(s), dimensions={0}, is_stable=true, to_apply=less
+}
+"""
+
+
+def test_limit() -> None:
+    """A program that needs more scratch and stack than is allowed is refused, with both numbers; nothing else is."""
+    program = build.program(hlo.parse(SORT, "m.hlo"))
+    about = pipeline.files(program, ["c"], EMBEDDED, False, 1 << 30)[1]["targets"]["c"]
+    needed = about["scratch_bytes"] + about["stack_bytes"]
+    assert about["stack_bytes"] >= 1024 and about["scratch_bytes"] >= 2 * 280000
+    pipeline.files(program, ["c"], EMBEDDED, False, needed)
+    with pytest.raises(BuildError, match=f"m: {needed} bytes are needed, {about['scratch_bytes']} of scratch and {about['stack_bytes']} of stack, where {needed - 1} are"):
+        pipeline.files(program, ["c"], EMBEDDED, False, needed - 1)
+    assert (needed > DEVICES[EMBEDDED].most_bytes) == bool(refusal(program))
+    assert "stack_bytes" not in pipeline.files(program, ["c"], None, False, 1)[1]["targets"]["c"]   # other devices have no limit
+
+
+def refusal(program: build.Program) -> str:
+    try:
+        pipeline.files(program, ["c"], EMBEDDED)
+    except BuildError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("words, status, said", [
+    (["--profile", "embedded"], 0, ""), (["--profile", "embedded", "--target", "c"], 0, ""), (["--profile", "embedded", "--target", "c,opencl"], 2, "no other --target than c"),
+    (["--profile", "embedded", "--device", "cpu"], 2, "expected no --device"), (["--most-bytes", "9"], 2, "expected --profile beside --most-bytes"),
+    (["--profile", "small"], 2, "unknown profile 'small'"), (["--profile", "embedded", "--most-bytes", "600"], 2, "where 600 are allowed: --most-bytes N allows more")])
+def test_command(words: List[str], status: int, said: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = subprocess.run(["python3", "-m", "gen", "build", str(OWN[0]), "-o", str(out), *words], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == status and said in done.stderr, done.stderr
+    assert sorted(path.name for path in out.glob("*")) == ([] if status else [f"controller{end}" for end in (".c", ".d", ".h", ".json", "_ref.c")])
