@@ -1,6 +1,8 @@
 """The hero of sort and topk on CPUs: a work-item sorts rows, one after another (templates/kernels/sort_cpu.j2), or
 keeps the first k elements of each (templates/kernels/topk_cpu.j2). All of these ways are stable.
 
+  network    many short rows side by side, by words from which all operands of an element can be had again, or by words
+             of a key and a place
   insertion  short rows, by keys
   indices    by radix: of words of a key, of 32 bits or less, and the place of its element; then the operands are
              gathered
@@ -74,7 +76,8 @@ class Words:
 @dataclass(frozen=True)
 class SortRecord:
     """What the templates print. how: as SortRows has it, for what is not sorted by `words`. size: elements of a row;
-    kept: of a result's row. count: rows. merges: passes of a merge. block: elements that topk compares at once. looked: elements that it looks at for a limit of keys. lanes:
+    kept: of a result's row. count: rows. merges: passes of a merge. side: rows that lie side by
+    side. placed, place_bits: of words of a key and a place, "" where these are not used. block: elements that topk compares at once. looked: elements that it looks at for a limit of keys. lanes:
     arrays, operands then results. groups: of keys, the least significant first. less: the comparator of the elements
     at two places."""
 
@@ -86,6 +89,9 @@ class SortRecord:
     rows: int
     digit: int
     merges: int
+    side: int
+    placed: str
+    place_bits: int
     block: int
     looked: int
     lanes: List[Lane]
@@ -107,6 +113,13 @@ class SortRecord:
         return self.lanes[n].at(place, "0" if self.lanes[n].base == "0" else f"at{n}")
 
 
+def _placed(rows: Rows) -> int:
+    """The bits of a word of a key and a place, or 0 where there is none."""
+    order = order_of(rows.op)
+    bits = order.bits + (rows.size - 1).bit_length()
+    return 0 if order.keys is None or bits > 64 else 64 if bits > 32 else 32
+
+
 class SortCpuHero(Hero):
     name = "sort"
 
@@ -122,6 +135,8 @@ class SortCpuHero(Hero):
             how = "few" if rows.kept <= numbers.few else "heap"
         elif order.keys is None:
             how = "merge"
+        elif self._side_by_side(rows, word, context):
+            how = "network"
         elif rows.size <= numbers.inserted and len(order.groups()) == 1:
             how = "insertion"
         else:
@@ -131,8 +146,16 @@ class SortCpuHero(Hero):
             digit = numbers.digit
         most = max(1, numbers.items * context.device.units)
         each = max(-(-rows.count // most), min(rows.count, -(-numbers.item_elements // max(1, rows.size))), 1)
+        if how == "network":
+            each += -each % numbers.side
         yield SortRows(items=max(1, -(-rows.count // each)), rows=each, how=how, digit=digit * radix,
-                       words=radix and word is not None)
+                       words=word is not None and (radix or how == "network" and word.rest == 0))
+
+    def _side_by_side(self, rows: Rows, word: "Optional[Word]", context: Context) -> bool:
+        """True if rows are sorted by a network, in lanes."""
+        numbers = context.device.sort_cpu
+        return context.device.wide and rows.count >= numbers.side and 1 < rows.size <= numbers.network and (
+            _placed(rows) > 0 or word is not None and word.rest == 0)
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
         return INDEX_TYPES[1:]
@@ -153,7 +176,7 @@ class SortCpuHero(Hero):
             count = schedule.items * Rows(nest).kept
             return [scratch("u64" if group[0].bits > 32 else "u32", count), scratch("s32", count)]
         word = Word.of(context.target, nest) if schedule.words else None
-        if word is not None and word.sure:
+        if schedule.how != "network" and word is not None and word.sure:
             return [scratch(word.dtype, count)] * 2
         types = {"indices": ["u64"], "keys": ["u64", "u32"], "merge": ["u32"]}.get(schedule.how, [])
         return [scratch(dtype, count) for dtype in types for _ in (0, 1)]
@@ -195,10 +218,13 @@ class SortCpuHero(Hero):
                          [partial("{}({})".format, part.name) for part in parts], word.sure, word.rest,
                          groups[0].passes)
         groups = [group(n, keys) for n, keys in enumerate(reversed(writer.order.groups()))] if how != "merge" else []
+        by_words = words()
+        placed = _placed(rows) if how == "network" and not (by_words and by_words.sure) else 0
         record = SortRecord(
             how, size, rows.kept, rows.count, schedule.items, schedule.rows, schedule.digit,
+            max(0, size - 1).bit_length(), context.device.sort_cpu.side, d.types[f"u{placed}"] if placed else "",
             max(0, size - 1).bit_length(), context.device.sort_cpu.block,
-            context.device.sort_cpu.looked, lanes, operands, words(), groups,
+            context.device.sort_cpu.looked, lanes, operands, by_words, groups,
             less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch])
         kernel = Kernel(nest.name, nest, schedule, choice.index, schedule.items,
                         arguments(d, nest.operands, [*nest.results, *choice.scratch]), functions,

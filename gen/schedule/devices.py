@@ -154,6 +154,8 @@ class LoopCpuNumbers:
 class SortCpuNumbers:
     """Sorts of rows by a work-item of a CPU."""
 
+    network: int = 128          # elements of a row, at most, that are sorted beside others, each row in a lane
+    side: int = 16              # rows that are sorted side by side
     inserted: int = 24          # elements of a row, at most, that are sorted by insertion
     digit: int = 8              # bits of a radix digit
     long_digit: int = 11        # the same for long rows

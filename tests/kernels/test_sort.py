@@ -77,6 +77,13 @@ ODD = """c {
 """
 FORMS: Dict[str, str] = {
     "short": sort(["f32"], [40, 9], 1, comparator(["f32"], 1)),
+    "short_alone": sort(["f32"], [3, 9], 1, comparator(["f32"], 1)),
+    "side_by_side": sort(["s32"], [37, 23], 1, comparator(["s32"], 1, "GT")),
+    "side_by_side_pairs": sort(["f16", "s64"], [37, 40], 1, comparator(["f16", "s64"], 1)),
+    "side_by_side_keys": sort(["u8", "s16", "pred"], [3, 66, 7], 1, comparator(["u8", "s16", "pred"], 2), "{0,2,1}"),
+    "side_by_side_columns": sort(["f64"], [30, 41], 0, comparator(["f64"], 1)),
+    "side_by_side_by_value": sort(["f32", "s32"], [40, 9], 1, comparator(["f32", "s32"], 1, plain=True)),
+    "two": sort(["bf16", "u8"], [33, 2], 1, comparator(["bf16", "u8"], 1)),
     "one": sort(["f32", "s8"], [7, 1], 1, comparator(["f32", "s8"], 1)),
     "words": sort(["f32", "s32"], [3, 300], 1, comparator(["f32", "s32"], 1)),
     "indices": sort(["f16", "s64"], [3, 300], 1, comparator(["f16", "s64"], 1)),
@@ -166,6 +173,43 @@ def test_beside_numpy(target: str, tmp_path: Path) -> None:
         got = gen_run.run(sort(["f32", "s32"], [size], 0, comparator(["f32", "s32"], 1)), [x.tobytes(), y.tobytes()], target, folder)
         want = numpy.argsort(x, kind="stable")
         assert got == [x[want].tobytes(), y[want].tobytes()], name
+
+
+@pytest.mark.skipif(numpy is None, reason="no NumPy")
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_networks(target: str, tmp_path: Path) -> None:
+    """Rows of zeros and ones, all that there are, are sorted, so that rows of any elements are (the 0-1 principle)."""
+    drawn.device_or_skip(target)
+    for size in range(2, 17):
+        rows = max(16, 1 << size)
+        x = (numpy.arange(rows)[:, None] >> numpy.arange(size) & 1).astype(numpy.uint8)
+        text = sort(["u8"], [rows, size], 1, comparator(["u8"], 1))
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        (folder / "e.hlo").write_text("HloModule e\n" + text.replace("e {", "ENTRY e {"))
+        assert "network" in gen_run.gen("explain", folder / "e.hlo", "--target", target, "--stage", "schedule").stdout
+        assert gen_run.run(text, [x.tobytes()], target, folder) == [numpy.sort(x, axis=1).tobytes()]
+
+
+@pytest.mark.skipif(numpy is None, reason="no NumPy")
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_longer_networks(target: str, tmp_path: Path) -> None:
+    """Steps of each length, for rows that a network just sorts: one 1 or one 0 at any place, halves that are sorted, and drawn rows; then
+    with both zeros and NaNs, whose order shows where they stood."""
+    drawn.device_or_skip(target)
+    rng = numpy.random.default_rng(2)
+    for size in (17, 31, 32, 33, 63, 100, 127, 128):
+        ones = numpy.tri(size + 1, size, -1)
+        halves = [numpy.concatenate([ones[a, :size // 2], ones[b, :size - size // 2]]) for a in range(size // 2) for b in range(0, size, 7)]
+        x = numpy.concatenate([numpy.eye(size), 1 - numpy.eye(size), ones, ones[:, ::-1], numpy.array(halves), rng.integers(-5, 5, (300, size))])
+        x = x.astype(numpy.float32)
+        x[-100:][rng.random((100, size)) < 0.2] = -0.0
+        x[-50:][rng.random((50, size)) < 0.1] = numpy.nan
+        x.view(numpy.uint32)[-50:][rng.random((50, size)) < 0.1] = 0xffc01234
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        want = numpy.take_along_axis(x, numpy.argsort(x, axis=1, kind="stable"), 1)
+        assert gen_run.run(sort(["f32"], list(x.shape), 1, comparator(["f32"], 1)), [x.tobytes()], target, folder) == [want.tobytes()]
 
 
 @pytest.mark.skipif(numpy is None, reason="no NumPy")
