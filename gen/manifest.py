@@ -234,8 +234,9 @@ def _more_results(program: Program, excess: bool, on_gpus: bool) -> List[Dict[st
     varying: Set[Array] = set()
     for call in program.calls if on_gpus else ():
         varies = any(array in varying for array in call.operands)
-        varying.update(array for array, of in zip(call.results, results(call.fusion, excess, True))
-                       if varies or "varies" in of)
+        found = results(call.fusion, excess, True)
+        varying.update(array for array, of in zip(call.results, found) if varies or "varies" in of)
+        varying.update(call.kept.values() if varies or any("varies" in of for of in found) else ())
     more = program.results[len(result_leaves(program.whole.computation)):]
     return [{**entry(array.shape), "exact": False, **({"varies": "between runs on a GPU"} if array in varying else {})}
             for array in more]

@@ -125,8 +125,8 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
 
 def _launches(call: Call, unit: Unit) -> "List[Launch]":
     """The kernels of a call on its arrays."""
-    own = {(Role.SCRATCH, buffer.number): Array(f"{call.fusion.name} {buffer.number}", buffer.shape)
-           for buffer in unit.scratch}
+    own = {(Role.SCRATCH, buffer.number): call.kept.get(buffer.number) or Array(
+        f"{call.fusion.name} {buffer.number}", buffer.shape) for buffer in unit.scratch}
     for role, arrays in ((Role.PARAMETER, call.operands), (Role.RESULT, call.results)):
         own.update(((role, n), array) for n, array in enumerate(arrays) if array)
     launches, written = [], set()   # type: List[Launch], Set[Array]

@@ -11,7 +11,8 @@ from gen.hlo.copy import read_from
 from gen.hlo.graph import root_of
 from gen.hlo.launches import has_steps
 from gen.plan.whole import whole_of
-from gen.program.cut import Cutter, copy_of
+from gen.program.cut import Cutter
+from gen.program.extract import copy_of
 from gen.program.forms import form
 from gen.program.ir import Array, Call, Program
 from gen.program.weights import taken_out

@@ -7,14 +7,15 @@ step or segment reads. What costs next to nothing (constants, moves) is not pass
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, List, Sequence, Set, Tuple
 
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, Shape, Value
-from gen.hlo.graph import root_of, tuple_shape
+from gen.hlo.graph import root_of
 from gen.hlo.launches import is_step, resolved
 from gen.hlo.trips import trips
 from gen.plan.partition import moves_only
+from gen.program.extract import added, copy_of, extracted, give_names
 from gen.program.ir import Array, Branch, Call, Loop, Node, parts_of
 
 
@@ -36,16 +37,6 @@ class Cutter:
             return [], array
         made = Array(array.name, shape)
         return [Call(self.named(copy_of(array.shape, shape), "copy", {}), [array], [made])], made
-
-
-def copy_of(source: Shape, to: Shape) -> Computation:
-    """The computation that copies an array."""
-    computation = Computation("copy")
-    parameter = Instruction("from", "parameter", source, computation=computation, parameter_number=0)
-    root = Instruction("to", "copy", to, [parameter], computation=computation)
-    parameter.users.append(root)
-    computation.instructions, computation.root, computation.parameters = [parameter, root], root, [parameter]
-    return computation
 
 
 class _Cut:
@@ -146,54 +137,9 @@ class _Cut:
         """The fusion that gives the goals. An update's result may lie over its operand."""
         last = goals[0].producer
         aliases = {0: reads.index(resolved(last.operands[0], 0))} if last in self.made else {}
-        own = Computation(self.computation.name, line=self.computation.line, col=self.computation.col)
-        known: Dict[Value, Instruction] = {}
-        for n, value in enumerate(reads):
-            known[value] = _added(own, Instruction(value.producer.name, "parameter", value.shape, parameter_number=n))
-            own.parameters.append(known[value])
-        copies: Dict[Instruction, Instruction] = {}
-
-        def operand(of: Instruction) -> Optional[Instruction]:
-            """The copy of an operand; None where something before it has to be copied first."""
-            if of.shape.kind == "array":
-                value = resolved(of, 0)
-                if value in known:
-                    return known[value]
-                if value.producer not in copies:
-                    waiting.append(value.producer)
-                    return None
-                made = copies[value.producer]
-                if made.shape.kind == "tuple":
-                    made = _added(own, Instruction(of.name, "get-tuple-element", value.shape, [made],
-                                                   {"index": value.leaf}))
-                known[value] = made
-                return made
-            parts = [operand(Instruction(of.name, "get-tuple-element", child, [of], {"index": k}))
-                     for k, child in enumerate(of.shape.children)]
-            return None if None in parts else _added(own, Instruction(of.name, "tuple", of.shape, parts))
-
-        waiting = [goal.producer for goal in sorted(goals, key=lambda v: -self.order[v.producer])]
-        while waiting:
-            instruction = waiting[-1]
-            if instruction in copies:
-                waiting.pop()
-                continue
-            before = len(waiting)
-            operands = [operand(o) for o in instruction.operands]
-            if len(waiting) == before:
-                waiting.pop()
-                copies[instruction] = _added(own, replace(instruction, operands=operands, users=[]))
-        roots = []
-        for goal in goals:
-            made = copies[goal.producer]
-            roots.append(made if made.shape.kind == "array" else _added(own, Instruction(
-                goal.producer.name, "get-tuple-element", goal.shape, [made], {"index": goal.leaf})))
-        own.root = roots[0] if len(roots) == 1 else _added(own, Instruction(
-            "results", "tuple", tuple_shape([root.shape for root in roots]), roots))
         results = [Array(goal.producer.name, goal.shape) for goal in goals]
         self.arrays.update(zip(goals, results))
-        _give_names(own)
-        fusion = self.cutter.named(own, self.computation.name, aliases)
+        fusion = self.cutter.named(extracted(self.computation, goals, reads), self.computation.name, aliases)
         return Call(fusion, [self.arrays[value] for value in reads], results)
 
     def _step(self, step: Instruction) -> "List[Node]":
@@ -206,9 +152,9 @@ class _Cut:
             return self._branch(step, operands[0][0], operands[1:], results)
         own = Computation(step.name, line=step.line, col=step.col)
         for n, o in enumerate(step.operands):
-            own.parameters.append(_added(own, Instruction(o.name, "parameter", o.shape, parameter_number=n)))
-        own.root = _added(own, replace(step, operands=list(own.parameters), users=[]))
-        _give_names(own)
+            own.parameters.append(added(own, Instruction(o.name, "parameter", o.shape, parameter_number=n)))
+        own.root = added(own, replace(step, operands=list(own.parameters), users=[]))
+        give_names(own)
         fusion = self.cutter.named(own, step.name, {})
         return [Call(fusion, [array for arrays in operands for array in arrays], results)]
 
@@ -295,23 +241,3 @@ def substitute(nodes: "Sequence[Node]", others: "Dict[Array, Array]") -> None:
         if not isinstance(node, Call):
             for part in parts_of(node):
                 substitute(part, others)
-
-
-def _added(to: Computation, instruction: Instruction) -> Instruction:
-    instruction.computation = to
-    to.instructions.append(instruction)
-    for operand in dict.fromkeys(instruction.operands):
-        operand.users.append(instruction)
-    return instruction
-
-
-def _give_names(computation: Computation) -> None:
-    """Gives each op a name of its own."""
-    used: Set[str] = set()
-    for instruction in computation.instructions:
-        name, count = instruction.name, 1
-        while name in used:
-            count += 1
-            name = f"{instruction.name}.{count}"
-        used.add(name)
-        instruction.name = name

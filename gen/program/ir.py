@@ -28,11 +28,12 @@ class Weight:
 @dataclass(eq=False)
 class Call:
     """A fusion done once. operands, results: the arrays of its flattened parameters and results; None: a parameter that
-    the fusion does not read."""
+    the fusion does not read. kept: scratch buffers of its nests, by number, that are arrays of the program."""
 
     fusion: Fusion
     operands: List[Optional[Array]]
     results: List[Array]
+    kept: Dict[int, Array] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -10,40 +10,46 @@ latest, so that a check sees first and middle iterations too; a further result s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape, tuple_shape
-from gen.program.cut import copy_of
+from gen.plan.buffer import Buffer
+from gen.program.extract import copy_of
 from gen.program.ir import Array, Branch, Call, Loop, Node, Program
+from gen.program.parts import Part, Place
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A call of a program and the one that does it in the traced program. done: the result that is 1 once that has been
-    done; None: it is done always."""
+    """What is compared with the reference of a fusion: a call, or a part of one. operands, results: its arrays in the
+    traced program. done: the result that is 1 once that has been done; None: it is done always. of: the fusion of the
+    call."""
 
-    call: Call
-    own: Call
+    fusion: Fusion
+    operands: List[Optional[Array]]
+    results: List[Array]
     done: Optional[Array]
+    of: Fusion
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A traced program. calls: what each call of the program has become. cut: the result that is 1 once the limit has
+    """A traced program. seen: what is compared, in the order of the text. cut: the result that is 1 once the limit has
     ended a loop; None where there are neither loops nor branches."""
 
     program: Program
-    calls: List[Seen]
+    seen: List[Seen]
     cut: Optional[Array]
 
 
-def traced(program: Program) -> Trace:
-    return _Tracer(program).run()
+def traced(program: Program, parts: "Dict[Fusion, List[Part]]") -> Trace:
+    """The traced program. parts: of each fusion that is compared in parts."""
+    return _Tracer(program, parts).run()
 
 
 class _Tracer:
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, parts: "Dict[Fusion, List[Part]]") -> None:
+        self.program, self.parts = program, parts
         self.names = {fusion: replace(fusion, name=f"{fusion.name}_traced") for fusion in program.fusions}
         self.helpers: Dict[Tuple[object, ...], Fusion] = {}
         self.results = dict.fromkeys(program.results)
@@ -71,11 +77,7 @@ class _Tracer:
         made: List[Node] = []
         for node in nodes:
             if isinstance(node, Call):
-                own = Call(self.names[node.fusion], [others.get(a, a) if a else None for a in node.operands],
-                           node.results)
-                self.results.update(dict.fromkeys(node.results))
-                self.seen.append(Seen(node, own, done))
-                made.append(own)
+                made.append(self._call(node, others, done))
             elif isinstance(node, Loop):
                 made.append(self._loop(node, others, changing))
             else:
@@ -85,6 +87,20 @@ class _Tracer:
                                    [ends for _, ends in arms], node.results))
             if done is not None:
                 changing = changing | set(node.results)
+        return made
+
+    def _call(self, call: Call, others: "Dict[Array, Array]", done: Optional[Array]) -> Call:
+        parts = self.parts.get(call.fusion, [])
+        kept = {part.result.number: Array(part.fusion.name, part.result.shape) for part in parts
+                if isinstance(part.result, Buffer)}
+        operands = [others.get(a, a) if a else None for a in call.operands]
+        made = Call(self.names[call.fusion], operands, call.results, kept)
+        self.results.update(dict.fromkeys([*made.results, *kept.values()]))
+        for part in parts:
+            self.seen.append(Seen(part.fusion, _at(part.operands, operands, kept),
+                                  _at([part.result], call.results, kept), done, call.fusion))
+        if not parts:
+            self.seen.append(Seen(call.fusion, operands, call.results, done, call.fusion))
         return made
 
     def _inside(self, nodes: "Sequence[Node]", ends: "Sequence[Array]", others: "Dict[Array, Array]",
@@ -136,6 +152,11 @@ class _Tracer:
         if key not in self.helpers:
             self.helpers[key] = Fusion(f"{self.program.name}_trace{len(self.helpers)}", computation, "")
         return self.helpers[key]
+
+
+def _at(places: "Sequence[Place]", arrays: "Sequence[Optional[Array]]", kept: "Dict[int, Array]") -> List[Any]:
+    """The arrays at places of a part. arrays: the parameters or the results of its call; kept: its scratch buffers."""
+    return [kept[place.number] if isinstance(place, Buffer) else arrays[place] for place in places]
 
 
 def _read(nodes: "Sequence[Node]") -> List[Array]:

@@ -55,11 +55,11 @@ def _results(built: Built, calls: "Sequence[Event]", event: Event, device: str, 
     whole = _result(built.name, built.hero, event, built.manifest["results"], device, partial(unknown, built.source))
     if not calls:
         return [whole]
-    heroes = {about["fusion"]: about["hero"] for about in built.manifest["calls"]}
-    results = [_result(call.fusion.name, heroes[call.fusion.name], each,
-                       [{"shape": array.shape.text, "dtype": array.shape.dtype} for array in call.results], device,
-                       partial(unknown, call.fusion))
-               for call, each in zip((seen.call for seen in built.trace.calls), calls)] if built.trace else []
+    assert built.trace
+    heroes = {about["fusion"]: about["hero"] for about in built.manifest.get("calls", ())}
+    results = [_result(seen.fusion.name, heroes.get(seen.of.name, built.hero), each,
+                       [{"shape": array.shape.text, "dtype": array.shape.dtype} for array in seen.results], device,
+                       partial(unknown, seen.fusion)) for seen, each in zip(built.trace.seen, calls)]
     for result in results:
         if whole.status == "PASS" and not result.rounds:
             result.reason = f"the inputs of {counted(whole.rounds, 'round')} do not reach it"
@@ -147,7 +147,8 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
     alike: Dict[int, List[int]] = {}    # what one process runs, by rounds (less than 0: at most)
     seconds = {number: 0.0 for number in range(len(fusions))}
     for number, built in enumerate(fusions):
-        cost = costs.of_program(built.program) if built.program else costs.cost(built.source)
+        traced = built.trace.program if built.trace else None
+        cost = costs.of_program(built.program, traced) if built.program else costs.cost(built.source)
         seconds[number] = cost.check_seconds(not runner_of(target).timed)
         if cost.bytes > limit:
             results[number] = [compile_only(built, target, options)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Dict
+from typing import Dict, Optional
 
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, dtypes
@@ -93,13 +93,14 @@ def cost(fusion: Fusion) -> Cost:
     return Cost(steps, operations, rounded, memory(fusion.computation))
 
 
-def of_program(program: Program) -> Cost:
-    """Of all calls; a check holds the results of all of them, and computes the whole beside the calls."""
-    if program.is_one:
+def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
+    """The cost of all calls. A check holds the results of `traced` as well, the traced program where it has one, and
+    computes the whole beside the calls."""
+    if program.is_one and not traced:
         return cost(program.whole)
     each = [cost(call.fusion) for call in program.calls]
-    held = sum(4 * leaf.bytes + 24 * leaf.elements
-               for call in program.calls for leaf in (a.shape for a in call.results))
+    arrays = traced.results if traced else [array for call in program.calls for array in call.results]
+    held = sum(4 * array.shape.bytes + 24 * array.shape.elements for array in arrays)
     return Cost(sum(c.steps for c in each), sum(c.operations for c in each), sum(c.rounded for c in each),
                 held + max(c.bytes for c in [*each, cost(program.whole)]))
 

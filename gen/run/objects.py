@@ -18,11 +18,12 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from gen import bounds, child, hlo, jobs, manifest as manifests, pipeline
 from gen.hlo import Fusion, dtypes, fill
-from gen.program.trace import Trace, traced
 from gen.program.ir import Call, Program, all_trips
+from gen.program.parts import parts_of
+from gen.program.trace import Trace, traced
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
-from gen.schedule import DEVICES, Device
+from gen.schedule import DEVICES, Device, device_for
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -180,29 +181,30 @@ def oracle_glue(name: str, sources: Sequence[str], source: Optional[Fusion] = No
 def _calls_glue(built: Built) -> Dict[str, str]:
     """The fields of a traced program's record for the comparison of each call with its fusion's reference."""
     assert built.program and built.trace
-    of, traced = built.program, built.trace.program
+    traced, seen = built.trace.program, built.trace.seen
     place = dict(traced.pointers)
     place.update((array, (-1 - n, 0)) for n, array in enumerate(traced.results))
     on_gpus = not all(about["device"] in CPUS for about in built.manifest["targets"].values())
     text = ""
-    for fusion in of.fusions:
+    for fusion in dict.fromkeys(each.fusion for each in seen):
         entries = manifests.results(fusion, built.manifest["excess_precision"], on_gpus)
         text += (f"int {fusion.name}_ref(const void *const *params, void *const *results);\n"
                  f"int {fusion.name}_bound(const void *const *params, double *const *bounds);\n"
                  + (_HOLDS.format(fusion.name) if bounds.is_proved(fusion.computation) else "") + _buffer_table(f"result_of_{fusion.name}", entries))
     rows = []
-    for number, (call, own, done) in enumerate((each.call, each.own, each.done) for each in built.trace.calls):
+    for number, each in enumerate(seen):
         read = ", ".join(f"{{{place[array][0]}, {place[array][1]}u}}" if array else "{NO_ARRAY, 0}"
-                         for array in own.operands) or "{0, 0}"
-        written = ", ".join(str(traced.results.index(array)) for array in own.results) or "0"
+                         for array in each.operands) or "{0, 0}"
+        written = ", ".join(str(-1 - place[array][0]) for array in each.results) or "0"
         text += f"static const struct sett_from from_{number}[] = {{{read}}};\n"
         text += f"static const int to_{number}[] = {{{written}}};\n"
-        name = call.fusion.name
-        rows.append(f'  {{"{name}", {len(own.operands)}, {len(own.results)}, from_{number}, to_{number}, '
+        name = each.fusion.name
+        rows.append(f'  {{"{name}", {len(each.operands)}, {len(each.results)}, from_{number}, to_{number}, '
                     f"result_of_{name}, {name}_ref, {name}_bound, "
-                    f"{f'{name}_holds' if bounds.is_proved(call.fusion.computation) else 'NULL'}, {traced.results.index(done) if done else -1}}},\n")
+                    f"{f'{name}_holds' if bounds.is_proved(each.fusion.computation) else 'NULL'}, "
+                    f"{-1 - place[each.done][0] if each.done else -1}}},\n")
     text += f"static const struct sett_call calls[] = {{\n{''.join(rows)}}};\n"
-    return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(of, built.trace, "c" in built.manifest["targets"])}
+    return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(built.program, built.trace, "c" in built.manifest["targets"])}
 
 
 def _limit_glue(of: Program, trace: Trace, on_c: bool) -> Dict[str, str]:
@@ -260,8 +262,9 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
     be compared with them in `rounds` rounds (0: as many as its size asks for)."""
     name, folder, runner = built.name, built.folder, runner_of(target)
     traced = built.traced if with_reference else None
-    fusions = {name: built.source, **{f.name: f for f in built.program.fusions if traced}} if built.program else {
-        name: built.source}
+    fusions = {name: built.source}
+    if traced and built.trace:
+        fusions.update((each.fusion.name, each.fusion) for each in built.trace.seen)
     sources = [(file, fusion) for of, fusion in fusions.items() for file in (f"{of}_ref.c", f"{of}_bound.c")
                if with_reference and (folder / file).exists() and (of != name or _is_comparable(built))]
     fields = oracle_glue(name, [file for file, _ in sources], built.source)
@@ -349,11 +352,12 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
 
     built, flushes = written(program), runner.target.flushes
     if checked:
-        several = not program.is_one
-        if several:
-            built.trace = traced(program)
+        cpu = device_for(runner.target.name, options.schedule).cpu
+        parts = {fusion: parts_of(fusion, plan) for fusion, plan in pipeline.plan_of(program, cpu).items()}
+        if not program.is_one or any(parts.values()):
+            built.trace = traced(program, parts)
             built.traced = written(built.trace.program)
-            for fusion in program.fusions:
+            for fusion in dict.fromkeys(each.fusion for each in built.trace.seen):
                 pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
         if program.straight:
             pipeline.write_all(pipeline.bound(program, options.excess_precision, flushes), str(folder))

@@ -330,3 +330,38 @@ ENTRY e { x = s32[8] parameter(0)  never = pred[] constant(false)  ROOT w = s32[
     results = run.check_built([run.build(program(text), tmp_path, "c", run.Options())], "c", run.Options(rounds=2))
     assert all(result.status == "PASS" for result in results)
     assert [result.fusion for result in results if result.reason == "the inputs of 2 rounds do not reach it"] == ["m_twice"]
+
+
+DEEP = """HloModule m
+ENTRY e {{ x = f32[16,16] parameter(0)  w = f32[16,16] parameter(1)
+{}
+  ROOT y = f32[16,16] negate(q{})
+}}
+"""
+
+
+def deep(steps: int) -> str:
+    """Divides by a product with a matrix, several times: a bound of the whole knows nothing after that."""
+    lines = []
+    for n in range(steps):
+        of = f"q{n}" if n else "x"
+        lines.append(f"  d{n} = f32[16,16] dot({of}, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}  q{n + 1} = f32[16,16] divide({of}, d{n})")
+    return DEEP.format("\n".join(lines), steps)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_nests_are_compared_one_by_one(target: str, tmp_path: Path) -> None:
+    """All values of ordinary inputs are compared, though the whole has no bound."""
+    device_or_skip(target)
+    results = run.check_built([run.build(program(deep(8)), tmp_path, target, run.Options())], target, run.Options(rounds=3))
+    assert all(result.status == "PASS" for result in results) and len(results) > 4
+    assert sum(result.compared - result.unbounded for result in results) > 500
+
+
+def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
+    """Of a fusion of many nests the one that is wrong fails, and no other."""
+    of = run.build(program(deep(8)), tmp_path, "c", run.Options())
+    for path in (tmp_path / "m.c", tmp_path / "m_traced.c"):
+        path.write_text(path.read_text().replace("v_d5 = v_next", "v_d5 = 0.5f + v_next"))
+    results = run.check_built([of], "c", run.Options(rounds=1))
+    assert [result.fusion.rsplit("_", 1)[1] for result in results if result.status != "PASS"] == ["d5"]

@@ -1,0 +1,92 @@
+"""Parts of a computation as computations of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, Optional, Sequence, Set
+
+from gen.hlo import Computation, Instruction, Shape, Value
+from gen.hlo.graph import tuple_shape
+from gen.hlo.launches import resolved
+
+
+def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequence[Value]") -> Computation:
+    """The computation that gives the goals from the values that it reads, which are its parameters, in order. All that
+    the goals are made of is among `reads`, or is computed."""
+    order = {i: n for n, i in enumerate(computation.instructions)}
+    own = Computation(computation.name, line=computation.line, col=computation.col)
+    known: Dict[Value, Instruction] = {}
+    for n, value in enumerate(reads):
+        known[value] = added(own, Instruction(value.producer.name, "parameter", value.shape, parameter_number=n))
+        own.parameters.append(known[value])
+    copies: Dict[Instruction, Instruction] = {}
+
+    def operand(of: Instruction) -> Optional[Instruction]:
+        """The copy of an operand; None where something before it has to be copied first."""
+        if of.shape.kind == "array":
+            value = resolved(of, 0)
+            if value in known:
+                return known[value]
+            if value.producer not in copies:
+                waiting.append(value.producer)
+                return None
+            made = copies[value.producer]
+            if made.shape.kind == "tuple":
+                made = added(own, Instruction(of.name, "get-tuple-element", value.shape, [made], {"index": value.leaf}))
+            known[value] = made
+            return made
+        parts = [operand(Instruction(of.name, "get-tuple-element", child, [of], {"index": k}))
+                 for k, child in enumerate(of.shape.children)]
+        return None if None in parts else added(own, Instruction(of.name, "tuple", of.shape, parts))
+
+    waiting = [goal.producer for goal in sorted(goals, key=lambda value: -order[value.producer]) if goal not in known]
+    while waiting:
+        instruction = waiting[-1]
+        if instruction in copies:
+            waiting.pop()
+            continue
+        before = len(waiting)
+        operands = [operand(o) for o in instruction.operands]
+        if len(waiting) == before:
+            waiting.pop()
+            copies[instruction] = added(own, replace(instruction, operands=operands, users=[]))
+    roots = []
+    for goal in goals:
+        made = known[goal] if goal in known else copies[goal.producer]
+        roots.append(made if made.shape.kind == "array" else added(own, Instruction(
+            goal.producer.name, "get-tuple-element", goal.shape, [made], {"index": goal.leaf})))
+    own.root = roots[0] if len(roots) == 1 else added(own, Instruction(
+        "results", "tuple", tuple_shape([root.shape for root in roots]), roots))
+    give_names(own)
+    return own
+
+
+def copy_of(source: Shape, to: Shape) -> Computation:
+    """The computation that copies an array."""
+    computation = Computation("copy")
+    parameter = Instruction("from", "parameter", source, computation=computation, parameter_number=0)
+    root = Instruction("to", "copy", to, [parameter], computation=computation)
+    parameter.users.append(root)
+    computation.instructions, computation.root, computation.parameters = [parameter, root], root, [parameter]
+    return computation
+
+
+def added(to: Computation, instruction: Instruction) -> Instruction:
+    """The instruction, at the end of a computation."""
+    instruction.computation = to
+    to.instructions.append(instruction)
+    for operand in dict.fromkeys(instruction.operands):
+        operand.users.append(instruction)
+    return instruction
+
+
+def give_names(computation: Computation) -> None:
+    """Gives each op a name of its own."""
+    used: Set[str] = set()
+    for instruction in computation.instructions:
+        name, count = instruction.name, 1
+        while name in used:
+            count += 1
+            name = f"{instruction.name}.{count}"
+        used.add(name)
+        instruction.name = name

@@ -1,0 +1,85 @@
+"""The parts of a fusion of many nests. A check compares each with a reference of its own, on what it has read: a
+reference of the whole could not tell rounding from an error after many steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Collection, Dict, List, Optional, Tuple, Union
+
+from gen.hlo import Fusion, Instruction, Value, c_identifier, result_leaves
+from gen.hlo.launches import resolved
+from gen.plan.buffer import Buffer
+from gen.plan.nests import Planned
+from gen.program.extract import extracted
+
+MOST_TOGETHER = 4       # nests that are compared as one
+
+Place = Union[int, Buffer]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The computation of one value, as a fusion. operands: what it reads: a number among the parameters of the whole
+    fusion, or a scratch buffer of its nests. result: where the value is: a number among the results, or such a
+    buffer."""
+
+    fusion: Fusion
+    operands: List[Place]
+    result: Place
+
+
+def parts_of(fusion: Fusion, plan: Planned) -> List[Part]:
+    """The parts of a fusion; none where it has few nests, or writes over its parameters."""
+    if len(plan.nests) <= MOST_TOGETHER or any(nest.aliases for nest in plan.nests):
+        return []
+    stored = _stored(fusion, plan)
+    places: Dict[Value, Place] = {Value(p, k): 0 for p in fusion.computation.parameters
+                                  for k in range(len(p.shape.leaves()))}
+    places = {**{value: n for n, value in enumerate(places)}, **stored}
+    goals: List[Tuple[Value, Place]] = list(stored.items())
+    goals += [(Value(leaf.value, leaf.output), leaf.number) for leaf in result_leaves(fusion.computation)
+              if leaf.shape.elements and leaf.shape == leaf.value.shape.leaves()[leaf.output]]
+    parts = []
+    for n, (goal, to) in enumerate(goals):
+        reads = _reads(goal, {value for value in places if not isinstance(to, Buffer) or value != goal})
+        name = f"{fusion.name}_{n}_{c_identifier(goal.producer.name)}"
+        own = Fusion(name, extracted(fusion.computation, [goal], reads), "", small=fusion.small)
+        parts.append(Part(own, [places[value] for value in reads], to))
+    return parts
+
+
+def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
+    """The scratch buffers that hold a value of the text in its own layout once all nests have run."""
+    known = {i.name: i for i in fusion.computation.instructions}
+    inner = {buffer for nest in plan.nests for buffer in nest.inner}
+    values: Dict[Buffer, Optional[Value]] = {}
+    for nest in plan.nests:
+        for root in nest.targets or [*nest.partition.roots, *(r for side in nest.sides for r in side.partition.roots)]:
+            if root.scratch and root.buffer not in inner:
+                of = known.get(root.value.name)
+                same = of is not None and _shape_at(of, root.output) == root.shape
+                values[root.buffer] = Value(of, root.output) if of is not None and same else None
+    return {value: buffer for buffer, value in values.items() if value}
+
+
+def _shape_at(instruction: Instruction, leaf: int) -> object:
+    leaves = instruction.shape.leaves()
+    return leaves[leaf] if leaf < len(leaves) else None
+
+
+def _reads(goal: Value, given: Collection[Value]) -> List[Value]:
+    """Those of the given values that the goal is computed from."""
+    if goal in given:
+        return [goal]
+    reads: Dict[Value, None] = {}
+    waiting, seen = [goal.producer], set()      # type: List[Instruction], Set[Instruction]
+    while waiting:
+        for operand in waiting.pop().operands:
+            for leaf in range(len(operand.shape.leaves())):
+                value = resolved(operand, leaf)
+                if value in given:
+                    reads[value] = None
+                elif value.producer not in seen:
+                    seen.add(value.producer)
+                    waiting.append(value.producer)
+    return list(reads)
