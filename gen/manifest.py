@@ -205,6 +205,8 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
         "results": [*results(fusion, excess, on_gpus), *_more_results(program, excess, on_gpus)],
         "aliases": [{"result": result, "parameter": number} for file in first
                     for result, number in file.aliases.items()],
+        **({"may_alias": [{"result": program.results.index(result), "parameter": program.params.index(parameter)}
+                          for result, parameter in program.donors.items()]} if program.donors else {}),
         **({"weights": _weights(program)} if program.weights else {}),
         "excess_precision": excess,
         **({"libraries": ["-llapack"]} if any(i.opcode == "lapack" for each in program.fusions

@@ -112,14 +112,16 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
     units.update((copy, emit(planned(copy, device.cpu), language, device.alone() if copy.small else device, helpers,
                              excess)) for copy in copies.values())
     meant = steps
-    steps = flow.final(steps, places, lambda move, shape: _launches(Call(copies[shape], [move.source], [move.to]),
-                                                                    units[copies[shape]]))
+    steps = flow.final(steps, places, program.donors, lambda move, shape: _launches(
+        Call(copies[shape], [move.source], [move.to]), units[copies[shape]]))
     if (language.chains and device.cpu or language.block_chains) and not program.traced:
         steps = chains.chained(program, steps, language, device)
     local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]
-    placed = storage.stored(program, places.spans, (), language.alignment, language.scratch_in_results,
+    placed = storage.stored(program, places.spans, program.aliases, language.alignment, language.scratch_in_results,
                             language.scratch_slack, local)
     proof.prove(program, meant, _lying(program, meant, places.owner, placed))
+    if program.donors:
+        proof.prove(program, meant, proof.as_one(program, _lying(program, meant, places.owner, placed)))
     return Dialect(language, helpers, units, steps, placed, program.weights)
 
 

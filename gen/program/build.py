@@ -71,14 +71,32 @@ def _stepped(module: Module, whole: Fusion) -> Program:
     leaves = hlo.result_leaves(whole.computation)
     results = [Array(leaf.value.name, leaf.shape) for leaf in leaves]
     written = {array: node for node in body for array in node.results}
+    aliases = {} if all(isinstance(node, Call) for node in body) else whole.aliases
+    copies: List[Tuple[Array, Array]] = []
     for n, (array, result) in enumerate(zip(ends, results)):
         node = written.pop(array, None)     # once, though it may be several results
-        if isinstance(node, Call) and array.shape == result.shape:
+        if n not in aliases and isinstance(node, Call) and array.shape == result.shape:
             array.name = result.name
             results[n] = array
+        elif n in aliases:
+            copies.append((array, result))
         else:
-            body.append(Call(distinct.named(copy_of(array.shape, result.shape), "copy", {}), [array], [result]))
+            copies.insert(0, (array, result))
+    for source, to in [*_set_aside(copies, params, {results[n]: params[p] for n, p in aliases.items()}), *copies]:
+        body.append(Call(distinct.named(copy_of(source.shape, to.shape), "copy", {}), [source], [to]))
     return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases)))
+
+
+def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
+               donors: "Mapping[Array, Array]") -> "List[Tuple[Array, Array]]":
+    """Copies of parameters that go before others, which may write over these. copies: to results, each changed to read
+    such a copy. donors: of results that may be a parameter's buffer, the parameter."""
+    made: Dict[Array, Array] = {}
+    for n, (source, to) in enumerate(copies):
+        if to in donors and source in params and (source is not donors[to] or source.shape != to.shape):
+            made.setdefault(source, Array(f"copy of {source.name}", source.shape))
+            copies[n] = made[source], to
+    return list(made.items())
 
 
 def programs(module: Module, apart: bool) -> List[Program]:

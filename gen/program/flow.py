@@ -8,7 +8,7 @@ place: where no step writes one of them while the other is still needed (`Interf
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable, Dict, List, Sequence, Set, Tuple
+from typing import Callable, Dict, List, Mapping, Sequence, Set, Tuple
 
 from gen.hlo import Shape
 from gen.program.ir import Array, Call, Loop, Node, Program
@@ -116,6 +116,7 @@ class _Joiner:
 
     def __post_init__(self) -> None:
         self.fixed = {*self.program.params, *self.program.results}
+        self.donors = self.program.donors
 
     def join(self, a: Array, b: Array) -> bool:
         """Whether both are in one place now."""
@@ -127,6 +128,9 @@ class _Joiner:
         if (first.shape.bytes, first.shape.dtype) != (second.shape.bytes, second.shape.dtype) or (
                 self.interference.meet(first, second)):
             return False
+        donor = self.donors.get(first) or self.donors.get(second)
+        if donor and (self.interference.meet(donor, first) or self.interference.meet(donor, second)):
+            return False        # what may be the parameter's buffer is not written while the parameter is needed
         if second in self.fixed:
             first, second = second, first
         self.interference.join(first, second)
@@ -267,22 +271,29 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
     return spans
 
 
-def final(steps: "Sequence[Step]", places: Places, copied: "Callable[[Move, Shape], List[Launch]]") -> "List[Step]":
+def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array]",
+          copied: "Callable[[Move, Shape], List[Launch]]") -> "List[Step]":
     """The steps with launches in place of copies. Each array is the one that stands for all in its place. Pointers to
-    one place do not say that they are alone. copied: the launches of a copy of an array of a shape."""
+    one place do not say that they are alone. donors: see Program; copied: the launches of a copy of an array of a
+    shape."""
     made: List[Step] = []
     for step in steps:
         if isinstance(step, Launch):
             made.append(replace(step, arrays=[places.owner(array) for array in step.arrays]))
-            _share(made[-1])
+            _share(made[-1], donors)
         elif isinstance(step, Repeat):
-            made.append(replace(step, condition=final(step.condition, places, copied),
-                                body=final(step.body, places, copied), predicate=places.owner(step.predicate)))
+            made.append(replace(step, condition=final(step.condition, places, donors, copied),
+                                body=final(step.body, places, donors, copied), predicate=places.owner(step.predicate)))
         elif isinstance(step, Switch):
-            made.append(replace(step, arms=[final(arm, places, copied) for arm in step.arms],
+            made.append(replace(step, arms=[final(arm, places, donors, copied) for arm in step.arms],
                                 selector=places.owner(step.selector)))
         elif not step.left_out:
-            made += copied(Move(places.owner(step.source), places.owner(step.to)), step.to.shape)
+            source, to = places.owner(step.source), places.owner(step.to)
+            launches = copied(Move(source, to), step.to.shape)
+            for launch in launches:
+                launch.idle = source is donors.get(to)
+                _share(launch, donors)
+            made += launches
     return made
 
 
@@ -302,8 +313,12 @@ def all_arrays(steps: "Sequence[Step]") -> "Set[Array]":
     return found
 
 
-def _share(launch: Launch) -> None:
+def _share(launch: Launch, donors: "Mapping[Array, Array]") -> None:
+    """Pointers that lead to one place, or may do so, do not say that they are alone."""
     written = {array for array, argument in zip(launch.arrays, launch.kernel.arguments) if not argument.read_only}
     shared = {array for array in written if launch.arrays.count(array) > 1}
+    for array in written:
+        if donors.get(array) in launch.arrays:
+            shared |= {array, donors[array]}
     launch.kernel.arguments = [replace(argument, restrict="") if array in shared else argument
                                for array, argument in zip(launch.arrays, launch.kernel.arguments)]

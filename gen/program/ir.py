@@ -111,6 +111,12 @@ class Program:
     weights: Dict[Array, Weight] = field(default_factory=dict)
 
     @property
+    def donors(self) -> "Dict[Array, Array]":
+        """Of results that the caller may give a parameter's buffer, that parameter: of a program with loops, branches
+        or ops on whole arrays, which is right in both cases."""
+        return {} if self.straight else {self.results[n]: self.params[p] for n, p in self.aliases.items()}
+
+    @property
     def plain_params(self) -> List[Array]:
         """The parameters that have a pointer each."""
         return [array for array in self.params if array not in self.weights]

@@ -8,7 +8,7 @@ reached in several ways: a place holds there what it holds in all of them.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Dict, List, Sequence, Tuple
 
 from gen.program.ir import Array, Program
@@ -37,6 +37,14 @@ def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]
     state = walk.steps(steps, state)
     for array in () if program.traced else program.results:
         walk.read(state, array)
+
+
+def as_one(program: Program, places: "Dict[Array, Place]") -> "Dict[Array, Place]":
+    """The places where each result that may be a parameter's buffer is that buffer."""
+    buffers = {program.results.index(result): places[parameter] for result, parameter in program.donors.items()
+               if parameter in places}
+    return {array: replace(buffers[place.number], offset=place.offset, shape=place.shape)
+            if place.buffer == "results" and place.number in buffers else place for array, place in places.items()}
 
 
 class _Walk:

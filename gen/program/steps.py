@@ -37,7 +37,8 @@ class Chain:
 class Launch:
     """A kernel on arrays: those of its pointers, in order. threads: that it is worth on a CPU. reads, writes: the arrays
     that it reads and writes. same: operands that it updates, each with the result that must lie over it. direct: it is
-    done in the program's function, not in a function of its own."""
+    done in the program's function, not in a function of its own. idle: it copies a parameter to the result that may be
+    its buffer, and is left out where both are one."""
 
     kernel: "Union[Kernel, Chain]"
     arrays: List[Array]
@@ -46,6 +47,7 @@ class Launch:
     writes: Sequence[Array] = ()
     same: "Dict[Array, Array]" = field(default_factory=dict)
     direct: bool = False
+    idle: bool = False
     kind = "launch"
 
 

@@ -150,6 +150,10 @@ def glue(manifest: Manifest, folder: Path, runner: Runner, entry: str = "sett_en
     record (harness/fusion.h), with the declarations that they need in `before`."""
     name, before, params = manifest["name"], more.pop("before", ""), given_params(manifest, folder)
     of_result = {alias["result"]: alias["parameter"] for alias in manifest.get("aliases", ())}
+    if "may_alias" in manifest:
+        may = {alias["result"]: alias["parameter"] for alias in manifest["may_alias"]}
+        numbers = ", ".join(str(may.get(k, -1)) for k in range(len(manifest["results"])))
+        before, more["may_alias"] = f"{before}static const int may_alias[] = {{{numbers}}};\n", "may_alias"
     alias = ", ".join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest["results"]))))
     fields = "".join(f"  .{field} = {value},\n" for field, value in more.items())
     return (

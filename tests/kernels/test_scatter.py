@@ -248,7 +248,7 @@ class Buffer(ctypes.Structure):
     """struct sett_buffer of gen/run/harness/fusion.h."""
 
     _fields_ = [("bytes", ctypes.c_size_t), ("elements", ctypes.c_size_t), ("bits", ctypes.c_int), ("kind", ctypes.c_int), ("exact", ctypes.c_int),
-                ("index", ctypes.c_ulonglong), ("apart", ctypes.c_ulonglong * 18), ("sorted", ctypes.c_ulonglong * 10), ("varies", ctypes.c_int), ("definite", ctypes.c_ulonglong)]
+                ("index", ctypes.c_ulonglong), ("apart", ctypes.c_ulonglong * 18), ("sorted", ctypes.c_ulonglong * 10), ("varies", ctypes.c_int), ("definite", ctypes.c_ulonglong), ("file", ctypes.c_char_p)]
 
 
 def test_sorted_indices_are_drawn(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 8, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 9, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -55,6 +55,7 @@ struct sett_fusion {
   int params, results;
   const struct sett_buffer *param, *result; /* at least one entry each */
   const int *alias; /* of each result: the parameter whose buffer it is, updated in place, or -1 */
+  const int *may_alias; /* the same of results that may be a parameter's buffer or one of their own; NULL: there are none */
   int (*ref)(const void *const *params, void *const *results); /* NULL: not to be checked */
   int (*bound)(const void *const *params, double *const *bounds); /* NULL: zero everywhere */
   /* In place of both, what is wrong with the kernel's results, or NULL; adds the number of elements of which nothing is known. NULL: there is none. */

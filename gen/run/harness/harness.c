@@ -485,7 +485,24 @@ static const char *check_calls(struct job *traced, struct compared *compared, en
   return wrong;
 }
 
-static const char *check_program_round(struct job *job, struct job *traced, struct compared *compared, unsigned long long seed, int round)
+/* The results once more, where those that may be a parameter's buffer are; equal but for what a NaN holds. */
+static const char *same_in_place(const struct job *job, struct job *one)
+{
+  const struct sett_fusion *fusion = job->fusion;
+  struct data_error error;
+  const char *wrong;
+  for (int i = 0; i < fusion->params; ++i) memcpy(one->in[i], job->in[i], fusion->param[i].bytes);
+  if ((wrong = run_twice(one)) != NULL) return say_text("in parameters' buffers: %s", wrong);
+  for (int i = 0; i < fusion->results; ++i) {
+    if (fusion->result[i].varies) continue;
+    memset(&error, 0, sizeof error);
+    data_compare(&fusion->result[i], one->out[i], job->out[i], NULL, &error);
+    if (error.failures) return say_text("result %d, element %zu is another where results are parameters' buffers", i, error.worst);
+  }
+  return NULL;
+}
+
+static const char *check_program_round(struct job *job, struct job *one, struct job *traced, struct compared *compared, unsigned long long seed, int round)
 {
   const struct sett_fusion *fusion = job->fusion;
   enum data_style style = (enum data_style)(round % DATA_STYLES);
@@ -503,7 +520,7 @@ static const char *check_program_round(struct job *job, struct job *traced, stru
   if ((wrong = check_calls(traced, compared, style)) != NULL) return wrong;
   wrong_call = -1;
   if (traced->fusion->limited && *(const unsigned char *)traced->out[traced->fusion->cut]) ++cut_rounds;
-  else if ((wrong = run_twice(job)) != NULL || (wrong = same_results(job, traced)) != NULL) return wrong;
+  else if ((wrong = run_twice(job)) != NULL || (wrong = same_results(job, traced)) != NULL || (one && (wrong = same_in_place(job, one)) != NULL)) return wrong;
   if (!traced->fusion->limited) return NULL;
   /* the calls of the first iterations, then of later ones */
   for (unsigned limit = 1; limit <= 2 + (unsigned)round && !wrong; limit = limit < 2 ? 2 : limit + 1 + (unsigned)round * 3) {
@@ -532,15 +549,18 @@ static const char *in_round(const char *wrong, int round)
 
 static void check_program(const struct sett_fusion *fusion, unsigned long long seed, int wanted_rounds)
 {
-  static struct job job, traced;
+  static struct job job, one, traced;
+  struct sett_fusion in_place = *fusion;
   const char *wrong = NULL;
   int rounds = rounds_for(fusion, wanted_rounds), round = 0;
   struct compared *compared = calloc((size_t)fusion->traced->calls, sizeof *compared);
-  job.fusion = traced.fusion = NULL;
+  in_place.alias = fusion->may_alias;
+  job.fusion = one.fusion = traced.fusion = NULL;
   cut_rounds = 0;
   if (!compared) job_failed("SKIP", "not enough memory");
-  else if (!job_open(&job, fusion, 1) && !job_host(&job, 1) && !job_open(&traced, fusion->traced, 1) && !job_host(&traced, 1)) {
-    for (; round < rounds && !wrong; ++round) wrong = check_program_round(&job, &traced, compared, seed, round);
+  else if (!job_open(&job, fusion, 1) && !job_host(&job, 1) && (!fusion->may_alias || (!job_open(&one, &in_place, 1) && !job_host(&one, 0))) &&
+           !job_open(&traced, fusion->traced, 1) && !job_host(&traced, 1)) {
+    for (; round < rounds && !wrong; ++round) wrong = check_program_round(&job, fusion->may_alias ? &one : NULL, &traced, compared, seed, round);
     if (wrong) wrong = in_round(wrong, round - 1);
     for (int i = 0; i < fusion->traced->calls; ++i)
       say_compared("call", fusion->traced->call[i].name, wrong && wrong_call == i ? "FAIL" : "PASS", wrong && wrong_call == i ? wrong : "",
@@ -550,6 +570,7 @@ static void check_program(const struct sett_fusion *fusion, unsigned long long s
   }
   now.phase = "release";
   if (job.fusion) job_close(&job);
+  if (one.fusion) job_close(&one);
   if (traced.fusion) job_close(&traced);
   free(compared);
 }

@@ -1,0 +1,169 @@
+"""Programs with loops and branches whose results may be parameters' buffers (input_output_alias): right with distinct buffers and with one, and without a
+copy of the whole where that is not needed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+
+from drawn import device_or_skip
+from gen import hlo, pipeline, run
+from gen.program import build, proof
+from gen.program.steps import Launch
+from gen.program.storage import Place
+
+TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu", "hip-on-cpu"))]
+N = 2000    # elements: too large for a variable of the function
+
+STATE = f"(s32[], s32[{N}]{{0}}, s32[{N}]{{0}}, s32[{N}]{{0}})"
+# x and y are carried, v is not changed. Each line of NEXT is a body's result for x and y.
+NEXT = {"sum": ("add(x, y)", "dynamic-update-slice(y, u, i)"), "reverse": ("reverse(x), dimensions={0}", "subtract(y, x)"), "read": ("add(x, v)", "multiply(y, v)"),
+        "exchange": ("add(y, y)", "negate(x)"), "same": ("add(x, y)", "copy(y)")}
+
+
+def module(kind: str, begins: str, root: str, aliases: str, entry: str = "", trips: int = 9) -> str:
+    """begins: what x, y and v begin as; root: the results, of x0, y0, .. after the loop; a, b, c: the parameters."""
+    x, y = NEXT[kind]
+    count = root.count(",") + 1
+    shape = f"s32[{N}]{{0}}"
+    branch = f"  k = {shape} conditional(h, a, b), true_computation=yes, false_computation=no\n" if "k" in root else ""
+    return f"""HloModule m, input_output_alias={{ {aliases} }}
+
+body {{
+  s = {STATE} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = {shape} get-tuple-element(s), index=1
+  y = {shape} get-tuple-element(s), index=2
+  v = {shape} get-tuple-element(s), index=3
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  u = s32[1]{{0}} slice(x), slice={{[7:8]}}
+  nx = {shape} {x}
+  ny = {shape} {y}
+  ROOT o = {STATE} tuple(next, nx, ny, v)
+}}
+
+cond {{
+  s = {STATE} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant({trips})
+  ROOT p = pred[] compare(i, n), direction=LT
+}}
+
+yes {{ q = {shape} parameter(0)  ROOT r = {shape} reverse(q), dimensions={{0}} }}
+
+no {{ q = {shape} parameter(0)  ROOT r = {shape} negate(q) }}
+
+ENTRY m {{
+  a = {shape} parameter(0)
+  b = {shape} parameter(1)
+  c = {shape} parameter(2)
+  zero = s32[] constant(0)
+{entry}
+  s = {STATE} tuple(zero, {begins})
+  l = {STATE} while(s), condition=cond, body=body
+  x0 = {shape} get-tuple-element(l), index=1
+  y0 = {shape} get-tuple-element(l), index=2
+  m1 = {shape} reverse(x0), dimensions={{0}}
+  m2 = {shape} subtract(x0, a)
+  m3 = {shape} reverse(b), dimensions={{0}}
+  f = s32[1]{{0}} slice(y0), slice={{[0:1]}}
+  g = s32[] reshape(f)
+  h = pred[] compare(g, zero), direction=LT
+{branch}  ROOT t = ({", ".join([shape] * count)}) tuple({root})
+}}
+"""
+
+
+def alias(*pairs: "tuple[int, int]") -> str:
+    return ", ".join(f"{{{result}}}: ({parameter}, {{}}, may-alias)" for result, parameter in pairs)
+
+
+BOTH = alias((0, 0), (1, 1))
+CASES: Dict[str, str] = {
+    "carries": module("sum", "a, b, c", "x0, y0", BOTH),
+    "results exchanged": module("sum", "a, b, c", "y0, x0", BOTH),
+    "carries exchanged": module("exchange", "a, b, c", "x0, y0", BOTH),
+    "a carry moved": module("reverse", "a, b, c", "x0, y0", BOTH),
+    "read by the body": module("read", "a, b, a", "x0, y0", BOTH),
+    "both read by the body": module("read", "b, a, a", "x0, y0", BOTH),
+    "read after the loop": module("sum", "a, b, c", "x0, m2", BOTH),
+    "one parameter twice": module("sum", "a, a, c", "x0, y0", BOTH),
+    "parameters exchanged": module("sum", "c, c, c", "b, a, x0", BOTH),
+    "three in a circle": module("sum", "c, a, b", "b, c, a", alias((0, 0), (1, 1), (2, 2))),
+    "a parameter returned": module("same", "c, c, c", "a, b, x0", BOTH),
+    "a parameter as another result": module("sum", "a, b, c", "x0, y0, a", BOTH),
+    "a donor as another donor's": module("sum", "a, b, c", "x0, a", BOTH),
+    "moved after the loop": module("sum", "a, b, c", "m1, m3", BOTH),
+    "a branch": module("sum", "c, c, c", "k, x0", BOTH),
+    "a branch on what begins the loop": module("sum", "a, b, c", "x0, k", BOTH),
+    "one result twice": module("sum", "a, b, c", "x0, x0", BOTH),
+    "no iteration": module("reverse", "a, b, c", "y0, x0", BOTH, trips=0),
+    "one iteration": module("reverse", "a, b, c", "x0, y0", BOTH, trips=1),
+    "changed before the loop": module("sum", "d, e, c", "x0, y0", BOTH,
+                                      f"  d = s32[{N}]{{0}} reverse(a), dimensions={{0}}\n  e = s32[{N}]{{0}} add(a, b)"),
+    "one of two": module("reverse", "b, a, a", "x0, y0", alias((1, 0))),
+}
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "m.hlo"
+    path.write_text(text)
+    return str(path)
+
+
+FIRST = ["carries", "carries exchanged", "read by the body", "three in a circle", "a branch", "changed before the loop", "no iteration"]    # of `ninja test`
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in FIRST else pytest.mark.peer) for name in CASES])
+def test_values(name: str, target: str, tmp_path: Path) -> None:
+    """Each call beside its reference, the whole beside the module's, and once more where results are parameters' buffers."""
+    device_or_skip(target)
+    results = run.check(written(tmp_path, CASES[name]), target, run.Options(seed=3, rounds=3))
+    assert [result.status for result in results] == ["PASS"] * len(results), results
+
+
+def program(text: str) -> Any:
+    parsed = hlo.parse(text, "m.hlo")
+    refused = hlo.unsupported(parsed)
+    assert refused is None, refused
+    return build.program(parsed)
+
+
+@pytest.mark.parametrize("name, idle, copied", [("carries", 2, 0), ("read by the body", 1, 1), ("results exchanged", 0, 2), ("a carry moved", 2, 0)])
+def test_copies(name: str, idle: int, copied: int) -> None:
+    """A carry that begins as a donated parameter is copied only where the buffers are two."""
+    texts, about = pipeline.files(program(CASES[name]), ["c"], "cpu-scalar")
+    text, header = str(texts["m.c"]), str(texts["m.h"])
+    body = text[text.index("static void run("):text.index("size_t m_c_scratch_bytes")]
+    assert len(re.findall(r"if \(params\[(\d)\] != results\[\1\]\) \{", body)) == idle
+    before = body[:body.index("for (uint64_t trip")]
+    assert len(re.findall(r"call_\d+\(", before)) - idle == copied, before
+    assert about["aliases"] == [] and about["may_alias"] == [{"result": n, "parameter": n} for n in (0, 1)]
+    assert "result 1 may be parameter 1: the caller passes one buffer as both, or two that do not overlap" in header
+
+
+def test_text_says_nothing() -> None:
+    """Without an alias in the text, nothing is said, and results are distinct buffers."""
+    texts, about = pipeline.files(program(CASES["carries"].replace(f"input_output_alias={{ {BOTH} }}", "is_scheduled=false")), ["c"])
+    assert "may_alias" not in about and "may be" not in str(texts["m.h"]) and "!= results" not in str(texts["m.c"])
+
+
+def test_proof() -> None:
+    """The walk of a build finds a result that is written while the parameter, whose buffer it may be, is needed."""
+    made = program(CASES["carries"])
+    a, b, c = made.params
+    places = {array: Place("params", n, 0, array.shape) for n, array in enumerate(made.params)}
+    places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(made.results))
+    kernel: Any = None
+    in_order = [Launch(kernel, [], reads=[b], writes=[made.results[0]]), Launch(kernel, [], reads=[c], writes=[made.results[1]])]
+    too_early = [Launch(kernel, [], reads=[b], writes=[made.results[0]]), Launch(kernel, [], reads=[a], writes=[made.results[1]])]
+    proof.prove(made, in_order, places)
+    proof.prove(made, in_order, proof.as_one(made, places))
+    proof.prove(made, too_early, places)
+    with pytest.raises(proof.Misplaced, match=f"{a.name} is not at its place"):
+        proof.prove(made, too_early, proof.as_one(made, places))
