@@ -10,13 +10,14 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Sequence, Tuple, TypeVar
 
 import pytest
 
 from gen import hlo, pipeline, run, schedule
 from gen.run import proofs
 
+T = TypeVar("T")
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "8"))
 BATCH = 4   # fusions that one harness runs
@@ -41,6 +42,15 @@ def in_turn(first: "Iterable[int]") -> "List[Any]":
     """Parameters `first, target, device`, all of each; those that `ninja test` leaves out are marked peer."""
     return [pytest.param(number, *pair, marks=[] if pair in ON_CPUS[turn % 2:][:1] else pytest.mark.peer)
             for turn, number in enumerate(first) for pair in ON]
+
+
+# A test that `ninja test` runs on every third case, and test-peer on the others.
+in_parts = pytest.mark.parametrize("part", ["sample", pytest.param("others", marks=pytest.mark.peer)])
+
+
+def of_part(cases: "Iterable[T]", part: str) -> "List[T]":
+    """The cases of a part of `in_parts`; "": all."""
+    return [case for number, case in enumerate(cases) if not part or (number % 3 == 0) == (part == "sample")]
 
 
 def shape(dtype: str, dims: "Sequence[int]", order: "Sequence[int]") -> str:
@@ -76,11 +86,11 @@ def device_or_skip(target: str, options: run.Options = run.Options()) -> None:
         pytest.skip(f"SKIP: {error.message}")
 
 
-def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path) -> None:
-    """Each fusion's maps hold, and its kernels give what the reference gives."""
+def agree(texts: "Dict[str, str]", target: str, device: str, folder: Path, part: str = "") -> None:
+    """Of each fusion of a part: its maps hold, and its kernels give what the reference gives."""
     options, built = run.Options(rounds=2, schedule=device), []
     device_or_skip(target, options)
-    for name, text in texts.items():
+    for name, text in of_part(texts.items(), part):
         for fusion in fusions(text, name):
             wrong = proofs.check(fusion)
             assert wrong is None, f"{wrong}\n{text}"

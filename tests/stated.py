@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Dict, List, Sequence
+from typing import Dict, Sequence
 
 from gen import pipeline, run
+from gen.run.objects import compiled_kernels
 from gen.schedule import DEVICES
 from gen.targets import c_compiler
 
@@ -54,22 +56,20 @@ def compiled(all_: Sequence[run.Built], folder: Path, target: str) -> Path:
     for name, text in runner.headers().items():
         pipeline.write(_made(folder / name), text)
     (folder / "glue.c").write_text(glue(all_, target))
-    commands: List[List[str]] = [[c_compiler(), "-O1", "-std=c11", "-fPIC", "-w", "-I", str(run.HARNESS), "-I",
-                                  str(folder), "-c", str(folder / "glue.c"), "-o", str(folder / "glue.o")]]
+    glue_object = folder / "glue.o"
+    run.call([c_compiler(), "-O1", "-std=c11", "-fPIC", "-w", "-I", str(run.HARNESS), "-I", str(folder), "-c",
+              str(folder / "glue.c"), "-o", str(glue_object)], "glue.c")
     sources = [folder / file for file in (runner.kernels(each.name) for each in all_) if file]
     if runner.headers():    # C++
         groups, sources = [sources[at:at + TOGETHER] for at in range(0, len(sources), TOGETHER)], []
         for number, group in enumerate(groups):
             sources.append(folder / f"together{number}{group[0].suffix}")
             sources[-1].write_text(_together(group))
-    for source in sources:
-        device = DEVICES[all_[0].manifest["targets"][runner.target.name]["device"]]
-        commands.append([*runner.compile(folder, "", False, device), str(source), "-o", f"{source}.o"])
+    device = DEVICES[all_[0].manifest["targets"][runner.target.name]["device"]]
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda command: run.call(command, command[-3]), commands))
+        objects = list(pool.map(partial(compiled_kernels, runner, folder, "", False, device), sources))
     library = folder / "all.so"
-    objects = [str(folder / "glue.o"), *(f"{source}.o" for source in sources)]
-    run.call([runner.linker(), "-shared", "-o", str(library), *objects, *runner.libraries, "-lm"], str(library))
+    run.call([runner.linker(), "-shared", "-o", str(library), str(glue_object), *objects, *runner.libraries, "-lm"], str(library))
     return library
 
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
@@ -240,8 +240,34 @@ def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
     return str(output)
 
 
-def _compiled_kernels(runner: Runner, folder: Path, name: str, long: bool, device: Device, source: Path) -> str:
-    return _compiled(runner.compile(folder, name, long, device), source)
+@lru_cache(maxsize=None)
+def _precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str, ...]:
+    """Arguments that include a header before a source as this command compiles it into build/ when missing or older
+    than `newest` or the compiler; none where that cannot be."""
+    path = ROOT / "build" / f"precompiled_{hashlib.sha256(' '.join([*command, header]).encode()).hexdigest()[:16]}.h"
+    output, language = Path(f"{path}.gch"), "c++-header" if "c++" in command else "c-header"
+    try:
+        newest = max(newest, Path(shutil.which(command[0]) or "").stat().st_mtime_ns)
+        if not output.exists() or output.stat().st_mtime_ns < newest:
+            pipeline.write(path, header)
+            handle, name = tempfile.mkstemp(prefix=output.name, dir=output.parent)
+            os.close(handle)
+            if child.compiler([*command, "-x", language, "-o", name, str(path)]).status:
+                os.unlink(name)
+                return ()
+            os.replace(name, output)
+    except OSError:     # build/ is not written to
+        return ()
+    return "-include", str(path)
+
+
+def compiled_kernels(runner: Runner, folder: Path, name: str, long: bool, device: Device, source: Path) -> str:
+    """The object of the kernels in a source."""
+    command = runner.compile(folder, name, long, device)
+    header, newest = runner.slow_header(source.read_text())
+    if header:
+        command += _precompiled(tuple(word for word in command if word not in ("-I", str(folder))), header, newest)
+    return _compiled(command, source)
 
 
 SHORT_SECONDS = 0.03    # of all rounds of a reference and its bound; gcc -O2 takes longer than it would save
@@ -294,7 +320,7 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
         if kernels:
             long = (folder / kernels).stat().st_size >= LONG_SOURCE
             device = DEVICES[each.manifest["targets"][runner.target.name]["device"]]
-            steps.append(partial(_compiled_kernels, runner, folder, each.name, long, device, folder / kernels))
+            steps.append(partial(compiled_kernels, runner, folder, each.name, long, device, folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
             with jobs.held():   # a thread that was just started would not be waited for

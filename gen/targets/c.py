@@ -118,6 +118,9 @@ class Vector:
         return [(word, sign) for sign, word in COMPARISONS.items() if word in self.words]
 
 
+INTRINSICS = "#include <immintrin.h>\n"
+
+
 class _OnCpu(Runner):
     """The harness' threads share out the items of each stage, as many of them as it is worth."""
 
@@ -146,6 +149,9 @@ static void release(void *self) {{ (void)self; }}
     def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
         return [c_compiler(), "-std=c11", "-O1" if long else "-O3", *native(), "-fno-math-errno", "-fPIC", "-I",
                 str(folder), "-c"]
+
+    def slow_header(self, text: str) -> "Tuple[str, int]":
+        return (INTRINSICS, 0) if INTRINSICS in text else ("", 0)
 
 
 RUNNERS = [_OnCpu()]

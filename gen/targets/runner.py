@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 from gen.targets.target import Target
 from gen.targets.tools import c_compiler
@@ -41,6 +41,11 @@ class Runner:
     def headers(self) -> "Dict[str, str]":
         """Files that the kernels include, and their text, where they are others than the system's."""
         return {}
+
+    def slow_header(self, text: str) -> "Tuple[str, int]":
+        """A line that includes what this text includes too, and compilers read for longer than most kernels, and when
+        a file that it leads to was last written, in nanoseconds; "" where there is none."""
+        return "", 0
 
     def linker(self) -> str:
         return c_compiler()

@@ -40,6 +40,7 @@ def runs(folder: str) -> "List[Run]":
 
 
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
+LONG = ["build_systems", "cpp17", "gpu", "tiled_buffer"]    # to compile
 RUNS = [run for folder in FOLDERS for run in runs(folder)]
 
 
@@ -69,7 +70,7 @@ def missing(needs: "List[str]") -> None:
         pytest.skip("no " + ", ".join(absent))
 
 
-@pytest.mark.parametrize("run", [pytest.param(run, marks=pytest.mark.peer if run.folder == "build_systems" else []) for run in RUNS], ids=lambda run: f"{run.folder}-{run.commands.split()[0]}-{run.commands.split()[-1].split('/')[-1]}")
+@pytest.mark.parametrize("run", [pytest.param(run, marks=pytest.mark.peer if run.folder in LONG else []) for run in RUNS], ids=lambda run: f"{run.folder}-{run.commands.split()[0]}-{run.commands.split()[-1].split('/')[-1]}")
 def test_prints(run: Run, tmp_path: Path) -> None:
     """The commands succeed and the last one prints what the README says."""
     missing(run.needs)

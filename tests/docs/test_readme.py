@@ -179,7 +179,8 @@ def room(tmp_path: Path, section: str) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [name for name, section in sections().items() if sessions(section)])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.peer if "-O3" in section else []) for name, section in sections().items()
+                                  if sessions(section)])
 def test_sessions(name: str, tmp_path: Path) -> None:
     """Every command of a section, in order, prints what it says; its programs compile without a warning."""
     if not (ROOT / "build" / "sett").exists():

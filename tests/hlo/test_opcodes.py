@@ -26,7 +26,7 @@ COUNT = 83      # elements: whole vectors and a rest
 OF_KIND = {"p": "pred", "s": "s32", "u": "u32", "f": "f32", "c": "c64"}
 VALUES = {"direction": ("EQ", "LT"), "integer": ("5",)}     # of attributes, by what reads them; the first is for every kind of type
 CONVERTED = ("pred", "s8", "s64", "u16", "f16", "bf16", "f32", "f64")
-FEW = [*(("c", "cpu", t) for t in ("pred", "s4", "u32", "f32", "bf16", "c64")), ("opencl", "pocl-cpu", "f32"), ("cuda-on-cpu", "sm_80", "f32")]
+FEW = [*(("c", "cpu", t) for t in ("pred", "u32", "f32", "bf16", "c64")), ("opencl", "pocl-cpu", "f32"), ("cuda-on-cpu", "sm_80", "f32")]
 ALL = [(target, device, t) for target, device in [*drawn.ON, ("hip-on-cpu", "gfx942")] for t in sorted(dtypes.SUPPORTED)]
 
 

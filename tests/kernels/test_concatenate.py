@@ -52,14 +52,15 @@ def side_by_side(r: random.Random) -> str:
     return "e {\n  " + "\n  ".join(lines) + "\n}\n"
 
 
-@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
-def test_drawn_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@drawn.in_parts
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
+def test_drawn_rows(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn.uncached(monkeypatch)
     texts = {f"e{k}": side_by_side(random.Random(SEED * 7919 + k)) for k in range(COUNT)}
     templates = [kernel.template for text in texts.values() for kernel in
                  pipeline.target_file(drawn.fusions(text)[0], target, device).kernels]
     assert templates.count("kernels/concatenate_cpu") > COUNT / 2
-    drawn.agree(texts, target, device, tmp_path)
+    drawn.agree(texts, target, device, tmp_path, part)
 
 
 def joined(shapes: str, whole: str, dimension: int = 1) -> concatenation.Concatenate:

@@ -17,7 +17,7 @@ from typing import Dict, List, Sequence, Tuple
 
 import pytest
 
-from drawn import ON_CPUS, agree, fusions, marked, ptx
+from drawn import ON_CPUS, agree, fusions, in_parts, marked, ptx
 from gen_run import gen, run
 
 from gen import pipeline, run as runner, schedule
@@ -117,10 +117,11 @@ READS = {      # large enough for vectors and tiles
 
 
 @pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu"), ("opencl", "opencl-gpu"), ("cuda-on-cpu", "sm_80")]))
-def test_reads_agree(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_reads_agree(target: str, device: str, part: str, tmp_path: Path) -> None:
     add = "s {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n"
     agree({f"e{k}": module(READS[name], "\n" + add)
-           for k, name in enumerate(sorted(READS))}, target, device, tmp_path)
+           for k, name in enumerate(sorted(READS))}, target, device, tmp_path, part)
 
 
 FOUND = {      # what is read where indices say: words of the kernel's text
@@ -136,10 +137,11 @@ FOUND = {      # what is read where indices say: words of the kernel's text
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_found_by_indices(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_parts
+def test_found_by_indices(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that indices find are whole steps, later ones are asked for; an index that differs within a line is not."""
     monkeypatch.setitem(schedule.DEVICES, device, replace(schedule.DEVICES[device], cache=1 << 12))
-    agree({f"e{k}": module(text) for k, text in enumerate(FOUND)}, target, device, tmp_path)
+    agree({f"e{k}": module(text) for k, text in enumerate(FOUND)}, target, device, tmp_path, part)
     for k, words in enumerate(FOUND.values()):
         text = next((tmp_path / f"e{k}").glob(f"e{k}.c" if target == "c" else f"e{k}.cl")).read_text()
         assert all(word in text for word in words), text
@@ -216,8 +218,9 @@ def test_ways_of_updates(name: str) -> None:
 
 
 @pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu"), ("opencl", "opencl-gpu"), ("cuda-on-cpu", "sm_80")]))
-def test_updates_agree(target: str, device: str, tmp_path: Path) -> None:
-    agree({f"e{k}": module(ARGUMENTS + BODIES[name][0], BODIES[name][1]) for k, name in enumerate(sorted(BODIES))}, target, device, tmp_path)
+@in_parts
+def test_updates_agree(target: str, device: str, part: str, tmp_path: Path) -> None:
+    agree({f"e{k}": module(ARGUMENTS + BODIES[name][0], BODIES[name][1]) for k, name in enumerate(sorted(BODIES))}, target, device, tmp_path, part)
 
 
 def launched(operand: str, more: str = "", result: str = "ROOT w") -> str:

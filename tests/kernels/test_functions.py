@@ -26,7 +26,7 @@ from gen.bounds import LIBM_ULPS, ULPS
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 # A compiler, its flags, and the emulator of what it compiles for.
-FLAGS = [("gcc", "-msse2", ""), ("gcc", "-mavx512f -mfma", "")]
+FLAGS = [("gcc", "-msse2", ""), pytest.param("gcc", "-mavx512f -mfma", "", marks=pytest.mark.peer)]
 MORE = [("clang", "-mavx2 -mfma", ""), ("gcc", "-mavx2", ""), ("gcc", "-mavx2 -mfma", ""), ("clang", "-msse2", ""), ("clang", "-mavx512f", ""),
         ("clang-19", "-mavx512f", ""), ("gcc", "-O3 -march=native -ffp-contract=fast", ""), ("i686-linux-gnu-gcc", "-msse2 -mfpmath=sse", "qemu-i386"),
         ("i686-linux-gnu-gcc", "", "qemu-i386"), ("aarch64-linux-gnu-gcc", "", "qemu-aarch64"), ("s390x-linux-gnu-gcc", "", "qemu-s390x")]

@@ -9,7 +9,7 @@ from typing import List
 
 import pytest
 
-from drawn import ON, SEED, agree, fusions, plain
+from drawn import ON, SEED, agree, fusions, in_parts, plain
 from gen import pipeline
 from gen.schedule import DEVICES
 
@@ -81,9 +81,10 @@ def _drawn(random_: random.Random) -> str:
 
 
 @pytest.mark.parametrize("target,device", WIDE)
-def test_bounds_inside_of_a_register(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_bounds_inside_of_a_register(target: str, device: str, part: str, tmp_path: Path) -> None:
     random_ = random.Random(f"{SEED} guards")
-    agree({f"e{k}": _drawn(random_) for k in range(COUNT)}, target, device, tmp_path)
+    agree({f"e{k}": _drawn(random_) for k in range(COUNT)}, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])

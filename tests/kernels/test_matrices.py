@@ -24,7 +24,7 @@ from drawn import ON, marked
 from gen_run import ROOT, gen, run
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
-COUNT = int(os.environ.get("SETT_COUNT", "3"))
+COUNT = int(os.environ.get("SETT_COUNT", "1"))
 with_numpy = pytest.mark.skipif(np is None, reason="SKIP: no numpy, which computes what is right")
 
 NAMES = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}

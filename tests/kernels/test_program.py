@@ -6,11 +6,11 @@ import itertools
 import random
 import subprocess
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 import pytest
 
-from drawn import device_or_skip
+from drawn import device_or_skip, in_parts, of_part
 from gen import hlo, pipeline, run
 from gen.program import build, proof
 from gen.program.ir import Program
@@ -120,10 +120,12 @@ def drawn_module(seed: int) -> str:
             f"  ROOT all = ({', '.join(f's32[{size}]' for size, _ in given)}) tuple({', '.join(name for _, name in given)})\n}}\n")
 
 
+@in_parts
 @pytest.mark.parametrize("target", TARGETS)
-def test_drawn(target: str, tmp_path: Path) -> None:
+def test_drawn(target: str, part: str, tmp_path: Path) -> None:
     device_or_skip(target)
-    builts = [run.build(program(drawn_module(seed), f"d{seed}"), tmp_path / str(seed), target, run.Options()) for seed in range(12)]
+    builts = [run.build(program(drawn_module(seed), f"d{seed}"), tmp_path / str(seed), target, run.Options())
+              for seed in of_part(range(12), part)]
     for result in run.check_built(builts, target, run.Options(rounds=1)):
         assert result.status == "PASS", result.line()
 
@@ -138,9 +140,10 @@ def test_blocks_after_xla(target: str) -> None:
     assert len(results) == 24 and all(result.status == "PASS" for result in results), [result.line() for result in results]
 
 
-def test_arrays_do_not_meet() -> None:
+@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 200), marks=pytest.mark.peer)])
+def test_arrays_do_not_meet(seeds: "Sequence[int]") -> None:
     """No two arrays that a launch reads or writes share bytes, nor does one that is needed later, on any target."""
-    for seed in range(200):
+    for seed in seeds:
         of = program(drawn_module(seed))
         for target in ("c", "opencl", "cuda"):
             made = pipeline.target_file(of, target)
@@ -248,7 +251,7 @@ ENTRY main {
 """
 
 
-@pytest.mark.parametrize("flags", ([], ["-march=native"], ["-DSETT_SCALAR"]))
+@pytest.mark.parametrize("flags", ([], pytest.param(["-march=native"], marks=pytest.mark.peer), ["-DSETT_SCALAR"]))
 def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
     """The function with types and names, sizes as macros, the caller's threads, pointers that are aligned for their elements only."""
     texts, _ = pipeline.files(program(LARGE), ["c"])

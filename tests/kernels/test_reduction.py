@@ -13,7 +13,7 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, SEED, agree, fusions, in_turn, marked, plain, ptx, shape, uncached
+from drawn import BATCH, COUNT, ON, SEED, agree, fusions, in_parts, in_turn, marked, plain, ptx, shape, uncached
 from gen_run import gen
 from gen.schedule import DEVICES
 from gen.pipeline import target_file
@@ -205,9 +205,10 @@ FOUND = {  # inputs of faults that were found once
 
 
 @pytest.mark.parametrize("target, device", marked(ON))
-def test_found(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_parts
+def test_found(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], part_bytes=16384))
-    agree({f"f{k}": text for k, text in enumerate(FOUND.values())}, target, device, tmp_path)
+    agree({f"f{k}": text for k, text in enumerate(FOUND.values())}, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("rows, places", [(reduce("f32", [1000, 32], [1]), 2), (reduce("bf16", [1000, 512], [1]), 2), (reduce("f32", [1000, 300], [1]), 4)])
@@ -227,7 +228,8 @@ def test_columns_under_many_rows_are_read_once(columns: int) -> None:
 
 
 @pytest.mark.parametrize("target, device", marked([("c", "cpu"), ("opencl", "pocl-cpu")]))
-def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_wide_columns_are_read_row_by_row(target: str, device: str, part: str, tmp_path: Path) -> None:
     """Accumulators of a page, or more where that leaves enough work-items; those that fit no registers are in memory, and 8 rows are folded into a group of
     them before the next. The last of several blocks is moved back."""
     texts = {name: reduce(dtype, dims, [1]) for name, dtype, dims in (
@@ -237,7 +239,7 @@ def test_wide_columns_are_read_row_by_row(target: str, device: str, tmp_path: Pa
     records = [target_file(fusions(text)[0], target).kernels[0].record for text in texts.values()]
     assert {(record.rows > 1, record.rest) for record in records} == {(False, False), (True, False), (True, True)}     # each walk is taken
     assert {record.groups > 1 for record in records} == {False, True}
-    agree(texts, target, device, tmp_path)
+    agree(texts, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])

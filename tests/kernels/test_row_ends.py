@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from drawn import ON, SEED, agree, fusions, plain
+from drawn import ON, SEED, agree, fusions, in_parts, plain
 from gen import pipeline
 from gen.emit.statements import printed
 from gen.schedule import DEVICES
@@ -50,9 +50,10 @@ def _drawn(random_: random.Random) -> str:
 
 
 @pytest.mark.parametrize("target,device", WIDE)
-def test_rows_that_end_inside_of_a_register(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_rows_that_end_inside_of_a_register(target: str, device: str, part: str, tmp_path: Path) -> None:
     random_ = random.Random(f"{SEED} rows")
-    agree({"one_hot": ONE_HOT, **{f"e{k}": _drawn(random_) for k in range(COUNT)}}, target, device, tmp_path)
+    agree({"one_hot": ONE_HOT, **{f"e{k}": _drawn(random_) for k in range(COUNT)}}, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])
@@ -86,8 +87,9 @@ REVERSED = {
 
 
 @pytest.mark.parametrize("target,device", WIDE)
-def test_reversed_rows(target: str, device: str, tmp_path: Path) -> None:
-    agree({name: text for name, (text, _) in REVERSED.items()}, target, device, tmp_path)
+@in_parts
+def test_reversed_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
+    agree({name: text for name, (text, _) in REVERSED.items()}, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("device", ["cpu", "pocl-cpu"])

@@ -13,7 +13,7 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, uncached
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, uncached
 from gen_run import run
 from gen.pipeline import build_fusion, target_file
 from gen.run import proofs
@@ -200,13 +200,14 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_taken(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_taken(target: str, device: str, part: str, tmp_path: Path) -> None:
     for name, (text, how) in TAKEN.items():
         (fusion,) = fusions(text)
         found = target_file(fusion, target, device)
         assert [kernel.hero for kernel in found.kernels] == ["rows"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
         assert not found.storage.bytes, name
-    agree({f"f{k}": text for k, (text, _) in enumerate(TAKEN.values())}, target, device, tmp_path)
+    agree({f"f{k}": text for k, (text, _) in enumerate(TAKEN.values())}, target, device, tmp_path, part)
 
 
 def gradient(dtype: str, dims: "Sequence[int]", gone: "Sequence[int]", epilogue: bool = False) -> str:
@@ -245,23 +246,28 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_columns_in_the_pass_of_the_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gradient of a norm is one pass, and a kernel that combines the parts of the columns. Where columns are left to others, rows are still one kernel."""
+@in_parts
+def test_columns_in_the_pass_of_the_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
+    """A gradient of a norm is one pass, and a kernel that combines the parts of the columns."""
     for name, (text, how) in COLUMNS.items():
         (fusion,) = fusions(text)
         found = target_file(fusion, target, device)
         assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
         assert proofs.check(fusion) is None, name
-    agree({f"f{k}": text for k, (text, _) in enumerate(COLUMNS.values())}, target, device, tmp_path)
+    agree({f"f{k}": text for k, (text, _) in enumerate(COLUMNS.values())}, target, device, tmp_path, part)
+
+
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_columns_apart(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where columns are left to other kernels, rows are still one."""
     (fusion,) = fusions(stopped())
     assert [kernel.hero for kernel in target_file(fusion, target, device).kernels].count("rows") == 1
-    agree({"stopped": stopped()}, target, device, tmp_path)
     monkeypatch.setitem(DEVICES, device, replace(DEVICES[device], rows_cpu=replace(DEVICES[device].rows_cpu, kept_bytes=4 << 10)))
     (fusion,) = fusions(COLUMNS["long rows"][0])
     found = target_file(fusion, target, device)
     assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and found.kernels[1].loop.kind == "columns"
     assert "bytes that stages keep" in found.kernels[0].refusals[0]
-    agree({"apart": COLUMNS["long rows"][0]}, target, device, tmp_path)
+    agree({"stopped": stopped(), "apart": COLUMNS["long rows"][0]}, target, device, tmp_path)
 
 
 LATE = {
@@ -281,12 +287,13 @@ LATE = {
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_last_stage_of_the_row_before(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_path: Path) -> None:
     """What was kept is read for the results of a row just before the next row's replaces it; where results need more of their row, they do not wait."""
     for name, (text, late) in LATE.items():
         (fusion,) = fusions(text)
         assert ("and the last one of the row before" in target_file(fusion, target, device).text) == late, name
-    agree({f"f{k}": text for k, (text, _) in enumerate(LATE.values())}, target, device, tmp_path)
+    agree({f"f{k}": text for k, (text, _) in enumerate(LATE.values())}, target, device, tmp_path, part)
 
 
 def shifted(far: str) -> str:

@@ -186,7 +186,8 @@ def test_agreement(target: str, device: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
-def test_updates_are_read_in_the_order_of_memory(target: str, device: str, tmp_path: Path) -> None:
+@drawn.in_parts
+def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part: str, tmp_path: Path) -> None:
     """A dimension of the window whose steps are longer than those of the rows is walked outside of them, unless an index
     moves it; sums of one element keep their order, which f32 and the last of the overwriting updates show."""
     every = {
@@ -200,11 +201,12 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, tmp_p
         (fusion,) = drawn.fusions(source)
         record = pipeline.target_file(fusion, target, device).kernels[-1].record
         assert [loop.name for loop in record.rows] == rows, name
-    drawn.agree({name: source for name, (source, _) in every.items()}, target, device, tmp_path)
+    drawn.agree({name: source for name, (source, _) in every.items()}, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
-def test_rows_are_picked_by_owner(target: str, device: str, tmp_path: Path) -> None:
+@drawn.in_parts
+def test_rows_are_picked_by_owner(target: str, device: str, part: str, tmp_path: Path) -> None:
     """Indices in range and out of it, in each of two parts, the last smaller: of all widths, of several dimensions, and
     rows of a few elements, which would share lines if they were shared instead."""
     every = {
@@ -219,7 +221,7 @@ def test_rows_are_picked_by_owner(target: str, device: str, tmp_path: Path) -> N
         (fusion,) = drawn.fusions(source)
         loop = pipeline.target_file(fusion, target, device).kernels[-1].loop
         assert (loop.items, loop.picked) == (2, 0 if name == "batch" else 64), (name, loop)
-    drawn.agree({name.replace(" ", "_"): source for name, source in every.items()}, target, device, tmp_path)
+    drawn.agree({name.replace(" ", "_"): source for name, source in every.items()}, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target, device", drawn.marked([("cuda-on-cpu", "sm_80"), ("opencl", "opencl-gpu"), ("c", "cpu")]))
@@ -305,7 +307,8 @@ def test_cpus_take_updates_in_order(target: str, rows: int, places: int, tmp_pat
 
 
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
-def test_later_updates_are_prefetched(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@drawn.in_parts
+def test_later_updates_are_prefetched(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a result is larger than the cache, in rows of any length; not what updates read under a condition, or in a loop."""
     drawn.uncached(monkeypatch)
     rows = {name: text(t, f"90,{size}", "70,1", f"70,{size}", window="1", body=body, inserted="0")
@@ -329,7 +332,7 @@ ENTRY e {
         lines = "\n".join(printed(kernel.record.prefetch))
         assert ("prefetch 32 updates ahead" in kernel.loop.text()) == bool(lines) == (device != "cpu-scalar"), source
         assert not lines or ("(p2 +" in lines) == (name != "computed") and "(r0 +" in lines and "(p3" not in lines, lines
-    drawn.agree(rows, target, device, tmp_path)
+    drawn.agree(rows, target, device, tmp_path, part)
 
 
 def how(source: str, target: str, device: "str | None" = None) -> str:

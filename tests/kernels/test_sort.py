@@ -104,8 +104,9 @@ FORMS: Dict[str, str] = {
 
 
 @pytest.mark.parametrize("target, device", drawn.marked(drawn.ON))
-def test_forms(target: str, device: str, tmp_path: Path) -> None:
-    drawn.agree(FORMS, target, device, tmp_path)
+@drawn.in_parts
+def test_forms(target: str, device: str, part: str, tmp_path: Path) -> None:
+    drawn.agree(FORMS, target, device, tmp_path, part)
 
 
 def random_sort(rng: random.Random) -> str:

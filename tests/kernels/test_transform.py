@@ -8,6 +8,7 @@ import math
 import shutil
 import subprocess
 from pathlib import Path
+from typing import List
 
 import pytest
 
@@ -37,13 +38,19 @@ CASES = {
     "plane": text("RFFT", (3, 6, 20), 2), "plane_back": text("IRFFT", (3, 6, 20), 2), "space": text("IFFT", (2, 4, 19, 18), 3),
     "columns": text("FFT", (6, 20, 10), 2, layout="{0,2,1}"), "columns_real": text("RFFT", (20, 10), 1, layout="{0,1}"),
     "long": text("FFT", (2, 4096), 1), "long_double": text("IFFT", (3000,), 1, "f64"), "large_prime": text("FFT", (4999,), 1),
-    "empty": text("FFT", (0, 8), 1), "empty_batch": text("RFFT", (0, 3, 8), 2),
+    "two_kernels": text("FFT", (2048,), 1, "f64"), "empty": text("FFT", (0, 8), 1), "empty_batch": text("RFFT", (0, 3, 8), 2),
 }  # fmt: skip
 
 
+# whose references take n * n steps
+LONG = ["long", "long_double", "large_prime", "radices"]
+
+
+@pytest.mark.parametrize("names", [pytest.param([name for name in CASES if name not in LONG], id="short"),
+                                   pytest.param(LONG, id="long", marks=pytest.mark.peer)])
 @pytest.mark.parametrize("target, device", marked(ON))
-def test_agree(target: str, device: str, tmp_path: Path) -> None:
-    agree(CASES, target, device, tmp_path)
+def test_agree(target: str, device: str, names: "List[str]", tmp_path: Path) -> None:
+    agree({name: CASES[name] for name in names}, target, device, tmp_path)
 
 
 def test_who_writes() -> None:

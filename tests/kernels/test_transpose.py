@@ -13,7 +13,7 @@ from typing import Dict, List, Optional, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, ptx, shape, uncached
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, ptx, shape, uncached
 from gen import pipeline
 from gen.plan import nests
 from gen.heroes import transpose_gpu
@@ -124,7 +124,8 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_parts
+def test_lines(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that begin anywhere on a line, written in whole lines: each width; columns left over, batches (also those that begin at several places of a line), parts."""
     uncached(monkeypatch)
     texts = {}
@@ -134,11 +135,11 @@ def test_lines(target: str, device: str, tmp_path: Path, monkeypatch: pytest.Mon
         texts[f"f{number}"] = text = transpose(dtype, dims, order)
         (made,) = pipeline.target_file(fusions(text)[0], target, device).kernels
         assert made.template == "kernels/transpose_lines_cpu", text
-    agree(texts, target, device, tmp_path)
+    agree(texts, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-@pytest.mark.parametrize("first, second", [((2, 65), (5, 65)), ((5, 65), (5, 67))])
+@pytest.mark.parametrize("first, second", [((2, 65), (5, 65)), pytest.param((5, 65), (5, 67), marks=pytest.mark.peer)])
 def test_lines_of_two_kernels(first: "Tuple[int, int]", second: "Tuple[int, int]", target: str, device: str, tmp_path: Path,
                               monkeypatch: pytest.MonkeyPatch) -> None:
     """Two kernels of a file whose rows are as long, and whose matrices begin at other places of a line, or end there."""

@@ -12,7 +12,7 @@ from typing import List, Sequence
 
 import pytest
 
-from drawn import BATCH, COUNT, ON, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape, uncached
+from drawn import BATCH, COUNT, ON, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, shape, uncached
 from gen.emit.statements import printed
 from gen.pipeline import target_file
 from test_reduction import PLAIN
@@ -113,7 +113,8 @@ def test_agrees(target: str, device: str, batch: int, streamed: bool, tmp_path: 
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_elements_a_few_apart(target: str, device: str, part: str, tmp_path: Path) -> None:
     """Neighbours of a register that lie 2 to 4 elements apart are picked from whole vectors: up to the last element of an array, of every width."""
     texts = {}
     for number, (dtype, step, first) in enumerate([("f32", 2, 1), ("f32", 3, 0), ("bf16", 2, 0), ("f16", 2, 3), ("f64", 2, 0), ("u8", 3, 2), ("pred", 2, 0), ("s8", 5, 0)]):
@@ -127,11 +128,12 @@ def test_elements_a_few_apart(target: str, device: str, tmp_path: Path) -> None:
     for name, text in texts.items():
         made = target_file(fusions(text, name)[0], target, device)
         assert ("_each" in made.text) == (name != "slice7"), name
-    agree(texts, target, device, tmp_path)
+    agree(texts, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_elements_in_reverse(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_elements_in_reverse(target: str, device: str, part: str, tmp_path: Path) -> None:
     """A register whose elements go backwards is one vector, turned around: from the first element of an array on, of every width."""
     texts = {}
     for number, dtype in enumerate(["f32", "bf16", "f16", "f64", "u8", "pred", "s32"]):
@@ -142,11 +144,12 @@ def test_elements_in_reverse(target: str, device: str, tmp_path: Path) -> None:
         made = target_file(fusions(text, name)[0], target, device)
         assert "_backwards" in made.text, name
     texts["odd"] = "e {\n  x = f32[7,37] parameter(0)\n  ROOT r = f32[7,37] reverse(x), dimensions={1}\n}\n"
-    agree(texts, target, device, tmp_path)
+    agree(texts, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_parts
+def test_whole_lines_of_odd_rows(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rows of a result begin anywhere on a line, vectors lie where lines do, in batches too; not where rows are short, a
     vector is less than a line, or windows reach beyond a border."""
     uncached(monkeypatch)
@@ -165,7 +168,7 @@ def test_whole_lines_of_odd_rows(target: str, device: str, tmp_path: Path, monke
         assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(printed(kernel.code.text))) == whole, name
         edges = [" ".join(printed(edge.text)) for edge in kernel.record.edges]       # what lines have is not stored again, another way
         assert edges and all(("++lane) r0[" in edge) == whole for edge in edges), (name, edges)
-    agree(texts, target, device, tmp_path)
+    agree(texts, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
@@ -244,14 +247,15 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("target, device", marked(ON))
-def test_windows_select_along_rows(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_windows_select_along_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
     """On CPUs what windows along the contiguous dimension have selected is combined window by window; parts that
     windows reach into from both sides, ties, NaNs, windows that see no element."""
     for name, source in GRADIENTS.items():
         (fusion,) = fusions(source)
         heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
         assert (heroes[-1] == "window scatter") == ("cpu" in device), (name, heroes)
-    agree(GRADIENTS, target, device, tmp_path)
+    agree(GRADIENTS, target, device, tmp_path, part)
 
 
 def _pad(t: str, base: str, padding: str, out: str, order: str = "", computed: bool = False) -> str:
@@ -273,13 +277,14 @@ PADS = {
 
 
 @pytest.mark.parametrize("target, device", marked(ON))
-def test_pads_between_elements(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_pads_between_elements(target: str, device: str, part: str, tmp_path: Path) -> None:
     """Padding cut off, before, behind and between elements, of rows of few elements, in every dimension."""
     for name, source in PADS.items():
         (fusion,) = fusions(source)
         heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
         assert (heroes == ["pad"]) == ("cpu" in device and name != "none"), (name, heroes)
-    agree(PADS, target, device, tmp_path)
+    agree(PADS, target, device, tmp_path, part)
 
 
 def _pool(t: str, op: str, base: str, out: str, window: str, order: str = "", init: str = "parameter(1)") -> str:
@@ -303,13 +308,14 @@ POOLS = {
 
 
 @pytest.mark.parametrize("target, device", marked(ON))
-def test_windows_of_outer_dimensions_first(target: str, device: str, tmp_path: Path) -> None:
+@in_parts
+def test_windows_of_outer_dimensions_first(target: str, device: str, part: str, tmp_path: Path) -> None:
     """Windows whose contiguous dimension goes last, as a window of a reduce or of a window: init counts once, padding
     and holes in either dimension."""
     for name, source in POOLS.items():
         (fusion,) = fusions(source)
         assert len(target_file(fusion, target.replace("-on-cpu", ""), device).kernels) >= 2, name
-    agree(POOLS, target, device, tmp_path)
+    agree(POOLS, target, device, tmp_path, part)
 
 
 @pytest.mark.parametrize("source", [

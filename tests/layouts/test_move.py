@@ -428,8 +428,8 @@ def drawn(seed: int, count: int) -> "List[Case]":
 
 def test_drawn(tmp_path: Path) -> None:
     """Linear layouts, encodings and nested layouts, with copies, several warps, and sizes that are no powers of two."""
-    said = ran(drawn(7, COUNT), tmp_path)
-    assert len(said) > COUNT // 2 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
+    said = ran(drawn(7, COUNT // 2), tmp_path)
+    assert len(said) > COUNT // 4 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
 
 
 @pytest.mark.peer
