@@ -17,7 +17,7 @@ from typing import Dict, List, Sequence, Tuple
 
 import pytest
 
-from drawn import ON_CPUS, agree, fusions, in_parts, marked, ptx
+from drawn import ON_CPUS, agree, fusions, in_parts, marked, of_part, ptx
 from gen_run import gen, run
 
 from gen import pipeline, run as runner, schedule
@@ -142,7 +142,7 @@ def test_found_by_indices(target: str, device: str, part: str, tmp_path: Path, m
     """Rows that indices find are whole steps, later ones are asked for; an index that differs within a line is not."""
     monkeypatch.setitem(schedule.DEVICES, device, replace(schedule.DEVICES[device], cache=1 << 12))
     agree({f"e{k}": module(text) for k, text in enumerate(FOUND)}, target, device, tmp_path, part)
-    for k, words in enumerate(FOUND.values()):
+    for k, words in of_part(enumerate(FOUND.values()), part):
         text = next((tmp_path / f"e{k}").glob(f"e{k}.c" if target == "c" else f"e{k}.cl")).read_text()
         assert all(word in text for word in words), text
         assert ("prefetch rows" in text) == ("prefetch" in words[1])
