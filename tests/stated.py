@@ -16,7 +16,7 @@ from gen.targets import c_compiler
 
 TOGETHER = 40   # kernels of a GPU's language that one compiler takes
 # names at file scope of a fusion's glue, which stands with that of others in one file; a member has the name of one
-GLUE = re.compile(r"(?<!->)(?<!\.)\b(param|result|alias|object|create|program|run|release|prepare_state|PREPARE|SCRATCH_BYTES|sett_entry)\b")
+GLUE = re.compile(r"(?<!->)(?<!\.)\b(param|result|alias|may_alias|object|create|program|run|release|prepare_state|PREPARE|SCRATCH_BYTES|sett_entry)\b")
 
 
 def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:

@@ -10,7 +10,7 @@ import os
 import random
 import struct
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Set, Tuple
 
 import pytest
 
@@ -271,7 +271,16 @@ class Drawer:
                 step(local)
             return [local[name] for name in given]
         add = "sum { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT r = s32[] add(a, b) }"
-        return "\n".join(["HloModule m", add, *self.computations, "ENTRY e {", *(f"  {line}" for line in lines), "}"]) + "\n", does, sizes
+        donated: Set[int] = set()
+        aliases: List[str] = []
+        for k, name in enumerate(given):
+            free = [p for p, size in enumerate(sizes) if size == env[name] and p not in donated]
+            if free and self.draw.random() < 0.7:
+                chosen = self.draw.choice(free)
+                donated.add(chosen)
+                aliases.append(f"{{{k}}}: ({chosen}, {{}}, may-alias)")
+        head = "HloModule m" + (f", input_output_alias={{ {', '.join(aliases)} }}" if aliases else "")
+        return "\n".join([head, add, *self.computations, "ENTRY e {", *(f"  {line}" for line in lines), "}"]) + "\n", does, sizes
 
 
 def program(text: str, name: str = "m") -> Program:
@@ -287,7 +296,7 @@ def packed(values: "Sequence[Value]") -> bytes:
 
 @pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
 def test_drawn(target: str, tmp_path: Path) -> None:
-    """Each drawn program gives what the interpreter gives."""
+    """Each drawn program gives what the interpreter gives, also where results that may be parameters' buffers are."""
     options = run.Options()
     device_or_skip(target, options)
     texts, wanted, builts = {}, {}, []

@@ -681,24 +681,29 @@ static int all_bytes(const char *path, int writes, int count, const struct sett_
 
 static int run_each(const struct sett_fusion *fusion, const char *in, const char *out)
 {
-  static struct job job;
+  static struct job job, one;
+  struct sett_fusion in_place = *fusion;
   char path[4096];
   const char *wrong;
   int bad = 0;
   say("start", "fusion", fusion->name, NULL);
-  if (job_open(&job, fusion, 1) || job_host(&job, 0)) {
+  in_place.alias = fusion->may_alias;
+  one.fusion = NULL;
+  if (job_open(&job, fusion, 1) || job_host(&job, 0) || (fusion->may_alias && (job_open(&one, &in_place, 1) || job_host(&one, 0)))) {
     job_close(&job);
+    if (one.fusion) job_close(&one);
     return 0;
   }
   snprintf(path, sizeof path, "%s/%s.in", in, fusion->name);
   bad = all_bytes(path, 0, fusion->params, fusion->param, job.in);
-  if (!bad && (wrong = run_twice(&job)) != NULL) job_failed("FAIL", wrong);
+  if (!bad && ((wrong = run_twice(&job)) != NULL || (one.fusion && (wrong = same_in_place(&job, &one)) != NULL))) job_failed("FAIL", wrong);
   else if (!bad) {
     snprintf(path, sizeof path, "%s/%s.out", out, fusion->name);
     bad = all_bytes(path, 1, fusion->results, fusion->result, job.out);
     if (!bad) say("result", "fusion", fusion->name, "status", "PASS", "reason", "", NULL);
   }
   job_close(&job);
+  if (one.fusion) job_close(&one);
   return bad ? 2 : 0;
 }
 
