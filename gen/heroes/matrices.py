@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 from gen import algebra
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Kernel, arguments
-from gen.hlo import Shape, array_shape
+from gen.hlo import Shape, array_shape, dtypes
 from gen.hlo.opcodes import MATRIX_OPS
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import memory_map, strides_of
@@ -23,7 +23,7 @@ from gen.plan.matrices import Sizes, sizes_of, steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.plan.whole import Whole
-from gen.schedule import Schedule
+from gen.schedule import LINE, Device, Schedule
 
 # Attributes that may be left out.
 _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
@@ -87,7 +87,8 @@ class MatricesRecord:
     item: whether the text names their numbers. starts: the variables with the positions of this matrix. operands,
     results, work: views of them. locals: arrays of the work-item. sizes, attributes: of the op. unrolled: whether loops are.
     epsilon: half the distance from 1 to the next number. nan: as C text.
-    vector_sizes: numbers of left and of right vectors in the results of svd.
+    vector_sizes: numbers of left and of right vectors in the results of svd. lanes: right sides of a triangular solve
+    that are lanes of a vector; 1: no vectors are written.
     """
 
     type: str
@@ -109,6 +110,7 @@ class MatricesRecord:
     epsilon: str
     nan: str
     vector_sizes: Tuple[int, int]
+    lanes: int
     block = View("block", "", (1,))
 
 
@@ -125,7 +127,7 @@ class MatricesHero(Hero):
         if device.cpu:
             each = max(1, steps_of(nest.op) // max(1, sizes.count))
             chunks = max(1, min(sizes.count // (device.unit_items * device.units), numbers.item_steps // each))
-            return [Matrices(chunks=chunks, sizes=sizes, local=local)]
+            return [Matrices(chunks=chunks, lanes=_lanes(nest, local, device), sizes=sizes, local=local)]
         return [Matrices(threads=context.threads or numbers.threads, sizes=sizes, local=local)]
 
     def index_types(self, schedule: Any) -> "Sequence[str]":
@@ -168,7 +170,8 @@ class MatricesHero(Hero):
             {**_DEFAULTS, **nest.op.attributes}, schedule.local,
             max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, {"f32": "0x1p-24f", "f64": "0x1p-53"}[dtype],
             d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[dtype], dtype),
-            (nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2]) if nest.op.opcode == "svd" else (0, 0))
+            (nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2]) if nest.op.opcode == "svd" else (0, 0),
+            schedule.lanes)
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
         return [Kernel(nest.name, nest, schedule, choice.index, blocks,
                        arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
@@ -216,6 +219,14 @@ def _start(nest: Whole, shape: Shape) -> str:
     first = algebra.substitute(memory_map(shape), **{f"d{k}": 0 for k in range(rank, shape.rank)})
     batch = algebra.call("shape", "unmap", array_shape("s32", shape.dims[:rank]).text)
     return algebra.rename(compose(batch, first), "matrix")
+
+
+def _lanes(nest: Whole, local: bool, device: Device) -> int:
+    """The right sides of a triangular solve that a vector has, where there are as many; 1: no vectors are written."""
+    (_, rows, columns, _), lanes = sizes_of(nest.op), LINE // dtypes.storage_bytes(nest.shape.dtype)
+    n, sides = (rows, columns) if nest.op.attributes.get("left_side") else (columns, rows)
+    fits = device.wide and not local and n * LINE <= device.matrices.block_bytes
+    return lanes if nest.op.opcode == "triangular-solve" and fits and sides >= lanes else 1
 
 
 def _elements(shape: Shape) -> int:

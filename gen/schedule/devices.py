@@ -327,6 +327,7 @@ class MatricesNumbers:
     own_elements: int = 256             # elements of a matrix, at most, that is worked on in an array of the work-item
     unrolled: int = 8                   # rows of a matrix, at most, whose loops are unrolled
     item_steps: int = 20000             # multiplications of a work-item on a CPU, where there are enough matrices
+    block_bytes: int = 32 << 10         # of the right sides that a CPU solves for at once, on the stack
     threads: int = 64                   # of a block of a GPU
 
 
