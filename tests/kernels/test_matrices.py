@@ -408,3 +408,20 @@ def test_kernels_give_what_numpy_gives(op: str, tmp_path: Path) -> None:
         compared = globals()[f"of_{'triangle' if name == 'trsm' else name}"]
         (tmp_path / str(number)).mkdir()
         compared(Values(drawn, text), text, tmp_path / str(number))
+
+
+class Large(Drawn):
+    """The same of sizes that are worked on several rows or columns at a time."""
+
+    def size(self) -> int:
+        return self.r.choice([48, 67, 98])
+
+
+@with_numpy
+@pytest.mark.parametrize("op", ["cholesky", "potrf", "getrf", "triangle", "trsm", "geqrf"])
+def test_large_ones_give_what_numpy_gives(op: str, tmp_path: Path) -> None:
+    for number in range(COUNT):
+        drawn = Large(3000 + number * len(OPS) + OPS.index(op))
+        name, text = getattr(drawn, op)()
+        (tmp_path / str(number)).mkdir()
+        globals()[f"of_{'triangle' if name == 'trsm' else name}"](Values(drawn, text), text, tmp_path / str(number))
