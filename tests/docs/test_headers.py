@@ -131,6 +131,7 @@ def test_arguments() -> None:
     assert {kind: names for kind, names in taken.items() if kind not in BY_VALUE} == {} and set(taken) == BY_VALUE
 
 
+@pytest.mark.peer
 def test_format() -> None:
     """clang-format with .clang-format leaves the headers, the command and the tests in C as they are."""
     if not shutil.which("clang-format"):

@@ -7,7 +7,7 @@ from typing import Any, List, Tuple
 
 import pytest
 
-from drawn import ON_CPUS, agree, fusions, marked, shape
+from drawn import ON_CPUS, agree, fusions, shape
 from gen import hlo, pipeline, run
 from gen.emit import state
 from gen.heroes.hero import Choice
@@ -115,7 +115,8 @@ def test_an_index_of_many_operations() -> None:
     assert {choice.hero.name for choice in chosen(fusion, "cpu")} == {"loop"}
 
 
-@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+@pytest.mark.peer
+@pytest.mark.parametrize("target, device", ON_CPUS)
 def test_a_table_of_one_value(target: str, device: str, tmp_path: Path) -> None:
     """What also depends on a value that another kernel leaves is no table, whatever it costs."""
     text = """HloModule m

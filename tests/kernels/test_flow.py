@@ -131,12 +131,7 @@ class Drawer:
         shape = f"({', '.join([*parts[:cut], f'({chr(44).join(parts[cut:])})'] if cut < len(sizes) else parts)})"
         lines.append(f"{name} = {shape} parameter(0)")
         env: Dict[str, int] = {}
-        if cut < len(sizes):
-            lines.append(f"{name}t = ({','.join(parts[cut:])}) get-tuple-element({name}), index={cut}")
-        for k, size in enumerate(sizes):
-            of, index = (f"{name}t", k - cut) if k >= cut else (name, k)
-            lines.append(f"{name}_{k} = {text_of(size)} get-tuple-element({of}), index={index}")
-            env[f"{name}_{k}"] = size
+        self.taken(name, sizes, cut, lines, env)
         self.cut, self.shape = cut, shape
         return env, name
 

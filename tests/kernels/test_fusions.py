@@ -21,7 +21,7 @@ from drawn import device_or_skip
 from gen import hlo, run, schedule
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
-COUNT = int(os.environ.get("SETT_COUNT", "36"))
+COUNT = int(os.environ.get("SETT_COUNT", "12"))
 TARGET = os.environ.get("SETT_TARGET", "opencl")
 DEVICE = os.environ.get("SETT_DEVICE")
 BATCH = 12

@@ -241,6 +241,7 @@ class Law(unittest.TestCase):
                         continue
                     self.assertEqual(runs([program]), (0, ""))
 
+    @pytest.mark.peer
     def test_opencl(self) -> None:
         tables = "".join(f"enum {{ {name.upper()} = {len(table)} }};\nstatic const int {name}[][{len(table[0])}] = {{ "
                          + ", ".join(f"{{ {', '.join(map(str, shape))} }}" for shape in table) + " };\n"
