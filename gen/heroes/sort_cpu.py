@@ -10,6 +10,7 @@ keeps the first k elements of each (templates/kernels/topk_cpu.j2). All of these
              the least significant first
   words      by radix: of words from which all operands of an element can be had again; a row with an element of which
              that is not so is sorted by indices, or keys
+             (a long row: in ranges of words, which a first pass makes from parts of the row)
   merge      where the comparator's graph does not prove that it is an order (gen/hlo/order.py): places are merged in
              runs of 1, 2, 4, .. as in gen/reference, so that the result is the same for any comparator at all
   few        topk: the first k elements so far, sorted
@@ -18,7 +19,7 @@ keeps the first k elements of each (templates/kernels/topk_cpu.j2). All of these
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
@@ -36,16 +37,19 @@ from gen.schedule import Schedule
 @dataclass(frozen=True)
 class SortRows(Schedule):
     """items: work-items, with `rows` rows each. how: as the module's first lines say. digit: bits of a radix digit.
-    words: whether rows are sorted by words where that can be."""
+    words: whether rows are sorted by words where that can be. parts: of a row, each a work-item's; 1: rows are whole."""
 
     items: int = 1
     rows: int = 1
     how: str = ""
     digit: int = 0
     words: bool = False
+    parts: int = 1
 
     def text(self) -> str:
         way = f"{'words, else ' * self.words}{self.how}, digits of {self.digit} bits" if self.digit else self.how
+        if self.parts > 1:
+            return f"1 row in {self.parts} parts, {way}"
         return f"{self.items} item{'s' * (self.items > 1)} of {self.rows} row{'s' * (self.rows > 1)}, {way}"
 
 
@@ -79,7 +83,8 @@ class SortRecord:
     kept: of a result's row. count: rows. merges: passes of a merge. side: rows that lie side by
     side. placed, place_bits: of words of a key and a place, "" where these are not used. block: elements that topk compares at once. looked: elements that it looks at for a limit of keys. lanes:
     arrays, operands then results. groups: of keys, the least significant first. less: the comparator of the elements
-    at two places."""
+    at two places. parts: of a row, each a work-item's. stage: the number of the kernel of a row in parts.
+    counts, differs: the scratch of these kernels that is no element's."""
 
     how: str
     size: int
@@ -100,6 +105,15 @@ class SortRecord:
     groups: List[Group]
     less: Callable[[str, str], str]
     scratch: List[str]
+    parts: int
+    stage: Optional[int] = None
+    counts: str = ""
+    differs: str = ""
+
+    @property
+    def part(self) -> int:
+        """Elements of a part."""
+        return -(-self.size // self.parts)
 
     def bases(self) -> "List[Tuple[str, str]]":
         """The positions of the row's first elements that are variables, with their values."""
@@ -148,8 +162,9 @@ class SortCpuHero(Hero):
         each = max(-(-rows.count // most), min(rows.count, -(-numbers.item_elements // max(1, rows.size))), 1)
         if how == "network":
             each += -each % numbers.side
+        parted = radix and word is not None and context.device.wide and rows.count == 1 and rows.size >= numbers.parted
         yield SortRows(items=max(1, -(-rows.count // each)), rows=each, how=how, digit=digit * radix,
-                       words=word is not None and (radix or how == "network" and word.rest == 0))
+                       words=word is not None and (radix or how == "network" and word.rest == 0), parts=numbers.parts if parted else 1)
 
     def _side_by_side(self, rows: Rows, word: "Optional[Word]", context: Context) -> bool:
         """True if rows are sorted by a network, in lanes."""
@@ -176,10 +191,12 @@ class SortCpuHero(Hero):
             count = schedule.items * Rows(nest).kept
             return [scratch("u64" if group[0].bits > 32 else "u32", count), scratch("s32", count)]
         word = Word.of(context.target, nest) if schedule.words else None
+        parted = [scratch("u32", schedule.parts << schedule.digit)] * (schedule.parts > 1)
         if schedule.how != "network" and word is not None and word.sure:
-            return [scratch(word.dtype, count)] * 2
+            return [scratch(word.dtype, count)] * 2 + parted
+        parted += [scratch("u32", schedule.parts)] * (schedule.parts > 1)
         types = {"indices": ["u64"], "keys": ["u64", "u32"], "merge": ["u32"]}.get(schedule.how, [])
-        return [scratch(dtype, count) for dtype in types for _ in (0, 1)]
+        return [scratch(dtype, count) for dtype in types for _ in (0, 1)] + parted
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
@@ -225,13 +242,25 @@ class SortCpuHero(Hero):
             max(0, size - 1).bit_length(), context.device.sort_cpu.side, d.types[f"u{placed}"] if placed else "",
             max(0, size - 1).bit_length(), context.device.sort_cpu.block,
             context.device.sort_cpu.looked, lanes, operands, by_words, groups,
-            less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch])
-        kernel = Kernel(nest.name, nest, schedule, choice.index, schedule.items,
-                        arguments(d, nest.operands, [*nest.results, *choice.scratch]), functions,
-                        d.launch_bounds(1), nest.partition.entry.index, accesses=rows.accesses(), record=record,
-                        template="kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu",
-                        code=Step([], [], []))
-        return [kernel]
+            less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch],
+            schedule.parts)
+        if schedule.parts == 1:
+            return [Kernel(nest.name, nest, schedule, choice.index, schedule.items,
+                           arguments(d, nest.operands, [*nest.results, *choice.scratch]), functions,
+                           d.launch_bounds(1), nest.partition.entry.index, accesses=rows.accesses(), record=record,
+                           template="kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu",
+                           code=Step([], [], []))]
+        sure = by_words is not None and by_words.sure
+        words_from, words_to, *others = choice.scratch
+        counts, between = others[len(others) - 2 + sure:], others[:len(others) - 2 + sure]
+        record = replace(record, counts=counts[0].pointer, differs="" if sure else counts[1].pointer)
+        stages = [(nest.operands, [words_from, *counts]), ([words_from, *counts], [words_to]),
+                  ([*([] if sure else nest.operands), *counts], [*nest.results, words_from, words_to, *between])]
+        return [Kernel(nest.name + (f"_{stage}" if stage else ""), nest, schedule, choice.index, schedule.parts,
+                       arguments(d, reads, writes), [] if stage else functions, d.launch_bounds(1),
+                       nest.partition.entry.index, accesses=rows.accesses(), record=replace(record, stage=stage),
+                       template="kernels/sort_cpu", code=Step([], [], []))
+                for stage, (reads, writes) in enumerate(stages)]
 
 
 HERO = SortCpuHero()

@@ -160,6 +160,8 @@ class SortCpuNumbers:
     digit: int = 8              # bits of a radix digit
     long_digit: int = 11        # the same for long rows
     long_row: int = 4096        # elements from which on a row is long
+    parts: int = 4              # parts of a long row that is sorted by several work-items
+    parted: int = 1 << 18       # elements from which on it is
     items: int = 16             # work-items for each core, at most
     item_elements: int = 4096   # elements of a work-item, at least
     few: int = 32               # elements that topk gives, at most, that are kept sorted; more are a heap

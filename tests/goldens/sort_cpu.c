@@ -60,9 +60,9 @@ static void sett_sort_f32(const float *restrict p0, const int32_t *restrict p1, 
         if (place[word_from[0] >> shift & 255] == 100) continue;
         uint32_t sum = 0;
         for (int digit = 0; digit < 256; ++digit) {
-          const uint32_t size = place[digit];
+          const uint32_t many = place[digit];
           place[digit] = sum;
-          sum += size;
+          sum += many;
         }
         for (int32_t x = 0; x < 100; ++x) {
           const uint64_t w = word_from[x];

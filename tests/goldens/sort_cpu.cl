@@ -59,9 +59,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_sort_f32(__glo
         if (place[word_from[0] >> shift & 255] == 100) continue;
         uint sum = 0;
         for (int digit = 0; digit < 256; ++digit) {
-          const uint size = place[digit];
+          const uint many = place[digit];
           place[digit] = sum;
-          sum += size;
+          sum += many;
         }
         for (int x = 0; x < 100; ++x) {
           const ulong w = word_from[x];

@@ -178,6 +178,27 @@ def test_beside_numpy(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(numpy is None, reason="no NumPy")
 @pytest.mark.parametrize("target", ["c", "opencl"])
+def test_long_rows(target: str, tmp_path: Path) -> None:
+    """Rows that are sorted in parts: drawn elements, few values, all equal, in order, and with zeros and NaNs that compare as equal."""
+    drawn.device_or_skip(target)
+    rng, size = numpy.random.default_rng(3), (1 << 18) + 5
+    drawn_floats = rng.standard_normal(size)
+    for name, x in {"few": rng.integers(-3, 3, size).astype(numpy.int32), "equal": numpy.full(size, 7, numpy.int32),
+                    "bytes": rng.integers(0, 200, size).astype(numpy.uint8), "in_order": numpy.arange(size, 0, -1).astype(numpy.uint32),
+                    "floats": drawn_floats.astype(numpy.float32), "zeros": numpy.where(drawn_floats > 1, -0.0, drawn_floats).astype(numpy.float32),
+                    "doubles": numpy.where(drawn_floats > 2, numpy.nan, drawn_floats)}.items():
+        kind = {"i": "s", "u": "u", "f": "f"}[x.dtype.kind] + str(8 * x.itemsize)
+        want, y = numpy.argsort(x, kind="stable"), numpy.arange(size, dtype=numpy.int32)
+        for types in ([kind], [kind, "s32"]):
+            folder = tmp_path / f"{name}{len(types)}"
+            folder.mkdir()
+            given, wanted = ([x, y], [x[want], y[want]]) if len(types) > 1 else ([x], [x[want]])
+            got = gen_run.run(sort(types, [size], 0, comparator(types, 1)), [array.tobytes() for array in given], target, folder)
+            assert got == [array.tobytes() for array in wanted], (name, types)
+
+
+@pytest.mark.skipif(numpy is None, reason="no NumPy")
+@pytest.mark.parametrize("target", ["c", "opencl"])
 def test_networks(target: str, tmp_path: Path) -> None:
     """Rows of zeros and ones, all that there are, are sorted, so that rows of any elements are (the 0-1 principle)."""
     drawn.device_or_skip(target)
