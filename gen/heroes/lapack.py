@@ -73,7 +73,8 @@ class LapackHero(MatricesHero):
         if not isinstance(nest, Whole) or nest.op.opcode != "lapack":
             return False
         if not context.target.has_libraries:
-            raise BuildError(f"{nest.name}: expected target c, found {context.target.name}: "
+            found = "--profile embedded" if context.target.embedded else context.target.name
+            raise BuildError(f"{nest.name}: expected target c, found {found}: "
                              f"'{nest.op.attributes['routine']}' at {nest.op.line}:{nest.op.col} is a routine of LAPACK, "
                              "which C alone calls; instead, cut the module before and after it")
         return True

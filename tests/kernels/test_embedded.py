@@ -19,7 +19,8 @@ from gen.schedule import DEVICES, EMBEDDED
 ROOT = Path(__file__).resolve().parents[2]
 JAX = ROOT.parent / "shared" / "peer" / "jax"
 OWN = [ROOT / "tests" / path for path in ("examples/controller/controller.hlo", "examples/weights/perceptron.hlo", "hlo/kalman.hlo", "kernels/softmax_f32.hlo")]
-FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((ROOT / "tests" / folder).glob("*.hlo")) if path not in OWN)]
+LAPACK = ROOT / "tests" / "goldens" / "schur_c64.hlo"      # which calls a library
+FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((ROOT / "tests" / folder).glob("*.hlo")) if path not in (*OWN, LAPACK))]
 PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
 # Files that `ninja test` takes; `ninja test-peer` takes all.
 SHORT = ["controller", "perceptron", "kalman", "softmax_f32", "sort_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "svd_f32", "functions_f32", "gelu_bf16", "update_bf16",
@@ -130,6 +131,12 @@ def test_limit() -> None:
         pipeline.files(program, ["c"], EMBEDDED, False, needed - 1)
     assert (needed > DEVICES[EMBEDDED].most_bytes) == bool(refusal(program))
     assert "stack_bytes" not in pipeline.files(program, ["c"], None, False, 1)[1]["targets"]["c"]   # other devices have no limit
+
+
+def test_library(tmp_path: Path) -> None:
+    """What only a library computes is refused."""
+    with pytest.raises(BuildError, match="expected target c, found --profile embedded: .* is a routine of LAPACK"):
+        built(LAPACK, tmp_path)
 
 
 def refusal(program: build.Program) -> str:
