@@ -50,8 +50,8 @@ def _together(sources: Sequence[Path]) -> str:
     return "".join(parts)
 
 
-def compiled(all_: Sequence[run.Built], folder: Path, target: str) -> Path:
-    """The library of all fusions, whose files lie in one folder."""
+def compiled(all_: Sequence[run.Built], folder: Path, target: str, flags: Sequence[str] = ()) -> Path:
+    """The library of all fusions, whose files lie in one folder. flags: more of them, for the compiler of the kernels."""
     runner, threads = run.runner_of(target), os.cpu_count() or 1
     for name, text in runner.headers().items():
         pipeline.write(_made(folder / name), text)
@@ -67,9 +67,9 @@ def compiled(all_: Sequence[run.Built], folder: Path, target: str) -> Path:
             sources[-1].write_text(_together(group))
     device = DEVICES[all_[0].manifest["targets"][runner.target.name]["device"]]
     with ThreadPoolExecutor(threads) as pool:
-        objects = list(pool.map(partial(compiled_kernels, runner, folder, "", False, device), sources))
+        objects = list(pool.map(partial(compiled_kernels, runner, folder, "", False, device, flags=flags), sources))
     library = folder / "all.so"
-    run.call([runner.linker(), "-shared", "-o", str(library), str(glue_object), *objects, *runner.libraries, "-lm"], str(library))
+    run.call([runner.linker(), *flags, "-shared", "-o", str(library), str(glue_object), *objects, *runner.libraries, "-lm"], str(library))
     return library
 
 

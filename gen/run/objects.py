@@ -261,9 +261,10 @@ def _precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[st
     return "-include", str(path)
 
 
-def compiled_kernels(runner: Runner, folder: Path, name: str, long: bool, device: Device, source: Path) -> str:
-    """The object of the kernels in a source."""
-    command = runner.compile(folder, name, long, device)
+def compiled_kernels(runner: Runner, folder: Path, name: str, long: bool, device: Device, source: Path,
+                     flags: "Sequence[str]" = ()) -> str:
+    """The object of the kernels in a source. flags: further ones for the compiler."""
+    command = [*runner.compile(folder, name, long, device), *flags]
     header, newest = runner.slow_header(source.read_text())
     if header:
         command += _precompiled(tuple(word for word in command if word not in ("-I", str(folder))), header, newest)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import struct
+import subprocess
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Set, Tuple
 
@@ -24,6 +26,7 @@ SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "40"))
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
 SIZES = (1, 4, 6)   # of arrays; 1: scalars
+SANITIZED = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 Value = Tuple[int, ...]
 Env = Dict[str, Any]
@@ -285,17 +288,25 @@ def program(text: str, name: str = "m") -> Program:
     return build.program(parsed)
 
 
+def with_asan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loads ASan before the harness, which is compiled without it."""
+    found = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, text=True)
+    if found.returncode or not os.path.isabs(found.stdout.strip()) or not os.path.exists(found.stdout.strip()):
+        pytest.skip("no libasan")
+    monkeypatch.setenv("LD_PRELOAD", found.stdout.strip())
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
+
+
 def packed(values: "Sequence[Value]") -> bytes:
     return b"".join(struct.pack(f"<{len(value)}i", *value) for value in values)
 
 
-@pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
-def test_drawn(target: str, tmp_path: Path) -> None:
+def drawn_programs(target: str, tmp_path: Path, count: int, flags: "Sequence[str]" = ()) -> None:
     """Each drawn program gives what the interpreter gives, also where results that may be parameters' buffers are."""
     options = run.Options()
     device_or_skip(target, options)
     texts, wanted, builts = {}, {}, []
-    for number in range(COUNT):
+    for number in range(count):
         drawer = Drawer(SEED * 100003 + number)
         text, does, sizes = drawer.program()
         name = f"m{number}"
@@ -304,12 +315,37 @@ def test_drawn(target: str, tmp_path: Path) -> None:
         (tmp_path / f"{name}.in").write_bytes(packed(values))
         builts.append(stated.built(program(text, name), tmp_path, target))
     (tmp_path / "results").mkdir()
-    library = stated.compiled(builts, tmp_path, target)
+    library = stated.compiled(builts, tmp_path, target, flags)
     failed = stated.ran(library, list(texts), target, tmp_path, tmp_path / "results", options)
     for name, text in texts.items():
         assert name not in failed, f"{failed[name]}\n{text}"
         got = (tmp_path / "results" / f"{name}.out").read_bytes()
         assert got == wanted[name], f"{name}: {got.hex()} in place of {wanted[name].hex()}\n{text}"
+
+
+@pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
+def test_drawn(target: str, tmp_path: Path) -> None:
+    drawn_programs(target, tmp_path, COUNT)
+
+
+@pytest.mark.skipif("c" not in TARGETS, reason="SETT_TARGET names other targets")
+def test_drawn_with_sanitizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same under ASan and UBSan: nothing beyond an array, no overflow, no shift out of range."""
+    with_asan(monkeypatch)
+    drawn_programs("c", tmp_path, max(8, COUNT // 4), SANITIZED)
+
+
+def test_sanitizers_see_the_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read one element beyond an array of a drawn program's function ends its process."""
+    with_asan(monkeypatch)
+    built = stated.built(program(POWERS), tmp_path, "c")
+    text = (tmp_path / "m.c").read_text()
+    (tmp_path / "m.c").write_text(re.sub(r"= (p\d+)\[chunk\]", r"= \1[chunk + 1]", text))
+    assert (tmp_path / "m.c").read_text() != text
+    (tmp_path / "m.in").write_bytes(packed([(1, 2, 3, 4)]))
+    (tmp_path / "results").mkdir()
+    library = stated.compiled([built], tmp_path, "c", SANITIZED)
+    assert "m" in stated.ran(library, ["m"], "c", tmp_path, tmp_path / "results", run.Options())
 
 
 POWERS = """HloModule m
