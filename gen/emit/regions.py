@@ -173,6 +173,8 @@ class Regions(Loads, Elementwise):
         """When a guarded region runs."""
         if self.lanes == 1 or self.uniform(region) is not None:
             every = self.condition(region)
+            if every and self.lanes == 1 and tested(self.mapped(region.map), self.box) & {*self.partition.ranges, "vec"}:
+                every = self._unknown(every)
             return When(every, every, every)
         uneven = self.uneven(region)
         assert uneven is not None, "Form.vectors says that the guard changes rarely along the lanes"
@@ -186,6 +188,20 @@ class Regions(Loads, Elementwise):
             None if None in some else " && ".join(filter(None, some)),
             True,
         )
+
+    def _unknown(self, condition: str) -> str:
+        """A condition on the variables of a loop, or of the elements of a step, that no compiler finds to be constant,
+        where one has to be kept from that."""
+        zero = self.d.unknown_zero
+        if zero and self._before_loops is None:
+            zero = self.name("none", "")
+            self.text.add(Let("int", zero, self.d.unknown_zero))
+        elif zero:
+            if not self._zero:
+                self._zero = self.name("none", "")
+                self._before_loops.append(Let("int", self._zero, self.d.unknown_zero))
+            zero = self._zero
+        return f"({condition}) > {zero}" if zero else condition
 
     def _near(self, near: Near) -> Optional[str]:
         unbroken, inside = self._inside(near.unbroken), self._inside(near.near)
@@ -239,8 +255,9 @@ class Regions(Loads, Elementwise):
         if not complete:
             self.text.add(self.d.scatter(stored, lanes, name, array))
         kept, self._loads, self.lanes = self._loads, {}, 1
+        tests = [when.lane and self._unknown(when.lane) for _, _, when in sides]
         with self.text.nested(For(t, "lane", str(lanes))):
-            self.text.cases([("" if complete and number == len(sides) - 1 else str(when.lane),
+            self.text.cases([("" if complete and number == len(sides) - 1 else str(tests[number]),
                               partial(self._guarded, entry, operand, region, f"{array}[lane]", dtype))
                              for number, (operand, region, when) in enumerate(sides)])
         self._loads, self.lanes = kept, lanes
@@ -336,7 +353,7 @@ class Regions(Loads, Elementwise):
             interchange(loops, sorted(range(len(names)), key=lambda n: -steps[n]))
         del self._held[len(self._held) - len(tests):]
         if outermost:
-            around[at:at], self._before_loops = self._before_loops or [], None
+            around[at:at], self._before_loops, self._zero = self._before_loops or [], None, ""
 
     def _steps(self, names: "Sequence[str]", flats: "Sequence[str]") -> List[int]:
         """How far each loop goes in memory, of the first read that says so for all; else nothing."""

@@ -60,6 +60,13 @@ class C(Target):
         self.used.add("unroll_loops")
         return "UNROLL_LOOPS"
 
+    @property
+    def unknown_zero(self) -> str:
+        if self.embedded:       # no compiler that it is for has masked loads
+            return ""
+        self.used.add("unknown_zero")
+        return "unknown_zero()"
+
     def unrolled(self, lanes: int) -> List[str]:
         """C without vectors has no word for it."""
         return [self.unroll] if lanes > 1 else []

@@ -143,6 +143,11 @@ class Target:
         """The word before a loop that is to be unrolled, in kernels without vectors too."""
         return self.unroll
 
+    @property
+    def unknown_zero(self) -> str:
+        """A zero that the compiler does not know; "" where no compiler needs it."""
+        return ""
+
     def store_word(self, stream: bool) -> str:
         """The macro that stores a vector, past the caches or as any other."""
         self.used.add("stream" if stream else "store")
