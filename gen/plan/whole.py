@@ -14,7 +14,14 @@ from gen.plan.buffer import Buffer, Role
 from gen.plan.matrices import steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
-from gen.schedule.devices import SORT_COST, TOPK_COST, TOPK_KEPT_COST, VECTOR_OPERATIONS
+from gen.schedule.devices import (
+    SHORT_SORT_COST,
+    SORT_COST,
+    SortCpuNumbers,
+    TOPK_COST,
+    TOPK_KEPT_COST,
+    VECTOR_OPERATIONS,
+)
 
 
 @dataclass(eq=False)
@@ -58,4 +65,6 @@ def operations(op: Instruction) -> int:
     elements = op.operands[0].shape.elements
     if op.opcode == "topk":
         return int(TOPK_COST * elements) + TOPK_KEPT_COST * op.shape.leaves()[0].elements
-    return SORT_COST * elements
+    numbers, row = SortCpuNumbers(), op.operands[0].shape.dims[op.attributes["dimensions"][0]]
+    side_by_side = row <= numbers.network and elements >= numbers.side * row
+    return (SHORT_SORT_COST if side_by_side else SORT_COST) * elements
