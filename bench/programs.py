@@ -72,7 +72,7 @@ class Ours:
         about = pipeline.build_all(program, str(folder), ["c"])
         library = folder / f"{program.name}.so"
         subprocess.run([c_compiler(), "-std=c11", "-O3", *native(), "-fno-math-errno", "-fPIC", "-shared", "-w", "-o",
-                        str(library), str(folder / f"{program.name}.c"), "-lm"], check=True)
+                        str(library), str(folder / f"{program.name}.c"), *about.get("libraries", ()), "-lm"], check=True)
         self.run = ctypes.CDLL(str(library))[f"{program.name}_c_run_on"]
         self.bytes = about["targets"]["c"]["scratch_bytes"]
         self.kept = [in_layout(array, of.shape) for array, of in zip(given, program.plain_params)]

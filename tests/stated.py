@@ -69,7 +69,8 @@ def compiled(all_: Sequence[run.Built], folder: Path, target: str, flags: Sequen
     with ThreadPoolExecutor(threads) as pool:
         objects = list(pool.map(partial(compiled_kernels, runner, folder, "", False, device, flags=flags), sources))
     library = folder / "all.so"
-    run.call([runner.linker(), *flags, "-shared", "-o", str(library), str(glue_object), *objects, *runner.libraries, "-lm"], str(library))
+    run.call([runner.linker(), *flags, "-shared", "-o", str(library), str(glue_object), *objects, *runner.libraries,
+              *dict.fromkeys(word for each in all_ for word in each.manifest.get("libraries", ())), "-lm"], str(library))
     return library
 
 
