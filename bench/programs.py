@@ -146,7 +146,7 @@ def turns(*all_: Any) -> "List[float]":
 
 
 def wrong(ours: Ours, program: Program, folder: Optional[Path], theirs: "Optional[List[Any]]") -> str:
-    """How far results are from those that are wanted."""
+    """The largest distance of results from those that are wanted, as text."""
     ours.spend(1)
     worst = 0.0
     for n, array in enumerate(program.results):

@@ -225,7 +225,7 @@ def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: O
 
 
 def bound(program: Program, excess_precision: bool, flushes: bool) -> Texts:
-    """How far the kernels of a program may be from its reference."""
+    """The function that bounds the distance of each result from the reference's."""
     return {f"{program.name}_bound.c": bounds.bound(
         program.whole.computation, program.name, excess_precision=excess_precision, flushes=flushes,
         pointers=list(program.pointers.values()))}

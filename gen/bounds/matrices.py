@@ -20,7 +20,7 @@ UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
 
 
 class _Given(NamedTuple):
-    """What a function's arguments are made of: operands, results, errors of these, and its work array, as C text."""
+    """The operands, the results, the errors of these and the work array of a function, as C text."""
 
     i: Instruction
     x: List[str]

@@ -13,7 +13,7 @@ from gen.reference.values import Array
 
 
 def sorted_(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    """Where rounding may decide an order, any element may be anywhere."""
+    """The bounds of a sort. If rounding may decide its order, they allow any element at any place."""
     sure = b.exact(*x) and _decided(b, i, x)
     for number, out in enumerate(outs):
         bits = number >= len(x) or b.of(x[number]).bits     # topk's second result: indices
@@ -27,7 +27,7 @@ def sorted_(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> Non
 
 
 def _decided(b: Bounds, i: Instruction, x: List[Array]) -> bool:
-    """Whether the order follows from exact operands."""
+    """True if the order follows from exact operands."""
     if i.opcode == "topk":      # by the bits of floats
         return all(b.of(of).bits or of.dtype not in FLOATS for of in x)
     trial = Bounds(b.options)   # its text is thrown away

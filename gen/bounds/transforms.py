@@ -17,8 +17,8 @@ LARGEST_FACTOR = 13     # beyond, a length is transformed as a convolution of at
 
 
 def rounding(n: int) -> float:
-    """How far a computed transform of n elements may be from the exact one: the 2-norm of the error, in u
-    (half an ulp of 1) times the 2-norm of the exact transform.
+    """The bound of the error of a computed transform of n elements: its 2-norm, in u (half an ulp of 1) times the 2-norm
+    of the exact transform.
 
     A stage of radix 2 adds less than 8 u, with roots of unity that are right to 1.5 u (Higham, Accuracy and Stability
     of Numerical Algorithms, 2nd ed., theorem 24.2); a stage of a prime radix p, with sums of p terms, adds

@@ -111,7 +111,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Record:
-    """What templates/kernels/fft.j2 prints. real: the type of a number. origin: of a unit of rows in the array that is
+    """The values that templates/kernels/fft.j2 prints. real: the type of a number. origin: of a unit of rows in the array that is
     read and in the one that is written; steps: elements from one to the next along the row, and from row to row. count:
     rows of the unit, as C text; whole: whether it is the same for all; group: the number of the unit among
     those along the last other dimension. work: the scratch buffer, "" where buffers are the
@@ -280,7 +280,7 @@ def units(axis: Axis) -> int:
 
 
 def own(axis: Axis, context: Context) -> bool:
-    """Whether a work-item's buffers are its own."""
+    """True if a work-item's buffers are its own."""
     return axis.numbers * axis.bytes <= context.device.fft.own_bytes
 
 

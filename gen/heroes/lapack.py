@@ -43,7 +43,7 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class LapackRecord:
-    """What the template prints. type .. locals: as in MatricesRecord. before, after: copies around the call. cleared:
+    """The values that the template prints. type .. locals: as in MatricesRecord. before, after: copies around the call. cleared:
     results that the routine may leave. symbol: of the routine; call: as C text. operand: of which all must be finite,
     else the floats of results are NaN and info is -4; None where all are good. info: the place of info."""
 

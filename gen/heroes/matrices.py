@@ -69,7 +69,7 @@ class View(NamedTuple):
 
     @property
     def by_columns(self) -> bool:
-        """Whether neighbours in memory are in one column."""
+        """True if neighbours in memory are in one column."""
         return self.strides[0] < self.strides[1]
 
 
@@ -81,7 +81,7 @@ class LocalArray:
 
 @dataclass(frozen=True)
 class MatricesRecord:
-    """What the templates of matrices print.
+    """The values that the templates of matrices print.
 
     type, dtype: of elements. chunk, count, threads: matrices of a work-item, of all, work-items of a group. group,
     item: whether the text names their numbers. starts: the variables with the positions of this matrix. operands,

@@ -1,4 +1,4 @@
-"""What the heroes of sort and topk have in common: rows of arrays, and the C text of keys and comparators.
+"""The common part of the heroes of sort and topk: rows of arrays, and the C text of keys and comparators.
 
 A row is what lies along the sorted dimension; rows are numbered in the row-major order of the other dimensions.
 """
@@ -28,7 +28,7 @@ from gen.targets import Target, bits
 
 @dataclass(frozen=True)
 class Order:
-    """How elements of rows are ordered. keys: None where the comparator's graph does not prove that it is an order."""
+    """The order of the elements of a row. keys: None where the comparator's graph does not prove that it is an order."""
 
     comparator: Computation
     keys: Optional[Tuple[Key, ...]]

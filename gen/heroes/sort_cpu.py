@@ -79,12 +79,13 @@ class Words:
 
 @dataclass(frozen=True)
 class SortRecord:
-    """What the templates print. how: as SortRows has it, for what is not sorted by `words`. size: elements of a row;
-    kept: of a result's row. count: rows. merges: passes of a merge. side: rows that lie side by
-    side. placed, place_bits: of words of a key and a place, "" where these are not used. block: elements that topk compares at once. looked: elements that it looks at for a limit of keys. lanes:
-    arrays, operands then results. groups: of keys, the least significant first. less: the comparator of the elements
-    at two places. parts: of a row, each a work-item's. stage: the number of the kernel of a row in parts.
-    counts, differs: the scratch of these kernels that is no element's."""
+    """The values that the templates print. how: as SortRows has it, for what is not sorted by `words`. size: elements
+    of a row; kept: of a result's row. count: rows. merges: passes of a merge. side: rows that lie side by side. placed,
+    place_bits: of words of a key and a place, "" where these are not used. block: elements that topk compares at once.
+    looked: elements that it looks at for a limit of keys. lanes: arrays, operands then results. groups: of keys, the
+    least significant first. less: the comparator of the elements at two places. parts: of a row, each a work-item's.
+    stage: the number of the kernel of a row in parts. counts, differs: the scratch of these kernels that is no
+    element's."""
 
     how: str
     size: int

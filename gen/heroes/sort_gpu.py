@@ -65,7 +65,7 @@ def runs(size: int, tile: int, kept: int) -> List[Runs]:
 
 @dataclass(frozen=True)
 class GpuRecord:
-    """What the template prints.
+    """The values that the template prints.
 
     lanes: the rows of arrays, operands then results. indices: whether the second result is places. keys: the type of
     each key and its text of the element at a place, the most significant first. before: the runs that the kernel merges

@@ -11,7 +11,7 @@ Array = Tuple[str, Tuple[int, ...]]     # type and sizes
 
 
 class Op(NamedTuple):
-    """What a call becomes. operands, results: the arrays that it must have."""
+    """The op that a call becomes. operands, results: the arrays that it must have."""
 
     opcode: str
     attributes: Dict[str, Any]

@@ -88,7 +88,7 @@ class _Text:
         return self.add(self.t, (columns, rows), f"transpose({value}), dimensions={{{','.join(map(str, order))}}}")
 
     def diagonal(self) -> str:
-        """Whether an element of a square matrix is on the diagonal."""
+        """A mask that is true for the elements on the diagonal of a square matrix."""
         row, column = (self.add("s32", (self.n, self.n), f"iota(), iota_dimension={self.rank - k}") for k in (2, 1))
         return self.add("pred", (self.n, self.n), f"compare({row}, {column}), direction=EQ")
 
@@ -117,7 +117,7 @@ class _Text:
         return self.lines
 
     def cholesky(self) -> "List[str]":
-        """What stands on the diagonal is taken for real, as LAPACK does. A real factor that fails at row k fails at row
+        """The factorisation of a complex matrix. Its diagonal is taken for real, as LAPACK does. A real factor that fails at row k fails at row
         k / 2 of the complex one."""
         n, attributes = self.n, self.op.attributes
         a, lower = self.parameter(0), str(attributes.get("lower", False)).lower()

@@ -1,5 +1,5 @@
-"""What a module is before it is checked for what gets no kernel: without ops that compute nothing, and with simpler ops
-in place of those that stand for several."""
+"""A module without ops that compute nothing, and with simpler ops in place of those that stand for several. That comes
+before the check for what gets no kernel."""
 
 from __future__ import annotations
 

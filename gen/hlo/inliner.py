@@ -13,9 +13,10 @@ INLINE_LIMIT = 200000  # instructions of a fusion once everything nested is inli
 
 class Inliner:
     """A copy of a computation without fusion, call, map and opt-barrier, without copies of tuples and tuples that are
-    only taken apart again; a scalar that selects for all elements is broadcast, start indices in an array become
-    scalars. A layout that changes where a computation is entered or left is a copy. launches: only calls of
-    computations with fusions in them go, for an entry whose fusions become kernels."""
+    only taken apart again. A scalar that selects for all elements is broadcast, start indices in an array become
+    scalars, short loops on large arrays are written out. A layout that changes where a computation is entered or left
+    is a copy. launches: only calls of computations with fusions in them go, for an entry whose fusions become
+    kernels."""
 
     def __init__(self, source: Computation, filename: str, launches: bool = False) -> None:
         self.filename, self.launches = filename, launches
@@ -174,8 +175,8 @@ MOST_WRITTEN = 512      # its instructions, all iterations counted
 
 
 def written_out(loop: Instruction) -> bool:
-    """Whether a loop is written as its iterations: few and short ones on large arrays, which become one pass over
-    memory. A loop on little stays one."""
+    """True if a loop is written as its iterations: few and short ones on large arrays, which become one pass over
+    memory. A loop on small arrays stays a loop."""
     count, body = trips(loop), loop.called[1]
     return (count is not None and count <= MOST_TRIPS and count * len(body.instructions) <= MOST_WRITTEN
             and loop.shape.bytes >= LEAST_BYTES

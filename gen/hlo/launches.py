@@ -87,7 +87,7 @@ def plain_stem(module: Module) -> str:
 
 
 def stem(module: Module) -> str:
-    """What the names of a module's files begin with: the file's name, or that of the module where its file has several
+    """The beginning of the names of a module's files: the file's name, or that of the module where its file has several
     or was read from standard input."""
     return c_identifier(plain_stem(module))
 

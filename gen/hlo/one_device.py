@@ -21,7 +21,7 @@ _NUMBERS = {"partition-id": "num_partitions", "replica-id": "replica_count"}
 
 
 def rule(module: Module) -> Rule:
-    """What to put in place of an instruction of this module."""
+    """The value that takes the place of an instruction of this module."""
     devices = {key: _count(module, key) for key in _NUMBERS.values()}
 
     def of(x: Expander, instruction: Instruction) -> Optional[Instruction]:
@@ -97,7 +97,7 @@ def _collective(x: Expander, instruction: Instruction, partitions: int, replicas
 
 
 def _single_members(raw: "dict[str, str]", partitions: int) -> bool:
-    """Whether each group has one member. Groups of replicas hold all partitions where a channel has no global ids."""
+    """True if each group has one member. Groups of replicas hold all partitions where a channel has no global ids."""
     if partitions != 1 and "channel_id" in raw and raw.get("use_global_device_ids") != "true":
         return False
     groups = raw.get("replica_groups", "")

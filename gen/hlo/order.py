@@ -129,7 +129,7 @@ def _sides(i: Instruction) -> Set[int]:
 
 
 def _alike(a: Instruction, b: Instruction, distance: int, known: "Dict[Tuple[int, int], bool]") -> bool:
-    """Whether two values have one graph, where parameter n of the first is n + distance of the second."""
+    """True if two values have one graph, where parameter n of the first is n + distance of the second."""
     at = id(a), id(b)
     if at not in known:
         if a.opcode == "parameter" or b.opcode == "parameter":

@@ -76,7 +76,7 @@ class _Counted:
         return narrows or self.vanishes(i)
 
     def narrowed(self, copied: Computation, like: Instruction, operands: "List[Instruction]") -> Instruction:
-        """What a conversion or a shift gives."""
+        """The value of a conversion or a shift."""
         dtype = like.shape.dtype
         known: Dict[Instruction, Instruction] = {}
 
@@ -110,7 +110,7 @@ class _Counted:
         return result
 
     def _below(self, value: Instruction) -> "List[Instruction]":
-        """What a counted value is computed from, operands first, and itself last."""
+        """The values that a counted one is computed from, operands first, and itself last."""
         found, waiting = set(), [value]
         while waiting:
             i = waiting.pop()

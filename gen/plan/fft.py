@@ -1,4 +1,4 @@
-"""How a discrete Fourier transform of one length is computed: by mixed radices, or as a convolution.
+"""The stages of a discrete Fourier transform of one length: by mixed radices, or as a convolution.
 
 A length whose prime factors are at most 13 is n1 * n2. Element j1 * n2 + j2 is in row j1. All columns are transformed
 (stages of length n1, whose inner loop goes along j2), the results k1 of each column j2 are multiplied by w^(k1 * j2),

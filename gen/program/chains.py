@@ -39,7 +39,7 @@ def _launches(steps: "Sequence[Step]") -> "List[Launch]":
 
 
 def _small(step: Step) -> bool:
-    """Whether a step is for one work-item alone."""
+    """True if a step is for one work-item alone."""
     return all(launch.threads == 1 and launch.kernel.threads == 1 and launch.kernel.table is None
                for launch in _launches([step]))
 
@@ -51,8 +51,8 @@ def _is_chain(run: Run, block: "Optional[BlockNumbers]") -> bool:
 
 
 def _fits(step: Step, block: BlockNumbers) -> bool:
-    """Whether one block of threads does a loop or a branch. Threads wait for each other between kernels; a kernel in
-    which they wait too has as many as the block."""
+    """True if one block of threads does a loop or a branch. Its threads wait for each other between kernels; a kernel
+    in which they wait as well has as many threads as the block."""
     launches = _launches([step])
     threads = max((launch.kernel.threads for launch in launches), default=1)
     return threads <= block.threads and all(

@@ -68,7 +68,7 @@ class _Cut:
                 self.light.add(i)
 
     def _updates(self, instruction: Instruction) -> bool:
-        """Whether an op puts a slice into an array of a loop or a branch, which can be done where that array lies."""
+        """True if an op puts a slice into an array of a loop or a branch, which can be done where that array lies."""
         if instruction.opcode != "dynamic-update-slice":
             return False
         of = resolved(instruction.operands[0], 0)
@@ -107,7 +107,7 @@ class _Cut:
         return nodes, [self.arrays[value] for value in results]
 
     def _given(self, value: Value) -> bool:
-        """Whether a value is an array by itself: a parameter's, or a step's."""
+        """True if a value is an array by itself: a parameter's, or a step's."""
         return value.producer.opcode == "parameter" or value.producer in self.made
 
     def _operands(self, instruction: Instruction) -> List[Value]:

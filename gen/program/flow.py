@@ -1,4 +1,4 @@
-"""Which arrays of a program with loops and branches lie in one place, and the copies that are left.
+"""The arrays of a program with loops and branches that lie in one place, and the copies that are left.
 
 The state of a loop is one array for all iterations. Before the loop, and at the end of its body, stand copies to it; at
 the end of each arm of a branch stand copies to its results. A copy is left out where both of its arrays can lie in one
@@ -39,7 +39,7 @@ def steps_of(nodes: "Sequence[Node]", launched: "Callable[[Call], List[Launch]]"
 
 
 def is_copy(call: Call) -> bool:
-    """Whether a call copies an array and does nothing else."""
+    """True if a call copies an array and does nothing else."""
     root = call.fusion.computation.root
     return root is not None and root.opcode == "copy" and root.operands[0].opcode == "parameter" and (
         root.shape == root.operands[0].shape) and not call.fusion.aliases
@@ -119,7 +119,7 @@ class _Joiner:
         self.donors = self.program.donors
 
     def join(self, a: Array, b: Array) -> bool:
-        """Whether both are in one place now."""
+        """True if both are in one place now."""
         first, second = self.places.owner(a), self.places.owner(b)
         if first is second:
             return True
@@ -178,8 +178,8 @@ def _insert(steps: "List[Step]", before: Step, step: Step) -> bool:
 
 
 class Interference:
-    """Which arrays cannot lie in one place: one is written while the other is needed. after: what is needed after each
-    launch and copy, of arrays that steps write."""
+    """The pairs of arrays that cannot lie in one place: one is written while the other is needed. after: the arrays,
+    among those that steps write, that are needed after each launch and copy."""
 
     def __init__(self, program: Program, steps: "Sequence[Step]") -> None:
         self.after: "Dict[Step, Set[Array]]" = {}
@@ -200,7 +200,7 @@ class Interference:
         return self.results.get(array, array)
 
     def _steps(self, steps: "Sequence[Step]", live: Set[Array]) -> Set[Array]:
-        """What is needed before the steps, given what is needed after them."""
+        """The arrays that are needed before the steps. live: those that are needed after them."""
         for step in reversed(steps):
             if isinstance(step, Repeat):
                 live = self._repeat(step, live)
@@ -254,7 +254,7 @@ class Interference:
 
 
 def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[Array, Tuple[int, int]]:
-    """When each place is in use, by the numbers of launches and copies."""
+    """The first and the last launch or copy, by number, between which each place is in use."""
     spans: Dict[Array, Tuple[int, int]] = {}
     numbers = {step: n for n, step in enumerate(leaves(steps))}
 

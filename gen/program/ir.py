@@ -82,7 +82,7 @@ def calls_of(nodes: "Sequence[Node]") -> "Iterator[Call]":
 
 
 def all_trips(nodes: "Sequence[Node]") -> "Iterator[int]":
-    """How often the bodies of all loops run, where that is known."""
+    """The trip counts of all loops that have a known one."""
     for node in nodes:
         if isinstance(node, Loop) and node.trips is not None:
             yield node.trips
@@ -140,12 +140,12 @@ class Program:
 
     @property
     def straight(self) -> bool:
-        """Whether it has neither loops nor branches."""
+        """True if it has neither loops nor branches."""
         return all(isinstance(node, Call) for node in self.body)
 
     @property
     def is_one(self) -> bool:
-        """Whether it is one call and nothing else."""
+        """True if it is one call and nothing else."""
         return len(self.body) == 1 and self.straight
 
     @property

@@ -113,7 +113,7 @@ class _Walk:
         return self.met([self.steps(arm, _State(dict(state.means), dict(state.memory))) for arm in step.arms])
 
     def met(self, states: "List[_State]") -> _State:
-        """What holds in all states. An array may have another value in each, as long as that is at its place."""
+        """The state that holds what all states hold. An array may have another value in each, as long as that is at its place."""
         first, others = states[0], states[1:]
         made = _State({}, {of: value for of, value in first.memory.items()
                            if all(state.memory.get(of) == value for state in others)})

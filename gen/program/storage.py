@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array lies. buffer: params, results, scratch, or local: variables of the function. number: of the buffer
+    """The place of an array. buffer: params, results, scratch, or local: variables of the function. number: of the buffer
     among those of its kind. offset: in bytes from where the buffer begins."""
 
     buffer: str

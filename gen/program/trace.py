@@ -21,7 +21,7 @@ from gen.program.parts import Part, Place
 
 @dataclass(frozen=True)
 class Seen:
-    """What is compared with the reference of a fusion: a call, or a part of one. operands, results: its arrays in the
+    """A call, or a part of one, that is compared with the reference of a fusion. operands, results: its arrays in the
     traced program. done: the result that is 1 once that has been done; None: it is done always. of: the fusion of the
     call."""
 
@@ -196,8 +196,9 @@ def _next() -> Computation:
 
 
 def _more(trips: Optional[int]) -> Computation:
-    """Whether a loop goes on: where the count is below the limit and below the number of iterations or, where that is
-    not known, its own predicate is true. Then whether the limit alone ends it."""
+    """Two predicates. The first is true if a loop goes on: the count is below the limit, and below the number of
+    iterations or, where that is not known, the loop's own predicate is true. The second is true if the limit alone ends
+    the loop."""
     to, number, pred = Computation("more"), array_shape("u32", ()), array_shape("pred", ())
     count, limit = _op(to, "parameter", number), _op(to, "parameter", number)
     below = _op(to, "compare", pred, count, limit, attributes={"direction": "LT"})

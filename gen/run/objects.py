@@ -281,7 +281,7 @@ def _reference_level(source: Optional[Fusion], rounds: int) -> str:
 
 
 def _is_comparable(built: Built) -> bool:
-    """Whether a reference of the whole says what each result must be. Through loops and branches no bound is known, so
+    """True if a reference of the whole says what each result must be. Through loops and branches no bound is known, so
     that there it is only where nothing is rounded."""
     return built.program is None or built.program.straight or not any(
         dtypes.TABLE[array.shape.dtype].kind in ("float", "complex")
