@@ -423,7 +423,7 @@ def do_explain(given: argparse.Namespace) -> int:
 
 def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
     module = run.load(file, given.fill_constants)
-    stages = explain.stages(module, given.target, options(given))
+    stages = explain.stages(module, given.target, options(given), [given.stage] if given.stage else explain.STAGES)
     if given.svg:
         given.svg.write_text(explain.arena_svg(module, given.target[0], options(given)))
     text = stages[given.stage] if given.stage else "\n".join(f"==== {stage} ====\n{text}"

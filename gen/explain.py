@@ -6,7 +6,8 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 from gen import algebra, hlo, pipeline
 from gen.emit.statements import printed
-from gen.heroes.kernel import Kernel
+from gen.heroes.hero import Choice, Context
+from gen.heroes.kernel import Grid, Kernel
 from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.nests import Planned
@@ -21,40 +22,55 @@ from gen.schedule import device_for
 STAGES = ("parse", "program", "partition", "maps", "schedule", "flatten", "vectorize", "kernel", "arena")
 
 
-def stages(module: hlo.Module, targets: Sequence[str], options: Any) -> Dict[str, str]:
-    """Every stage of a module and of the fusions that its program calls; the scheduled ones for each target."""
-    of_stage: Dict[str, List[str]] = {stage: [] for stage in STAGES}
+PLANNED = ("partition", "maps", "schedule")
+EMITTED = ("flatten", "vectorize", "kernel", "arena")
+
+
+def stages(module: hlo.Module, targets: Sequence[str], options: Any,
+           wanted: Sequence[str] = STAGES) -> Dict[str, str]:
+    """The wanted stages of a module and of the fusions that its program calls; the scheduled ones for each target. No
+    stage is reached that none of them needs."""
+    of_stage: Dict[str, List[str]] = {stage: [] for stage in wanted}
     program = programs.program(module)
-    of_stage["parse"].append(hlo.print_module(module).rstrip())
-    of_stage["program"].append(_program(program))
+    if "parse" in wanted:
+        of_stage["parse"].append(hlo.print_module(module).rstrip())
+    if "program" in wanted:
+        of_stage["program"].append(_program(program))
+    if {*PLANNED, *EMITTED} & {*wanted}:
+        _planned(of_stage, program, targets, options)
+    return {stage: "\n\n".join(texts) + "\n" for stage, texts in of_stage.items()}
+
+
+def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequence[str], options: Any) -> None:
+    """Adds the stages from the plan on."""
     plans = {cpu: pipeline.plan_of(program, cpu)
              for cpu in sorted({device_for(target, options.schedule).cpu for target in targets}, reverse=True)}
-    for fusion in program.fusions:
+    for fusion in program.fusions if {"partition", "maps"} & {*of_stage} else ():
         of_class = {cpu: plan[fusion] for cpu, plan in plans.items()}
         stored = [plan.storage.stored if plan.storage else [] for plan in of_class.values()]
         if all(values == stored[0] for values in stored):   # CPUs and GPUs have one plan
             of_class = dict([*of_class.items()][:1])
         for cpu, plan in of_class.items():
             title = f"on {'CPUs' if cpu else 'GPUs'}:\n" if len(of_class) > 1 else ""
-            of_stage["partition"].append(title + _partition(fusion, plan))
-            of_stage["maps"].append(title + _maps(plan))
+            for stage, text in (("partition", _partition(fusion, plan)), ("maps", _maps(plan))):
+                if stage in of_stage:
+                    of_stage[stage].append(title + text)
     for target in targets:
-        file = pipeline.target_file(program, target, options.schedule, options.excess_precision,
-                                    plans[device_for(target, options.schedule).cpu])
-        place = f"{file.device.name}, target {target}"
-        for fusion, unit in file.dialects[0].units.items():
-            slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
-            of_stage["schedule"] += [
-                "\n".join([f"{kernel.name}: {kernel.hero}{slices}", *(f"  {line}" for line in kernel.refusals)])
-                for kernel in unit.kernels
-            ]
-            for kernel in (part for kernel in unit.kernels for part in kernel.scheduled):
-                of_stage["schedule"].append(_schedule(kernel, place))
-                of_stage["flatten"].append(_flatten(kernel, place))
-                of_stage["vectorize"].append(_vectorize(kernel, place))
-        of_stage["kernel"].append(file.text.rstrip())
-        of_stage["arena"].append("\n".join([f"scratch for {place}:", *_arena(file)]))
-    return {stage: "\n\n".join(texts) + "\n" for stage, texts in of_stage.items()}
+        device = device_for(target, options.schedule)
+        place, plan_ = f"{device.name}, target {target}", plans[device.cpu]
+        if "schedule" in of_stage:
+            for choice in pipeline.choices(program, target, options.schedule, options.excess_precision, plan_):
+                of_stage["schedule"] += _choices(*choice, place)
+        if {*EMITTED} & {*of_stage}:
+            file = pipeline.target_file(program, target, options.schedule, options.excess_precision, plan_)
+            kernels = [part for kernel in file.kernels for part in kernel.scheduled]
+            texts = {"flatten": [_flatten(kernel, place) for kernel in kernels],
+                     "vectorize": [_vectorize(kernel, place) for kernel in kernels],
+                     "kernel": [file.text.rstrip()],
+                     "arena": ["\n".join([f"scratch for {place}:", *_arena(file)])]}
+            for stage in texts:
+                if stage in of_stage:
+                    of_stage[stage] += texts[stage]
 
 
 def _program(program: Program) -> str:
@@ -196,22 +212,36 @@ def _maps(plan: Planned) -> str:
     return "\n".join(lines)
 
 
-def _schedule(kernel: "Kernel", place: str) -> str:
-    lines = [f"{kernel.name} for {place}: {kernel.loop.text()}, {kernel.blocks} blocks, index type {kernel.index}"]
-    lines += [f"  {line}" for line in kernel.writer.describe(kernel)]
-    lines.append(f"  index: {kernel.thread}")
-    guards = algebra.guards(kernel.thread)
+def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice]", context: Context, place: str) -> "List[str]":
+    """Who writes each kernel of a fusion, and who does not; then the schedule of each."""
+    slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
+    leaves = [leaf for choice in choices for leaf in choice.leaves()]
+    lines = []
+    for leaf in leaves:
+        for number, grid in enumerate(leaf.grids):
+            refusals = [] if number else [f"  {line}" for line in leaf.refusals]
+            lines.append("\n".join([f"{grid.name}: {grid.written_by or leaf.hero.name}{slices}", *refusals]))
+    return lines + [_schedule(choice, of, context, place) for leaf in leaves for grid in leaf.grids
+                    for choice, of in leaf.scheduled(grid)]
+
+
+def _schedule(choice: Choice, grid: Grid, context: Context, place: str) -> str:
+    lines = [f"{grid.name} for {place}: {grid.loop.text()}, {grid.blocks} blocks, index type {grid.index}"]
+    lines += [f"  {line}" for line in choice.hero.describe(choice, grid, context)]
+    lines.append(f"  index: {grid.thread}")
+    guards = algebra.guards(grid.thread)
     lines.append(
         "  guard: "
         + (" and ".join(f"{g.text} in [{g.lo}, {g.hi}]" for g in guards) if guards else "none, the map proves it")
     )
+    lines += [f"  {access.text}" for access in choice.accesses]
     return "\n".join(lines)
 
 
 def _flatten(kernel: "Kernel", place: str) -> str:
     """Every access as one number, the element's position in its buffer."""
     lines = [f"{kernel.name} for {place}:"]
-    lines += [f"  {access.words}: {access.position}" for access in dict.fromkeys(kernel.accesses)]
+    lines += [f"  {access.words}: {access.position}" for access in dict.fromkeys(kernel.report.accesses)]
     partition = kernel.nest.partition
     for function in partition.functions[1:]:
         for read, _ in reads_of(partition, function):
@@ -226,14 +256,14 @@ def _vectorize(kernel: "Kernel", place: str) -> str:
     register's work, unrolled over vec."""
     loop = kernel.loop
     lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]
-    for touched in dict.fromkeys(kernel.accesses):
+    for touched in dict.fromkeys(kernel.report.accesses):
         for variable in [
             v.name for v in algebra.info(touched.position).variables if v.name in ("vec", "lane")[: 1 + (loop.lanes > 1)]
         ]:
             access = algebra.access(touched.position, variable)[0]
             how = "varies" if access.stride is None else f"stride {access.stride}, aligned to {access.align}"
             lines.append(f"  {touched.words} along {variable}: {how}")
-    step = kernel.code
+    step = kernel.report.code
     if step:
         lines.append("  before:" if step.repeated else "  before the unrolled loop over vec (whole vectors):")
         lines += ["    " + line for line in printed(step.before)] or ["    nothing"]

@@ -270,6 +270,6 @@ def _target(file: TargetFile) -> Dict[str, Any]:
             "threads": k.threads,
             "index": k.index,
             **({"chain": chained[k.name]} if k.name in chained else {}),
-            **k.writer.manifest(k),
+            **k.report.manifest,
         } for k in file.kernels],
     }

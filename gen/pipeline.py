@@ -61,17 +61,30 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
     """A program in one language. plan: that of its device's class, where it is known."""
     program, device = program_of(source), device_for(target, device_name)
     language = TARGETS[target].on(device.most_bytes > 0).of_file()
-    plan = plan or plan_of(program, device.cpu)
-    aliases = {fusion: {result.number: parameter.number for nest in of.nests
-                        for result, parameter in nest.aliases.items()}
-               for fusion, of in plan.items()}
-    body = storage.in_place(program, aliases) if program.straight else storage.Body(program.calls)
-    plan = {call.fusion: plan.get(call.fusion) or planned(call.fusion, device.cpu) for call in body.calls}
+    body, plan = with_copies(program, plan or plan_of(program, device.cpu), device)
     dialects = [dialect(program, body, plan, language, device, excess)]
     # the same for compilers without vectors
     if language.plain and any(kernel.loop.lanes > 1 for kernel in dialects[0].kernels):
         dialects.append(dialect(program, body, plan, language.plain.of_file(), device.scalar(), excess))
     return render.target_file(program, plan, body.aliases, device, dialects, excess)
+
+
+def with_copies(program: Program, plan: Plan, device: Device) -> "Tuple[storage.Body, Plan]":
+    """The calls of a program, with copies of what they update in place and others need, and the nests of all."""
+    aliases = {fusion: {result.number: parameter.number for nest in of.nests
+                        for result, parameter in nest.aliases.items()}
+               for fusion, of in plan.items()}
+    body = storage.in_place(program, aliases) if program.straight else storage.Body(program.calls)
+    return body, {call.fusion: plan.get(call.fusion) or planned(call.fusion, device.cpu) for call in body.calls}
+
+
+def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
+            plan: Optional[Plan] = None) -> "List[Tuple[Fusion, List[Choice], Context]]":
+    """How the nests of each fusion of a program are written in one language. No statement exists."""
+    program, language, device = program_of(source), TARGETS[target].of_file(), device_for(target, device_name)
+    _, plan = with_copies(program, plan or plan_of(program, device.cpu), device)
+    return [(fusion, *choose(of, language, device.alone() if fusion.small else device, Helpers(language), excess))
+            for fusion, of in plan.items()]
 
 
 def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, device: Device,

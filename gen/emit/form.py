@@ -10,7 +10,7 @@ from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Nam
 
 from gen import algebra
 from gen.emit.maps import narrowed
-from gen.emit.values import Value
+from gen.emit.values import Access, Value
 from gen.hlo import LOOPS, Instruction, Shape, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
@@ -527,6 +527,53 @@ class Form:
             return (wide,)
         uneven = self.uneven(inner)
         return (True, False) if uneven is None or uneven.every is not None else (False,) if uneven.some else ()
+
+    # ---- how wide accesses are ----
+
+    def accesses(self, d: Target) -> "List[Access]":
+        """The accesses to buffers, each with the elements that it has at once. d: the language."""
+        found: "Dict[Access, None]" = {}
+        for visit in self.visits:
+            buffer = buffer_of(self.partition, visit.read) if visit.read else None
+            if visit.read and buffer:
+                flat = self.mapped(self.position(visit.read))
+                if flat != EMPTY and (buffer.pointer, flat) not in self.staged:
+                    of = self._read_at_once(d, visit, buffer, flat)
+                    found[Access("read", buffer, flat, of)] = None
+        for root in self.written_roots:
+            flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
+            if flat != EMPTY and (root.buffer.pointer, flat) not in self.staged:
+                found[Access("write", root.buffer, flat, self._written_at_once(d, root, flat))] = None
+        return list(found)
+
+    def _read_at_once(self, d: Target, visit: Visit, buffer: Buffer, flat: str) -> int:
+        dtype, open_ = self.stored(buffer.shape.dtype), self.open(visit.region)
+        if dtype in dtypes.PACKED:
+            return 1
+        if not visit.wide:
+            return self._step_at_once(d, flat, dtype, open_)
+        whole = self.turned(flat, visit.region) or open_ and self.in_words(flat, dtype, self.loop.interleaved) \
+            or self.spread(flat, visit.region) or self.whole(flat, dtype) or self.picked(flat, buffer)
+        return self.lanes * self.loop.joined if whole else 1
+
+    def _written_at_once(self, d: Target, root: Root, flat: str) -> int:
+        dtype, body = self.stored(root.shape.dtype), self.function.body
+        if dtype in dtypes.PACKED:
+            return dtypes.per_byte(dtype) if self.loop.step > 1 else 1
+        if self.lanes == 1:
+            return self._step_at_once(d, flat, dtype, True)
+        whole = self.moves and self.registers_down == self.loop.interleaved > 1 \
+            or self.in_words(flat, dtype, self.loop.interleaved * self.lanes) or self.turned(flat, body) \
+            or self.spread(flat, body) or self.whole(flat, dtype) and not self.stored_lanes
+        return self.lanes * self.loop.joined if whole else 1
+
+    def _step_at_once(self, d: Target, flat: str, dtype: str, open_: bool) -> int:
+        """Of single elements: those of a word, where a step's loop goes through words."""
+        if not open_ or self.loop.step == 1 or not d.words:
+            return 1
+        if self.stride(flat, "vec")[0] == 1:
+            return max(1, self.word_bytes(flat, dtype) * 8 // bits(dtype))
+        return 16 * 8 // bits(dtype) if self.rows_of_words(flat, dtype) else 1
 
     # ---- which maps are C text ----
 

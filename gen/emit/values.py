@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, NamedTuple, Optional, Tuple, Union
 
+from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 
 
@@ -19,6 +20,26 @@ class Touched(NamedTuple):
     @property
     def words(self) -> str:
         return f"{self.verb} {self.buffer.pointer}"
+
+
+class Access(NamedTuple):
+    """An access of a step: the verb (read or write), the buffer, the map to the position in it, and the elements that
+    are accessed at once."""
+
+    verb: str
+    buffer: Buffer
+    position: str
+    elements: int
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that are accessed at once."""
+        return self.elements * dtypes.storage_bytes(self.buffer.shape.dtype)
+
+    @property
+    def text(self) -> str:
+        size = f"{self.elements} elements" if self.elements > 1 else "one element"
+        return f"{self.verb} {self.buffer.pointer}: {size} at once, {self.position}"
 
 
 class IndexRow(NamedTuple):

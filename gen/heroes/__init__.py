@@ -32,6 +32,7 @@ def choose(nest: Nest, context: Context) -> List[Choice]:
             continue
         if choice:
             choice.scratch = [context.new(shape) for shape in hero.between(nest, choice.schedule, context)]
+            choice.grids = hero.grids(choice, context)
             chosen, others = [choice], () if hero.sides else nest.sides
             break
     else:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Iterator, List, Optional, Tuple
 
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, arguments
+from gen.heroes.kernel import Grid, Kernel, Report, Text, arguments
 from gen.heroes.loop import is_cut
 from gen.heroes.walk import Walk
 from gen.plan.buffers import buffers_of
@@ -88,6 +88,17 @@ class ConcatenateHero(Hero):
         sections = Sections(threads, lanes=lanes, schedules=loops, alternate=alternate, together=together)
         yield Choice(self, nest, sections, first.index, parts=parts)
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        """The blocks of all parts, one after another, or those of one where a step of each part is one step."""
+        if not choice.schedule:
+            return []
+        for part in choice.parts:   # their schedules may be others than they chose
+            part.grids = part.hero.grids(part, context)
+        grids = [part.grids[0] for part in choice.parts]
+        largest = max(choice.parts, key=lambda part: part.nest.shape.elements).grids[0]
+        blocks = grids[0].blocks if choice.schedule.together else sum(grid.blocks for grid in grids)
+        return [Grid(choice.nest.name, choice.schedule, largest.index, blocks, largest.thread)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
         return [_joined(choice, kernels, context)] if choice.schedule else kernels
@@ -106,11 +117,10 @@ def _joined(choice: Choice, kernels: List[Kernel], context: Context) -> Kernel:
     lasts = list(itertools.accumulate(k.blocks for k in kernels))
     parts = [Part(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
     together = _together([part.walk for part in parts]) if sections.together else None
-    return Kernel(nest.name, nest, sections, largest.index, lasts[0] if together else lasts[-1],
-                  arguments(context.target, reads, writes), [f for k in kernels for f in k.functions],
-                  attribute=largest.attribute, thread=largest.thread,
-                  accesses=[a for k in kernels for a in k.accesses], template="kernels/concatenate",
-                  record=Parts(parts, sections.alternate, together), sections=kernels)
+    text = Text("kernels/concatenate", Parts(parts, sections.alternate, together),
+                [f for k in kernels for f in k.text.functions], largest.text.attribute)
+    return Kernel(choice.grids[0], nest, arguments(context.target, reads, writes), text,
+                  Report([a for k in kernels for a in k.report.accesses]), sections=kernels)
 
 
 def _together(walks: List[Walk]) -> Walk:

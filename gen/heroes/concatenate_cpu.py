@@ -16,7 +16,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import CFunction, Kernel, Step, arguments, function_text
+from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, memory_map, touches
@@ -66,10 +66,18 @@ class ConcatenateCpuHero(Hero):
         assert isinstance(nest, Concatenate) and nest.rows
         return _firsts(nest, schedule)[0], _row_places(nest, nest.rows)
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        nest, staged = choice.nest, choice.schedule
+        thread = compose(_position(nest, staged), algebra.call("shape", "unmap", nest.shape.text))
+        return [Grid(nest.name, staged, choice.index, _firsts(nest, staged)[1], thread)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         nest = choice.nest
         assert isinstance(nest, Concatenate) and nest.rows
-        return [_kernel(nest, nest.rows, choice.schedule, choice.index, context)]
+        return [_kernel(nest, nest.rows, choice.schedule, choice.grids[0], context)]
+
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        return [f"position: {_position(choice.nest, choice.schedule)}"]
 
 
 HERO = ConcatenateCpuHero()
@@ -129,11 +137,19 @@ def _row_places(nest: Nest, rows: SideBySide) -> str:
                             f"domain: first in [0, {nest.shape.elements - 1}]")
 
 
-def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str, context: Context) -> Kernel:
-    d, (root,) = context.target, nest.partition.roots
+def _position(nest: Nest, staged: Staged) -> str:
+    """The map from a work-item and its step to the position in the output."""
+    item, elements = staged.block * staged.chunks, nest.shape.elements
+    place = f"bl_x * {item} + chunk * {staged.block} + lane"
+    return algebra.simplify(f"(bl_x)[chunk, lane] -> ({place}), domain: bl_x in [0, {_firsts(nest, staged)[1] - 1}], "
+                            f"chunk in [0, {staged.chunks - 1}], lane in [0, {staged.block - 1}], "
+                            f"{place} in [0, {elements - 1}]")
+
+
+def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, grid: Grid, context: Context) -> Kernel:
+    d, (root,), index_type = context.target, nest.partition.roots, grid.index
     width, elements = 8 * dtypes.storage_bytes(root.shape.dtype), nest.shape.elements
-    item, places = staged.block * staged.chunks, _row_places(nest, rows)
-    firsts, blocks = _firsts(nest, staged)
+    firsts, places = _firsts(nest, staged)[0], _row_places(nest, rows)
     runs: List[Run] = []
     accesses: List[Touched] = []
     reads: List[Buffer] = []
@@ -152,19 +168,11 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, index_type: str
         column, staged.chunks, staged.block, elements,
         rows.pitch, runs, d.register(f"u{width}", staged.lanes), d.types[f"u{width}"], root.buffer.pointer,
         staged.lanes, -(-max(run.lanes for run in runs) // staged.lanes), d.store_word(staged.stream))
-    place = f"bl_x * {item} + chunk * {staged.block} + lane"
-    position = algebra.simplify(f"(bl_x)[chunk, lane] -> ({place}), domain: bl_x in [0, {blocks - 1}], "
-                                f"chunk in [0, {staged.chunks - 1}], lane in [0, {staged.block - 1}], "
-                                f"{place} in [0, {elements - 1}]")
-    thread = compose(position, algebra.call("shape", "unmap", nest.shape.text))
-    written = Touched("write", root.buffer, compose(thread, compose(root.map, memory_map(root.shape))))
-    return Kernel(nest.name, nest, staged, index_type, blocks,
-                  arguments(d, reads, [root.buffer]), functions,
-                  attribute=d.launch_bounds(staged.threads), thread=thread,
-                  accesses=[*accesses, written], template="kernels/concatenate_cpu", record=record,
-                  code=Step([], [line for run in runs for line in (*run.lines, run.store)], [],
-                            repeated="for each vector"),
-                  position=position)
+    written = Touched("write", root.buffer, compose(grid.thread, compose(root.map, memory_map(root.shape))))
+    return Kernel(grid, nest, arguments(d, reads, [root.buffer]),
+                  Text("kernels/concatenate_cpu", record, functions, d.launch_bounds(staged.threads)),
+                  Report([*accesses, written], Step([], [line for run in runs for line in (*run.lines, run.store)], [],
+                                                    repeated="for each vector")))
 
 
 def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Device) -> Form:

@@ -19,8 +19,8 @@ from typing import Any, Dict, Iterable, List, Sequence
 
 from gen import algebra
 from gen.heroes import loop
-from gen.heroes.hero import Context
-from gen.heroes.kernel import Kernel
+from gen.heroes.hero import Choice, Context
+from gen.heroes.kernel import Grid, Kernel
 from gen.hlo import distribution
 from gen.plan.nest import Nest
 from gen.schedule import LANES, Loop
@@ -77,12 +77,13 @@ class DistributeHero(loop.LoopHero):
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
         return [schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
 
-    def describe(self, kernel: Kernel) -> "List[str]":
-        return ["tile: " + "\n    ".join(kernel.loop.picture()),
-                f"layout: {algebra.call('nested', 'map', kernel.loop.layout)}"]
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        return ["tile: " + "\n    ".join(choice.schedule.picture()),
+                f"layout: {algebra.call('nested', 'map', choice.schedule.layout)}"]
 
     def manifest(self, kernel: Kernel) -> "Dict[str, str]":
-        return {"layout": kernel.loop.layout, "map": kernel.thread}
+        assert isinstance(kernel.loop, Distributed)
+        return {"layout": kernel.loop.layout, "map": kernel.grid.thread}
 
 
 HERO = DistributeHero()

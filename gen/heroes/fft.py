@@ -17,7 +17,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, Step, arguments
+from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments
 from gen.hlo import Shape, array_shape, dtypes
 from gen.plan import fft
 from gen.plan.buffer import Buffer
@@ -188,20 +188,30 @@ class FftHero(Hero):
         work = max(items(axis, context)[0] * axis.numbers * (not own(axis, context)) for axis in schedule.axes)
         return [*schedule.between.values(), *([array_shape(schedule.axes[0].part, (work,))] if work else [])]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        grids = []
+        for number, axis in enumerate(choice.schedule.axes):
+            count = items(axis, context)[0]
+            threads = min(context.device.fft.threads, count)
+            blocks = -(-count // threads)
+            grids.append(Grid(choice.nest.name + (f"_{number}" if number else ""), Schedule(threads=threads),
+                              choice.index, blocks, f"(bl_x) -> (bl_x), domain: bl_x in [0, {blocks - 1}]"))
+        return grids
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         nest, plan_ = choice.nest, choice.schedule
         assert isinstance(nest, Whole)
         arrays = {"parameter": nest.operands[0], "result": nest.results[0], **dict(zip(plan_.between, choice.scratch))}
-        return [written(context, nest.name + (f"_{number}" if number else ""), choice, axis,
-                        (arrays[axis.source], arrays[axis.target]), choice.scratch)
-                for number, axis in enumerate(plan_.axes)]
+        return [written(context, grid, choice, axis, (arrays[axis.source], arrays[axis.target]), choice.scratch)
+                for grid, axis in zip(choice.grids, plan_.axes)]
 
-    def describe(self, kernel: Kernel) -> "List[str]":
-        axis = kernel.record.axis
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        axis = choice.schedule.axes[choice.grids.index(grid)]
         by = "convolution, transforms of length %d" % axis.m if axis.convolved else "length %d" % axis.m
-        return [f"from {axis.source} to {axis.target}: {by} as {' x '.join(map(str, kernel.record.split))}, radices "
-                + " ".join(str(p.stage.radix) for p in kernel.record.passes if p.stage)
-                + f", {axis.lanes} rows beside each other, {kernel.record.chunk} turns of a work-item"]
+        radices = [radix for length in halves(axis) for radix in fft.radices(length)] * (1 + axis.convolved)
+        return [f"from {axis.source} to {axis.target}: {by} as {' x '.join(map(str, halves(axis)))}, radices "
+                + " ".join(map(str, radices))
+                + f", {axis.lanes} rows beside each other, {items(axis, context)[1]} turns of a work-item"]
 
 
 HERO = FftHero()
@@ -318,10 +328,14 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
     return made, of
 
 
-def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "Tuple[Buffer, Buffer]",
+def halves(axis: Axis) -> "Tuple[int, int]":
+    """The two lengths that a row is transformed by in one kernel; the second is 1 where there is one."""
+    return fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
+
+
+def written(context: Context, grid: Grid, choice: Choice, axis: Axis, buffers: "Tuple[Buffer, Buffer]",
             scratch: "List[Buffer]") -> Kernel:
-    d, (now, to) = context.target, buffers
-    pair = fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
+    d, (now, to), pair = context.target, buffers, halves(axis)
     passes, at = core(axis, "a", pair)
     first: List[Pass] = []
     if axis.late:
@@ -331,7 +345,6 @@ def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "T
         passes, at = [*passes, Pass("times", at, at), *again], end
     passes = [Pass("load", "", "a"), *passes, Pass("store", at, "")]
     count, chunk = items(axis, context)
-    threads = min(context.device.fft.threads, count)
     mine = own(axis, context)
     others = axis.others
     size, fast_of, fast_to = others[-1]
@@ -343,15 +356,13 @@ def written(context: Context, name: str, choice: Choice, axis: Axis, buffers: "T
         (f"(unit % {groups} == {groups - 1} ? {left} : {axis.lanes})" if groups > 1 else f"{left}") if left
         else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair,
         "" if mine else scratch[-1].pointer,
-        number(axis.scale, axis.part) if axis.scale != 1 else "", **tables(context, name, axis, pair))
+        number(axis.scale, axis.part) if axis.scale != 1 else "", **tables(context, grid.name, axis, pair))
     stage = next((each for each in passes if each.stage), None)
     writes = [to, *([] if mine else scratch[-1:])]
-    kernel = Kernel(
-        name, choice.nest, Schedule(threads=threads), choice.index, -(-count // threads),
-        arguments(d, [] if now == to else [now], writes), [], d.launch_bounds(threads),
-        f"(bl_x) -> (bl_x), domain: bl_x in [0, {-(-count // threads) - 1}]", template="kernels/fft", record=record,
-        code=Step([], [f"const {record.real} {record.line(line)};" for line in stage.lines] if stage else [], [],
-                  repeated="for each transform of the first stage"))
+    lines = [f"const {record.real} {record.line(line)};" for line in stage.lines] if stage else []
+    kernel = Kernel(grid, choice.nest, arguments(d, [] if now == to else [now], writes),
+                    Text("kernels/fft", record, attribute=d.launch_bounds(grid.threads)),
+                    Report(code=Step([], lines, [], repeated="for each transform of the first stage")))
     kernel.arguments = [
         replace(argument, type=d.array(axis.part, argument.read_only))
         if dtypes.is_complex(argument.buffer.shape.dtype) else argument for argument in kernel.arguments]

@@ -29,13 +29,15 @@ The interface, `gen/heroes/hero.py`:
   the maps that are C text beside them. `Hero.choices` asks both: `Form.vectors` (`gen/emit/form.py`) says whether
   guards and accesses allow the vectors, else it is the next schedule's turn; `Form.fits` says whether an index type
   holds all maps, of those that `Hero.index_types` (`gen/heroes/hero.py`) gives. The first `Choice` is taken.
-- `Hero.build` gives the kernels of a choice, and cannot fail: what a body prints, it must print from the forms and
-  maps that were asked. The first kernel of a nest has the nest's name, a further kernel that name with a suffix. A
-  buffer between them is one of `Choice.scratch`, whose shapes `Hero.between` gives, each an `array_shape`
-  (`gen/hlo/graph.py`). A further kernel without a walk has a plain `Schedule` (`gen/schedule/`) and a `Step`
+- `Hero.grids` gives the kernels as they are launched, each a `Grid` (`gen/heroes/kernel.py`): name, schedule, blocks,
+  threads. `Hero.accesses` (`gen/heroes/hero.py`) gives what a step accesses, with the elements of each at once.
+- `Hero.build` gives the kernels of a choice, each with its grid, and cannot fail: what a body prints, it must print
+  from the forms and maps that were asked. The first kernel of a nest has the nest's name, a further kernel that name
+  with a suffix. A buffer between them is one of `Choice.scratch`, whose shapes `Hero.between` gives, each an
+  `array_shape` (`gen/hlo/graph.py`). A further kernel without a walk has a plain `Schedule` (`gen/schedule/`) and a `Step`
   (`gen/heroes/kernel.py`) as its code.
-- `Hero.describe` (`gen/heroes/hero.py`) and `Hero.manifest` say what is special of a kernel; `Hero.refusal` says why no
-  schedule fits.
+- `Hero.describe` (`gen/heroes/hero.py`) says what is special of a choice, `Hero.manifest` of a kernel; `Hero.refusal`
+  says why no schedule fits.
 
 The computation of a step, with `gen/heroes/loop.py` as the example: `thread_map` gives the map from a thread and its
 step to the index, `guard` the condition that the map needs. `step_form` makes a `Form` (`gen/emit/form.py`) of the
@@ -59,7 +61,8 @@ result, so the loop hero's functions do not serve, and a side result is what to 
 totals, `ReductionEmitter.kernel` the kernel. `second` (`gen/heroes/reduction_cpu.py`) is a short example: it adds what
 parts left in a scratch buffer.
 
-The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`), where each field is explained. Its arguments are the
+The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`): its `Text` is what is printed, its `Report` what
+people are told. Its arguments are the
 buffers of `buffers_of` (`gen/plan/buffers.py`) and of the roots: `arguments` (`gen/heroes/kernel.py`) makes them, what
 is read, then what is written, each sorted; `function_text` gives the functions that the kernel calls. `environment`
 (`gen/render.py`) says what a template may call: `//%` begins a statement, `${ }` prints, and a hole alone on its line
@@ -79,14 +82,15 @@ did not take the nest, or gave no schedule.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
-from gen.heroes.kernel import Kernel
+from gen.emit.values import Access
+from gen.heroes.kernel import Grid, Kernel
 from gen.hlo import Shape
 from gen.plan.buffer import Buffer, Role
 from gen.plan.nest import TOO_LARGE, Nest
@@ -120,24 +124,46 @@ class Choice:
     """How a nest is written, complete before a statement exists.
 
     schedule: alone or in a record with what the hero has found out about the nest. index: the type of its indices.
-    scratch: the buffers between its kernels. parts: the choices for the nests that it is made of. refusals: who does
-    not write the nest although it is made for its kind, and why, for people.
+    accesses: what a step accesses, and how many elements at once. scratch: the buffers between its kernels. grids: its
+    kernels as they are launched; none where its parts have kernels of their own. parts: the choices for the nests that
+    it is made of. refusals: who does not write the nest although it is made for its kind, and why, for people.
     """
 
     hero: "Hero"
     nest: Nest
     schedule: Any
     index: str
+    accesses: "List[Access]" = field(default_factory=list)
     scratch: List[Buffer] = field(default_factory=list)
+    grids: "List[Grid]" = field(default_factory=list)
     parts: "List[Choice]" = field(default_factory=list)
     refusals: List[str] = field(default_factory=list)
 
+    def leaves(self) -> "Iterator[Choice]":
+        """The choices that have kernels: this one, or its parts where each has kernels of its own."""
+        if self.grids:
+            yield self
+            return
+        first, *others = self.parts
+        yield from replace(first, refusals=[*self.refusals, *first.refusals]).leaves()
+        for part in others:
+            yield from part.leaves()
+
+    def scheduled(self, grid: Grid) -> "List[Tuple[Choice, Grid]]":
+        """What has a schedule of its own in a kernel: the parts whose blocks it has, or itself and the one where bursts
+        are off; each with its choice."""
+        if self.parts:
+            return [(part, of) for part in self.parts for of in part.grids]
+        return [(self, of) for of in (grid, grid.plain) if of]
+
     def kernels(self, context: Context) -> List[Kernel]:
-        """What the hero writes."""
+        """The kernels, as they were chosen."""
         written = self.hero.build(self, context)
-        for kernel in written:
-            kernel.writer = kernel.writer or self.hero
-        written[0].refusals[:0] = self.refusals
+        assert not self.grids or [kernel.grid for kernel in written] == self.grids, self.nest.name
+        for kernel in written if self.grids else ():
+            kernel.hero, kernel.overwrites = kernel.grid.written_by or self.hero.name, self.hero.overwrites
+            kernel.report.manifest = self.hero.manifest(kernel)
+        written[0].report.refusals[:0] = self.refusals
         return written
 
 
@@ -189,6 +215,15 @@ class Hero:
         """The shapes of the buffers between its kernels."""
         return []
 
+    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
+        """What a step accesses, each access once."""
+        forms = self.forms(nest, schedule, context)
+        return list(dict.fromkeys(access for form in forms for access in form.accesses(context.target)))
+
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        """The kernels of a choice as they are launched."""
+        raise NotImplementedError
+
     def choices(self, nest: Nest, context: Context) -> "Iterator[Choice]":
         """The choices that the maps allow, best first. Refused: there are schedules, but the maps allow none."""
         tried = 0
@@ -199,7 +234,7 @@ class Hero:
             for index in self.index_types(schedule):
                 if all(form.fits(context.target, index) for form in forms) and all(
                         algebra.fits(text, index) for text in self.maps(nest, schedule, context) if text != EMPTY):
-                    yield Choice(self, nest, schedule, index)
+                    yield Choice(self, nest, schedule, index, self.accesses(nest, schedule, context))
                     break
         if tried:
             raise Refused(f"the maps allow none of its schedules ({tried})")
@@ -208,9 +243,9 @@ class Hero:
         """The kernels of a choice."""
         raise NotImplementedError
 
-    def describe(self, kernel: Kernel) -> "List[str]":
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
         """Lines for people about a kernel's schedule, below the line that all have."""
-        return [f"position: {kernel.position}"] * bool(kernel.position)
+        return []
 
     def manifest(self, kernel: Kernel) -> "Dict[str, str]":
         """What a manifest says of a kernel beside its name, schedule and launch."""

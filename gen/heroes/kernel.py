@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Collection, Iterable, List, Optional
+from typing import Any, Collection, Dict, Iterable, List, Optional
 
 from gen.targets import Target
 from gen.emit.body import Body
@@ -18,6 +18,30 @@ from gen.plan.buffers import buffers_of
 from gen.plan.nest import TOO_LARGE, BuildError, Nest
 from gen.plan.partition import Function, Partition
 from gen.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A kernel as it is launched, which is chosen before it has a statement.
+
+    name: of the C function. loop: its schedule. index: the index type. blocks: that are launched. thread: the map from
+    a work-item's step to the index, for people. own_threads: of a block; 0: its schedule's. written_by: the name of the
+    hero, where that is not the choice's. plain: the kernel where SETT_BURSTS is 0, if that is another.
+    """
+
+    name: str
+    loop: Schedule
+    index: str
+    blocks: int
+    thread: str = ""
+    own_threads: int = 0
+    written_by: str = ""
+    plain: "Optional[Grid]" = None
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.own_threads or self.loop.threads
 
 
 @dataclass
@@ -78,49 +102,75 @@ class Table:
 
 
 @dataclass
-class Kernel:
-    """What the template prints for one kernel.
+class Text:
+    """What is printed of a kernel beside its name and its arguments.
 
-    name: of the C function. loop: its schedule. index: the index type. blocks: that are launched.
-    functions: that the kernel calls. attribute: after the word for a kernel. thread: the map from a work-item's step to
-    the index, for people.
-    accesses: the buffers that are read and written, each with the map to the position in it, for people.
-    """
+    template: of templates/. record: what it prints, a dataclass of the hero's. functions: that the kernel calls.
+    attribute: after the word for a kernel. table: that the kernel reads."""
 
-    name: str
-    nest: Nest
-    loop: Schedule
-    index: str
-    blocks: int
-    arguments: List[Argument]
-    functions: List[CFunction]
-    attribute: str
-    thread: str
-    accesses: "List[Touched]" = field(default_factory=list)
+    template: str
+    record: Any
+    functions: "List[CFunction]" = field(default_factory=list)
+    attribute: str = ""
     table: "Optional[Table]" = None
-    template: str = ""                                 # of templates/
-    # whose blocks it has, one after another (gen/heroes/concatenate.py)
-    sections: "List[Kernel]" = field(default_factory=list)
-    record: Any = None                                 # what the template prints, a dataclass of the hero's
-    # the code of a step or of an element, for people; None where `scheduled` kernels have it
-    code: "Optional[Step]" = None
-    # the map from a work-item's step to the position that it writes, for people; "": the schedule says
-    position: str = ""
-    threads: int = 0                                   # of a block; 0: its schedule's
-    writer: Any = None                                 # the hero that wrote it
-    # who did not write the nest although it is made for its kind, and why, for people
-    refusals: "List[str]" = field(default_factory=list)
-    # the walk that another kernel may do in a range of its blocks (gen/heroes/concatenate.py)
-    walk: "Optional[Walk]" = None
-    without_bursts: "Optional[Kernel]" = None           # the kernel where SETT_BURSTS is 0, if that is another
 
-    def __post_init__(self) -> None:
-        self.threads = self.threads or self.loop.threads
+
+@dataclass
+class Report:
+    """What people are told of a kernel.
+
+    accesses: the buffers that are read and written, each with the map to the position in it. code: of a step or of an
+    element; None where `scheduled` kernels have it. refusals: who did not write the nest although it is made for its
+    kind, and why. manifest: what a manifest says beside name, schedule and launch."""
+
+    accesses: "List[Touched]" = field(default_factory=list)
+    code: "Optional[Step]" = None
+    refusals: "List[str]" = field(default_factory=list)
+    manifest: "Dict[str, str]" = field(default_factory=dict)
+
+
+@dataclass
+class Kernel:
+    """A kernel of a nest.
+
+    sections: the kernels whose blocks it has, one after another (gen/heroes/concatenate.py). walk: that another kernel
+    may do in a range of its blocks. without_bursts: the kernel where SETT_BURSTS is 0, if that is another. hero: the
+    name of the hero that wrote it. overwrites: it reads an element before it writes at its place."""
+
+    grid: Grid
+    nest: Nest
+    arguments: List[Argument]
+    text: Text
+    report: Report = field(default_factory=Report)
+    sections: "List[Kernel]" = field(default_factory=list)
+    walk: "Optional[Walk]" = None
+    without_bursts: "Optional[Kernel]" = None
+    hero: str = ""
+    overwrites: bool = False
 
     @property
-    def hero(self) -> str:
-        """The name of the hero that wrote it, for reports and manifests."""
-        return str(self.writer.name)
+    def name(self) -> str:
+        return self.grid.name
+
+    @property
+    def loop(self) -> Schedule:
+        return self.grid.loop
+
+    @property
+    def index(self) -> str:
+        return self.grid.index
+
+    @property
+    def blocks(self) -> int:
+        return self.grid.blocks
+
+    @property
+    def threads(self) -> int:
+        return self.grid.threads
+
+    @property
+    def table(self) -> "Optional[Table]":
+        return self.text.table
 
     @property
     def buffers(self) -> List[Buffer]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Iterable, List, NamedTuple, Optional, Tuple
 
 from gen.heroes.hero import Choice, Context
-from gen.heroes.kernel import Coordinate, Kernel, arguments
-from gen.heroes.matrices import LocalArray, MatricesHero, View, matrix_map, scratch_view, view
+from gen.heroes.kernel import Coordinate, Kernel, Text, arguments
+from gen.heroes.matrices import LocalArray, MatricesHero, View, scratch_view, view
 from gen.hlo import Shape, array_shape, dtypes
 from gen.hlo.lapack import Argument, Room
 from gen.plan.buffers import strides_of
@@ -107,9 +107,9 @@ class LapackHero(MatricesHero):
         call = f"{routine}_({', '.join([*texts, *['1' for a in given if isinstance(a, str)]])});"
         first = next(n for n, room in rooms.items() if room.operand == 0)
         part = dtypes.TABLE[rooms[first].dtype].part or rooms[first].dtype
-        blocks = -(-(-(-count // schedule.chunks)) // schedule.threads)
+        (grid,) = choice.grids
         record = LapackRecord(
-            f"{routine}_", d.register(part), schedule.chunks, count, schedule.threads, blocks > 1, schedule.threads > 1,
+            f"{routine}_", d.register(part), schedule.chunks, count, schedule.threads, grid.blocks > 1, schedule.threads > 1,
             list(starts.values()), [], before, after,
             [_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
              and room.operand is None and n < len(given) - 1],
@@ -117,10 +117,8 @@ class LapackHero(MatricesHero):
             [_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
              and room.dtype != "s32"],
             _pointer(places[len(given) - 1]), d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[part], part))
-        return [Kernel(nest.name, nest, schedule, choice.index, blocks,
-                       arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
-                       attribute=d.launch_bounds(schedule.threads), thread=matrix_map(schedule, blocks),
-                       template="kernels/lapack", record=record)]
+        return [Kernel(grid, nest, arguments(d, nest.operands, [*choice.scratch, *nest.results]),
+                       Text("kernels/lapack", record, attribute=d.launch_bounds(schedule.threads)))]
 
 
 HERO = LapackHero()

@@ -11,7 +11,7 @@ from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Code, If, Let
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, Step, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.heroes.walk import Bursts, Walk
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
@@ -159,11 +159,15 @@ class LoopHero(Hero):
                 yield from (_at_last(thread, schedule) for thread in threads if thread)
             schedule = schedule.without_bursts
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [walk_kernel(context, choice.nest, choice.schedule, choice.index)]
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        return [walk_grid(choice.nest, choice.schedule, choice.index)]
 
-    def describe(self, kernel: Kernel) -> "List[str]":
-        return [f"position: {kernel.loop.thread_map(kernel.nest.shape.elements)}"]
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [walk_kernel(context, choice.nest, choice.grids[0])]
+
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        assert isinstance(grid.loop, Loop)
+        return [f"position: {grid.loop.thread_map(choice.nest.shape.elements)}"]
 
     def refusal(self, nest: Nest) -> str:
         return (
@@ -231,11 +235,18 @@ def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: s
     return Gathered(out.lines, register)
 
 
-def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Kernel:
-    """The kernel of a nest that walks as `loop` says; its record is a Walk or, where the schedule has another,
-    Bursts."""
+def walk_grid(nest: Nest, loop: Loop, index_type: str) -> Grid:
+    """The kernel of a nest that walks as `loop` says."""
+    plain = walk_grid(nest, loop.without_bursts, index_type) if loop.without_bursts else None
+    return Grid(nest.name, loop, index_type, loop.blocks(nest.shape.elements), thread_map(nest, loop), plain=plain)
+
+
+def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
+    """The kernel of a walk; its record is a Walk or, where the grid has another, Bursts."""
     d, helpers, partition, elements = context.target, context.helpers, nest.partition, nest.shape.elements
-    thread = thread_map(nest, loop)
+    loop, index_type = grid.loop, grid.index
+    assert isinstance(loop, Loop)
+    thread = grid.thread
     body = step_body(context, step_form(nest, loop), index_type)
     bodies, tail, inside = [body], [], ""
     if loop.cut(elements) and loop.step > 1:
@@ -244,7 +255,7 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
         bodies.append(step_body(context, step_form(nest, scalar, whole=False), index_type))
         tail = bodies[-1].text.lines
         inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
-    plain = walk_kernel(context, nest, loop.without_bursts, index_type) if loop.without_bursts else None
+    plain = walk_kernel(context, nest, grid.plain) if grid.plain else None
     whole = guard(thread, loop.box(elements), index_type, loop, True)
     gathered = _gathered_prefetches(context, nest, loop, index_type)
     names = tested(thread, loop.box(elements)) if whole else set()
@@ -255,12 +266,11 @@ def walk_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Ke
                 [*gathered.before, *body.before.lines], [*gathered.register, *body.text.lines], body.after.lines, tail)
     functions = [function_text(d, helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
-    return Kernel(nest.name, nest, loop, index_type, loop.blocks(elements),
-                  arguments(d, reads, writes, nest.shared), functions,
-                  attribute=d.launch_bounds(loop.threads), thread=thread,
-                  accesses=body.accesses, template="kernels/loop_bursts" if plain else "kernels/loop",
-                  record=Bursts(walk, plain.record) if plain else walk, without_bursts=plain,
-                  code=Step.of(body, loop.vec), walk=plain.walk if plain else walk)
+    text = Text("kernels/loop_bursts" if plain else "kernels/loop", Bursts(walk, plain.text.record) if plain else walk,
+                functions, d.launch_bounds(loop.threads))
+    return Kernel(grid, nest, arguments(d, reads, writes, nest.shared), text,
+                  Report(body.accesses, Step.of(body, loop.vec)), without_bursts=plain,
+                  walk=plain.walk if plain else walk)
 
 
 def step_form(nest: Nest, loop: Loop, whole: bool = True, thread: str = "") -> Form:

@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from gen import algebra
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Kernel, arguments
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Text, arguments
 from gen.hlo import Shape, array_shape, dtypes
 from gen.hlo.opcodes import MATRIX_OPS
 from gen.plan.buffer import Buffer
@@ -148,6 +148,11 @@ class MatricesHero(Hero):
             return []
         return [array_shape(nest.shape.dtype, (schedule.sizes.count, size)) for size in _scratch(nest, schedule.local)]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        schedule = choice.schedule
+        blocks = -(-(-(-schedule.sizes.count // schedule.chunks)) // schedule.threads)
+        return [Grid(choice.nest.name, schedule, choice.index, blocks, matrix_map(schedule, blocks))]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
         assert isinstance(nest, Whole)
@@ -162,10 +167,9 @@ class MatricesHero(Hero):
         else:
             arrays = []
             work = [scratch_view(b, size, count, starts) for b, size in zip(choice.scratch, sizes)]
-        items = -(-count // schedule.chunks)
-        blocks = -(-items // schedule.threads)
+        (grid,) = choice.grids
         record = MatricesRecord(
-            d.register(dtype), dtype, schedule.chunks, count, schedule.threads, blocks > 1, schedule.threads > 1,
+            d.register(dtype), dtype, schedule.chunks, count, schedule.threads, grid.blocks > 1, schedule.threads > 1,
             list(starts.values()), operands, results, work, arrays, schedule.sizes,
             {**_DEFAULTS, **nest.op.attributes}, schedule.local,
             max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, {"f32": "0x1p-24f", "f64": "0x1p-53"}[dtype],
@@ -173,10 +177,8 @@ class MatricesHero(Hero):
             (nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2]) if nest.op.opcode == "svd" else (0, 0),
             schedule.lanes)
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
-        return [Kernel(nest.name, nest, schedule, choice.index, blocks,
-                       arguments(d, nest.operands, [*choice.scratch, *nest.results]), [],
-                       attribute=d.launch_bounds(schedule.threads), thread=matrix_map(schedule, blocks),
-                       template=template, record=record)]
+        return [Kernel(grid, nest, arguments(d, nest.operands, [*choice.scratch, *nest.results]),
+                       Text(template, record, attribute=d.launch_bounds(schedule.threads)))]
 
 
 HERO = MatricesHero()

@@ -16,7 +16,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.plan.buffers import buffers_of, memory_map, touches
 from gen.plan.nest import Nest
@@ -122,8 +122,12 @@ class PadCpuHero(Hero):
     def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
         return [_position(nest), _rows_map(nest, schedule), *_backs(nest, schedule).values()]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        form, (_, element) = choice.schedule, _forms(choice.nest)
+        return [Grid(choice.nest.name, form, choice.index, -(-form.rows // form.chunks), element.function.index)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [_kernel(choice.nest, choice.schedule, choice.index, context)]
+        return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
 HERO = PadCpuHero()
@@ -176,8 +180,8 @@ def _backs(nest: Nest, form: Rows) -> "Dict[int, str]":
     return backs
 
 
-def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel:
-    d, target, forms = context.target, nest.partition.roots[0], _forms(nest)
+def _kernel(nest: Nest, form: Rows, grid: Grid, context: Context) -> Kernel:
+    d, target, forms, index_type = context.target, nest.partition.roots[0], _forms(nest), grid.index
     start, values = (of.partition for of in forms)
     begin, body = (Body(d, context.helpers, of, index_type, context.excess) for of in forms)
     begin.region(start.entry.body)
@@ -216,8 +220,7 @@ def _kernel(nest: Nest, form: Rows, index_type: str, context: Context) -> Kernel
     reads = [*buffers_of(start, start.entry), *buffers_of(values, values.entry)]
     functions = [function_text(d, context.helpers, p, f, context.excess)
                  for p in (start, values) for f in reversed(p.functions[1:])]
-    return Kernel(nest.name, nest, form, index_type, -(-form.rows // form.chunks),
-                  arguments(d, reads, [target.buffer], nest.shared), functions,
-                  attribute=d.launch_bounds(1), thread=values.entry.index,
-                  accesses=[*begin.accesses, *body.accesses], template="kernels/pad_cpu", record=record,
-                  code=Step([], record.element, [], repeated="for each element of the operand"))
+    return Kernel(grid, nest, arguments(d, reads, [target.buffer], nest.shared),
+                  Text("kernels/pad_cpu", record, functions, d.launch_bounds(1)),
+                  Report([*begin.accesses, *body.accesses],
+                         Step([], record.element, [], repeated="for each element of the operand")))

@@ -19,7 +19,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form, Given
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
-from gen.heroes.kernel import Kernel, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, Text, arguments, function_text
 from gen.hlo import Instruction, Shape, array_shape, combiner, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
@@ -96,6 +96,7 @@ class ReductionEmitter:
         self.accumulators = combiner.components(nest.heroes)
         self.results = math.prod(digits.sizes[k] for k in digits.kept())
         self.seen: List[Touched] = []
+        self.of_thread = ""         # the map from a work-item's step to the index, of the first body of a kernel
         self.partial: List[Buffer] = []
         self.watched = [h for h, analysed in enumerate(self.combiners) if not analysed.free]
 
@@ -126,6 +127,7 @@ class ReductionEmitter:
     def form(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
         stores = self.sides if partition is self.nest.inputs else None
+        self.of_thread = self.of_thread or thread
         return Form(partition, partition.entry, thread, sweep, box, given=given or {}, stores=stores)
 
     def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
@@ -253,7 +255,7 @@ class ReductionEmitter:
         kinds = [self.kept_as(dtype) for _, _, dtype in self.accumulators] + ["s32"] * bool(self.watched)
         return [array_shape(dtype, (count, self.results)) for dtype in kinds]
 
-    def kernel(self, name: str, blocks: int, threads: int, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
+    def kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                partitions: Sequence[Partition]) -> Kernel:
         """A kernel whose code is of these partitions; the hero adds its template, its record and
         its code for people."""
@@ -261,6 +263,6 @@ class ReductionEmitter:
         for partition in partitions:
             for f in reversed(partition.functions[1:]):
                 functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)
-        return Kernel(name, self.nest, self.sweep, self.index_type, blocks, arguments(self.d, reads, writes),
-                      list(functions.values()), self.d.launch_bounds(threads), self.seen[0].position if self.seen else "",
-                      list(self.seen), threads=threads)
+        return Kernel(grid, self.nest, arguments(self.d, reads, writes),
+                      Text("", None, list(functions.values()), self.d.launch_bounds(grid.threads)),
+                      Report(list(self.seen)))

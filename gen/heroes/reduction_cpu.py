@@ -33,7 +33,7 @@ from gen.emit.statements import Assign, weight
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Coordinate, Kernel, Step
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Step, Text
 from gen.heroes.reduction import Digits, digits_of, plain
 from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role
@@ -112,6 +112,10 @@ class ReductionCpuHero(Hero):
         assert isinstance(nest, Reduction)
         (digits, sweep), parts = schedule, schedule[1].parts
         return ReductionCpuEmitter(context, nest, digits, sweep, "").parts(parts) if parts > 1 else []
+
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        assert isinstance(choice.nest, Reduction)
+        return asked(Asked(context, choice.nest, *choice.schedule, choice.index)).grids
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Reduction)
@@ -578,8 +582,10 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         else:
             writes += self.partial
         partitions = [self.nest.inputs] + self.results_of() * (sweep.parts == 1)
-        first = self.kernel(self.nest.name, blocks, sweep.threads, reads, writes, partitions)
-        first.template, first.record, first.code = f"kernels/reduction_cpu_{kind}", record, record.code
+        grid = Grid(self.nest.name, sweep, self.index_type, blocks, self.of_thread)
+        first = self.kernel(grid, reads, writes, partitions)
+        first.text.template, first.text.record = f"kernels/reduction_cpu_{kind}", record
+        first.report.code = record.code
         return [first, self.second()] if sweep.parts > 1 else [first]
 
     def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int,
@@ -853,7 +859,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         lanes = LANES if self.results % LANES == 0 and self.results >= least else 1
         items = self.results // lanes
         threads = self.device.group if items >= self.device.least_groups * self.device.group else 1
-        buffers, self.partial, self.seen = self.partial, [], []
+        buffers, self.partial, self.seen, self.of_thread = self.partial, [], [], ""
         common, blocks = self.common([("item", items)] if items > 1 else [], threads, lanes, 1)
         box = {"item": (0, items - 1), "part": (0, self.sweep.parts - 1),
                **({"vec": (0, 0), "lane": (0, lanes - 1)} if lanes > 1 else {})}
@@ -863,11 +869,12 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         step = self.part(flat, box, sweep, buffers)
         del box["part"]
         results = self.finish(inner, box, sweep, "t{}[0]", "nan_t[0]")
-        kernel = self.kernel(self.nest.name + "_parts", blocks, threads, [*buffers, *self.read_for_results()],
+        grid = Grid(self.nest.name + "_parts", sweep, self.index_type, blocks, self.of_thread, written_by=HERO.name)
+        kernel = self.kernel(grid, [*buffers, *self.read_for_results()],
                              [root.buffer for root in self.nest.epilogue.roots], self.results_of())
-        kernel.loop, kernel.template = sweep, "kernels/reduction_cpu_parts"
-        kernel.record = Parts(**common, parts=self.sweep.parts, step=step, results=results)
-        kernel.code = kernel.record.code
+        kernel.text.template = "kernels/reduction_cpu_parts"
+        kernel.text.record = Parts(**common, parts=self.sweep.parts, step=step, results=results)
+        kernel.report.code = kernel.text.record.code
         return kernel
 
 
@@ -875,12 +882,14 @@ NOTHING = Step([], [], [])
 
 
 class Asked(ReductionCpuEmitter):
-    """Goes an emitter's way without a statement. forms: what its bodies compute; maps: those that are C text beside."""
+    """Goes an emitter's way without a statement. forms: what its bodies compute; maps: those that are C text beside;
+    grids: its kernels as they are launched."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.forms: List[Form] = []
         self.maps: List[str] = []
+        self.grids: List[Grid] = []
 
     def written(self, form: Form) -> Any:
         self.forms.append(form)
@@ -915,12 +924,13 @@ class Asked(ReductionCpuEmitter):
 
     def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> Step:
         empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
-        self.forms.append(Form(empty, empty.entry, flat, sweep, box))
+        self.forms.append(self.form(flat, box, sweep, empty))
         return NOTHING
 
-    def kernel(self, name: str, blocks: int, threads: int, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
+    def kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
                partitions: Sequence[Partition]) -> Kernel:
-        return Kernel(name, self.nest, self.sweep, "", blocks, [], [], "", "")
+        self.grids.append(grid)
+        return Kernel(grid, self.nest, [], Text("", None))
 
 
 def asked(emitter: Asked) -> Asked:

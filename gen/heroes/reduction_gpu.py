@@ -30,7 +30,7 @@ from gen.emit.form import Form
 from gen.emit.maps import conditions
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Kernel, Step
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Step
 from gen.heroes.reduction import Digits
 from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role
@@ -199,11 +199,15 @@ class ReductionGpuHero(Hero):
         emitter = _emitter(context, schedule)
         return emitter.parts(emitter.sweep.parts) if emitter.sweep.parts > 1 else []
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return _emitter(context, choice.schedule, choice.index).kernels(choice.scratch)
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        return _emitter(context, choice.schedule, choice.index).grids()
 
-    def describe(self, kernel: Kernel) -> "List[str]":
-        return [f"position: {kernel.record.position}"]
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return _emitter(context, choice.schedule, choice.index).kernels(choice.scratch, choice.grids)
+
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        positions = _emitter(context, choice.schedule, choice.index).positions()
+        return [f"position: {positions[choice.grids.index(grid)]}"]
 
 
 HERO = ReductionGpuHero()
@@ -273,7 +277,7 @@ class Rest:
 class ReductionGpuRecord:
     """What templates/kernels/reduction_gpu.j2 prints.
 
-    position: the map (th_x, bl_x) -> coordinates. guard: the condition that a thread has a result ("": all have).
+    guard: the condition that a thread has a result ("": all have).
     held: slots of an accumulator in the steps. slots: slots that are results (held, or 1 where they are folded into the
     first). slot: the text of a slot's number. watched: whether bits of `odd` say which results met a NaN.
     parts, per_part: parts of the reduced positions, and steps of a part.
@@ -285,7 +289,6 @@ class ReductionGpuRecord:
     their elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all accumulators.
     """
 
-    position: str
     coordinates: List[Coordinate]
     guard: str
     accumulators: List[Accumulator]
@@ -312,12 +315,11 @@ class ReductionGpuRecord:
 
 class Place(NamedTuple):
     """Which results a thread is for. map: (th_x, bl_x) -> coordinates. coordinates: those of more than one value.
-    condition: what a thread must satisfy to have any; blocks: that are launched."""
+    condition: what a thread must satisfy to have any."""
 
     map: str
     coordinates: List[Coordinate]
     condition: str
-    blocks: int
 
 
 class Placed(NamedTuple):
@@ -422,12 +424,12 @@ class BlockEmitter(reduction.ReductionEmitter):
 
     def place(self) -> Place:
         """The same as C text."""
-        place, names, box, share, blocks = self.placed()
+        place, names, box, share, _ = self.placed()
         values = [*zip(names, algebra.c_text(place, self.index_type).results),
                   ("f", algebra.c_text(share, self.index_type).results[0])]
         sizes = {**{name: high for name, (_, high) in self.bounds.items()}, "f": self.sweep.fold - 1}
         return Place(place, [Coordinate(name, text) for name, text in values if sizes[name]],
-                     _needed(place, box, self.index_type), blocks)
+                     _needed(place, box, self.index_type))
 
     def wide(self) -> int:
         """Units along the digit that goes across."""
@@ -604,6 +606,18 @@ class ReductionGpuEmitter(BlockEmitter):
     def maps(self) -> "List[str]":
         return self._asked(self.block_maps)
 
+    def positions(self) -> "List[str]":
+        """The map from a thread to its results, of each kernel."""
+        return self._asked(lambda: [self.placed().map])
+
+    def grids(self) -> "List[Grid]":
+        """The kernels as they are launched."""
+        def grid() -> "List[Grid]":
+            thread, block = self.block_forms()[0].thread, self.sweep
+            return [Grid(self.nest.name + "_parts" * bool(self.source), block, self.index_type, self.placed().blocks,
+                         thread)]
+        return self._asked(grid)
+
     def _asked(self, ask: "Callable[[], List[Any]]") -> "List[Any]":
         """The answers of the kernel and, where there are parts, of that which combines these."""
         parts = self.sweep.parts
@@ -623,27 +637,26 @@ class ReductionGpuEmitter(BlockEmitter):
         self.sweep = self.fitting(self.digits, [dtypes.storage_bytes(buffer.shape.dtype) for buffer in self.source],
                                   False)
 
-    def kernels(self, between: "List[Buffer]") -> List[Kernel]:
+    def kernels(self, between: "List[Buffer]", grids: "List[Grid]") -> List[Kernel]:
         """between: for the totals of parts."""
         nest = self.nest
         reads, writes = buffers_of(nest.inputs, nest.inputs.entry), [root.buffer for root in self.sides]
         results = [root.buffer for root in nest.epilogue.roots]
         if not between:
             both = [*reads, *self.read_for_results()]
-            return [self.whole(nest.name, both, [*writes, *results], [nest.inputs, *self.results_of()])]
+            return [self.whole(grids[0], both, [*writes, *results], [nest.inputs, *self.results_of()])]
         self.partial = between
-        first = self.whole(nest.name, reads, [*writes, *between], [nest.inputs])
+        first = self.whole(grids[0], reads, [*writes, *between], [nest.inputs])
         self.fold_parts()
-        return [first, self.whole(nest.name + "_parts", [*between, *self.read_for_results()], results,
-                                  self.results_of())]
+        return [first, self.whole(grids[1], [*between, *self.read_for_results()], results, self.results_of())]
 
-    def whole(self, name: str, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
+    def whole(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
               partitions: Sequence[Partition]) -> Kernel:
         """One kernel: the threads' own steps, the fold, the results."""
         block, digits = self.sweep, self.digits
         self.slots = block.slots if block.digit == digits.minor else 1
         slot = "vec" if self.slots > 1 else "0"
-        position, coordinates, guard, blocks = self.place()
+        _, coordinates, guard = self.place()
         steps, rest, body = self.steps()
         totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.accumulators_of(h)))]
                   for h in range(len(self.nest.heroes))]
@@ -652,11 +665,11 @@ class ReductionGpuEmitter(BlockEmitter):
                                       "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
         again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
         own, others, warps = self.exchanged()
-        kernel = self.kernel(name, blocks, block.threads, reads, writes, partitions)
-        kernel.code = Step.of(body, block.vec)
-        kernel.template, kernel.thread = "kernels/reduction_gpu", body.thread
-        kernel.record = ReductionGpuRecord(
-            position=position, coordinates=coordinates, guard=guard,
+        kernel = self.kernel(grid, reads, writes, partitions)
+        kernel.report.code = Step.of(body, block.vec)
+        kernel.text.template = "kernels/reduction_gpu"
+        kernel.text.record = ReductionGpuRecord(
+            coordinates=coordinates, guard=guard,
             accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
             held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),
             parts=block.parts, per_part=block.per_part, steps=steps, rest=rest, fold=block.fold,

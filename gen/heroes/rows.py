@@ -9,8 +9,8 @@ from typing import Dict, List, Sequence, Set
 from gen.emit.body import Body
 from gen.emit.form import Given
 from gen.emit.values import Value
-from gen.heroes.hero import Context, Hero, Refused
-from gen.heroes.kernel import CFunction, Kernel, function_text
+from gen.heroes.hero import Choice, Context, Hero, Refused
+from gen.heroes.kernel import CFunction, Grid, function_text
 from gen.heroes.reduction import Digits, ReductionEmitter
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
@@ -36,8 +36,8 @@ class RowsHero(Hero):
             raise Refused("columns are reduced in kernels of their own")
         return True
 
-    def describe(self, kernel: Kernel) -> "List[str]":
-        nest = kernel.nest
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        nest = choice.nest
         assert isinstance(nest, Rows)
         lines = []
         for number, stage in enumerate(nest.stages):

@@ -29,7 +29,7 @@ from gen.emit.statements import If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments
 from gen.heroes.reduction import Digits, digits_of as digits_of_reduction
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
@@ -97,6 +97,13 @@ class RowsCpuHero(RowsHero):
     def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
         assert isinstance(nest, Rows)
         return RowsCpuWriter(context, nest, *schedule, "").between()
+
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        assert isinstance(choice.nest, Rows)
+        return _Asked(context, choice.nest, *choice.schedule, choice.index).asked().grids
+
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        return super().describe(choice, grid, context) if grid is choice.grids[0] else []
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Rows)
@@ -554,6 +561,10 @@ class RowsCpuWriter:
                 room[n] += rest * (k + 1) // len(takers) - rest * k // len(takers)
         return [0, *(count * sum(room[:n]) // max(1, sum(room)) for n in range(len(later) + 1))]
 
+    def grid(self, groups: int) -> Grid:
+        """The kernel of all stages as it is launched."""
+        return Grid(self.nest.name, self.sweep, self.index_type, groups, self.writers[0].of_thread)
+
     def between(self) -> "List[Shape]":
         """The shapes of the buffers for the parts of columns."""
         parts = math.prod(size for _, size in self.writers[0].coordinates())
@@ -586,9 +597,7 @@ class RowsCpuWriter:
                 emitter.partial.append(buffer)
                 columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, buffer))
             writes.update(emitter.partial)
-            second = emitter.second()
-            second.writer = reduction_cpu.HERO
-            seconds.append(second)
+            seconds.append(emitter.second())
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
         record = RowsCpuRecord(
@@ -614,23 +623,8 @@ class RowsCpuWriter:
             [],
             repeated="for each step of a row, stage by stage",
         )
-        kernel = Kernel(
-            nest.name,
-            nest,
-            sweep,
-            self.index_type,
-            groups,
-            arguments(d, reads, writes),
-            functions_of(nest, self.context),
-            d.launch_bounds(sweep.threads),
-            seen[0].position if seen else "",
-            seen,
-            template="kernels/rows_cpu",
-            record=record,
-            threads=sweep.threads,
-            code=code,
-        )
-        return [kernel, *seconds]
+        text = Text("kernels/rows_cpu", record, functions_of(nest, self.context), d.launch_bounds(sweep.threads))
+        return [Kernel(self.grid(groups), nest, arguments(d, reads, writes), text, Report(seen, code)), *seconds]
 
 
 # ---- what is asked before ----
@@ -654,7 +648,8 @@ class _AskedColumns(_Columns):
 
 
 class _Asked(RowsCpuWriter):
-    """Goes a writer's way without a statement. forms: what its bodies compute; maps: those that are C text beside."""
+    """Goes a writer's way without a statement. forms: what its bodies compute; maps: those that are C text beside;
+    grids: its kernels as they are launched."""
 
     of_stage, of_columns, of_reduction = _AskedStage, _AskedColumns, reduction_cpu.Asked
 
@@ -662,11 +657,13 @@ class _Asked(RowsCpuWriter):
         super().__init__(*given)
         self.forms: "List[Form]" = []
         self.maps: "List[str]" = []
+        self.grids: "List[Grid]" = []
 
     def asked(self) -> "_Asked":
         first = self.writers[0]
         counts, part, parts = first.coordinates(), "0", 1
-        self.maps.append(placed_at(counts, self.sweep.threads)[0])
+        place, groups = placed_at(counts, self.sweep.threads)
+        self.maps.append(place)
         at, box = dict(first.at), dict(first.box)
         for writer in self.writers:
             writer.lines(at, box, 0, [])
@@ -682,6 +679,7 @@ class _Asked(RowsCpuWriter):
                 self.columns[hero].lines(part, {name: (0, size - 1) for name, size in counts}, emitter.partial[-1])
             emitter.second()
             emitters.append(emitter)
+        self.grids = [self.grid(groups), *(grid for of in emitters for grid in of.grids)]   # type: ignore[attr-defined]
         for of in [*self.writers, *emitters]:
             self.forms += of.forms      # type: ignore[attr-defined]
             self.maps += of.maps        # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from gen.emit.form import Form, Given
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Coordinate, Kernel, Step, arguments
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments
 from gen.heroes.reduction import Digits
 from gen.heroes.reduction_gpu import Accumulator, Block, Cell, Rest, Steps, Unit
 from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
@@ -80,13 +80,21 @@ class RowsGpuHero(RowsHero):
         writer = RowsGpuWriter(context, nest, *schedule, "")
         return [writer.row(), *(index for stage in writer.writers for index in stage.block_maps())]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        assert isinstance(choice.nest, Rows)
+        writer = RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index)
+        (first, *_), block = writer.writers, choice.schedule.block
+        return [Grid(choice.nest.name, block, choice.index, first.placed().blocks, first.asked()[0].thread)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Rows)
-        return [RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index).kernel()]
+        return [RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index).kernel(choice.grids[0])]
 
-    def describe(self, kernel: Kernel) -> "List[str]":
-        return [*super().describe(kernel), f"position: {kernel.record.position}",
-                f"shared: {kernel.record.shared_bytes} bytes of a block"]
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        assert isinstance(choice.nest, Rows)
+        writer = RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index)
+        return [*super().describe(choice, grid, context), f"position: {writer.writers[0].placed().map}",
+                f"shared: {writer.shared_bytes} bytes of a block"]
 
 
 HERO = RowsGpuHero()
@@ -186,14 +194,12 @@ class StageLines:
 
 @dataclass(frozen=True)
 class RowsGpuRecord:
-    """position: the map (th_x, bl_x) -> coordinates. guard: whether a thread has a row ("": all have). row: its number
-    in the block.
+    """guard: whether a thread has a row ("": all have). row: its number in the block.
     fold: threads of a row. rows: of a block, with those that its last threads would have. shuffles: whether lanes of a
     warp fold by shuffles, else all through shared memory in halves. width: lanes of a warp that share a row.
     cells: of an accumulator in shared memory. own: where a thread leaves its value. others: where it finds those that
     it folds into its own. warps: that share a row."""
 
-    position: str
     coordinates: List[Coordinate]
     guard: str
     row: str
@@ -208,7 +214,6 @@ class RowsGpuRecord:
     values: List[Held]
     held: List[Held]
     stages: List[StageLines]
-    shared_bytes: int
 
 
 class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
@@ -319,26 +324,30 @@ class RowsGpuWriter:
         block = self.block
         return algebra.simplify(f"(th_x) -> (th_x floordiv {block.fold}), domain: th_x in [0, {block.threads - 1}]")
 
-    def kernel(self) -> Kernel:
+    @property
+    def shared_bytes(self) -> int:
+        """The bytes that a block's threads share: values that they leave for each other, and totals."""
+        sizes = sum(self.context.target.register_bits(dtype) // 8 for writer in self.writers
+                    for _, _, dtype in writer.accumulators)
+        return sizes * (self.writers[0].cells(self.block) + self.block.threads // self.block.fold)
+
+    def kernel(self, grid: Grid) -> Kernel:
         context, nest, block = self.context, self.nest, self.block
         d, first = context.target, self.writers[0]
         places = [writer.place() for writer in self.writers]
-        position, coordinates, guard, blocks = places[0]
+        _, coordinates, guard = places[0]
         stages = [writer.lines() for writer in self.writers]
         own, others, warps = first.exchanged()
-        sizes = sum(d.register_bits(dtype) // 8 for writer in self.writers for _, _, dtype in writer.accumulators)
         cells = first.cells(block)
-        record = RowsGpuRecord(position, coordinates, guard, algebra.c_text(self.row(), self.index_type).results[0],
+        record = RowsGpuRecord(coordinates, guard, algebra.c_text(self.row(), self.index_type).results[0],
                                block.threads // block.fold, block.fold, first.shuffles(block),
                                min(context.device.warp, block.fold), cells, own, others, warps,
-                               list(self.values.values()), list(self.arrays.values()), stages,
-                               sizes * (cells + block.threads // block.fold))
+                               list(self.values.values()), list(self.arrays.values()), stages)
         reads, writes = reads_of(nest), writes_of(nest)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         steps = [part.step for stage in stages for part in [stage.steps or stage.rest] if part]
         code = Step([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],
                     repeated="for each step of a thread, stage by stage")
-        return Kernel(nest.name, nest, block, self.index_type, blocks, arguments(d, reads, writes),
-                      functions_of(nest, context), d.launch_bounds(block.threads, 1), seen[0].position if seen else "",
-                      seen, template="kernels/rows_gpu", record=record,
-                      threads=block.threads, code=code)
+        return Kernel(grid, nest, arguments(d, reads, writes),
+                      Text("kernels/rows_gpu", record, functions_of(nest, context), d.launch_bounds(block.threads, 1)),
+                      Report(seen, code))

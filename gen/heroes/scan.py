@@ -16,7 +16,7 @@ from gen.emit.maps import conditions
 from gen.emit.form import Form, Given
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
-from gen.heroes.kernel import CFunction, Coordinate, Kernel, Step, arguments, function_text
+from gen.heroes.kernel import CFunction, Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Instruction, combiner, dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
@@ -242,20 +242,24 @@ class ScanEmitter:
         return [body.real(body.settled(body.read(partition.root_read(root), body.function.body), "x"))
                 for root in roots]
 
-    def kernel(self, blocks: int, threads: int, *partitions: Partition) -> Kernel:
-        """A kernel that evaluates these partitions, and what the heroes start from."""
+    def grid(self) -> Grid:
+        """The kernel as it is launched."""
+        return Grid(self.nest.name, self.schedule, self.index_type, self.placed(*self.counts())[2],
+                    self.asked()[0][0].thread)
+
+    def kernel(self, template: str, record: Any, code: Step, *partitions: Partition) -> Kernel:
+        """The kernel, which evaluates these partitions and what the heroes start from."""
         partitions = (self.nest.inits, *partitions)
         functions: List[CFunction] = [function_text(self.d, self.helpers, partition, f, self.excess)
                                       for partition in partitions for f in reversed(partition.functions[1:])]
         reads = [buffer for partition in partitions for buffer in buffers_of(partition, partition.entry)]
         writes = [root.buffer for root in self.nest.partition.roots]
-        return Kernel(self.nest.name, self.nest, self.schedule, self.index_type, blocks,
-                      arguments(self.d, reads, writes), functions, self.d.launch_bounds(threads, 1),
-                      self.seen[0].position if self.seen else "", list(self.seen), threads=threads)
+        return Kernel(self.grid(), self.nest, arguments(self.d, reads, writes),
+                      Text(template, record, functions, self.d.launch_bounds(self.schedule.threads, 1)),
+                      Report(list(self.seen), code))
 
-    def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Tuple[Dict[str, Any], int]":
-        """The fields of ScanRecord, and the number of work-groups. turns: rows, or blocks of rows, that the work-items
-        share."""
+    def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Dict[str, Any]":
+        """The fields of ScanRecord. turns: rows, or blocks of rows, that the work-items share."""
         chunks, threads = self.schedule.chunks, self.schedule.threads
         items, (at, names, blocks) = -(-turns // chunks), self.placed(counts, turns)
         c = algebra.c_text(at, self.index_type)
@@ -270,7 +274,7 @@ class ScanEmitter:
         return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(conditions(at, box, self.index_type)),
                 "coordinates": [Coordinate(name, text) for name, text in zip(names, c.results)], "begin": begin,
                 "carries": self.carries(starts, lanes), "first": first, "last": last, "size": self.nest.size,
-                "reverse": self.nest.reverse}, blocks
+                "reverse": self.nest.reverse}
 
     def carry(self, slot: str, of: str = "a") -> Extend:
         """What is carried is the result before: of{id}slot."""
@@ -298,12 +302,12 @@ class ScanEmitter:
         return step, At(self.thread(self.position("row", "place", f"{nest.below - lanes} + vec + lane"), box, ranges),
                         box, Schedule(lanes=lanes))
 
-    def columns(self) -> "Tuple[Columns, int]":
+    def columns(self) -> Columns:
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, count = nest.below // lanes, -(-(nest.below // lanes) // schedule.registers)
-        common, blocks = self.common(*self.counts(), lanes)
+        common = self.common(*self.counts(), lanes)
         at, at_edge = self.columns_at()
         step = Step.of(self.results(at, self.carry("[vec]")), schedule.registers)
         edge = Step.of(self.results(at_edge, self.carry("", "e")), 1) if at_edge else None
         return Columns(**common, lanes=lanes, blocks=count, registers=schedule.registers,
-                       remaining=whole - (count - 1) * schedule.registers, step=step, edge=edge), blocks
+                       remaining=whole - (count - 1) * schedule.registers, step=step, edge=edge)

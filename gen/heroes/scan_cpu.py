@@ -21,7 +21,7 @@ from gen.emit.form import Form
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, Step
+from gen.heroes.kernel import Grid, Kernel, Step
 from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes, widths
 from gen.plan.buffers import buffers_of, touches
 from gen.hlo.combiner import identity
@@ -54,6 +54,10 @@ class ScanCpuHero(Hero):
         assert isinstance(nest, Scan)
         emitter = ScanCpuEmitter(nest, schedule, "", context)
         return [emitter.placed(*emitter.counts())[0]]
+
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        assert isinstance(choice.nest, Scan)
+        return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).grid()]
 
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Scan)
@@ -146,12 +150,9 @@ class ScanCpuEmitter(scan.ScanEmitter):
 
     def written(self) -> Kernel:
         kind = self.schedule.kind
-        record, blocks = {"rows": self.rows, "row_lanes": self.row_lanes, "columns": self.columns}[kind]()
-        kernel = self.kernel(blocks, self.schedule.threads, self.nest.steps)
-        kernel.template = "kernels/scan_columns" if kind == "columns" else "kernels/scan_cpu_rows"
-        kernel.record = record
-        kernel.code = record.step
-        return kernel
+        record = {"rows": self.rows, "row_lanes": self.row_lanes, "columns": self.columns}[kind]()
+        template = "kernels/scan_columns" if kind == "columns" else "kernels/scan_cpu_rows"
+        return self.kernel(template, record, record.step, self.nest.steps)
 
     # ---- what is carried ----
 
@@ -232,18 +233,18 @@ class ScanCpuEmitter(scan.ScanEmitter):
         return step, At(self.thread(self.position(outer, f"{count * schedule.vec} + rest + vec", "0"), box,
                                     ("vec", "lane")), box, Schedule(lanes=lanes))
 
-    def rows(self) -> "Tuple[Rows, int]":
+    def rows(self) -> Rows:
         nest, schedule, (at, at_rest) = self.nest, self.schedule, self.rows_at()
-        common, blocks = self.common(*self.counts(), LANES)
+        common = self.common(*self.counts(), LANES)
         count, left = divmod(nest.size, schedule.step)
         step = Step.of(self.results(at, self.prefixes), schedule.vec)
         rest = Step.of(self.results(at_rest, self.carry("", "c")), 1) if at_rest else None
-        return Rows(**common, row="", count=count, step=step, left=left, rest=rest, scalar=True), blocks
+        return Rows(**common, row="", count=count, step=step, left=left, rest=rest, scalar=True)
 
-    def row_lanes(self) -> "Tuple[Rows, int]":
+    def row_lanes(self) -> Rows:
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
-        common, blocks = self.common(*self.counts(), lanes)
+        common = self.common(*self.counts(), lanes)
         if moved:       # a last turn for what is left, moved back onto the one before, of the same work-item
             turns, items = whole + 1, -(-whole // schedule.chunks)
             common["last"] = f"(chunk < {items - 1} ? {common['last']} : {turns})" if items > 1 else str(turns)
@@ -251,4 +252,4 @@ class ScanCpuEmitter(scan.ScanEmitter):
         step = Step.of(self.results(at, self.carry("")), schedule.vec)
         rest = Step.of(self.results(at_rest, self.carry("")), 1) if at_rest else None
         start = f"block < {whole} ? block * {lanes} : {nest.outer - lanes}" if moved else ""
-        return Rows(**common, row=start, count=count, step=step, left=left, rest=rest, scalar=False), blocks
+        return Rows(**common, row=start, count=count, step=step, left=left, rest=rest, scalar=False)

@@ -14,7 +14,7 @@ it is the first thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
@@ -23,7 +23,7 @@ from gen.emit.statements import Block, Statement
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, Step
+from gen.heroes.kernel import Grid, Kernel, Step
 from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
@@ -67,23 +67,29 @@ class ScanGpuHero(Hero):
         emitter = ScanGpuEmitter(nest, schedule, "", context)
         return [emitter.placed(*emitter.counts())[0]]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        assert isinstance(choice.nest, Scan)
+        return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).grid()]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         assert isinstance(choice.nest, Scan)
         return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).written()]
 
-    def describe(self, kernel: Kernel) -> "List[str]":
-        nest, record = kernel.nest, kernel.record
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        nest = choice.nest
         assert isinstance(nest, Scan)
         reads = buffers_of(nest.partition, nest.partition.entry)
         moved = sum(buffer.shape.bytes for buffer in [*reads, *(root.buffer for root in nest.partition.roots)])
         lines = [f"memory: {moved / nest.shape.leaves()[0].elements:.3g} bytes an element"]
-        if kernel.loop.kind == "rows":
-            sizes = [4 if carry.dtype in SMALL else dtypes.storage_bytes(carry.dtype) for carry in record.carries]
-            vec = max(part.vec for part in (record.step, record.rest) if part)
+        if choice.schedule.kind == "rows":
+            emitter = ScanGpuEmitter(nest, choice.schedule, choice.index, context)
+            sizes = [4 if dtype in SMALL else dtypes.storage_bytes(dtype) for _, _, dtype in emitter.components]
+            vec = max(vec for _, vec, _, _ in filter(None, emitter.parts()))
+            width = context.device.warp if context.target.has_shuffles else 1
             registers = vec * sum(max(1, size // 4) for size in sizes)
             lines = [f"a block of threads for each row, {registers} registers hold a thread's elements", *lines,
-                     f"shared: {record.threads // record.width * sum(sizes)} bytes of a block"]
-        return [*lines, *super().describe(kernel)]
+                     f"shared: {grid.threads // width * sum(sizes)} bytes of a block"]
+        return lines
 
 
 HERO = ScanGpuHero()
@@ -130,23 +136,24 @@ class ScanGpuEmitter(scan.ScanEmitter):
 
     def written(self) -> Kernel:
         if self.schedule.kind == "columns":
-            record, blocks = self.columns()
-            kernel = self.kernel(blocks, self.schedule.threads, self.nest.steps)
-            kernel.template, kernel.record, kernel.code = "kernels/scan_columns", record, record.step
-            return kernel
+            record = self.columns()
+            return self.kernel("kernels/scan_columns", record, record.step, self.nest.steps)
         rows = self.rows()
-        kernel = self.kernel(self.nest.outer, self.schedule.threads, self.nest.inputs, self.nest.epilogue)
         part = rows.step or rows.rest
         assert part
         lines = [line for step in (part.loaded, part.stored) for line in (*step.before, *step.text, *step.after)]
-        kernel.template, kernel.record = "kernels/scan_gpu_rows", rows
-        kernel.code = Step([], lines, [], repeated="for each step of a thread: loads, then stores")
-        return kernel
+        return self.kernel("kernels/scan_gpu_rows", rows,
+                           Step([], lines, [], repeated="for each step of a thread: loads, then stores"),
+                           self.nest.inputs, self.nest.epilogue)
+
+    def grid(self) -> Grid:
+        grid = super().grid()
+        return replace(grid, blocks=self.nest.outer) if self.schedule.kind == "rows" else grid
 
     def rows(self) -> Rows:
         nest, schedule, device = self.nest, self.schedule, self.context.device
         threads, vec = schedule.threads, schedule.vec
-        common, _ = self.common(*self.counts(), 1)
+        common = self.common(*self.counts(), 1)
         count, left = divmod(nest.size, threads * vec)
         rest_count, (step, rest) = -(-left // threads), [self.part(*part) if part else None for part in self.parts()]
         shuffles = self.d.has_shuffles

@@ -30,9 +30,9 @@ from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
 from gen.emit.statements import Block, Code, If
 from gen.emit.text import offset
-from gen.emit.values import Value
+from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, Step, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Shape, array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.nest import Nest
@@ -73,8 +73,12 @@ class InOrder(Schedule):
     def thread(self, nest: Scatter) -> "Thread":
         return Thread("", {})
 
-    def kernel(self, context: Context, nest: Scatter, index_type: str) -> Kernel:
-        return _in_order(context.target, context.helpers, nest, self, index_type, context.excess)
+    def groups(self, nest: Scatter) -> int:
+        """The blocks that are launched."""
+        return self.items
+
+    def kernel(self, context: Context, nest: Scatter, grid: Grid) -> Kernel:
+        return _in_order(context.target, context.helpers, nest, self, grid, context.excess)
 
     def text(self) -> str:
         how = "" if self.items == 1 else f", {self.chunk} of dimension {self.dimension} of the result each"
@@ -96,9 +100,13 @@ class Updates(Loop):
     def thread(self, nest: Scatter) -> "Thread":
         return _of_update(nest, self) if self.run == 1 else _of_run(nest, self)
 
-    def kernel(self, context: Context, nest: Scatter, index_type: str) -> Kernel:
+    def groups(self, nest: Scatter) -> int:
+        """The blocks that are launched."""
+        return self.blocks(nest.shape.elements if self.run == 1 else _runs(nest, self))
+
+    def kernel(self, context: Context, nest: Scatter, grid: Grid) -> Kernel:
         write = _by_thread if self.run == 1 else _by_run
-        return write(context.target, context.helpers, nest, self, index_type, context.excess)
+        return write(context.target, context.helpers, nest, self, grid, context.excess)
 
     def text(self) -> str:
         return f"{super().text()}, {self.how}"
@@ -281,8 +289,20 @@ class ScatterHero(Hero):
         return [form.mapped(compose(nest.place, memory_map(target.shape)))
                 for form in self.forms(nest, schedule, context) for target in nest.targets]
 
+    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
+        """Of an update, which is combined with one element of each result."""
+        assert isinstance(nest, Scatter)
+        (flat, *_), read = self.maps(nest, schedule, context), super().accesses(nest, schedule, context)
+        return [*read, *(Access("write", target.buffer, flat, 1) for target in nest.targets)]
+
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        nest, schedule = choice.nest, choice.schedule
+        assert isinstance(nest, Scatter)
+        thread = schedule.thread(nest).map or Function("", nest.shape.dims).index
+        return [Grid(nest.name, schedule, choice.index, schedule.groups(nest), thread)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [choice.schedule.kernel(context, choice.nest, choice.index)]
+        return [choice.schedule.kernel(context, choice.nest, choice.grids[0])]
 
 
 HERO = ScatterHero()
@@ -515,44 +535,43 @@ class ScatterWriter:
         return f"({d.types['u16'] if dtype == 'f16' else d.register(dtype)}){text}"
 
 
-def _kernel(d: Target, writer: ScatterWriter, form: Schedule, blocks: int, threads: int, template: str,
-            record: UpdateCode, thread: str) -> Kernel:
+def _kernel(d: Target, writer: ScatterWriter, grid: Grid, template: str, record: UpdateCode) -> Kernel:
     nest = writer.nest
     reads = [*buffers_of(nest.indices, nest.indices.entry), *buffers_of(nest.partition, nest.partition.entry)]
     writes = [target.buffer for target in nest.targets]
     functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition)
                  for f in reversed(p.functions[1:])]
-    return Kernel(nest.name, nest, form, writer.index_type, blocks, arguments(d, reads, writes), functions,
-                  attribute=d.launch_bounds(threads), thread=thread,
-                  accesses=writer.at.accesses + writer.of.accesses, template=template, record=record,
-                  code=Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
-                            repeated="for each update"))
+    code = Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
+                repeated="for each update")
+    return Kernel(grid, nest, arguments(d, reads, writes),
+                  Text(template, record, functions, d.launch_bounds(grid.threads)),
+                  Report(writer.at.accesses + writer.of.accesses, code))
 
 
-def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_type: str, excess: bool) -> Kernel:
-    elements, thread = nest.shape.elements, form.thread(nest)
-    writer, box = ScatterWriter(d, helpers, nest, index_type, excess, thread), thread.box
+def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:
+    thread = form.thread(nest)
+    writer, box = ScatterWriter(d, helpers, nest, grid.index, excess, thread), thread.box
     indices, in_range = writer.rows()
     combine = writer.combined([None] * len(nest.targets) if form.plain
                               else [_atomic(d, nest, k) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
     record = ByUpdate(indices, in_range, writer.variables(), combine, group, item, writer.inside(box),
                       list(writer.swaps.values()))
-    return _kernel(d, writer, form, form.blocks(elements), form.threads, "kernels/scatter_by_update", record, thread.map)
+    return _kernel(d, writer, grid, "kernels/scatter_by_update", record)
 
 
-def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, index_type: str, excess: bool) -> Kernel:
+def _by_run(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:
     """The kernel in which a thread goes through a run of rows with one element of the window, and sums the updates of
     one position."""
-    thread, runs = form.thread(nest), _runs(nest, form)
+    thread = form.thread(nest)
     box = thread.box
-    writer = ScatterWriter(d, helpers, nest, index_type, excess, thread)
+    writer = ScatterWriter(d, helpers, nest, grid.index, excess, thread)
     indices, in_range = writer.rows()
     fields = writer.summed([str(_atomic(d, nest, k)) for k in range(len(nest.targets))])
     group, item = (writer.uses(name, box) for name in ("bl_x", "th_x"))
     record = ByRun(indices, in_range, writer.variables(), group=group, item=item, inside=writer.inside(box),
                    swaps=list(writer.swaps.values()), run=form.run, **fields)
-    return _kernel(d, writer, form, form.blocks(runs), form.threads, "kernels/scatter_by_run", record, thread.map)
+    return _kernel(d, writer, grid, "kernels/scatter_by_run", record)
 
 
 def _runs(nest: Scatter, form: Updates) -> int:
@@ -651,7 +670,8 @@ def _extent(nest: Scatter, d: int) -> int:
     return 1 if k is None else nest.shape.dims[k]
 
 
-def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool) -> Kernel:
+def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, grid: Grid, excess: bool) -> Kernel:
+    index_type = grid.index
     writer = ScatterWriter(d, helpers, nest, index_type, excess, form.thread(nest))
     indices, in_range = writer.rows()
     combine = writer.combined([None] * len(nest.targets))
@@ -686,7 +706,7 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
         owned if across is None else "",
         picked,
     )
-    return _kernel(d, writer, form, form.items, 1, "kernels/scatter_in_order", record, Function("", dims).index)
+    return _kernel(d, writer, grid, "kernels/scatter_in_order", record)
 
 
 def _outer(nest: Scatter, window: "List[int]", rows: "List[int]") -> "List[int]":

@@ -25,7 +25,7 @@ from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import CFunction, Kernel, Step, arguments
+from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments
 from gen.heroes.sort import Lane, Rows, Word, Writer, order_of, scratch
 from gen.hlo import Shape
 from gen.hlo.order import Key
@@ -199,6 +199,13 @@ class SortCpuHero(Hero):
         types = {"indices": ["u64"], "keys": ["u64", "u32"], "merge": ["u32"]}.get(schedule.how, [])
         return [scratch(dtype, count) for dtype in types for _ in (0, 1)] + parted
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        nest, schedule = choice.nest, choice.schedule
+        stages = 3 if schedule.parts > 1 else 1
+        return [Grid(nest.name + (f"_{stage}" if stage else ""), schedule, choice.index,
+                     schedule.parts if stages > 1 else schedule.items, nest.partition.entry.index)
+                for stage in range(stages)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
         assert isinstance(nest, Whole)
@@ -246,22 +253,20 @@ class SortCpuHero(Hero):
             less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch],
             schedule.parts)
         if schedule.parts == 1:
-            return [Kernel(nest.name, nest, schedule, choice.index, schedule.items,
-                           arguments(d, nest.operands, [*nest.results, *choice.scratch]), functions,
-                           d.launch_bounds(1), nest.partition.entry.index, accesses=rows.accesses(), record=record,
-                           template="kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu",
-                           code=Step([], [], []))]
+            text = Text("kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu", record, functions,
+                        d.launch_bounds(1))
+            return [Kernel(choice.grids[0], nest, arguments(d, nest.operands, [*nest.results, *choice.scratch]), text,
+                           Report(rows.accesses(), Step([], [], [])))]
         sure = by_words is not None and by_words.sure
         words_from, words_to, *others = choice.scratch
         counts, between = others[len(others) - 2 + sure:], others[:len(others) - 2 + sure]
         record = replace(record, counts=counts[0].pointer, differs="" if sure else counts[1].pointer)
         stages = [(nest.operands, [words_from, *counts]), ([words_from, *counts], [words_to]),
                   ([*([] if sure else nest.operands), *counts], [*nest.results, words_from, words_to, *between])]
-        return [Kernel(nest.name + (f"_{stage}" if stage else ""), nest, schedule, choice.index, schedule.parts,
-                       arguments(d, reads, writes), [] if stage else functions, d.launch_bounds(1),
-                       nest.partition.entry.index, accesses=rows.accesses(), record=replace(record, stage=stage),
-                       template="kernels/sort_cpu", code=Step([], [], []))
-                for stage, (reads, writes) in enumerate(stages)]
+        return [Kernel(grid, nest, arguments(d, reads, writes),
+                       Text("kernels/sort_cpu", replace(record, stage=stage), [] if stage else functions,
+                            d.launch_bounds(1)), Report(rows.accesses(), Step([], [], [])))
+                for stage, (grid, (reads, writes)) in enumerate(zip(choice.grids, stages))]
 
 
 HERO = SortCpuHero()

@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterable, List, Sequence, Tuple
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes import sort_cpu
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import CFunction, Kernel, Step, arguments
+from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments
 from gen.heroes.sort import Lane, Order, Rows, Writer, order_of, scratch
 from gen.heroes.sort_cpu import SortRows
 from gen.hlo import Shape
@@ -129,6 +129,20 @@ class SortGpuHero(Hero):
         types = [*(_key_type(group) for group in order_of(nest.op).groups()), "s32"]
         return [scratch(dtype, rows.count * left.total) for left in found[:-1][:2] for dtype in types]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        nest, schedule = choice.nest, choice.schedule
+        assert isinstance(nest, Whole)
+        if isinstance(schedule, SortRows):
+            return sort_cpu.HERO.grids(choice, context)
+        rows, grids, threads = Rows(nest), [], schedule.threads
+        left = runs(rows.size, schedule.tile, rows.kept)
+        for number, after in enumerate(left):
+            blocks = -(-rows.count * left[number - 1].total // threads) if number else rows.count * after.count
+            grids.append(Grid(nest.name + (f"_merge{number}" if number else ""),
+                              Schedule(threads=threads) if number else schedule, choice.index, max(1, blocks),
+                              nest.partition.entry.index))
+        return grids
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
         assert isinstance(nest, Whole)
@@ -156,15 +170,11 @@ class SortGpuHero(Hero):
                 rows.size, rows.count, schedule.tile, threads, lanes, len(nest.operands), nest.op.opcode == "topk",
                 [key(function, used) for function, used in found], before, after,
                 [buffer.pointer for buffer in source], [buffer.pointer for buffer in target])
-            blocks = rows.count * after.count if before is None else -(-rows.count * before.total // threads)
             reads = [*(nest.operands if before is None or last else []), *source]
             writes = target or nest.results
-            kernels.append(Kernel(
-                nest.name + (f"_merge{number}" if number else ""), nest,
-                schedule if not number else Schedule(threads=threads), choice.index, max(1, blocks),
-                arguments(d, reads, writes), functions if before is None else [], d.launch_bounds(threads),
-                nest.partition.entry.index, accesses=rows.accesses(), record=record,
-                template="kernels/sort_gpu", code=Step([], [], [])))
+            text = Text("kernels/sort_gpu", record, functions if before is None else [], d.launch_bounds(threads))
+            kernels.append(Kernel(choice.grids[number], nest, arguments(d, reads, writes), text,
+                                  Report(rows.accesses(), Step([], [], []))))
         return kernels
 
 

@@ -11,9 +11,9 @@ from gen.emit import ops
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.text import offset
-from gen.emit.values import Touched
+from gen.emit.values import Access, Touched
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Argument, CFunction, Kernel, Step, Table
+from gen.heroes.kernel import Argument, CFunction, Grid, Kernel, Report, Step, Table, Text
 from gen.heroes.loop import HERO as LOOP_HERO
 from gen.heroes.loop import guard, thread_map
 from gen.heroes.walk import Walk
@@ -61,8 +61,18 @@ class TableHero(Hero):
         whole, single = _flats(nest, schedule)
         return algebra.substitute(whole, lane=0, vec=0), single
 
+    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
+        (read,), (root,) = buffers_of(nest.partition, nest.partition.entry), nest.partition.roots
+        flat = _flats(nest, schedule)[0]
+        return [Access(verb, buffer, flat, schedule.step) for verb, buffer in (("read", read), ("write", root.buffer))]
+
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        loop = choice.schedule
+        return [Grid(choice.nest.name, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
+                     choice.index, loop.blocks(choice.nest.shape.elements), thread_map(choice.nest, loop))]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [_table_kernel(context, choice.nest, choice.schedule, choice.index)]
+        return [_table_kernel(context, choice.nest, choice.schedule, choice.grids[0])]
 
 
 HERO = TableHero()
@@ -105,11 +115,12 @@ def _flats(nest: Nest, loop: Loop) -> "List[str]":
     return [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, loop.scalar())]
 
 
-def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> Kernel:
+def _table_kernel(context: Context, nest: Nest, loop: Loop, grid: Grid) -> Kernel:
     """The kernel that looks a function of one 16-bit value up; the function itself fills its table, once, on the
     device."""
     d, helpers, source = context.target, context.helpers, _table_source(context.device, nest)
     assert source is not None
+    index_type = grid.index
     partition, root, elements = nest.partition, nest.partition.roots[0], nest.shape.elements
     dtype, value = source.shape.dtype, f"{nest.name}_value"
     x = (
@@ -130,17 +141,16 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, index_type: str) -> 
     single = algebra.c_text(flats[1], index_type).results[0]
     prefetches = [[d.prefetch(word, offset(read.pointer, whole), distance, 2)]
                   for word, distance in loop.prefetches()[:1] if distance]
-    tail_thread, thread = thread_map(nest, scalar), thread_map(nest, loop)
+    tail_thread, thread = thread_map(nest, scalar), grid.thread
     inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % loop.step else ""
-    walk = Walk(d.index[index_type], loop.blocks(elements) > 1, loop.threads > 1, loop.chunks, loop.step,
+    walk = Walk(d.index[index_type], grid.blocks > 1, loop.threads > 1, loop.chunks, loop.step,
                 guard(thread, loop.box(elements), index_type, loop, True), inside, streams=loop.streams,
                 burst=loop.burst, prefetch=prefetches)
     look_up = LookUp(walk, offset(read.pointer, whole), offset(root.buffer.pointer, whole), f"{read.pointer}[{single}]",
                      f"{root.buffer.pointer}[{single}]", d.store_word(loop.stream))
     arguments = [Argument(f"{space}{'const ' * read_only}{u16} *", buffer, read_only, d.restrict)
                  for buffer, read_only in ((read, True), (root.buffer, False), (table, True))]
-    return Kernel(nest.name, nest, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
-                  index_type, loop.blocks(elements), arguments, [function], attribute=d.launch_bounds(loop.threads),
-                  thread=thread, accesses=[Touched("read", read, flats[0]), Touched("write", root.buffer, flats[0])],
-                  table=Table(f"{nest.name}_fill", value), template="kernels/table", record=look_up,
-                  code=Step([], function.lines, [], repeated="for each of the table's 65536 values x, once"))
+    text = Text("kernels/table", look_up, [function], d.launch_bounds(loop.threads), Table(f"{nest.name}_fill", value))
+    return Kernel(grid, nest, arguments, text, Report(
+        [Touched("read", read, flats[0]), Touched("write", root.buffer, flats[0])],
+        Step([], function.lines, [], repeated="for each of the table's 65536 values x, once")))

@@ -20,7 +20,7 @@ from gen.emit.form import Form
 from gen.emit import register_tiles
 from gen.emit.helpers import Helpers
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, Step, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
@@ -99,8 +99,15 @@ class TransposeCpuHero(Hero):
     def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
         return [_placing(schedule)[0]]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        tiled = choice.schedule
+        return [Grid(tiled.nest.name, tiled.tile, choice.index, _placing(tiled)[1], _step(tiled).form.thread)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [_on_cpu(choice.schedule, choice.index, context)]
+        return [_on_cpu(choice.schedule, choice.grids[0], context)]
+
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        return [f"position: {_step(choice.schedule).position}"]
 
 
 HERO = TransposeCpuHero()
@@ -341,15 +348,15 @@ def _placing(tiled: Tiled) -> "Tuple[str, int]":
     return place(_grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks), tile.threads)
 
 
-def _on_cpu(tiled: Tiled, index_type: str, context: Context) -> Kernel:
+def _on_cpu(tiled: Tiled, grid: Grid, context: Context) -> Kernel:
     nest, frame, tile, d, helpers = tiled.nest, tiled.frame, tiled.tile, context.target, context.helpers
-    (form, position, origins), digit, minor = _step(tiled), frame.rows[0], frame.lanes[0]
+    (form, _, origins), digit, minor, index_type = _step(tiled), frame.rows[0], frame.lanes[0], grid.index
     body = Body(d, helpers, form, index_type, context.excess)
     body.region(nest.partition.entry.body)
     for root in nest.partition.roots:
         body.store(root)
     counts = _grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks)
-    placing, blocks = _placing(tiled)
+    placing, _ = _placing(tiled)
     placed = algebra.c_text(placing, index_type)
     tiles, parts = -(-frame.high // tile.vec), dict(counts)["part"]
     ragged = bool(origins[minor])
@@ -371,6 +378,6 @@ def _on_cpu(tiled: Tiled, index_type: str, context: Context) -> Kernel:
     reads, writes = buffers_of(nest.partition, nest.partition.entry), [root.buffer for root in nest.partition.roots]
     functions = [function_text(d, helpers, nest.partition, f, context.excess)
                  for f in reversed(nest.partition.functions[1:])]
-    return Kernel(nest.name, nest, tile, index_type, blocks, arguments(d, reads, writes),
-                  functions, d.launch_bounds(tile.threads), form.thread, body.accesses,
-                  template="kernels/transpose_cpu", record=record, code=Step.of(body, tile.vec), position=position)
+    return Kernel(grid, nest, arguments(d, reads, writes),
+                  Text("kernels/transpose_cpu", record, functions, d.launch_bounds(tile.threads)),
+                  Report(body.accesses, Step.of(body, tile.vec)))

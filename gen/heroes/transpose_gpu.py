@@ -27,10 +27,10 @@ from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.text import joined
-from gen.emit.values import Touched
+from gen.emit.values import Access as BufferAccess, Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
@@ -455,12 +455,25 @@ class TransposeGpuHero(Hero):
             yield from [local] if stage.held == 1 else _held_cells(local, tile, stage)
         yield from [placing for placing in [_placing(frame.counts(tile))] if placing]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        tiled = choice.schedule
-        return [TransposeGpuWriter(context.target, context.helpers, tiled, choice.index, context.excess).kernel()]
+    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[BufferAccess]":
+        """Of the phases along rows, then of the step between them."""
+        along = [BufferAccess("write" if stage.access.write else "read", stage.access.buffer,
+                        _flat(schedule.frame, schedule.tile, schedule.nest, stage.access, stage.vec, "rows"), stage.vec)
+                 for stage in schedule.stages]
+        return [*along, *super().accesses(nest, schedule, context)]
 
-    def describe(self, kernel: Kernel) -> "List[str]":
-        return [f"position: {kernel.record.position}"]
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        tiled = choice.schedule
+        blocks = math.prod(count for _, count in tiled.frame.counts(tiled.tile))
+        return [Grid(tiled.nest.name, tiled.tile, choice.index, blocks, _thread(tiled))]
+
+    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+        return [TransposeGpuWriter(context.target, context.helpers, choice.schedule, choice.index,
+                                   context.excess).kernel(choice.grids[0])]
+
+    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+        tiled = choice.schedule
+        return [f"position: {_in_output(tiled.frame, tiled.tile, tiled.tile.vec, 'lanes')}"]
 
 
 HERO = TransposeGpuHero()
@@ -548,10 +561,9 @@ class Held:
 
 @dataclass(frozen=True)
 class TransposeGpuRecord:
-    """position: the map (coordinates, th_x)[..] -> position in the first result. loads, stores: the phases along rows.
-    Between them each thread takes in each of `passes`, where guard holds, `pack` rows of a step."""
+    """loads, stores: the phases along rows. Between them each thread takes in each of `passes`, where guard holds,
+    `pack` rows of a step."""
 
-    position: str
     coordinates: List[Coordinate]
     tiles: List[SharedTile]
     loads: List[Copy]
@@ -669,20 +681,20 @@ class TransposeGpuWriter:
                 staged[stage.access.buffer.pointer, compose(thread, index)] = where
         return held, staged
 
-    def kernel(self) -> Kernel:
+    def kernel(self, grid: Grid) -> Kernel:
         d, nest, tile, frame = self.d, self.nest, self.tile, self.frame
         partition = nest.partition
         loads = [self.along_rows(s) for s in self.stages if not s.access.write]
         stores = [self.along_rows(s) for s in self.stages if s.access.write]
         position_map = _in_output(frame, tile, tile.vec, "lanes")
-        thread, box = _thread(self.tiled), _box(frame, tile, tile.vec, "lanes")
+        thread, box = grid.thread, _box(frame, tile, tile.vec, "lanes")
         held, staged = self.holds(_in_tile(tile, tile.vec, "lanes"), thread)
         body = Body(d, self.helpers, _form(self.tiled, staged), self.index_type, self.excess)
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
         counts = frame.counts(tile)
-        blocks, coordinates = math.prod(count for _, count in counts), []
+        coordinates = []
         if counts:
             place = _placing(counts)
             coordinates = [Coordinate(name, text)
@@ -690,12 +702,10 @@ class TransposeGpuWriter:
         reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
         functions = [function_text(d, self.helpers, partition, f, self.excess)
                      for f in reversed(partition.functions[1:])]
-        kernel = Kernel(nest.name, nest, tile, self.index_type, blocks, arguments(d, reads, writes),
-                        functions, d.launch_bounds(tile.threads), thread,
-                        self.flats + body.accesses, code=Step.of(body, tile.vec))
-        kernel.template = "kernels/transpose_gpu"
         tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]
-        kernel.record = TransposeGpuRecord(
-            position_map, coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
+        record = TransposeGpuRecord(
+            coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
             self.guard(position_map, box, tile.vec), held, tile.pack, Step.of(body, tile.vec))
-        return kernel
+        return Kernel(grid, nest, arguments(d, reads, writes),
+                      Text("kernels/transpose_gpu", record, functions, d.launch_bounds(tile.threads)),
+                      Report(self.flats + body.accesses, record.step))

@@ -15,11 +15,11 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tupl
 
 from gen import algebra
 from gen.emit import register_tiles
-from gen.emit.values import Touched
+from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.emit.form import Form
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, Step, arguments
+from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import IterationSpace, iteration_space, moves, place, transposed
@@ -84,8 +84,17 @@ class TransposeLinesHero(Hero):
     def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
         return TransposeLinesWriter(context, schedule, "").maps()
 
+    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
+        return [Access(verb, buffer, flat, schedule.lines.side) for verb, buffer, flat in
+                TransposeLinesWriter(context, schedule, "").flats()]
+
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        writer = TransposeLinesWriter(context, choice.schedule, choice.index)
+        thread = compose(writer.position("row", "column", writer.box), writer.index)
+        return [Grid(writer.nest.name, writer.form, choice.index, writer.placing()[2], thread)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [TransposeLinesWriter(context, choice.schedule, choice.index).kernel()]
+        return [TransposeLinesWriter(context, choice.schedule, choice.index).kernel(choice.grids[0])]
 
 
 HERO = TransposeLinesHero()
@@ -305,11 +314,21 @@ class TransposeLinesWriter:
                 yield from (self.begin(self.read, row, edge) for row in self.rows(stage, down))
                 yield self.begin(self.write, self.target_row(stage), edge)
 
-    def kernel(self) -> Kernel:
+    @property
+    def box(self) -> "Dict[str, int]":
+        """The sizes of a work-item's rows and columns."""
+        return {"row": self.length, "column": self.columns}
+
+    def flats(self) -> "List[Touched]":
+        """The arrays, with the map to the position in each."""
+        return [Touched(verb, buffer, compose(self.position("row", "column", self.box), flat)) for verb, buffer, flat in
+                (("read", self.source, self.read), ("write", self.target, self.write))]
+
+    def kernel(self, grid: Grid) -> Kernel:
         d, form, nest = self.d, self.form, self.nest
         side, parts, whole = form.side, form.parts, self.columns // form.side
         per, edge = form.columns // side, self.columns % side > 0
-        placing, counted, blocks = self.placing()
+        placing, counted, _ = self.placing()
         placed = algebra.c_text(placing, self.index_type)
         assert not placed.constraints
         tiles = (
@@ -341,30 +360,8 @@ class TransposeLinesWriter:
         for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):
             for at_edge in (False, True)[:1 + edge]:
                 self.complete(stage, down, at_edge)
-        box = {"row": self.length, "column": self.columns}
-        thread = compose(self.position("row", "column", box), self.index)
-        flats = [Touched(verb, buffer, compose(self.position("row", "column", box), flat)) for verb, buffer, flat in
-                 (("read", self.source, self.read), ("write", self.target, self.write))]
-        return Kernel(
-            nest.name,
-            nest,
-            form,
-            self.index_type,
-            blocks,
-            arguments(d, [self.source], [self.target]),
-            [],
-            d.launch_bounds(1),
-            thread,
-            flats,
-            template="kernels/transpose_lines_cpu",
-            record=record,
-            code=Step(
-                [],
-                [
-                    f"{record.load}(x, {record.sources('next', 1, False)[0]}, {record.stride});",
-                    f"{self.complete('next', 1, False)}{record.target('next', False)}, {record.carry(False)}, x);",
-                ],
-                [],
-                repeated="for each tile",
-            ),
-        )
+        lines = [f"{record.load}(x, {record.sources('next', 1, False)[0]}, {record.stride});",
+                 f"{self.complete('next', 1, False)}{record.target('next', False)}, {record.carry(False)}, x);"]
+        return Kernel(grid, nest, arguments(d, [self.source], [self.target]),
+                      Text("kernels/transpose_lines_cpu", record, attribute=d.launch_bounds(1)),
+                      Report(self.flats(), Step([], lines, [], repeated="for each tile")))

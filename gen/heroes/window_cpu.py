@@ -17,7 +17,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Kernel, Step, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import place
@@ -104,8 +104,12 @@ class WindowCpuHero(Hero):
     def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
         return [_placing(schedule)[0], *([_row_forms(nest, schedule).ends] if schedule.lines else [])]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        schedule, step = choice.schedule, _row_forms(choice.nest, choice.schedule).step
+        return [Grid(choice.nest.name, schedule, choice.index, _placing(schedule)[1], step.thread)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [_kernel(choice.nest, choice.schedule, choice.index, context)]
+        return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
 HERO = WindowCpuHero()
@@ -305,7 +309,8 @@ def _counts(schedule: Rows) -> "List[Tuple[str, int]]":
     return [(f"g{k}", size) for k, size in enumerate(sizes[:-2])] + [("chunk", chunks)] * (chunks > 1)
 
 
-def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Kernel:
+def _kernel(nest: Nest, schedule: Rows, grid: Grid, context: Context) -> Kernel:
+    index_type = grid.index
     d, sizes, partition, (low, high) = context.target, schedule.sizes, inlined(nest), schedule.inside
     chunks, rows = -(-sizes[-2] // schedule.chunks), sizes[-2]
     at, blocks = _placing(schedule)
@@ -349,7 +354,5 @@ def _kernel(nest: Nest, schedule: Rows, index_type: str, context: Context) -> Ke
     reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
     functions = [function_text(d, context.helpers, partition, f, context.excess)
                  for f in reversed(partition.functions[1:])]
-    return Kernel(nest.name, nest, schedule, index_type, blocks, arguments(d, reads, writes, nest.shared),
-                  functions, attribute=d.launch_bounds(1), thread=step.thread,
-                  accesses=seen, template="kernels/window_cpu", record=record,
-                  code=Step.of(step, 1))
+    return Kernel(grid, nest, arguments(d, reads, writes, nest.shared),
+                  Text("kernels/window_cpu", record, functions, d.launch_bounds(1)), Report(seen, Step.of(step, 1)))

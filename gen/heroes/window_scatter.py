@@ -15,7 +15,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Kernel, Step, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.lower.select_and_scatter import SCATTER
 from gen.plan.buffers import buffers_of, memory_map, touches
@@ -113,8 +113,12 @@ class WindowScatterHero(Hero):
         element, bounds = _element(hero)[0], _bounds(schedule, hero)
         return [compose(element, memory_map(nest.partition.roots[0].shape)), element, *([bounds] if bounds else [])]
 
+    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+        _, window = _forms(choice.nest)
+        return [Grid(choice.nest.name, choice.schedule, choice.index, choice.schedule.items, window.function.index)]
+
     def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        return [_kernel(choice.nest, choice.schedule, choice.index, context)]
+        return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
 HERO = WindowScatterHero()
@@ -157,8 +161,8 @@ def _forms(nest: Nest) -> "List[Form]":
     return [Form(start, start.entry), Form(values, values.entry)]
 
 
-def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kernel:
-    d, hero, forms = context.target, _hero_of(nest), _forms(nest)
+def _kernel(nest: Nest, form: Parts, grid: Grid, context: Context) -> Kernel:
+    d, hero, forms, index_type = context.target, _hero_of(nest), _forms(nest), grid.index
     assert hero is not None
     places, k, window = hero.operands[1].shape.dims, form.dimension, hero.attributes["window"]
     start, values = (of.partition for of in forms)
@@ -196,11 +200,10 @@ def _kernel(nest: Nest, form: Parts, index_type: str, context: Context) -> Kerne
     reads = [*buffers_of(start, start.entry), *buffers_of(values, values.entry)]
     functions = [function_text(d, context.helpers, p, f, context.excess)
                  for p in (start, values) for f in reversed(p.functions[1:])]
-    return Kernel(nest.name, nest, form, index_type, form.items,
-                  arguments(d, reads, [target.buffer], nest.shared), functions,
-                  attribute=d.launch_bounds(1), thread=values.entry.index,
-                  accesses=[*begin.accesses, *body.accesses], template="kernels/window_scatter_cpu", record=record,
-                  code=Step(record.window, record.combine, [], repeated="for each window"))
+    return Kernel(grid, nest, arguments(d, reads, [target.buffer], nest.shared),
+                  Text("kernels/window_scatter_cpu", record, functions, d.launch_bounds(1)),
+                  Report([*begin.accesses, *body.accesses],
+                         Step(record.window, record.combine, [], repeated="for each window")))
 
 
 def _loop(n: int, size: int, form: Parts, hero: Instruction, index_type: str) -> Loop:

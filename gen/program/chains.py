@@ -57,7 +57,7 @@ def _fits(step: Step, block: BlockNumbers) -> bool:
     threads = max((launch.kernel.threads for launch in launches), default=1)
     return threads <= block.threads and all(
         launch.kernel.blocks <= block.groups and launch.kernel.table is None and not isinstance(launch.kernel, Chain)
-        and (launch.kernel.template == "kernels/loop" or launch.kernel.threads == threads) for launch in launches)
+        and (launch.kernel.text.template == "kernels/loop" or launch.kernel.threads == threads) for launch in launches)
 
 
 def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run]":
@@ -143,7 +143,7 @@ def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, t
             call = f"{kernel.name}({', '.join([*(buffers[array].pointer for array in step.arrays), 'number'])});"
             some = f"if ({d.item} < {kernel.threads}) " if kernel.threads < threads else ""
             loop = f"for (size_t number = 0; number < {kernel.blocks}; ++number)"
-            if some or kernel.threads == 1 or kernel.template == "kernels/loop" or not block:
+            if some or kernel.threads == 1 or kernel.text.template == "kernels/loop" or not block:
                 lines.append(f"{some}{loop} {call}")
             else:       # a group uses the shared memory of the one before
                 lines += [f"{loop} {{", f"  {call}", f"  {d.barrier}", "}"]

@@ -25,7 +25,7 @@ def stack_bytes(kernels: "Sequence[Kernel]", rooms: int, local: int) -> int:
 
 def _count(kernel: Kernel, arrays: bool) -> int:
     seen: "set[int]" = set()
-    return sum(_of(part, arrays, seen) for part in (kernel.record, kernel.functions))
+    return sum(_of(part, arrays, seen) for part in (kernel.text.record, kernel.text.functions))
 
 
 def _of(value: Any, arrays: bool, seen: "set[int]") -> int:

@@ -102,7 +102,7 @@ def overwritten(launch: "Launch") -> "Dict[Array, Array]":
     """Operands of a launch that it may write its result over, as its kernel and its maps allow. What may become a
     variable of C has one type: a compiler may move a load past a store of another type."""
     kernel = launch.kernel
-    if not kernel.writer.overwrites or len(kernel.nest.partition.roots) != 1:
+    if not kernel.overwrites or len(kernel.nest.partition.roots) != 1:
         return {}
     arrays, (root,) = dict(zip(kernel.buffers, launch.arrays)), kernel.nest.partition.roots
     if root.buffer not in arrays:
@@ -173,7 +173,7 @@ def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Ar
         if not launch.direct or launch.kernel.blocks > LOCAL_GROUPS:
             apart.add(launch.kernel.name)
     for name, kernel in {launch.kernel.name: launch.kernel for launch in launches}.items():
-        kernel.attribute += "" if name in apart else " INLINE"
+        kernel.text.attribute += "" if name in apart else " INLINE"
     return chosen
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, List, Tuple
 
+import jinja2
 import pytest
 
 from drawn import ON_CPUS, agree, fusions, shape
-from gen import hlo, pipeline, run
+from gen import explain, hlo, pipeline, run
 from gen.emit import state
+from gen.emit.helpers import Helpers
+from gen.emit.statements import Code
 from gen.heroes.hero import Choice
 from gen.plan.nests import planned
+from gen.program import build as programs
 from gen.schedule import DEVICES, device_for
 from gen.targets import TARGETS
 
@@ -47,6 +52,41 @@ def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
                 assert all(part.index in ("uint", "int", "long") or part.parts for part in parts), (file, choice)
                 heroes |= {part.hero.name for part in parts}
     assert {"loop", "scan"} <= heroes, heroes
+
+
+@pytest.mark.parametrize("target", ["c", "opencl", "cuda"])
+def test_explained_without_a_statement(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`explain --stage schedule` makes no statement and prints no text of a kernel, and names each kernel that is."""
+    modules = [run.load(str(file)) for file in sorted((ROOT / "tests/kernels").glob("*.hlo"))]
+    kernels = [[part.name for kernel in pipeline.target_file(programs.program(module), target).kernels for part in kernel.scheduled]
+               for module in modules]
+
+    def refuse(*given: Any) -> None:
+        raise AssertionError("something is emitted")
+    for owner, method in ((state.State, "__init__"), (Code, "add"), (jinja2.Template, "render"), (Helpers, "need")):
+        monkeypatch.setattr(owner, method, refuse)
+    assert modules
+    for module, names in zip(modules, kernels):
+        text = explain.stages(module, [target], run.Options(), ["schedule"])["schedule"]
+        assert re.findall(r"^(\w+) for [^:\n]*: ", text, re.M) == names, text
+
+
+@pytest.mark.parametrize("name", ["cpu", "pocl-cpu", "opencl-gpu", "sm_80"])
+def test_what_is_chosen_is_accessed(name: str) -> None:
+    """Each access of a kernel that a choice names is one of the kernel's, and the other way round."""
+    device, seen = DEVICES[name], 0
+    for file in sorted((ROOT / "tests/kernels").glob("*.hlo")):
+        for fusion, choices, context in pipeline.choices(programs.program(run.load(str(file))), device.language, name):
+            for choice in choices:
+                chosen_ = {(access.verb, access.buffer) for access in choice.accesses}
+                if choice.hero.name in ("loop", "transpose") and len(choice.grids) == 1 and choice.accesses:
+                    (kernel,) = choice.kernels(context)
+                    written = {(access.verb.replace("load", "read").replace("store", "write"), access.buffer)
+                               for access in kernel.report.accesses}
+                    # what functions of the graph read, a choice leaves to their kernels
+                    assert chosen_ == written, (file, choice)
+                    seen += 1
+    assert seen > 10
 
 
 def padded(dims: "Tuple[int, int]", low: int) -> hlo.Fusion:

@@ -57,7 +57,7 @@ def side_by_side(r: random.Random) -> str:
 def test_drawn_rows(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn.uncached(monkeypatch)
     texts = {f"e{k}": side_by_side(random.Random(SEED * 7919 + k)) for k in range(COUNT)}
-    templates = [kernel.template for text in texts.values() for kernel in
+    templates = [kernel.text.template for text in texts.values() for kernel in
                  pipeline.target_file(drawn.fusions(text)[0], target, device).kernels]
     assert templates.count("kernels/concatenate_cpu") > COUNT / 2
     drawn.agree(texts, target, device, tmp_path, part)

@@ -59,7 +59,7 @@ def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
                 for number, table in enumerate(kernel.table for kernel in emitted.kernels if kernel.table):
                     table.number = number
                 for kernel in emitted.kernels:
-                    text = render.environment().get_template(f"{kernel.template}.j2").render(d=target, kernel=kernel, t=target.index[kernel.index])
+                    text = render.environment().get_template(f"{kernel.text.template}.j2").render(d=target, kernel=kernel, t=target.index[kernel.index])
                     text = "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n"
                     kernels.append((module, target, kernel, text))
     return kernels
@@ -70,7 +70,7 @@ def texts() -> "Dict[str, str]":
     """Each golden's text by its name."""
     goldens: "Dict[str, str]" = {}
     for module, target, kernel, text in rendered():
-        goldens.setdefault(f"{Path(kernel.template).name}{target.suffix}", f"// {module}.hlo: {kernel.loop.text()}\n{text}")
+        goldens.setdefault(f"{Path(kernel.text.template).name}{target.suffix}", f"// {module}.hlo: {kernel.loop.text()}\n{text}")
     files, _ = pipeline.files(hlo.fusions(run.load(str(ROOT / "tests" / "kernels" / "scalar_s64.hlo")))[0], list(TARGETS))
     for name, words in PICTURES.items():
         goldens[f"draw_{name}.txt"] = algebra.call("draw", *words) + "\n"
@@ -99,8 +99,8 @@ def test_every_kernel_shows_its_code() -> None:
         lines = {line.strip() for line in text.splitlines()}
         for part in kernel.scheduled if type(kernel.nest) is not Whole else ():      # an op on whole arrays has no steps
             about = f"{part.name} of {module} for {target.name}"
-            assert part.code, about
-            shown = printed([*part.code.before, *part.code.text, *part.code.after])
+            assert part.report.code, about
+            shown = printed([*part.report.code.before, *part.report.code.text, *part.report.code.after])
             assert shown and lines >= {line.strip() for line in shown}, about
 
 

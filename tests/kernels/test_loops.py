@@ -165,7 +165,7 @@ def test_parts_in_turn(target: str, device: str, tmp_path: Path) -> None:
     texts["apart"] = "e {\n  x = f32[96,64] parameter(0)\n  y = f32[96,64] parameter(1)\n  ROOT r = f32[96,128] concatenate(x, y), dimensions={1}\n}\n"
     for name, text in texts.items():
         (kernel,) = pipeline.target_file(fusions(text, name)[0], target.replace("-on-cpu", ""), device).kernels
-        assert kernel.template == "kernels/concatenate"
+        assert kernel.text.template == "kernels/concatenate"
         cpu = not target.startswith("cuda")
         assert (" step by step" in kernel.loop.text()) == (cpu and name in ("even", "narrow")), name
         assert (" in turn" in kernel.loop.text()) == (cpu and name == "cut"), name

@@ -236,7 +236,7 @@ def test_wide_columns_are_read_row_by_row(target: str, device: str, part: str, t
         ("whole", "f32", [3, 37, 1024]), ("moved", "f32", [2, 21, 1000]), ("several", "f64", [2, 9, 5003]), ("few", "bf16", [2, 9, 300]),
         ("even", "s32", [2, 48, 512]), ("short", "f32", [2, 15, 512]), ("pages", "f32", [16, 35, 2051]))}
     texts["parts"], texts["digits"] = reduce("f32", [2051, 512], [0]), reduce("f32", [3, 2, 19, 512], [0, 2])
-    records = [target_file(fusions(text)[0], target).kernels[0].record for text in texts.values()]
+    records = [target_file(fusions(text)[0], target).kernels[0].text.record for text in texts.values()]
     assert {(record.rows > 1, record.rest) for record in records} == {(False, False), (True, False), (True, True)}     # each walk is taken
     assert {record.groups > 1 for record in records} == {False, True}
     agree(texts, target, device, tmp_path, part)

@@ -61,7 +61,7 @@ def test_registers_inside_of_a_row_are_computed_at_once(device: str) -> None:
     """Both the row's number and the place in it, with the lanes one by one only at a row's end; no predicates in bytes."""
     (fusion,) = fusions(ONE_HOT)
     (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels
-    text = "\n".join(printed(kernel.code.text))
+    text = "\n".join(printed(kernel.report.code.text))
     assert text.count("% 1000 <= 984)") == 2 and text.count("else {") == 2
     assert "as_float16(" in text and "char16" not in text
 
@@ -100,4 +100,4 @@ def test_what_is_read_downwards_is_walked_upwards(name: str, device: str) -> Non
     (fusion,) = fusions(text)
     (kernel,) = pipeline.target_file(fusion, DEVICES[device].language, device).kernels
     assert kernel.loop.backwards == steps
-    assert ("backwards(" in "\n".join(printed(kernel.code.text))) == (name != "other_rows")
+    assert ("backwards(" in "\n".join(printed(kernel.report.code.text))) == (name != "other_rows")

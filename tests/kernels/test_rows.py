@@ -15,7 +15,7 @@ import pytest
 
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, uncached
 from gen_run import run
-from gen.pipeline import build_fusion, target_file
+from gen.pipeline import build_fusion, choices, target_file
 from gen.run import proofs
 from gen.schedule import DEVICES
 
@@ -266,7 +266,7 @@ def test_columns_apart(target: str, device: str, tmp_path: Path, monkeypatch: py
     (fusion,) = fusions(COLUMNS["long rows"][0])
     found = target_file(fusion, target, device)
     assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and found.kernels[1].loop.kind == "columns"
-    assert "bytes that stages keep" in found.kernels[0].refusals[0]
+    assert "bytes that stages keep" in found.kernels[0].report.refusals[0]
     agree({"stopped": stopped(), "apart": COLUMNS["long rows"][0]}, target, device, tmp_path)
 
 
@@ -393,8 +393,8 @@ def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
 def test_explained() -> None:
     """The bytes of memory for an element, registers that hold a row, and shared memory are stated."""
     (fusion,) = fusions(softmax("f32", [40, 4096], [1]))
-    kernel = target_file(fusion, "cuda", "sm_80").kernels[0]
-    lines = [kernel.loop.text(), *kernel.writer.describe(kernel)]
+    ((_, (choice,), context),) = choices(fusion, "cuda", "sm_80")
+    lines = [choice.grids[0].loop.text(), *choice.hero.describe(choice, choice.grids[0], context)]
     assert "16 registers hold a row" in lines[0] and "memory: 8 bytes an element of the rows" in lines and "shared: 136 bytes of a block" in lines, lines
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from drawn import BATCH, COUNT, SEED, agree, fusions, in_turn, plain, ptx, shape, uncached
 from gen import algebra, bounds, run
-from gen.pipeline import target_file
+from gen.pipeline import choices, target_file
 from gen.plan.nests import planned
 from gen.plan.partition import operand_map
 from gen.plan.scan import Scan, prefix
@@ -238,9 +238,10 @@ def test_explained_on_gpus(size: int, step: str) -> None:
 }}
 """)
     (kernel,) = target_file(fusion, "cuda", "sm_80").kernels
-    lines = kernel.writer.describe(kernel)
+    ((_, (choice,), context),) = choices(fusion, "cuda", "sm_80")
+    lines = choice.hero.describe(choice, kernel.grid, context)
     assert f"{step} elements a step" in kernel.loop.text()
     assert f"a block of threads for each row, {step[0]} registers hold a thread's elements" in lines
     assert "memory: 8 bytes an element" in lines and f"shared: {kernel.threads // 32 * 4} bytes of a block" in lines
-    positions = [algebra.ranges(access.position)[0] for access in kernel.accesses]
+    positions = [algebra.ranges(access.position)[0] for access in kernel.report.accesses]
     assert min(low for low, _ in positions) == 0 and max(high for _, high in positions) == 7 * size - 1, positions

@@ -199,7 +199,7 @@ def test_updates_are_read_in_the_order_of_memory(target: str, device: str, part:
     }
     for name, (source, rows) in every.items():
         (fusion,) = drawn.fusions(source)
-        record = pipeline.target_file(fusion, target, device).kernels[-1].record
+        record = pipeline.target_file(fusion, target, device).kernels[-1].text.record
         assert [loop.name for loop in record.rows] == rows, name
     drawn.agree({name: source for name, (source, _) in every.items()}, target, device, tmp_path, part)
 
@@ -329,7 +329,7 @@ ENTRY e {
 """
     for name, source in rows.items():
         kernel = pipeline.target_file(drawn.fusions(source)[0], target, device).kernels[-1]
-        lines = "\n".join(printed(kernel.record.prefetch))
+        lines = "\n".join(printed(kernel.text.record.prefetch))
         assert ("prefetch 32 updates ahead" in kernel.loop.text()) == bool(lines) == (device != "cpu-scalar"), source
         assert not lines or ("(p2 +" in lines) == (name != "computed") and "(r0 +" in lines and "(p3" not in lines, lines
     drawn.agree(rows, target, device, tmp_path, part)

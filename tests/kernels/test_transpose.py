@@ -134,7 +134,7 @@ def test_lines(target: str, device: str, part: str, tmp_path: Path, monkeypatch:
                                                    ("u16", [3, 65, 70], [0, 2, 1]), ("s8", [2, 131, 137], [0, 2, 1]), ("f64", [7, 19, 21], [0, 2, 1])]):
         texts[f"f{number}"] = text = transpose(dtype, dims, order)
         (made,) = pipeline.target_file(fusions(text)[0], target, device).kernels
-        assert made.template == "kernels/transpose_lines_cpu", text
+        assert made.text.template == "kernels/transpose_lines_cpu", text
     agree(texts, target, device, tmp_path, part)
 
 
@@ -154,7 +154,7 @@ def test_lines_of_two_kernels(first: "Tuple[int, int]", second: "Tuple[int, int]
 }}
 """
     made = pipeline.target_file(fusions(text)[0], target, device).kernels
-    assert [kernel.template for kernel in made] == ["kernels/transpose_lines_cpu"] * 2
+    assert [kernel.text.template for kernel in made] == ["kernels/transpose_lines_cpu"] * 2
     agree({"f": text}, target, device, tmp_path)
 
 
@@ -234,7 +234,7 @@ def test_side_results() -> None:
     (nest,) = nests.planned(fusion).nests
     assert len(nest.partition.roots) == 2
     made = pipeline.target_file(fusion, "opencl", "opencl-gpu").kernels
-    assert [access.words for access in made[0].accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
+    assert [access.words for access in made[0].report.accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
     assert proofs.check(fusion) is None
 
 

@@ -165,8 +165,8 @@ def test_whole_lines_of_odd_rows(target: str, device: str, part: str, tmp_path: 
     for name, text in texts.items():
         (kernel,) = target_file(fusions(text, name)[0], target, device).kernels
         whole = name in ("blur0", "blur2", "blur6")
-        assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(printed(kernel.code.text))) == whole, name
-        edges = [" ".join(printed(edge.text)) for edge in kernel.record.edges]       # what lines have is not stored again, another way
+        assert kernel.hero == "window" and ("in whole lines" in kernel.loop.text()) == ("STREAM" in " ".join(printed(kernel.report.code.text))) == whole, name
+        edges = [" ".join(printed(edge.text)) for edge in kernel.text.record.edges]       # what lines have is not stored again, another way
         assert edges and all(("++lane) r0[" in edge) == whole for edge in edges), (name, edges)
     agree(texts, target, device, tmp_path, part)
 
@@ -202,7 +202,7 @@ def test_borders_of_whole_rows(target: str, device: str, tmp_path: Path) -> None
              f"  ROOT r = {t}[2,7,9,{n}] pad(x, z), padding=0_0x1_1x0_3x0_0\n}}\n" for t, n in (("f32", 64), ("bf16", 32), ("u8", 48))}
     for name, text in texts.items():
         (kernel,) = target_file(fusions(text, name)[0], target, device).kernels
-        assert kernel.hero == "window" and not any(c in " ".join(printed(kernel.code.text)) for c in "/%"), name
+        assert kernel.hero == "window" and not any(c in " ".join(printed(kernel.report.code.text)) for c in "/%"), name
     agree(texts, target, device, tmp_path)
 
 
@@ -218,7 +218,7 @@ def test_columns_without_a_border(dims: "Sequence[int]", window: str, inside: "S
     (fusion,) = fusions(text.replace("{out}", ",".join(map(str, out))))
     (kernel,) = target_file(fusion, "c", "cpu").kernels
     assert kernel.hero == "window" and kernel.loop.inside == inside
-    assert not any("step" in line for line in printed(kernel.record.step.text) if line.strip().startswith("if "))
+    assert not any("step" in line for line in printed(kernel.text.record.step.text) if line.strip().startswith("if "))
 
 
 def _gradient(t: str, base: str, places: str, window: str, direction: str = "GE", combine: str = "add",
