@@ -39,7 +39,9 @@ jobs = [(file, device) for file in files for device in DEVICES.values()]
 for file, device in jobs[int(part)::int(parts)]:
     target = device.language if hasattr(device, 'language') else device.target
     folder = Path(out) / device.name / Path(file).parent.name / Path(file).stem
-    if main(["build", file, "-o", str(folder), "--target", target, "--device", device.name]):
+    options = (["--profile", device.name, "--most-bytes", str(1 << 40)] if getattr(device, "most_bytes", 0)
+               else ["--target", target, "--device", device.name])
+    if main(["build", file, "-o", str(folder), *options]):
         sys.exit(f"{file} for {device.name}: gen build failed")
     for depfile in folder.glob("*.d"):
         depfile.unlink()

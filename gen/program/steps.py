@@ -29,7 +29,8 @@ class Chain:
     def functions(self) -> List[Kernel]:
         """The kernels as functions of the file. They do not say `restrict`: clang makes an intrinsic of it where it
         inlines a function, and oclgrind 21.10 does not know that intrinsic."""
-        return [replace(kernel, text=replace(kernel.text, attribute=""), arguments=[replace(a, restrict="") for a in kernel.arguments])
+        return [replace(kernel, text=replace(kernel.text, attribute=""),
+                        arguments=[replace(a, restrict="") for a in kernel.arguments])
                 for kernel in {kernel.name: kernel for kernel in self.kernels}.values()]
 
 

@@ -158,6 +158,8 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
 def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Array]":
     """Arrays that are variables of the program's function: the smallest ones, as far as there is room. A kernel that
     several threads do has none."""
+    if not room:
+        return []
     own, chosen = {*program.params, *program.results}, []   # type: Set[Array], List[Array]
     own.update(array for launch in launches if launch.threads > 1 for array in launch.arrays)
     for array in sorted({array: None for launch in launches for array in launch.arrays if array not in own},
