@@ -57,7 +57,8 @@ def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
         for root in nest.targets or [*nest.partition.roots, *(r for side in nest.sides for r in side.partition.roots)]:
             if root.scratch and root.buffer not in inner:
                 of = known.get(root.value.name)
-                same = of is not None and _shape_at(of, root.output) == root.shape
+                # a parameter is there already
+                same = of is not None and of.opcode != "parameter" and _shape_at(of, root.output) == root.shape
                 values[root.buffer] = Value(of, root.output) if of is not None and same else None
     return {value: buffer for buffer, value in values.items() if value}
 

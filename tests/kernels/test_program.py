@@ -368,3 +368,12 @@ def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
         path.write_text(path.read_text().replace("v_d5 = v_next", "v_d5 = 0.5f + v_next"))
     results = run.check_built([of], "c", run.Options(rounds=1))
     assert [result.fusion.rsplit("_", 1)[1] for result in results if result.status != "PASS"] == ["d5"]
+
+
+def test_a_scatter_of_nothing_is_a_part(tmp_path: Path) -> None:
+    """What it leaves in scratch is a parameter, which parts read where it is."""
+    text = deep(5).replace("d0 = f32[16,16] dot(x,", """at = s32[0,1] constant({})  new = f32[0,16] constant({})
+  same = f32[16,16] scatter(x, at, new), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+  d0 = f32[16,16] dot(same,""").replace("ENTRY", "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\nENTRY")
+    results = run.check_built([run.build(program(text), tmp_path, "c", run.Options())], "c", run.Options(rounds=1))
+    assert len(results) > 4 and all(result.status == "PASS" for result in results), [result.line() for result in results]
