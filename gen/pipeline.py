@@ -80,7 +80,7 @@ def with_copies(program: Program, plan: Plan, device: Device) -> "Tuple[storage.
 
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
             plan: Optional[Plan] = None) -> "List[Tuple[Fusion, List[Choice], Context]]":
-    """How the nests of each fusion of a program are written in one language. No statement exists."""
+    """The choices for the nests of each fusion of a program in one language. No statement exists yet."""
     program, language, device = program_of(source), TARGETS[target].of_file(), device_for(target, device_name)
     _, plan = with_copies(program, plan or plan_of(program, device.cpu), device)
     return [(fusion, *choose(of, language, device.alone() if fusion.small else device, Helpers(language), excess))

@@ -150,8 +150,8 @@ class Choice:
             yield from part.leaves()
 
     def scheduled(self, grid: Grid) -> "List[Tuple[Choice, Grid]]":
-        """What has a schedule of its own in a kernel: the parts whose blocks it has, or itself and the one where bursts
-        are off; each with its choice."""
+        """The grids that have a schedule of their own in a kernel, each with its choice: those of the parts whose
+        blocks the kernel has, or its own and the one where bursts are off."""
         if self.parts:
             return [(part, of) for part in self.parts for of in part.grids]
         return [(self, of) for of in (grid, grid.plain) if of]
@@ -216,7 +216,7 @@ class Hero:
         return []
 
     def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
-        """What a step accesses, each access once."""
+        """The accesses of a step, each once."""
         forms = self.forms(nest, schedule, context)
         return list(dict.fromkeys(access for form in forms for access in form.accesses(context.target)))
 

@@ -103,7 +103,7 @@ class Table:
 
 @dataclass
 class Text:
-    """What is printed of a kernel beside its name and its arguments.
+    """The text of a kernel, without its name and its arguments.
 
     template: of templates/. record: what it prints, a dataclass of the hero's. functions: that the kernel calls.
     attribute: after the word for a kernel. table: that the kernel reads."""
@@ -117,7 +117,7 @@ class Text:
 
 @dataclass
 class Report:
-    """What people are told of a kernel.
+    """The facts of a kernel that explain and the manifest tell.
 
     accesses: the buffers that are read and written, each with the map to the position in it. code: of a step or of an
     element; None where `scheduled` kernels have it. refusals: who did not write the nest although it is made for its

@@ -43,9 +43,9 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class LapackRecord:
-    """The values that the template prints. type .. locals: as in MatricesRecord. before, after: copies around the call. cleared:
-    results that the routine may leave. symbol: of the routine; call: as C text. operand: of which all must be finite,
-    else the floats of results are NaN and info is -4; None where all are good. info: the place of info."""
+    """The values that the template prints. type .. locals: as in MatricesRecord. before, after: copies around the call.
+    cleared: results that the routine may leave. symbol: of the routine; call: as C text. operand: of which all must be
+    finite, else the floats of results are NaN and info is -4; None where all are good. info: the place of info."""
 
     symbol: str
     type: str
@@ -109,8 +109,8 @@ class LapackHero(MatricesHero):
         part = dtypes.TABLE[rooms[first].dtype].part or rooms[first].dtype
         (grid,) = choice.grids
         record = LapackRecord(
-            f"{routine}_", d.register(part), schedule.chunks, count, schedule.threads, grid.blocks > 1, schedule.threads > 1,
-            list(starts.values()), [], before, after,
+            f"{routine}_", d.register(part), schedule.chunks, count, schedule.threads, grid.blocks > 1,
+            schedule.threads > 1, list(starts.values()), [], before, after,
             [_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
              and room.operand is None and n < len(given) - 1],
             call, _numbers(rooms[first], places[first], d) if nest.op.attributes["finite"] else None,
@@ -143,7 +143,7 @@ def _rooms(nest: Whole) -> "List[Room]":
 
 
 def _in_scratch(nest: Whole) -> "List[Room]":
-    """The rooms that are no result as it lies in memory."""
+    """The rooms that lie in scratch memory: those that are not a result in its own layout."""
     return [room for room in _rooms(nest) if room.result is None or not _is_by_columns(
         room, strides_of(nest.results[room.result].shape))]
 

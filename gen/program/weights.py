@@ -13,7 +13,7 @@ from gen.program.forms import form
 from gen.program.ir import Array, Program, Weight
 
 LARGEST_IN_TEXT = 4096  # bytes of a constant in the text
-ALIGNMENT = 512         # of each one in the block: OpenCL's devices ask for as much of a part of a buffer
+ALIGNMENT = 512         # bytes, of each constant in the block: OpenCL devices may ask for that of a sub-buffer
 
 
 def taken_out(program: Program) -> Program:
