@@ -214,9 +214,10 @@ def _batch_rank(nest: Whole) -> int:
 
 
 def _start(nest: Whole, shape: Shape) -> str:
-    """The map from the number of a matrix to the position of its first element; "" where there is one matrix."""
+    """The map from the number of a matrix to the position of its first element; "" where there is one matrix, or none has
+    elements."""
     rank = _batch_rank(nest)
-    if math.prod(shape.dims[:rank]) <= 1:
+    if math.prod(shape.dims[:rank]) <= 1 or not shape.elements:
         return ""
     first = algebra.substitute(memory_map(shape), **{f"d{k}": 0 for k in range(rank, shape.rank)})
     batch = algebra.call("shape", "unmap", array_shape("s32", shape.dims[:rank]).text)

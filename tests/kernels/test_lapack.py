@@ -186,6 +186,29 @@ def operand(routine: str, leaf: hlo.Shape, random_: Any) -> Any:
     return (a if leaf.dtype != "s32" else np.zeros(leaf.elements)).astype(KINDS[leaf.dtype])
 
 
+ONE_BY_ONE = {
+    "dsytrd": "(f64[{b}1,1]{{{l}}}, f64[{b}1], f64[{b}0], f64[{b}0], s32[{c}])",
+    "cgehrd": "(c64[{b}1,1]{{{l}}}, c64[{b}0], s32[{c}])",
+}
+
+
+@pytest.mark.parametrize("batch", ["", "2"])
+@pytest.mark.parametrize("routine", ONE_BY_ONE)
+def test_matrices_of_one_element(routine: str, batch: str, tmp_path: Path) -> None:
+    """Results that have no elements, for which LAPACK gets a pointer none the less."""
+    result = ONE_BY_ONE[routine].format(b=f"{batch}," if batch else "", l="1,2,0" if batch else "0,1", c=batch)
+    config = "uplo = 76 : ui8" if routine == "dsytrd" else "high = 1 : i32, low = 1 : i32"
+    operand_shape = f"{result[1:4]}[{f'{batch},' if batch else ''}1,1]"
+    (tmp_path / "m.hlo").write_text(f"""HloModule m
+ENTRY e {{ a = {operand_shape} parameter(0)
+  ROOT r = {result} custom-call(a), custom_call_target="lapack_{routine}_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={{{config}}} }}
+""")
+    done = gen("check", tmp_path / "m.hlo", "--target", "c")
+    if done.returncode == 3:
+        pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @with_numpy
 @pytest.mark.parametrize("routine, dtype", [case for case in CASES if case[1] in ("f64", "c64")])
 def test_other_results_do_not_pass(routine: str, dtype: str, tmp_path: Path) -> None:

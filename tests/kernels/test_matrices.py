@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import subprocess
 from pathlib import Path
 from typing import Any, List, Sequence, Tuple
 
@@ -200,6 +201,38 @@ def test_functions_of_jax_agree_with_the_reference(target: str) -> None:
 # ---- NumPy ----
 
 SHAPE = re.compile(r"(f32|f64|s32|c64|c128)\[([\d,]*)\](?:\{([\d,]*)\})?")
+
+
+EXACT = r"""
+#include <stdlib.h>
+#include "m.h"
+int main(void)
+{
+  float *a = malloc(m_a_BYTES), *r = malloc(m_a_BYTES);
+  int *pivots = malloc(%d * sizeof *pivots), *info = malloc(sizeof *info);
+  const void *params[] = {a};
+  void *results[] = {r, pivots, info};
+  for (int k = 0; k < m_a_BYTES / 4; ++k) a[k] = (float)(k * 7919 %% 1009) / 100 - 5;
+  return m_c_run(params, results, NULL) || *info;
+}
+"""
+
+
+@pytest.mark.parametrize("shape", ("f32[17,33]{0,1}", "f32[33,17]{1,0}", "f32[18,18]{0,1}", "f32[19,40]{1,0}", "f32[40,19]{0,1}"))
+def test_a_factorisation_stays_inside_its_arrays(shape: str, tmp_path: Path) -> None:
+    """LU by blocks of four pivots, where the last block has fewer: under ASan, in buffers of exactly their sizes."""
+    steps = min(numbers(shape[shape.index("[") + 1:shape.index("]")]))
+    (tmp_path / "m.hlo").write_text(f"""HloModule m
+ENTRY e {{ a = {shape} parameter(0)
+  ROOT r = ({shape}, s32[{steps}]{{0}}, s32[]) custom-call(a), custom_call_target="lapack_sgetrf_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={{}} }}
+""")
+    assert gen("build", tmp_path / "m.hlo", "-o", tmp_path, "--target", "c").returncode == 0
+    (tmp_path / "main.c").write_text(EXACT % steps)
+    command = ["gcc", "-std=c11", "-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "main.c", "m.c", "-lm", "-o", "main"]
+    if subprocess.run(command, cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("no ASan")
+    done = subprocess.run([str(tmp_path / "main")], capture_output=True, text=True, env={"ASAN_OPTIONS": "detect_leaks=0"})
+    assert done.returncode == 0, done.stderr[:2000]
 
 
 def numbers(text: str) -> "List[int]":
