@@ -60,13 +60,18 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
                 plan: Optional[Plan] = None) -> TargetFile:
     """A program in one language. plan: that of its device's class, where it is known."""
     program, device = program_of(source), device_for(target, device_name)
-    language = TARGETS[target].on(device.most_bytes > 0).of_file()
+    language = _language(target, device)
     body, plan = with_copies(program, plan or plan_of(program, device.cpu), device)
     dialects = [dialect(program, body, plan, language, device, excess)]
     # the same for compilers without vectors
     if language.plain and any(kernel.loop.lanes > 1 for kernel in dialects[0].kernels):
         dialects.append(dialect(program, body, plan, language.plain.of_file(), device.scalar(), excess))
     return render.target_file(program, plan, body.aliases, device, dialects, excess)
+
+
+def _language(target: str, device: Device) -> Target:
+    """The language of a target's files, as a class of device has it."""
+    return TARGETS[target].on(device.most_bytes > 0).of_file()
 
 
 def with_copies(program: Program, plan: Plan, device: Device) -> "Tuple[storage.Body, Plan]":
@@ -81,7 +86,8 @@ def with_copies(program: Program, plan: Plan, device: Device) -> "Tuple[storage.
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
             plan: Optional[Plan] = None) -> "List[Tuple[Fusion, List[Choice], Context]]":
     """The choices for the nests of each fusion of a program in one language. No statement exists yet."""
-    program, language, device = program_of(source), TARGETS[target].of_file(), device_for(target, device_name)
+    program, device = program_of(source), device_for(target, device_name)
+    language = _language(target, device)
     _, plan = with_copies(program, plan or plan_of(program, device.cpu), device)
     return [(fusion, *choose(of, language, device.alone() if fusion.small else device, Helpers(language), excess))
             for fusion, of in plan.items()]

@@ -348,6 +348,6 @@ def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFil
         name=program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
         arguments=[of for of in named(program) if of.side != "weights"], weights=about.get("weights"),
         constants=[(of, program.weights[of.array]) for of in named(program) if of.side == "weights"],
-        donors=[(a["result"], a["parameter"]) for a in about.get("may_alias", ())],
+        steps=not program.straight, donors=[(a["result"], a["parameter"]) for a in about.get("may_alias", ())],
         aliases=about["aliases"], params=about["params"], results=about["results"],
         files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name))))

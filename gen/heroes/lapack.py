@@ -73,10 +73,11 @@ class LapackHero(MatricesHero):
         if not isinstance(nest, Whole) or nest.op.opcode != "lapack":
             return False
         if not context.target.has_libraries:
-            found = "--profile embedded" if context.target.embedded else context.target.name
-            raise BuildError(f"{nest.name}: expected target c, found {found}: "
+            wrong, why = (("expected no --profile embedded", "its C does not call") if context.target.embedded
+                          else (f"expected target c, found {context.target.name}", "C alone calls"))
+            raise BuildError(f"{nest.name}: {wrong}: "
                              f"'{nest.op.attributes['routine']}' at {nest.op.line}:{nest.op.col} is a routine of LAPACK, "
-                             "which C alone calls; instead, cut the module before and after it")
+                             f"which {why}; instead, cut the module before and after it")
         return True
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":

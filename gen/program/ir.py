@@ -112,8 +112,8 @@ class Program:
 
     @property
     def donors(self) -> "Dict[Array, Array]":
-        """Of results that the caller may give a parameter's buffer, that parameter: of a program with loops, branches
-        or ops on whole arrays, which is right in both cases."""
+        """Of results that the caller may give a parameter's buffer, that parameter: of a program with loops or
+        branches, which is right in both cases."""
         return {} if self.straight else {self.results[n]: self.params[p] for n, p in self.aliases.items()}
 
     @property

@@ -135,8 +135,10 @@ def test_limit() -> None:
 
 def test_library(tmp_path: Path) -> None:
     """What only a library computes is refused."""
-    with pytest.raises(BuildError, match="expected target c, found --profile embedded: .* is a routine of LAPACK"):
+    with pytest.raises(BuildError, match="expected no --profile embedded: .* is a routine of LAPACK"):
         built(LAPACK, tmp_path)
+    with pytest.raises(BuildError, match="expected no --profile embedded"):
+        pipeline.choices(build.program(run.load(str(LAPACK))), "c", EMBEDDED)
 
 
 def refusal(program: build.Program) -> str:

@@ -414,7 +414,7 @@ static int rounds_for(const struct sett_fusion *fusion, int wanted)
 struct compared {
   struct data_error error;
   char nearest[256];
-  int rounds; /* whose inputs reach the call */
+  int rounds, last; /* rounds that have compared the call, and the number of the last of them, from 1 */
 };
 
 static void *array_of(const struct job *job, struct sett_from from)
@@ -471,7 +471,7 @@ static int is_reached(const struct job *traced, const struct sett_call *call)
 }
 
 /* Each call that has been done, on what it read the last time. */
-static const char *check_calls(struct job *traced, struct compared *compared, enum data_style style)
+static const char *check_calls(struct job *traced, struct compared *compared, int round)
 {
   const char *wrong = NULL;
   for (int i = 0; i < traced->fusion->calls && !wrong; ++i) {
@@ -480,7 +480,8 @@ static const char *check_calls(struct job *traced, struct compared *compared, en
     if (!is_reached(traced, call)) continue;
     wrong_call = i;
     wrong = check_call(traced, call, &compared[i]);
-    if (style == DATA_MODERATE) compared[i].error.unbounded_moderate += compared[i].error.unbounded - unbounded;
+    if (compared[i].last <= round) ++compared[i].rounds, compared[i].last = round + 1;
+    if (round % DATA_STYLES == DATA_MODERATE) compared[i].error.unbounded_moderate += compared[i].error.unbounded - unbounded;
   }
   return wrong;
 }
@@ -516,8 +517,7 @@ static const char *check_program_round(struct job *job, struct job *one, struct 
   }
   if (traced->fusion->limited) memcpy(traced->in[fusion->params], &traced->fusion->limited, sizeof(unsigned));
   if ((wrong = run_twice(traced)) != NULL) return wrong;
-  for (int i = 0; i < traced->fusion->calls; ++i) compared[i].rounds += is_reached(traced, &traced->fusion->call[i]);
-  if ((wrong = check_calls(traced, compared, style)) != NULL) return wrong;
+  if ((wrong = check_calls(traced, compared, round)) != NULL) return wrong;
   wrong_call = -1;
   if (traced->fusion->limited && *(const unsigned char *)traced->out[traced->fusion->cut]) ++cut_rounds;
   else if ((wrong = run_twice(job)) != NULL || (wrong = same_results(job, traced)) != NULL || (one && (wrong = same_in_place(job, one)) != NULL)) return wrong;
@@ -526,7 +526,7 @@ static const char *check_program_round(struct job *job, struct job *one, struct 
   for (unsigned limit = 1; limit <= 2 + (unsigned)round && !wrong; limit = limit < 2 ? 2 : limit + 1 + (unsigned)round * 3) {
     wrong_call = -1;
     memcpy(traced->in[fusion->params], &limit, sizeof limit);
-    if ((wrong = run_twice(traced)) == NULL) wrong = check_calls(traced, compared, style);
+    if ((wrong = run_twice(traced)) == NULL) wrong = check_calls(traced, compared, round);
   }
   return wrong;
 }
