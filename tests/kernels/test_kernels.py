@@ -120,6 +120,19 @@ def test_narrow_registers(machine: str, tmp_path: Path) -> None:
         assert re.search(r"\tv?punpckl", assembly(f"moved_{name}")), name
 
 
+def test_vectors_are_loaded_whole(tmp_path: Path) -> None:
+    """gcc moves 64 bytes to and from memory as one register: by halves through the stack, rows of 1000 took twice as long."""
+    if platform.machine() != "x86_64" or not shutil.which("gcc"):
+        pytest.skip("SKIP: no gcc for x86-64")
+    file = CATALOGUE.parent.parent / "bench" / "row_sum_1000_f32.hlo"
+    built = gen("build", file, "-o", tmp_path, "--target", "c")
+    assert built.returncode == 0, built.stderr
+    made = subprocess.run(["gcc", "-O2", "-march=skylake-avx512", "-w", "-S", "-o", "-", str(tmp_path / f"{file.stem}.c")], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    assert re.search(r"\tvaddps.*%zmm", made.stdout)
+    assert not re.findall(r"\tvmov\w+\t%ymm\d+, 32\(", made.stdout), "halves of vectors are stored and loaded again"
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])
 def test_catalogue(name: str, tmp_path: Path) -> None:
     """Every small kernel agrees with its reference; nothing but the answer is left behind."""
