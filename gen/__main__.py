@@ -14,7 +14,7 @@ import re
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
@@ -47,7 +47,7 @@ class Usage(argparse.ArgumentParser):
     def __init__(self, **words: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **words)
 
-    def error(self, message: str) -> None:  # type: ignore[override]
+    def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {message}\n{self.format_usage()}")
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]

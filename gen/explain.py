@@ -12,6 +12,7 @@ from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.nests import Planned
 from gen.plan.partition import EMPTY, Function, compose, regions
+from gen.plan.scatter import Scatter
 from gen.plan.storing import Storage
 from gen.program import build as programs
 from gen.program import pictures
@@ -199,7 +200,7 @@ def _maps(plan: Planned) -> str:
             if function is partition.entry:
                 for root in partition.roots:
                     read = partition.root_read(root)
-                    what = "update" if nest.targets else "result"
+                    what = "update" if isinstance(nest, Scatter) else "result"
                     lines.append(
                         f"  {what} {root.result} -> {read.source.name}: {read.map}"
                         + (f"; written at {root.at}" if root.at else "")
@@ -212,7 +213,7 @@ def _maps(plan: Planned) -> str:
     return "\n".join(lines)
 
 
-def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice]", context: Context, place: str) -> "List[str]":
+def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context: Context, place: str) -> "List[str]":
     """Who writes each kernel of a fusion, and who does not; then the schedule of each."""
     slices = " (input slices: each walked in its own space)" if _input_slices(fusion) else ""
     leaves = [leaf for choice in choices for leaf in choice.leaves()]
@@ -225,7 +226,7 @@ def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice]", context: Context, 
                     for choice, of in leaf.scheduled(grid)]
 
 
-def _schedule(choice: Choice, grid: Grid, context: Context, place: str) -> str:
+def _schedule(choice: Choice[Any, Any], grid: Grid, context: Context, place: str) -> str:
     lines = [f"{grid.name} for {place}: {grid.loop.text()}, {grid.blocks} blocks, index type {grid.index}"]
     lines += [f"  {line}" for line in choice.hero.describe(choice, grid, context)]
     lines.append(f"  index: {grid.thread}")
@@ -241,7 +242,7 @@ def _schedule(choice: Choice, grid: Grid, context: Context, place: str) -> str:
 def _flatten(kernel: "Kernel", place: str) -> str:
     """Every access as one number, the element's position in its buffer."""
     lines = [f"{kernel.name} for {place}:"]
-    lines += [f"  {access.words}: {access.position}" for access in dict.fromkeys(kernel.report.accesses)]
+    lines += [f"  {access.words}: {access.position}" for access in dict.fromkeys(kernel.report.touched)]
     partition = kernel.nest.partition
     for function in partition.functions[1:]:
         for read, _ in reads_of(partition, function):
@@ -256,7 +257,7 @@ def _vectorize(kernel: "Kernel", place: str) -> str:
     register's work, unrolled over vec."""
     loop = kernel.loop
     lines = [f"{kernel.name} for {place}: a step is {loop.vec} x {loop.lanes} elements"]
-    for touched in dict.fromkeys(kernel.report.accesses):
+    for touched in dict.fromkeys(kernel.report.touched):
         for variable in [
             v.name for v in algebra.info(touched.position).variables if v.name in ("vec", "lane")[: 1 + (loop.lanes > 1)]
         ]:

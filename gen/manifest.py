@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Set, Tuple
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from gen import algebra, bounds, hlo
 from gen.heroes import scatter
-from gen.program.steps import Chain
 from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, is_row_major, param_leaves, param_names, \
     result_leaves
 from gen.hlo.launches import has_steps
@@ -18,9 +17,8 @@ from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
 from gen.plan.whole import Whole, whole_of
 from gen.program.ir import Array, Call, Program
-
-if TYPE_CHECKING:
-    from gen.render import TargetFile
+from gen.program.steps import Chain
+from gen.render import TargetFile
 
 
 def bytes_read(fusion: Fusion, kernels: Sequence[Nest]) -> int:

@@ -20,7 +20,7 @@ import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 from gen import bounds, heroes, reference, render
 from gen.emit.helpers import Helpers
@@ -32,7 +32,7 @@ from gen.plan.nest import BuildError
 from gen.plan.nests import Planned, planned
 from gen.program import build, chains, flow, proof, storage, weights
 from gen.program.ir import Array, Call, Program
-from gen.program.steps import Launch, Move, Step, leaves
+from gen.program.steps import Launch, Move, Step, launches_of, leaves
 from gen.render import ROOT, Dialect, TargetFile, Unit
 from gen.schedule import SMALL_BYTES, Device, device_for
 from gen.schedule.devices import LOCAL_ARRAY
@@ -84,7 +84,7 @@ def with_copies(program: Program, plan: Plan, device: Device) -> "Tuple[storage.
 
 
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
-            plan: Optional[Plan] = None) -> "List[Tuple[Fusion, List[Choice], Context]]":
+            plan: Optional[Plan] = None) -> "List[Tuple[Fusion, List[Choice[Any, Any]], Context]]":
     """The choices for the nests of each fusion of a program in one language. No statement exists yet."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
@@ -105,12 +105,13 @@ def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, 
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in meant]
     body = body.over(storage.over_operands(program, launches, language.scratch_in_results))
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
+    steps: List[Step] = [*launches]
     if language.chains and device.cpu:
-        launches = chains.chained(program, launches, language, device)
-    placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches]), body.aliases,
+        steps = chains.chained(program, launches, language, device)
+    placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches_of(steps)]), body.aliases,
                             language.alignment, language.scratch_in_results, language.scratch_slack)
     proof.prove(program, meant, _lying(program, meant, body.owner, placed))
-    return Dialect(language, helpers, units, list(launches), placed, program.weights)
+    return Dialect(language, helpers, units, steps, placed, program.weights)
 
 
 def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], Array]",
@@ -135,7 +136,7 @@ def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helper
         Call(copies[shape], [move.source], [move.to]), units[copies[shape]]))
     if (language.chains and device.cpu or language.block_chains) and not program.traced:
         steps = chains.chained(program, steps, language, device)
-    local = storage.local(program, list(leaves(steps)), language.local_bytes)  # type: ignore[arg-type]
+    local = storage.local(program, launches_of(steps), language.local_bytes)
     placed = storage.stored(program, places.spans, program.aliases, language.alignment, language.scratch_in_results,
                             language.scratch_slack, local)
     proof.prove(program, meant, _lying(program, meant, places.owner, placed))
@@ -150,7 +151,8 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
         f"{call.fusion.name} {buffer.number}", buffer.shape) for buffer in unit.scratch}
     for role, arrays in ((Role.PARAMETER, call.operands), (Role.RESULT, call.results)):
         own.update(((role, n), array) for n, array in enumerate(arrays) if array)
-    launches, written = [], set()   # type: List[Launch], Set[Array]
+    launches: List[Launch] = []
+    written: Set[Array] = set()
     for kernel, count in zip(unit.kernels, unit.threads):
         arguments = [a for a in kernel.arguments if a.buffer.role is not Role.TABLE]
         arrays = [own[a.buffer.role, a.buffer.number] for a in arguments]
@@ -172,7 +174,7 @@ def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, exce
 
 
 def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,
-           excess: bool) -> "Tuple[List[Choice], Context]":
+           excess: bool) -> "Tuple[List[Choice[Any, Any]], Context]":
     """How each nest of a fusion is written: its hero, its schedule, its index type and the buffers between its kernels.
     No statement exists yet."""
     nests = plan.nests

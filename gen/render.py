@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Collection, Dict, List, Optional, Sequence, Set
+from typing import Any, Collection, Dict, List, Optional, Sequence, Set, Union
 
 import jinja2
 
@@ -23,10 +23,11 @@ from gen.plan.buffer import Buffer
 from gen.plan.nests import Planned
 from gen.program.ir import Array, Program
 from gen.program.stack import stack_bytes
-from gen.program.steps import Chain, Launch, Step, deciding, every, leaves
+from gen.program.steps import Chain, Launch, Step, deciding, every, launches_of
 from gen.program.storage import Place, Storage
 from gen.schedule import Device
 from gen.targets import TARGETS, Target
+from gen.targets.target import VectorWord
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -112,7 +113,7 @@ class Dialect:
     weights: "Collection[Array]" = ()
 
     def __post_init__(self) -> None:
-        self.launches: List[Launch] = list(leaves(self.steps))  # type: ignore[arg-type]
+        self.launches: List[Launch] = launches_of(self.steps)
         self.numbers = {launch: number for number, launch in enumerate(self.launches)}
         for number, table in enumerate(self.tables):
             table.number = number
@@ -127,7 +128,7 @@ class Dialect:
         return [kernel.table for kernel in self.kernels if kernel.table]
 
     @property
-    def used(self) -> "Set[str]":
+    def used(self) -> "Set[Union[str, VectorWord]]":
         """Names that the text has, and that the template of its file declares."""
         return self.target.used | {"table" for _ in self.tables}
 
@@ -169,7 +170,7 @@ class Dialect:
         for kernel in self.kernels:
             for walk in kernel.scheduled:
                 lines += [f"{walk.name}: {walk.loop.text()}", f"  index: {walk.grid.thread}"]
-                lines += [f"  {access.words}: {access.position}" for access in walk.report.accesses]
+                lines += [f"  {access.words}: {access.position}" for access in walk.report.touched]
         return "\n".join("// " + line for line in lines)
 
 

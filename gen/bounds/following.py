@@ -43,8 +43,9 @@ class Bounds:
 
     def ranges(self, i: Instruction, out: Array, bits: bool = True) -> Array:
         """The array of a result's intervals, which a step is to define."""
-        self.known[out] = Known(self.e.array(i.name, kind_of(out.dtype), out.dims), bits)
-        return self.known[out].ranges  # type: ignore[return-value]
+        ranges = self.e.array(i.name, kind_of(out.dtype), out.dims)
+        self.known[out] = Known(ranges, bits)
+        return ranges
 
     def points(self, array: Array) -> Array:
         """The array of an array's intervals, also where it is exact."""

@@ -70,9 +70,10 @@ class Loads(Accesses):
 
         def convert(at: str) -> str:
             text = ops.expression(self.d, self.helpers.need, "convert", {}, dtype, ["s64"], [f"({at})"], 1)
+            assert text is not None, "of one lane"
             if dtype == "pred":
                 text = f"({self.d.register('pred')})(({at}) != 0)"
-            return self.round(text, dtype, 1) if dtype in SMALL + TINY else str(text)
+            return self.round(text, dtype, 1) if dtype in SMALL + TINY else text
 
         def counted(stride: int) -> str:
             first = self.d.splat(dtype, self.lanes, f"({self.d.types[dtype]})({self._first(index)})")

@@ -93,7 +93,7 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
 
 def constant(d: Target, pattern: int, dtype: str) -> Value:
     """The value of a bit pattern."""
-    number = dtypes.decode(pattern, dtype) if dtype in ("f32", "s32") else None
+    number = dtypes.decode_real(pattern, dtype) if dtype in ("f32", "s32") else None
     value = Value(d.literal(pattern, dtype), dtype)
     if number is None or not math.isfinite(number):
         return value
@@ -431,7 +431,11 @@ def _tiny(d: Target, need: Need, name: str, dtype: str, title: str) -> str:
     head, u8, u32, kind = d.function, d.types["u8"], d.types["u32"], dtypes.TABLE[dtype]
     if name == "round":
         return f"{head} float {title}(float x)\n{{\n  return {need('value', dtype)}({need('bits', dtype)}(x));\n}}\n"
-    as_u, as_f = d.reinterpret("x", "f32", "u32"), lambda v: d.reinterpret(v, "u32", "f32")
+    as_u = d.reinterpret("x", "f32", "u32")
+
+    def as_f(v: str) -> str:
+        return d.reinterpret(v, "u32", "f32")
+
     m, bias, drop, style = kind.mantissa, kind.bias, 23 - kind.mantissa, kind.style
     top, sign = (1 << (kind.exponent + m)) - 1, 1 << (kind.bits - 1)
     quiet, infinite, largest = (f"0x{n:x}u" for n in (0x7FC00000, ((1 << kind.exponent) - 1) << m,
@@ -489,7 +493,13 @@ def _by_lanes(d: Target, need: Need, name: str, dtype: str, n: int, title: str) 
 def _half(d: Target, name: str, title: str, n: int) -> str:
     """C's f16 from and to its bits, by arithmetic on a float and on its bits, for one value or n at once."""
     f, u, h = (d.register(t, n) for t in ("f32", "u32", "u16"))
-    as_f, as_u = (lambda x: d.reinterpret(x, "u32", "f32", n)), (lambda x: d.reinterpret(x, "f32", "u32", n))
+
+    def as_f(x: str) -> str:
+        return d.reinterpret(x, "u32", "f32", n)
+
+    def as_u(x: str) -> str:
+        return d.reinterpret(x, "f32", "u32", n)
+
     head, call = "", {"value": "_mm512_cvtph_ps((__m256i)x)",
                       "bits": "_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT)"}[name]
     to, source = (f, h) if name == "value" else (h, f)

@@ -192,16 +192,15 @@ class Regions(Loads, Elementwise):
     def _unknown(self, condition: str) -> str:
         """A condition on the variables of a loop, or of the elements of a step, that no compiler finds to be constant,
         where one has to be kept from that."""
-        zero = self.d.unknown_zero
-        if zero and self._before_loops is None:
-            zero = self.name("none", "")
+        if not self.d.unknown_zero:
+            return condition
+        zero = self._zero or self.name("none", "")
+        if self._before_loops is None:
             self.text.add(Let("int", zero, self.d.unknown_zero))
-        elif zero:
-            if not self._zero:
-                self._zero = self.name("none", "")
-                self._before_loops.append(Let("int", self._zero, self.d.unknown_zero))
-            zero = self._zero
-        return f"({condition}) > {zero}" if zero else condition
+        elif not self._zero:
+            self._zero = zero
+            self._before_loops.append(Let("int", zero, self.d.unknown_zero))
+        return f"({condition}) > {zero}"
 
     def _near(self, near: Near) -> Optional[str]:
         unbroken, inside = self._inside(near.unbroken), self._inside(near.near)
@@ -342,14 +341,14 @@ class Regions(Loads, Elementwise):
             yield False
             return
         loops = [For(self.d.index[self.index_type], v, str(n), falling=down) for v, n in zip(names, sizes)]
-        outermost, reads = self._before_loops is None, len(self.accesses)
+        outermost, reads = self._before_loops is None, len(self.touched)
         if outermost:
             self._before_loops = []
         self._held += tests
         with self.text.nested(*loops, *([If(" && ".join(tests))] if tests else [])) as (around, at):
             yield True
         if free and len(names) > 1:
-            steps = self._steps(names, [access.position for access in self.accesses[reads:] if access.verb == "read"])
+            steps = self._steps(names, [access.position for access in self.touched[reads:] if access.verb == "read"])
             interchange(loops, sorted(range(len(names)), key=lambda n: -steps[n]))
         del self._held[len(self._held) - len(tests):]
         if outermost:

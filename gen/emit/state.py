@@ -31,7 +31,7 @@ class State(Form):
         # of a step, by number of the level, pointer and position
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
         self.index_rows: List[IndexRow] = []             # that a step reads
-        self.accesses: List[Touched] = []
+        self.touched: List[Touched] = []
         self._thread_guards = frozenset(conditions(self.thread, self.box, index_type)) if self.thread else frozenset()
         # values with names: of instructions in regions; of loads, by buffer, position and region; given ones
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
@@ -48,8 +48,8 @@ class State(Form):
         self._held: List[str] = []                       # the conditions of their guards
 
     def accessed(self, verb: str, buffer: Buffer, flat: str) -> None:
-        """Keeps an access for `accesses`."""
-        self.accesses.append(Touched(verb, buffer, flat))
+        """Keeps an access for `touched`."""
+        self.touched.append(Touched(verb, buffer, flat))
 
     # ---- names, maps ----
 

@@ -10,7 +10,7 @@ from gen.emit.values import Touched, Value
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.partition import Root, compose
-from gen.schedule import VECTOR_BITS
+from gen.schedule import VECTOR_BITS, Loop
 from gen.targets import SMALL, bits
 
 
@@ -41,7 +41,7 @@ class Stores(Loads):
         assert buffer is not None
         accesses = [Touched(verb, of, self.mapped(compose(index, memory_map(of.shape))))
                     for verb, of, index in (("read", buffer, read.map), ("write", root.buffer, root.map))]
-        self.accesses += accesses
+        self.touched += accesses
         sides = [(access.buffer.pointer, access.position) for access in accesses]
         words = [self.stride(flat, "lane")[0] == n for _, flat in sides]
         kind, names = self.d.register(dtype, whole), [self.name(pointer, "w_") for pointer, _ in sides]
@@ -55,17 +55,19 @@ class Stores(Loads):
             # row by row
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
             registers.append([(number, at[number]) for number in order])
+        loop = self.loop
+        assert isinstance(loop, Loop), "whose schedule has interleaved rows"
         pointer, flat = sides[0]
         if words[0]:
             self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
-        elif self.loop.burst:
+        elif loop.burst:
             for k in range(n):
                 self._prefetch(pointer, self.c(flat, **{**self.start, "vec": k})[0], dtype, self.loop.step // n)
         elif self.loop.order_prefetch:    # the rows together have been read as far as the walk has come
-            walked = self.loop.thread_map(root.shape.elements)
+            walked = loop.thread_map(root.shape.elements)
             for k in range(n):
-                at = self.c(walked, **{**self.start, "down": k})[0]
-                self.before.add(self.d.prefetch("L2", offset(pointer, at), self.loop.order_prefetch, bits(dtype) // 8))
+                first = self.c(walked, **{**self.start, "down": k})[0]
+                self.before.add(self.d.prefetch("L2", offset(pointer, first), self.loop.order_prefetch, bits(dtype) // 8))
         self.before.add(*(Assign(f"{names[0]}[{number}]", f"*{text}") for number, text in registers[0]))
         for number in range(0, n * self.loop.fused_steps, n):
             to, of = (offset(name, str(number)) if number else name for name in reversed(names))

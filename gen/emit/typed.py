@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 from gen.emit.pieces import filled, needs, pieces, taken
 from gen.hlo import dtypes
@@ -123,7 +123,7 @@ def _function(need: Need, file: str, name: str, words: Dict[str, Any]) -> str:
     text = taken(known[name].text, words)
     for other in needs(name, text, known):
         *stem, last = other.split("_")
-        about = []
+        about: List[str] = []
         while last in words:
             about.insert(0, str(words[last]))
             *stem, last = stem

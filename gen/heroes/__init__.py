@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Sequence
+from typing import Any, List, Sequence
 
 from gen.heroes import (concatenate, concatenate_cpu, distribute, fft, lapack, loop, matrices, pad_cpu, reduction_cpu,
                         reduction_gpu, rows_cpu, rows_gpu, scan_cpu, scan_gpu, scatter, sort_cpu, sort_gpu, table,
@@ -11,19 +11,19 @@ from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.plan.nest import BuildError, Nest
 
 # The first that takes a nest and has a schedule that its maps allow writes it; loop takes every nest.
-HEROES: Sequence[Hero] = (matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, fft.HERO, scatter.HERO,
-                          concatenate_cpu.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO, rows_cpu.HERO,
-                          rows_gpu.HERO, reduction_cpu.HERO, reduction_gpu.HERO, scan_cpu.HERO, scan_gpu.HERO,
-                          transpose_gpu.HERO, transpose_lines.HERO, transpose_cpu.HERO, window_cpu.HERO,
-                          window_scatter.HERO, pad_cpu.HERO, table.HERO, loop.HERO)
+HEROES: Sequence[Hero[Any, Any]] = (
+    matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, sort_gpu.ROWS, fft.HERO, scatter.HERO,
+    concatenate_cpu.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO, rows_cpu.HERO, rows_gpu.HERO,
+    reduction_cpu.HERO, reduction_gpu.HERO, scan_cpu.HERO, scan_gpu.HERO, transpose_gpu.HERO, transpose_lines.HERO,
+    transpose_cpu.HERO, window_cpu.HERO, window_scatter.HERO, pad_cpu.HERO, table.HERO, loop.HERO)
 
 
-def choose(nest: Nest, context: Context) -> List[Choice]:
+def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
     """The first choice of the first hero that takes the nest, with the buffers that it needs, then those of side
     results that are not among its own. Where no hero takes a nest that is made of others: the choices of these."""
     refusals: List[str] = []
     for hero in HEROES:
-        if hero.members != bool(nest.members):
+        if not isinstance(nest, hero.nest_class) or hero.members != bool(nest.members):
             continue
         try:
             choice = next(iter(hero.choices(nest, context)), None) if hero.takes(nest, context) else None

@@ -19,7 +19,6 @@ from gen.heroes.loop import is_cut
 from gen.heroes.walk import Walk
 from gen.plan.buffers import buffers_of
 from gen.plan.concatenation import Concatenate
-from gen.plan.nest import Nest
 from gen.schedule import Schedule
 
 
@@ -56,16 +55,16 @@ class Parts:
     together: Optional[Walk]
 
 
-class ConcatenateHero(Hero):
+class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
     """One kernel for all parts where all are walks of the loop hero, else a kernel for each part."""
 
     name = "concatenate"
+    nest_class = Concatenate
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Concatenate) and nest.together
+    def takes(self, nest: Concatenate, context: Context) -> bool:
+        return nest.together
 
-    def choices(self, nest: Nest, context: Context) -> "Iterator[Choice]":
-        assert isinstance(nest, Concatenate)
+    def choices(self, nest: Concatenate, context: Context) -> "Iterator[Choice[Concatenate, Optional[Sections]]]":
         parts = [choice for part in nest.parts for choice in context.choose(part, context)]
         if len(parts) > len(nest.parts) or not all(choice.hero.walks for choice in parts):
             yield Choice(self, nest, None, "", parts=parts)
@@ -88,7 +87,7 @@ class ConcatenateHero(Hero):
         sections = Sections(threads, lanes=lanes, schedules=loops, alternate=alternate, together=together)
         yield Choice(self, nest, sections, first.index, parts=parts)
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Concatenate, Optional[Sections]], context: Context) -> "List[Grid]":
         """The blocks of all parts, one after another, or those of one where a step of each part is one step."""
         if not choice.schedule:
             return []
@@ -99,18 +98,17 @@ class ConcatenateHero(Hero):
         blocks = grids[0].blocks if choice.schedule.together else sum(grid.blocks for grid in grids)
         return [Grid(choice.nest.name, choice.schedule, largest.index, blocks, largest.thread)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Concatenate, Optional[Sections]], context: Context) -> "List[Kernel]":
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
-        return [_joined(choice, kernels, context)] if choice.schedule else kernels
+        return [_joined(choice, choice.schedule, kernels, context)] if choice.schedule else kernels
 
 
 HERO = ConcatenateHero()
 
 
-def _joined(choice: Choice, kernels: List[Kernel], context: Context) -> Kernel:
+def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections, kernels: List[Kernel], context: Context) -> Kernel:
     """One kernel whose blocks are those of the parts' kernels, one after another."""
-    nest, sections = choice.nest, choice.schedule
-    assert isinstance(nest, Concatenate)
+    nest = choice.nest
     reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
     writes = [root.buffer for part in nest.parts for root in part.partition.roots]
     largest = max(kernels, key=lambda k: k.nest.shape.elements)
@@ -120,7 +118,7 @@ def _joined(choice: Choice, kernels: List[Kernel], context: Context) -> Kernel:
     text = Text("kernels/concatenate", Parts(parts, sections.alternate, together),
                 [f for k in kernels for f in k.text.functions], largest.text.attribute)
     return Kernel(choice.grids[0], nest, arguments(context.target, reads, writes), text,
-                  Report([a for k in kernels for a in k.report.accesses]), sections=kernels)
+                  Report([a for k in kernels for a in k.report.touched]), sections=kernels)
 
 
 def _together(walks: List[Walk]) -> Walk:

@@ -9,11 +9,12 @@ both have twice, with equal values.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterable, List, Tuple
+from typing import Iterable, List, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
+from gen.emit.statements import Statement
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments, function_text
@@ -39,17 +40,17 @@ class Staged(Schedule):
         return ", ".join(words + ["streamed"] * self.stream)
 
 
-class ConcatenateCpuHero(Hero):
+class ConcatenateCpuHero(Hero[Concatenate, Staged]):
     """Rows of several operands, put together before they are stored."""
 
     name = "concatenate"
+    nest_class = Concatenate
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return (isinstance(nest, Concatenate) and nest.rows is not None and context.device.wide
+    def takes(self, nest: Concatenate, context: Context) -> bool:
+        return (nest.rows is not None and context.device.wide
                 and not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX}))
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Concatenate)
+    def schedules(self, nest: Concatenate, context: Context) -> "Iterable[Staged]":
         (root,), device = nest.partition.roots, context.device
         reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]
         width = dtypes.storage_bytes(root.shape.dtype)
@@ -58,25 +59,25 @@ class ConcatenateCpuHero(Hero):
         chunks = chunks_of(device, -(-elements // block), device.loop_cpu.chunks)
         return [Staged(chunks=chunks, lanes=LINE // width, stream=stream, block=block)]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Concatenate, schedule: Staged, context: Context) -> "Iterable[Form]":
         assert isinstance(nest, Concatenate) and nest.rows
         return [_run_form(part, nest.rows, k, schedule, context.device) for k, part in enumerate(nest.parts)]
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Concatenate, schedule: Staged, context: Context) -> "Iterable[str]":
         assert isinstance(nest, Concatenate) and nest.rows
         return _firsts(nest, schedule)[0], _row_places(nest, nest.rows)
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Concatenate, Staged], context: Context) -> "List[Grid]":
         nest, staged = choice.nest, choice.schedule
         thread = compose(_position(nest, staged), algebra.call("shape", "unmap", nest.shape.text))
         return [Grid(nest.name, staged, choice.index, _firsts(nest, staged)[1], thread)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Concatenate, Staged], context: Context) -> "List[Kernel]":
         nest = choice.nest
         assert isinstance(nest, Concatenate) and nest.rows
         return [_kernel(nest, nest.rows, choice.schedule, choice.grids[0], context)]
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Concatenate, Staged], grid: Grid, context: Context) -> "List[str]":
         return [f"position: {_position(choice.nest, choice.schedule)}"]
 
 
@@ -94,8 +95,8 @@ class Run:
     length: int
     lanes: int
     last: int
-    prefetch: List[str]
-    lines: List[str]
+    prefetch: Sequence[Statement]
+    lines: Sequence[Statement]
     store: str
 
 
@@ -157,7 +158,7 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, grid: Grid, con
     for k, part in enumerate(nest.parts):
         run, body = _run(part, rows, k, staged, index_type, context)
         runs.append(run)
-        accesses += body.accesses
+        accesses += body.touched
         reads += buffers_of(part.partition, part.partition.entry)
         functions += [function_text(d, context.helpers, part.partition, f, context.excess)
                       for f in reversed(part.partition.functions[1:])]

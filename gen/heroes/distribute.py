@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Sequence
+from typing import Dict, Iterable, List, Sequence
 
 from gen import algebra
 from gen.heroes import loop
@@ -74,12 +74,13 @@ class DistributeHero(loop.LoopHero):
     def takes(self, nest: Nest, context: Context) -> bool:
         return bool(nest.layout) and not context.device.cpu
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Loop]":
         return [schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
-        return ["tile: " + "\n    ".join(choice.schedule.picture()),
-                f"layout: {algebra.call('nested', 'map', choice.schedule.layout)}"]
+    def describe(self, choice: Choice[Nest, Loop], grid: Grid, context: Context) -> "List[str]":
+        assert isinstance(grid.loop, Distributed)
+        return ["tile: " + "\n    ".join(grid.loop.picture()),
+                f"layout: {algebra.call('nested', 'map', grid.loop.layout)}"]
 
     def manifest(self, kernel: Kernel) -> "Dict[str, str]":
         assert isinstance(kernel.loop, Distributed)

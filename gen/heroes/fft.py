@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
+from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments
@@ -22,7 +23,6 @@ from gen.hlo import Shape, array_shape, dtypes
 from gen.plan import fft
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import strides_of
-from gen.plan.nest import Nest
 from gen.plan.whole import Whole
 from gen.schedule import LINE, Device, Schedule
 from gen.targets import Target
@@ -165,30 +165,30 @@ class Record:
         return number(1 / self.axis.m, self.axis.part)
 
 
-class FftHero(Hero):
+class FftHero(Hero[Whole, Plan]):
     """All dimensions of one fft."""
 
     name = "fft"
+    nest_class = Whole
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Whole) and nest.op.opcode == "fft"
+    def takes(self, nest: Whole, context: Context) -> bool:
+        return nest.op.opcode == "fft"
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Whole)
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[Plan]":
         return [plan(nest, context.device)]
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: Plan) -> "Sequence[str]":
         most = max(4 * axis.rows * axis.m for axis in schedule.axes)
         return INDEX_TYPES[:1] if most < 1 << 31 else INDEX_TYPES[-1:]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
+    def forms(self, nest: Whole, schedule: Plan, context: Context) -> "Iterable[Form]":
         return []
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+    def between(self, nest: Whole, schedule: Plan, context: Context) -> "List[Shape]":
         work = max(items(axis, context)[0] * axis.numbers * (not own(axis, context)) for axis in schedule.axes)
         return [*schedule.between.values(), *([array_shape(schedule.axes[0].part, (work,))] if work else [])]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Whole, Plan], context: Context) -> "List[Grid]":
         grids = []
         for number, axis in enumerate(choice.schedule.axes):
             count = items(axis, context)[0]
@@ -198,14 +198,13 @@ class FftHero(Hero):
                               choice.index, blocks, f"(bl_x) -> (bl_x), domain: bl_x in [0, {blocks - 1}]"))
         return grids
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Whole, Plan], context: Context) -> "List[Kernel]":
         nest, plan_ = choice.nest, choice.schedule
-        assert isinstance(nest, Whole)
         arrays = {"parameter": nest.operands[0], "result": nest.results[0], **dict(zip(plan_.between, choice.scratch))}
         return [written(context, grid, choice, axis, (arrays[axis.source], arrays[axis.target]), choice.scratch)
                 for grid, axis in zip(choice.grids, plan_.axes)]
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Whole, Plan], grid: Grid, context: Context) -> "List[str]":
         axis = choice.schedule.axes[choice.grids.index(grid)]
         by = "convolution, transforms of length %d" % axis.m if axis.convolved else "length %d" % axis.m
         radices = [radix for length in halves(axis) for radix in fft.radices(length)] * (1 + axis.convolved)
@@ -269,7 +268,8 @@ def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[A
     if n2 == 1:
         return [axis]
     between["middle"] = array_shape({"f32": "c64", "f64": "c128"}[axis.part], (axis.rows * axis.n,))
-    inner, packed = axis.n, []      # the strides of the rows in the middle
+    inner = axis.n      # the strides of the rows in the middle
+    packed: "List[Tuple[int, int, int, int]]" = []
     for size, of, to in reversed(axis.others):
         packed.insert(0, (size, of, inner, to))
         inner *= size
@@ -333,7 +333,7 @@ def halves(axis: Axis) -> "Tuple[int, int]":
     return fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
 
 
-def written(context: Context, grid: Grid, choice: Choice, axis: Axis, buffers: "Tuple[Buffer, Buffer]",
+def written(context: Context, grid: Grid, choice: Choice[Whole, Plan], axis: Axis, buffers: "Tuple[Buffer, Buffer]",
             scratch: "List[Buffer]") -> Kernel:
     d, (now, to), pair = context.target, buffers, halves(axis)
     passes, at = core(axis, "a", pair)

@@ -83,7 +83,7 @@ did not take the nest, or gave no schedule.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Sequence, Tuple
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Sequence, Tuple, Type, TypeVar
 
 from gen import algebra
 from gen.emit.form import Form
@@ -110,7 +110,7 @@ class Context:
     helpers: Helpers
     excess: bool
     scratch: List[Buffer]
-    choose: "Callable[[Nest, Context], List[Choice]]"
+    choose: "Callable[[Nest, Context], List[Choice[Any, Any]]]"
     threads: int = 0
 
     def new(self, shape: Shape) -> Buffer:
@@ -119,8 +119,12 @@ class Context:
         return self.scratch[-1]
 
 
+N = TypeVar("N", bound=Nest)
+S = TypeVar("S")        # a schedule, alone or in a record with what a hero has found out about a nest
+
+
 @dataclass
-class Choice:
+class Choice(Generic[N, S]):
     """How a nest is written, complete before a statement exists.
 
     schedule: alone or in a record with what the hero has found out about the nest. index: the type of its indices.
@@ -129,17 +133,17 @@ class Choice:
     it is made of. refusals: who does not write the nest although it is made for its kind, and why, for people.
     """
 
-    hero: "Hero"
-    nest: Nest
-    schedule: Any
+    hero: "Hero[N, S]"
+    nest: N
+    schedule: S
     index: str
     accesses: "List[Access]" = field(default_factory=list)
     scratch: List[Buffer] = field(default_factory=list)
     grids: "List[Grid]" = field(default_factory=list)
-    parts: "List[Choice]" = field(default_factory=list)
+    parts: "List[Choice[Any, Any]]" = field(default_factory=list)
     refusals: List[str] = field(default_factory=list)
 
-    def leaves(self) -> "Iterator[Choice]":
+    def leaves(self) -> "Iterator[Choice[Any, Any]]":
         """The choices that have kernels: this one, or its parts where each has kernels of its own."""
         if self.grids:
             yield self
@@ -149,7 +153,7 @@ class Choice:
         for part in others:
             yield from part.leaves()
 
-    def scheduled(self, grid: Grid) -> "List[Tuple[Choice, Grid]]":
+    def scheduled(self, grid: Grid) -> "List[Tuple[Choice[Any, Any], Grid]]":
         """The grids that have a schedule of their own in a kernel, each with its choice: those of the parts whose
         blocks the kernel has, or its own and the one where bursts are off."""
         if self.parts:
@@ -172,59 +176,60 @@ class Refused(Exception):
     it."""
 
 
-class Hero:
+class Hero(Generic[N, S]):
     """The interface of all heroes.
 
-    name: in reports and manifests; its kernels have it as their `hero`, and heroes may share a name.
-    sides: whether its kernels write a nest's side results too (else each side is a nest of its own). members: whether
+    name: in reports and manifests; its kernels have it as their `hero`, and heroes may share a name. nest_class: of the
+    nests that it may take. sides: whether its kernels write a nest's side results too (else each side is a nest of its own). members: whether
     it takes nests that are made of others, and these alone. walks: whether its one kernel is a walk, which another
     kernel may do in a range of its blocks. overwrites: whether its kernels read an element before they write at its
     place, so that a result may lie over an operand where the maps allow it (gen/plan/overwrite.py).
     """
 
     name = ""
+    nest_class: "Type[N]"
     sides = False
     members = False
     walks = False
     overwrites = False
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        """Whether it may write this nest, which may be of any kind and type; it may still find that no schedule
-        fits. Refused: it is of the hero's kind, but not for it."""
-        raise NotImplementedError
+    def takes(self, nest: N, context: Context) -> bool:
+        """Whether it may write this nest of its class; it may still find that no schedule fits. Refused: it is of the
+        hero's kind, but not for it."""
+        return True
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: N, context: Context) -> "Iterable[S]":
         """What may be tried, best first: a schedule, alone or in a record with what the hero has found out about the
         nest. Refused: as `takes`."""
         raise NotImplementedError
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: S) -> "Sequence[str]":
         """The types that an index may have, the preferred one first."""
         return INDEX_TYPES
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: N, schedule: S, context: Context) -> "Iterable[Form]":
         """What the bodies of its kernels compute. Where the maps do not allow a form's vectors, it is another
         schedule's turn."""
         raise NotImplementedError
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: N, schedule: S, context: Context) -> "Iterable[str]":
         """The maps that are C text beside those of the forms: they decide which index type holds."""
         return ()
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+    def between(self, nest: N, schedule: S, context: Context) -> "List[Shape]":
         """The shapes of the buffers between its kernels."""
         return []
 
-    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
+    def accesses(self, nest: N, schedule: S, context: Context) -> "List[Access]":
         """The accesses of a step, each once."""
         forms = self.forms(nest, schedule, context)
         return list(dict.fromkeys(access for form in forms for access in form.accesses(context.target)))
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[N, S], context: Context) -> "List[Grid]":
         """The kernels of a choice as they are launched."""
         raise NotImplementedError
 
-    def choices(self, nest: Nest, context: Context) -> "Iterator[Choice]":
+    def choices(self, nest: N, context: Context) -> "Iterator[Choice[N, S]]":
         """The choices that the maps allow, best first. Refused: there are schedules, but the maps allow none."""
         tried = 0
         for tried, schedule in enumerate(self.schedules(nest, context), 1):
@@ -239,11 +244,11 @@ class Hero:
         if tried:
             raise Refused(f"the maps allow none of its schedules ({tried})")
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[N, S], context: Context) -> "List[Kernel]":
         """The kernels of a choice."""
         raise NotImplementedError
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[N, S], grid: Grid, context: Context) -> "List[str]":
         """Lines for people about a kernel's schedule, below the line that all have."""
         return []
 
@@ -251,6 +256,6 @@ class Hero:
         """What a manifest says of a kernel beside its name, schedule and launch."""
         return {}
 
-    def refusal(self, nest: Nest) -> str:
+    def refusal(self, nest: N) -> str:
         """Why no schedule fits, where this hero is the last that may take the nest."""
         return TOO_LARGE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Collection, Dict, Iterable, List, Optional
+from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence
 
 from gen.targets import Target
 from gen.emit.body import Body
@@ -80,9 +80,9 @@ class Step:
     computation of one register, stores of whole vectors. repeated: words for people, where the text is not done once
     for each register ("for each update")."""
 
-    before: List[Statement]
-    text: List[Statement]
-    after: List[Statement]
+    before: Sequence[Statement]
+    text: Sequence[Statement]
+    after: Sequence[Statement]
     vec: int = 1
     lanes: int = 1
     repeated: str = ""
@@ -119,11 +119,11 @@ class Text:
 class Report:
     """The facts of a kernel that explain and the manifest tell.
 
-    accesses: the buffers that are read and written, each with the map to the position in it. code: of a step or of an
+    touched: the buffers that are read and written, each with the map to the position in it. code: of a step or of an
     element; None where `scheduled` kernels have it. refusals: who did not write the nest although it is made for its
     kind, and why. manifest: what a manifest says beside name, schedule and launch."""
 
-    accesses: "List[Touched]" = field(default_factory=list)
+    touched: "List[Touched]" = field(default_factory=list)
     code: "Optional[Step]" = None
     refusals: "List[str]" = field(default_factory=list)
     manifest: "Dict[str, str]" = field(default_factory=dict)

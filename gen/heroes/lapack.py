@@ -6,15 +6,15 @@ results that lie otherwise are copied from there."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from gen.heroes.hero import Choice, Context
 from gen.heroes.kernel import Coordinate, Kernel, Text, arguments
-from gen.heroes.matrices import LocalArray, MatricesHero, View, scratch_view, view
+from gen.heroes.matrices import LocalArray, Matrices, MatricesHero, View, scratch_view, view
 from gen.hlo import Shape, array_shape, dtypes
 from gen.hlo.lapack import Argument, Room
 from gen.plan.buffers import strides_of
-from gen.plan.nest import BuildError, Nest
+from gen.plan.nest import BuildError
 from gen.plan.whole import Whole
 from gen.targets import Target
 
@@ -28,7 +28,8 @@ class Copy(NamedTuple):
     rows: int
 
 
-class Numbers(NamedTuple):
+@dataclass(frozen=True)
+class Numbers:
     """Neighbours in memory: a pointer to the first, their type in C and how many there are."""
 
     pointer: str
@@ -69,8 +70,8 @@ class LapackRecord:
 class LapackHero(MatricesHero):
     name = "lapack"
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        if not isinstance(nest, Whole) or nest.op.opcode != "lapack":
+    def takes(self, nest: Whole, context: Context) -> bool:
+        if nest.op.opcode != "lapack":
             return False
         if not context.target.has_libraries:
             wrong, why = (("expected no --profile embedded", "its C does not call") if context.target.embedded
@@ -80,24 +81,23 @@ class LapackHero(MatricesHero):
                              f"which {why}; instead, cut the module before and after it")
         return True
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[Matrices]":
         return [replace(schedule, local=False) for schedule in super().schedules(nest, context)]
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
-        assert isinstance(nest, Whole)
-        return [array_shape(room.dtype, (schedule.sizes.count, _size(room))) for room in _in_scratch(nest)]
+    def between(self, nest: Whole, schedule: Matrices, context: Context) -> "List[Shape]":
+        return [array_shape(room.dtype, (schedule.sizes.matrices, _size(room))) for room in _in_scratch(nest)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Whole, Matrices], context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
-        assert isinstance(nest, Whole)
-        count, starts = schedule.sizes.count, {}    # type: int, Dict[str, Coordinate]
+        count = schedule.sizes.matrices
+        starts: "Dict[str, Coordinate]" = {}
         operands, results = ([view(nest, b, choice.index, starts) for b in side]
                              for side in (nest.operands, nest.results))
         given = nest.op.attributes["arguments"]
         rooms = {n: a for n, a in enumerate(given) if isinstance(a, Room)}
         scratch = iter(choice.scratch)
-        places = {n: scratch_view(next(scratch), _size(room), count, starts) if room in _in_scratch(nest)
-                  else results[room.result] for n, room in rooms.items()}
+        places = {n: results[room.result] if _in_place(nest, room) and room.result is not None
+                  else scratch_view(next(scratch), _size(room), count, starts) for n, room in rooms.items()}
         before = [_copy(room, _by_columns(room, places[n]), operands[room.operand]) for n, room in rooms.items()
                   if room.operand is not None]
         after = [_copy(room, results[room.result], _by_columns(room, places[n])) for n, room in rooms.items()
@@ -144,9 +144,13 @@ def _rooms(nest: Whole) -> "List[Room]":
 
 
 def _in_scratch(nest: Whole) -> "List[Room]":
-    """The rooms that lie in scratch memory: those that are not a result in its own layout."""
-    return [room for room in _rooms(nest) if room.result is None or not _is_by_columns(
-        room, strides_of(nest.results[room.result].shape))]
+    """The rooms that lie in scratch memory."""
+    return [room for room in _rooms(nest) if not _in_place(nest, room)]
+
+
+def _in_place(nest: Whole, room: Room) -> bool:
+    """True for a room that is a result in its own layout."""
+    return room.result is not None and _is_by_columns(room, strides_of(nest.results[room.result].shape))
 
 
 def _is_by_columns(room: Room, strides: "Tuple[int, ...]") -> bool:

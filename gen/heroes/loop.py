@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Type
 
 from gen import algebra, hlo
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
-from gen.emit.statements import Assign, Code, If, Let
+from gen.emit.statements import Assign, Code, If, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.heroes.walk import Bursts, Walk
@@ -107,15 +107,13 @@ def _at_last(thread: str, loop: Loop) -> str:
     return algebra.substitute(thread, **last)
 
 
-class LoopHero(Hero):
+class LoopHero(Hero[Nest, Loop]):
     """Every nest, in the memory order of its first result."""
 
     name, walks, overwrites = "loop", True, True
+    nest_class: Type[Nest] = Nest
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return True
-
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Loop]":
         device, at_index = context.device, nest.reads_first or bool(bound_in(nest.partition))
         plain = not nest.reads_first and not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
         spread = interleaving(nest) if device.lanes > 1 and plain else Interleaving()
@@ -141,31 +139,28 @@ class LoopHero(Hero):
             loops = [replace(loop.without_bursts or loop, threads=context.threads) for loop in loops]
         return [_with_bursts(nest, loop) for loop in loops]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
-        while schedule:
-            yield step_form(nest, schedule)
-            if schedule.cut(nest.shape.elements) and schedule.step > 1:
-                yield step_form(nest, schedule.scalar(), whole=False)
-            later = _later(nest, schedule)
+    def forms(self, nest: Nest, schedule: Loop, context: Context) -> "Iterable[Form]":
+        for loop in schedule.variants():
+            yield step_form(nest, loop)
+            if loop.cut(nest.shape.elements) and loop.step > 1:
+                yield step_form(nest, loop.scalar(), whole=False)
+            later = _later(nest, loop)
             if later:
-                yield step_form(nest, schedule, thread=later)
-            schedule = schedule.without_bursts
+                yield step_form(nest, loop, thread=later)
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Loop, context: Context) -> "Iterable[str]":
         """Those of the last element of a step that is cut, whose guards are C text."""
-        while schedule:
-            if is_cut(nest, schedule):
-                threads = (thread_map(nest, schedule), _later(nest, schedule))
-                yield from (_at_last(thread, schedule) for thread in threads if thread)
-            schedule = schedule.without_bursts
+        for loop in schedule.variants():
+            if is_cut(nest, loop):
+                yield from (_at_last(thread, loop) for thread in (thread_map(nest, loop), _later(nest, loop)) if thread)
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Loop], context: Context) -> "List[Grid]":
         return [walk_grid(choice.nest, choice.schedule, choice.index)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Loop], context: Context) -> "List[Kernel]":
         return [walk_kernel(context, choice.nest, choice.grids[0])]
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Nest, Loop], grid: Grid, context: Context) -> "List[str]":
         assert isinstance(grid.loop, Loop)
         return [f"position: {grid.loop.thread_map(choice.nest.shape.elements)}"]
 
@@ -196,8 +191,8 @@ class Gathered(NamedTuple):
     """The lines of code that prefetch the rows that the indices of a later step select: before a step's registers, and
     for each register."""
 
-    before: List[str]
-    register: List[str]
+    before: Sequence[Statement]
+    register: Sequence[Statement]
 
 
 def _later(nest: Nest, loop: Loop) -> str:
@@ -269,7 +264,7 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
     text = Text("kernels/loop_bursts" if plain else "kernels/loop", Bursts(walk, plain.text.record) if plain else walk,
                 functions, d.launch_bounds(loop.threads))
     return Kernel(grid, nest, arguments(d, reads, writes, nest.shared), text,
-                  Report(body.accesses, Step.of(body, loop.vec)), without_bursts=plain,
+                  Report(body.touched, Step.of(body, loop.vec)), without_bursts=plain,
                   walk=plain.walk if plain else walk)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from gen import algebra
+from gen.emit.form import Form
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Text, arguments
 from gen.hlo import Shape, array_shape, dtypes
@@ -20,7 +21,6 @@ from gen.hlo.opcodes import MATRIX_OPS
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import memory_map, strides_of
 from gen.plan.matrices import Sizes, sizes_of, steps_of
-from gen.plan.nest import Nest
 from gen.plan.partition import compose
 from gen.plan.whole import Whole
 from gen.schedule import LINE, Device, Schedule
@@ -38,7 +38,7 @@ class Matrices(Schedule):
 
     def text(self) -> str:
         where = "in local arrays" if self.local else "in memory"
-        return f"{super().text()}, {self.sizes.count} matrices, {self.chunks} a work-item, {where}"
+        return f"{super().text()}, {self.sizes.matrices} matrices, {self.chunks} a work-item, {where}"
 
 
 class View(NamedTuple):
@@ -114,49 +114,46 @@ class MatricesRecord:
     block = View("block", "", (1,))
 
 
-class MatricesHero(Hero):
+class MatricesHero(Hero[Whole, Matrices]):
     name = "matrices"
+    nest_class = Whole
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Whole) and nest.op.opcode in MATRIX_OPS and nest.op.opcode != "lapack"
+    def takes(self, nest: Whole, context: Context) -> bool:
+        return nest.op.opcode in MATRIX_OPS and nest.op.opcode != "lapack"
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Whole)
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[Matrices]":
         sizes, device, numbers = sizes_of(nest.op), context.device, context.device.matrices
         local = all(_elements(shape) <= numbers.own_elements for shape in _matrices(nest))
         if device.cpu:
-            each = max(1, steps_of(nest.op) // max(1, sizes.count))
-            chunks = max(1, min(sizes.count // (device.unit_items * device.units), numbers.item_steps // each))
+            each = max(1, steps_of(nest.op) // max(1, sizes.matrices))
+            chunks = max(1, min(sizes.matrices // (device.unit_items * device.units), numbers.item_steps // each))
             return [Matrices(chunks=chunks, lanes=_lanes(nest, local, device), sizes=sizes, local=local)]
         return [Matrices(threads=context.threads or numbers.threads, sizes=sizes, local=local)]
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: Matrices) -> "Sequence[str]":
         """Signed ones, as loops run downwards."""
         return "int", "long"
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
+    def forms(self, nest: Whole, schedule: Matrices, context: Context) -> "Iterable[Form]":
         return ()
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        assert isinstance(nest, Whole)
+    def maps(self, nest: Whole, schedule: Matrices, context: Context) -> "Iterable[str]":
         buffers = [*nest.operands, *nest.results]
         return [text for buffer in buffers for text in (memory_map(buffer.shape), _start(nest, buffer.shape)) if text]
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
-        assert isinstance(nest, Whole)
+    def between(self, nest: Whole, schedule: Matrices, context: Context) -> "List[Shape]":
         if schedule.local:
             return []
-        return [array_shape(nest.shape.dtype, (schedule.sizes.count, size)) for size in _scratch(nest, schedule.local)]
+        return [array_shape(nest.shape.dtype, (schedule.sizes.matrices, size)) for size in _scratch(nest, schedule.local)]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Whole, Matrices], context: Context) -> "List[Grid]":
         schedule = choice.schedule
-        blocks = -(-(-(-schedule.sizes.count // schedule.chunks)) // schedule.threads)
+        blocks = -(-(-(-schedule.sizes.matrices // schedule.chunks)) // schedule.threads)
         return [Grid(choice.nest.name, schedule, choice.index, blocks, matrix_map(schedule, blocks))]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Whole, Matrices], context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
-        assert isinstance(nest, Whole)
-        count, dtype = schedule.sizes.count, nest.shape.dtype
+        count, dtype = schedule.sizes.matrices, nest.shape.dtype
         starts: "Dict[str, Coordinate]" = {}
         operands, results = ([view(nest, b, choice.index, starts) for b in side]
                              for side in (nest.operands, nest.results))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
+from gen.emit.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
@@ -62,14 +63,14 @@ class PadCpuRecord:
     rows: int
     row: int
     pointer: str
-    begin: List[str]
+    begin: Sequence[Statement]
     value: str
     coordinates: List[Coordinate]
     inside: str
     places: List[Coordinate]
     covered: bool
     loops: List[DimensionLoop]
-    element: List[str]
+    element: Sequence[Statement]
 
 
 def _pad_of(nest: Nest) -> "Optional[Instruction]":
@@ -89,14 +90,15 @@ def _along(pad: Instruction, d: int) -> str:
                         *pad_words([pad.attributes["padding"][d]]))
 
 
-class PadCpuHero(Hero):
+class PadCpuHero(Hero[Nest, Rows]):
     name = "pad"
+    nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.cpu and type(nest) is Nest and not nest.layout and not nest.reads_first \
             and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) and _pad_of(nest) is not None
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Rows]":
         device, pad, dims = context.device, _pad_of(nest), nest.shape.dims
         order = [d for d in nest.shape.minor_to_major if dims[d] > 1]
         if pad is None or len(order) < 2:
@@ -112,21 +114,21 @@ class PadCpuHero(Hero):
         outer, inner = tuple(order[count:][::-1]), tuple(order[:count][::-1])
         return [Rows(chunks=chunks, outer=outer, inner=inner, rows=rows, row=row)]
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: Rows) -> "Sequence[str]":
         """Signed ones: a row may lie before the operand's first."""
         return "int", "long"
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Rows, context: Context) -> "Iterable[Form]":
         return _forms(nest)
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Rows, context: Context) -> "Iterable[str]":
         return [_position(nest), _rows_map(nest, schedule), *_backs(nest, schedule).values()]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Rows], context: Context) -> "List[Grid]":
         form, (_, element) = choice.schedule, _forms(choice.nest)
         return [Grid(choice.nest.name, form, choice.index, -(-form.rows // form.chunks), element.function.index)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Rows], context: Context) -> "List[Kernel]":
         return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
@@ -222,5 +224,5 @@ def _kernel(nest: Nest, form: Rows, grid: Grid, context: Context) -> Kernel:
                  for p in (start, values) for f in reversed(p.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, [target.buffer], nest.shared),
                   Text("kernels/pad_cpu", record, functions, d.launch_bounds(1)),
-                  Report([*begin.accesses, *body.accesses],
+                  Report([*begin.touched, *body.touched],
                          Step([], record.element, [], repeated="for each element of the operand")))

@@ -109,9 +109,7 @@ class ReductionEmitter:
         return "f32" if dtype in SMALL else dtype
 
     def start(self, h: int, k: int) -> str:
-        first = self.combiners[h].start
-        assert first is not None and first[k] is not None
-        return self.d.literal(first[k], self.accumulators_of(h)[k])  # type: ignore[arg-type]
+        return self.d.literal(self.combiners[h].start_of(k), self.accumulators_of(h)[k])
 
     def accumulators_of(self, h: int) -> List[str]:
         return [dtype for hero, _, dtype in self.accumulators if hero == h]
@@ -171,7 +169,7 @@ class ReductionEmitter:
                   for root in roots[:len(self.accumulators)]]
         for root in self.sides:
             body.store(root)
-        self.seen += [a for a in body.accesses if a not in self.seen]
+        self.seen += [a for a in body.touched if a not in self.seen]
         return values
 
     @property
@@ -189,7 +187,7 @@ class ReductionEmitter:
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
-        self.seen += [a for a in body.accesses if a not in self.seen]
+        self.seen += [a for a in body.touched if a not in self.seen]
         return body
 
     def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:

@@ -24,12 +24,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Assign, weight
+from gen.emit.statements import Assign, Statement, weight
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero, Refused
@@ -39,7 +39,6 @@ from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of
 from gen.plan.digits import IterationSpace, place as placed_at
-from gen.plan.nest import Nest
 from gen.plan.partition import Partition
 from gen.plan.plan import Reduction
 from gen.schedule import LANES, UNROLLED_STATEMENTS, Device, Schedule
@@ -83,42 +82,40 @@ class Sweep(Schedule):
         return ", ".join(words + ["pairs interleaved"] * self.interleaved_pairs)
 
 
-class ReductionCpuHero(Hero):
+Way = Tuple[Digits, Sweep]
+
+
+class ReductionCpuHero(Hero[Reduction, Way]):
     """A sweep, and a second kernel that combines its parts."""
 
     name, sides = "reduction", True
+    nest_class = Reduction
 
-    def takes(self, nest: Nest, context: Context) -> bool:
+    def takes(self, nest: Reduction, context: Context) -> bool:
         if not context.device.cpu or not plain(nest):
             return False
         if not context.device.wide:
             raise Refused("the device has no vectors")
         return True
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Reduction)
+    def schedules(self, nest: Reduction, context: Context) -> "Iterable[Way]":
         digits, accesses = digits_of(nest)
         return [(digits, _sweep(context.device, nest, digits, accesses))] if digits.reduced() else []
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
-        assert isinstance(nest, Reduction)
+    def forms(self, nest: Reduction, schedule: Way, context: Context) -> "Iterable[Form]":
         return asked(Asked(context, nest, *schedule, "")).forms
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        assert isinstance(nest, Reduction)
+    def maps(self, nest: Reduction, schedule: Way, context: Context) -> "Iterable[str]":
         return asked(Asked(context, nest, *schedule, "")).maps
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
-        assert isinstance(nest, Reduction)
+    def between(self, nest: Reduction, schedule: Way, context: Context) -> "List[Shape]":
         (digits, sweep), parts = schedule, schedule[1].parts
         return ReductionCpuEmitter(context, nest, digits, sweep, "").parts(parts) if parts > 1 else []
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
-        assert isinstance(choice.nest, Reduction)
+    def grids(self, choice: Choice[Reduction, Way], context: Context) -> "List[Grid]":
         return asked(Asked(context, choice.nest, *choice.schedule, choice.index)).grids
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        assert isinstance(choice.nest, Reduction)
+    def build(self, choice: Choice[Reduction, Way], context: Context) -> "List[Kernel]":
         return ReductionCpuEmitter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
@@ -292,7 +289,7 @@ class Reduce:
     each accumulator's id."""
 
     accumulators: List[Accumulator]
-    combine: "Callable[..., List[str]]"
+    combine: "Callable[..., List[Statement]]"
 
 
 @dataclass(frozen=True)
@@ -383,12 +380,6 @@ class ReductionCpuRecord:
     @property
     def accumulators(self) -> List[Accumulator]:
         return [accumulator for reduce in self.reduces for accumulator in reduce.accumulators]
-
-    @property
-    def code(self) -> Step:
-        """The step that folds elements into the accumulators, for people."""
-        step: Step = getattr(self, "steps", self).step   # type: ignore[attr-defined]
-        return step
 
 
 @dataclass(frozen=True)
@@ -572,8 +563,9 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         common, blocks = self.common(counts, sweep.threads, LANES, sweep.registers)
         short = sweep.kind == "rows" and self.digits.sizes[self.digits.minor] < LANES
         kind = "short_rows" if short else sweep.kind
-        record = {"rows": self.rows, "short_rows": self.short_rows, "columns": self.columns,
-                  "flat": self.flat}[kind](common)
+        records: "Dict[str, Callable[[Dict[str, Any]], Union[Rows, ShortRows, Columns, Flat]]]" = {
+            "rows": self.rows, "short_rows": self.short_rows, "columns": self.columns, "flat": self.flat}
+        record = records[kind](common)
         reads = buffers_of(self.nest.inputs, self.nest.inputs.entry)
         writes = [root.buffer for root in self.sides]
         if sweep.parts == 1:
@@ -585,7 +577,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         grid = Grid(self.nest.name, sweep, self.index_type, blocks, self.of_thread)
         first = self.kernel(grid, reads, writes, partitions)
         first.text.template, first.text.record = f"kernels/reduction_cpu_{kind}", record
-        first.report.code = record.code
+        first.report.code = record.steps.step if isinstance(record, (Rows, Flat)) else record.step
         return [first, self.second()] if sweep.parts > 1 else [first]
 
     def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int,
@@ -609,10 +601,11 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         return Accumulator(self.name(h, k, ""), dtype, self.d.register(dtype, lanes), self.d.register(dtype),
                            self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd)
 
-    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[str]:
+    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[Statement]:
         """The lines of into = f(a, b), where {} stands for the id of each of a reduce's accumulators."""
         body, ids = self.plain(lanes), [self.name(h, k, "") for k in range(len(self.accumulators_of(h)))]
-        texts = self.combined(body, h, *([side.format(number) for number in ids] for side in (a, b)), lanes)
+        before, x = ([side.format(number) for number in ids] for side in (a, b))
+        texts = self.combined(body, h, before, x, lanes)
         return body.text.lines + [f"{into.format(number)} = {text};" for number, text in zip(ids, texts)]
 
     def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
@@ -874,7 +867,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
                              [root.buffer for root in self.nest.epilogue.roots], self.results_of())
         kernel.text.template = "kernels/reduction_cpu_parts"
         kernel.text.record = Parts(**common, parts=self.sweep.parts, step=step, results=results)
-        kernel.report.code = kernel.text.record.code
+        kernel.report.code = step
         return kernel
 
 
@@ -905,7 +898,7 @@ class Asked(ReductionCpuEmitter):
     def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
         return NOTHING
 
-    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[str]:
+    def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[Statement]:
         return []
 
     def numbers(self, count: int) -> str:

@@ -28,6 +28,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions
+from gen.emit.statements import Statement
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Step
@@ -36,7 +37,6 @@ from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace
-from gen.plan.nest import Nest
 from gen.plan.partition import Partition, compose
 from gen.plan.plan import Reduction
 from gen.schedule import Device, Schedule
@@ -175,37 +175,37 @@ class Way(NamedTuple):
     space: IterationSpace
 
 
-class ReductionGpuHero(Hero):
+class ReductionGpuHero(Hero[Reduction, Way]):
     """A block's share of the results, and a second kernel that combines parts."""
 
     name, sides = "reduction", True
+    nest_class = Reduction
 
-    def takes(self, nest: Nest, context: Context) -> bool:
+    def takes(self, nest: Reduction, context: Context) -> bool:
         return not context.device.cpu and not nest.layout and reduction.plain(nest)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Reduction)
+    def schedules(self, nest: Reduction, context: Context) -> "Iterable[Way]":
         nest = _as_read(nest)
         digits, accesses = reduction.digits_of(nest)
         return [Way(nest, digits, accesses)] if digits.reduced() else []
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Reduction, schedule: Way, context: Context) -> "Iterable[Form]":
         return _emitter(context, schedule).forms()
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Reduction, schedule: Way, context: Context) -> "Iterable[str]":
         return _emitter(context, schedule).maps()
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
+    def between(self, nest: Reduction, schedule: Way, context: Context) -> "List[Shape]":
         emitter = _emitter(context, schedule)
         return emitter.parts(emitter.sweep.parts) if emitter.sweep.parts > 1 else []
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Reduction, Way], context: Context) -> "List[Grid]":
         return _emitter(context, choice.schedule, choice.index).grids()
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Reduction, Way], context: Context) -> "List[Kernel]":
         return _emitter(context, choice.schedule, choice.index).kernels(choice.scratch, choice.grids)
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Reduction, Way], grid: Grid, context: Context) -> "List[str]":
         positions = _emitter(context, choice.schedule, choice.index).positions()
         return [f"position: {positions[choice.grids.index(grid)]}"]
 
@@ -310,7 +310,7 @@ class ReductionGpuRecord:
     warps: int
     results: Step
     again: Optional[Step]
-    combine: "Callable[[str], List[str]]"
+    combine: "Callable[[str], List[Statement]]"
 
 
 class Place(NamedTuple):
@@ -489,7 +489,7 @@ class BlockEmitter(reduction.ReductionEmitter):
             values = [body.load_flat(buffer, body.thread, body.function.body) for buffer in self.source]
             if self.watched:
                 body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
-            self.seen += [a for a in body.accesses if a not in self.seen]
+            self.seen += [a for a in body.touched if a not in self.seen]
         else:
             values = self.values(body)
             for value, (h, _, dtype) in zip(values, self.accumulators):
@@ -510,7 +510,7 @@ class BlockEmitter(reduction.ReductionEmitter):
             new = self.combined(body, h, old, [others[n] for n in mine], 1)
             body.text.add(*(f"{a} = {b};" for a, b in zip(old, new)))
 
-    def combine(self, slot: str) -> List[str]:
+    def combine(self, slot: str) -> List[Statement]:
         """The lines of a[slot] = f(a[slot], other)."""
         body = self.plain()
         self.merge(body, slot, [self.name(h, k, "other") for h, k, _ in self.accumulators])

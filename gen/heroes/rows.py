@@ -9,36 +9,33 @@ from typing import Dict, List, Sequence, Set
 from gen.emit.body import Body
 from gen.emit.form import Given
 from gen.emit.values import Value
-from gen.heroes.hero import Choice, Context, Hero, Refused
+from gen.heroes.hero import S, Choice, Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Grid, function_text
 from gen.heroes.reduction import Digits, ReductionEmitter
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
-from gen.plan.nest import Nest
 from gen.plan.plan import Reduction
 from gen.plan.rows import Rows, Stage
 from gen.targets import COMPLEX, SMALL, TINY
 
 
-class RowsHero(Hero):
+class RowsHero(Hero[Rows, S]):
     """All stages in one kernel."""
 
     name, sides, members = "rows", True, True
+    nest_class = Rows
     columns = False     # whether it reduces by columns too
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        if not isinstance(nest, Rows):
-            return False
+    def takes(self, nest: Rows, context: Context) -> bool:
         if any(touches(member, {*COMPLEX, *TINY, *dtypes.PACKED}) for member in nest.members):
             raise Refused("some elements are complex or floats of 8 bits, or share bytes")
         if nest.columns and not self.columns:
             raise Refused("columns are reduced in kernels of their own")
         return True
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Rows, S], grid: Grid, context: Context) -> "List[str]":
         nest = choice.nest
-        assert isinstance(nest, Rows)
         lines = []
         for number, stage in enumerate(nest.stages):
             words = [f"reduces {', '.join(hero.name for hero in stage.heroes)}"] * bool(stage.heroes)
@@ -78,7 +75,7 @@ def functions_of(nest: Rows, context: Context) -> "List[CFunction]":
 
 def view(nest: Rows, stage: Stage) -> Reduction:
     """A stage as the reduction that the parts of its writer expect."""
-    return Reduction(nest.name, nest.rows, stage.totals, stage.heroes, stage.inputs, stage.totals, nest.space)
+    return Reduction(nest.name, nest.rows, stage.totals, [], stage.heroes, stage.inputs, stage.totals, nest.space)
 
 
 def settled(context: Context, body: Body, value: Value) -> Value:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type
 
 from gen import algebra
 from gen.emit.body import Body
@@ -38,8 +38,7 @@ from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of, reads_of as operands_of
 from gen.plan.digits import IterationSpace, place as placed_at
-from gen.plan.nest import Nest
-from gen.plan.partition import Partition, Read, compose
+from gen.plan.partition import Partition, Read, Root, compose
 from gen.plan.plan import Reduction
 from gen.plan.rows import Rows, Stage
 from gen.schedule import LANES, Device, Schedule
@@ -67,46 +66,43 @@ class RowSweep(Sweep):
         return ", ".join(words)
 
 
-class RowsCpuHero(RowsHero):
+Way = Tuple[Digits, RowSweep]
+
+
+class RowsCpuHero(RowsHero[Way]):
     """All stages in one kernel, and a second one that combines the parts of columns."""
 
     columns = True
 
-    def takes(self, nest: Nest, context: Context) -> bool:
+    def takes(self, nest: Rows, context: Context) -> bool:
         if not context.device.cpu or not super().takes(nest, context):
             return False
         if not context.device.wide:
             raise Refused("the device has no vectors")
         return True
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Rows)
+    def schedules(self, nest: Rows, context: Context) -> "Iterable[Way]":
         digits, space = digits_of(nest), nest.iteration_space()
         if not digits or not space:
             raise Refused("some access has no stride in the rows")
         return [(digits, _sweep(context.device, nest, digits, space))]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
-        assert isinstance(nest, Rows)
+    def forms(self, nest: Rows, schedule: Way, context: Context) -> "Iterable[Form]":
         return _Asked(context, nest, *schedule, "").asked().forms
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        assert isinstance(nest, Rows)
+    def maps(self, nest: Rows, schedule: Way, context: Context) -> "Iterable[str]":
         return _Asked(context, nest, *schedule, "").asked().maps
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
-        assert isinstance(nest, Rows)
+    def between(self, nest: Rows, schedule: Way, context: Context) -> "List[Shape]":
         return RowsCpuWriter(context, nest, *schedule, "").between()
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
-        assert isinstance(choice.nest, Rows)
+    def grids(self, choice: Choice[Rows, Way], context: Context) -> "List[Grid]":
         return _Asked(context, choice.nest, *choice.schedule, choice.index).asked().grids
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Rows, Way], grid: Grid, context: Context) -> "List[str]":
         return super().describe(choice, grid, context) if grid is choice.grids[0] else []
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        assert isinstance(choice.nest, Rows)
+    def build(self, choice: Choice[Rows, Way], context: Context) -> "List[Kernel]":
         return RowsCpuWriter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
@@ -300,7 +296,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
         return values
 
     @property
-    def sides(self):  # type: ignore[no-untyped-def]
+    def sides(self) -> List[Root]:
         return self.stage.writes
 
     def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
@@ -380,7 +376,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
             body.text.add(
                 self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else f"{name}[0] = {value.text};"
             )
-        self.seen += [a for a in body.accesses if a not in self.seen]
+        self.seen += [a for a in body.touched if a not in self.seen]
         return Step.of(body, 1)
 
 
@@ -453,11 +449,16 @@ class _Columns:
         return Step.of(body, vec)
 
 
+def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, Sweep]":
+    """The digits and the schedule of a reduction by columns, in so many parts."""
+    return digits_of_reduction(nest)[0], Sweep(kind="columns", parts=parts)
+
+
 class RowsCpuWriter:
     """The kernel of all stages, and those that combine parts of columns. writers: of the stages; values, kept: the arrays of what is left of each row and of what is
     kept; columns: of each reduce by columns."""
 
-    of_stage, of_columns, of_reduction = RowsCpuStageWriter, _Columns, reduction_cpu.ReductionCpuEmitter
+    of_columns: "Type[_Columns]" = _Columns
 
     def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
         self.context, self.nest, self.digits, self.sweep, self.index_type = context, nest, digits, sweep, index_type
@@ -475,8 +476,12 @@ class RowsCpuWriter:
         self.writers: "List[RowsCpuStageWriter]" = []
         for stage in nest.stages:
             self.writers.append(
-                self.of_stage(self, stage, sum(len(before.heroes) for before in nest.stages[: len(self.writers)]))
+                self.stage_writer(stage, sum(len(before.heroes) for before in nest.stages[: len(self.writers)]))
             )
+
+    def stage_writer(self, stage: Stage, number: int) -> RowsCpuStageWriter:
+        """The writer of a stage. number: of its first accumulator among all."""
+        return RowsCpuStageWriter(self, stage, number)
 
     def of_row(self, late: bool = False) -> "Dict[Instruction, Given]":
         row, word = "row" if self.sweep.rows > 1 else "0", "late_" if late else ""
@@ -491,8 +496,7 @@ class RowsCpuWriter:
 
     def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.ReductionCpuEmitter:
         """The one of a reduction by columns, in so many parts."""
-        return self.of_reduction(self.context, nest, digits_of_reduction(nest)[0],
-                                 Sweep(kind="columns", parts=parts), self.index_type)
+        return reduction_cpu.ReductionCpuEmitter(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
     def late(self) -> bool:
         """Whether the last stage of a row goes with the last but one of the next row: what streams past the caches,
@@ -537,7 +541,7 @@ class RowsCpuWriter:
         """The statements of a step of the row before, where there is one."""
         blocks = self.writers[0].blocks
         assert blocks
-        return [If(f"block > {blocks.first}", step.text)]
+        return [If(f"block > {blocks.first}", [*step.text])]
 
     def needed(self) -> "List[Kept]":
         """What a late stage needs of its row."""
@@ -587,7 +591,8 @@ class RowsCpuWriter:
         prefetches = [line for lines in of_buffer.values() for line in lines]
         stages = self.lines(at, box, prefetches)
         reads, writes = reads_of(nest), writes_of(nest)
-        columns, seconds, part, parts = [], [], "0", 1
+        columns: "List[ColumnTotals]" = []
+        seconds, part, parts = [], "0", 1
         for name, size in counts:
             part, parts = f"({part}) * {size} + {name}", parts * size
         for member in nest.columns:
@@ -651,13 +656,21 @@ class _Asked(RowsCpuWriter):
     """Goes a writer's way without a statement. forms: what its bodies compute; maps: those that are C text beside;
     grids: its kernels as they are launched."""
 
-    of_stage, of_columns, of_reduction = _AskedStage, _AskedColumns, reduction_cpu.Asked
+    of_columns = _AskedColumns
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
+        self.stages: "List[_AskedStage]" = []
+        super().__init__(context, nest, digits, sweep, index_type)
         self.forms: "List[Form]" = []
         self.maps: "List[str]" = []
         self.grids: "List[Grid]" = []
+
+    def stage_writer(self, stage: Stage, number: int) -> _AskedStage:
+        self.stages.append(_AskedStage(self, stage, number))
+        return self.stages[-1]
+
+    def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.Asked:
+        return reduction_cpu.Asked(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
     def asked(self) -> "_Asked":
         first = self.writers[0]
@@ -679,16 +692,16 @@ class _Asked(RowsCpuWriter):
                 self.columns[hero].lines(part, {name: (0, size - 1) for name, size in counts}, emitter.partial[-1])
             emitter.second()
             emitters.append(emitter)
-        self.grids = [self.grid(groups), *(grid for of in emitters for grid in of.grids)]   # type: ignore[attr-defined]
-        for of in [*self.writers, *emitters]:
-            self.forms += of.forms      # type: ignore[attr-defined]
-            self.maps += of.maps        # type: ignore[attr-defined]
+        self.grids = [self.grid(groups), *(grid for of in emitters for grid in of.grids)]
+        for of in [*self.stages, *emitters]:
+            self.forms += of.forms
+            self.maps += of.maps
         return self
 
     def apart(self) -> bool:
         """Whether the last stage loads or stores what is not register by register."""
-        last = self.writers[-1]
+        last = self.stages[-1]
         last.late, last.at, last.box = True, {}, {}
         last.coordinates("before")
         last.lines(last.at, last.box, 0, [])
-        return any(form.apart() for form in last.forms)     # type: ignore[attr-defined]
+        return any(form.apart() for form in last.forms)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
+from gen.emit.statements import Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Choice, Context, Refused
@@ -27,8 +28,7 @@ from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, s
 from gen.hlo import Instruction
 from gen.plan import buffers
 from gen.plan.digits import IterationSpace
-from gen.plan.nest import Nest
-from gen.plan.partition import Partition, Read, compose
+from gen.plan.partition import Partition, Read, Root, compose
 from gen.plan.rows import Rows, Stage
 from gen.schedule import Schedule
 from gen.targets import bits
@@ -55,14 +55,13 @@ class Way(NamedTuple):
     held: Dict[Instruction, str]
 
 
-class RowsGpuHero(RowsHero):
+class RowsGpuHero(RowsHero[Way]):
     """All stages in one kernel."""
 
-    def takes(self, nest: Nest, context: Context) -> bool:
+    def takes(self, nest: Rows, context: Context) -> bool:
         return not context.device.cpu and super().takes(nest, context)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Rows)
+    def schedules(self, nest: Rows, context: Context) -> "Iterable[Way]":
         digits, space = digits_of(nest), nest.iteration_space()
         if context.threads:
             return []
@@ -71,27 +70,22 @@ class RowsGpuHero(RowsHero):
         held = _held(nest)
         return [Way(digits, _block(context, nest, digits, space, held), held)]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
-        assert isinstance(nest, Rows)
+    def forms(self, nest: Rows, schedule: Way, context: Context) -> "Iterable[Form]":
         return [form for writer in RowsGpuWriter(context, nest, *schedule, "").writers for form in writer.asked()]
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        assert isinstance(nest, Rows)
+    def maps(self, nest: Rows, schedule: Way, context: Context) -> "Iterable[str]":
         writer = RowsGpuWriter(context, nest, *schedule, "")
         return [writer.row(), *(index for stage in writer.writers for index in stage.block_maps())]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
-        assert isinstance(choice.nest, Rows)
+    def grids(self, choice: Choice[Rows, Way], context: Context) -> "List[Grid]":
         writer = RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index)
         (first, *_), block = writer.writers, choice.schedule.block
         return [Grid(choice.nest.name, block, choice.index, first.placed().blocks, first.asked()[0].thread)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        assert isinstance(choice.nest, Rows)
+    def build(self, choice: Choice[Rows, Way], context: Context) -> "List[Kernel]":
         return [RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index).kernel(choice.grids[0])]
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
-        assert isinstance(choice.nest, Rows)
+    def describe(self, choice: Choice[Rows, Way], grid: Grid, context: Context) -> "List[str]":
         writer = RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index)
         return [*super().describe(choice, grid, context), f"position: {writer.writers[0].placed().map}",
                 f"shared: {writer.shared_bytes} bytes of a block"]
@@ -100,7 +94,8 @@ class RowsGpuHero(RowsHero):
 HERO = RowsGpuHero()
 
 
-class StageRead(NamedTuple):
+@dataclass(frozen=True)
+class StageRead:
     """Where a stage reads a parameter; in_body: whether each element of the row does, under no condition."""
 
     stage: Stage
@@ -187,9 +182,9 @@ class StageLines:
     accumulators: List[Accumulator]
     steps: Optional[Steps]
     rest: Optional[Rest]
-    combine: "Callable[[str], List[str]]"
-    row_values: List[str]
-    row_writes: List[str]
+    combine: "Callable[[str], List[Statement]]"
+    row_values: Sequence[Statement]
+    row_writes: Sequence[Statement]
 
 
 @dataclass(frozen=True)
@@ -247,12 +242,12 @@ class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
         return values
 
     @property
-    def sides(self):  # type: ignore[no-untyped-def]
+    def sides(self) -> List[Root]:
         return self.stage.writes
 
     def stepped(self, unit: Unit) -> Body:
         vec = self.sweep.vec
-        first = f"step * {vec}" if "step" in unit.more else str(self.sweep.steps * vec - vec)
+        first = f"step * {vec}" if "step" in unit.more else str(self.whole.block.steps * vec - vec)
         self.slot = f"{first} + vec" if vec > 1 else first
         return super().stepped(unit)
 
@@ -278,7 +273,7 @@ class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
         values = body.text.take()
         for root in partition.roots[:count]:
             body.store(root)
-        self.seen += [a for a in body.accesses if a not in self.seen]
+        self.seen += [a for a in body.touched if a not in self.seen]
         accumulators = [self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators]
         return StageLines(accumulators, steps, rest, self.combine, values, body.text.lines)
 

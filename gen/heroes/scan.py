@@ -14,6 +14,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.maps import conditions
 from gen.emit.form import Form, Given
+from gen.emit.statements import Statement
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import CFunction, Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
@@ -79,7 +80,7 @@ class ScanRecord:
     item: bool
     guard: str
     coordinates: List[Coordinate]
-    begin: List[str]
+    begin: Sequence[Statement]
     carries: List[Carry]
     first: str
     last: str
@@ -115,15 +116,14 @@ def widths(nest: Scan) -> List[int]:
 
 def free(nest: Scan) -> bool:
     """Whether prefixes may be put together of parts, from values that are known."""
-    combiners = [combiner.analyse(hero) for hero in nest.heroes]
-    return all(laws.free and laws.start is not None and None not in laws.start for laws in combiners)
+    return all(laws.free and laws.starts_known for laws in map(combiner.analyse, nest.heroes))
 
 
 class ScanEmitter:
     """What the kernels of a nest are written with. free: its combiners are. components: of all heroes;
     seen: accesses, for explain."""
 
-    def __init__(self, nest: Scan, schedule: Schedule, index_type: str, context: Context) -> None:
+    def __init__(self, nest: Scan, schedule: Prefixes, index_type: str, context: Context) -> None:
         self.nest, self.schedule, self.index_type, self.context = nest, schedule, index_type, context
         self.d, self.helpers, self.excess = context.target, context.helpers, context.excess
         self.free = free(nest)
@@ -140,11 +140,9 @@ class ScanEmitter:
 
     def identity(self, h: int, k: int) -> str:
         """What may stand before the first element of any part: of free combiners."""
-        start = self.combiners[h].start
-        assert start is not None and start[k] is not None
-        return self.d.literal(start[k], self.of(h)[k])  # type: ignore[arg-type]
+        return self.d.literal(self.combiners[h].start_of(k), self.of(h)[k])
 
-    def begin(self) -> Tuple[List[str], List[str]]:
+    def begin(self) -> Tuple[List[Statement], List[str]]:
         """Lines that compute what the heroes start from, and its texts."""
         partition = self.nest.inits
         body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
@@ -226,7 +224,7 @@ class ScanEmitter:
         body.region(partition.entry.body)
         for root in self.nest.partition.roots:
             body.store(root)
-        self.seen += [a for a in body.accesses if a not in self.seen]
+        self.seen += [a for a in body.touched if a not in self.seen]
         return body
 
     def _values(self, body: Body, h: int, extend: Extend) -> List[Value]:

@@ -14,7 +14,7 @@ templates/kernels/scan_cpu_rows.j2 and scan_columns.j2:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
 from gen.emit.form import Form
@@ -26,41 +26,36 @@ from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes, wi
 from gen.plan.buffers import buffers_of, touches
 from gen.hlo.combiner import identity
 from gen.hlo.opcodes import ELEMENTWISE
-from gen.plan.nest import Nest
 from gen.plan.partition import Partition
 from gen.plan.scan import Scan
 from gen.schedule import LANES, Device, Schedule
 from gen.targets import COMPLEX, TINY
 
 
-class ScanCpuHero(Hero):
+class ScanCpuHero(Hero[Scan, Prefixes]):
     """One kernel, of the kind that the memory order and the combiner allow."""
 
     name = "scan"
+    nest_class = Scan
 
-    def takes(self, nest: Nest, context: Context) -> bool:
+    def takes(self, nest: Scan, context: Context) -> bool:
         return context.device.cpu and whole_bytes(nest)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Scan)
+    def schedules(self, nest: Scan, context: Context) -> "Iterable[Prefixes]":
         wide = context.device.wide and not touches(nest, {*COMPLEX, *TINY})
         return [*(_wide(context.device, nest) if wide else []), _columns(context.device, nest, 1)]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
-        assert isinstance(nest, Scan)
+    def forms(self, nest: Scan, schedule: Prefixes, context: Context) -> "Iterable[Form]":
         return ScanCpuEmitter(nest, schedule, "", context).forms()
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        assert isinstance(nest, Scan)
+    def maps(self, nest: Scan, schedule: Prefixes, context: Context) -> "Iterable[str]":
         emitter = ScanCpuEmitter(nest, schedule, "", context)
         return [emitter.placed(*emitter.counts())[0]]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
-        assert isinstance(choice.nest, Scan)
+    def grids(self, choice: Choice[Scan, Prefixes], context: Context) -> "List[Grid]":
         return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).grid()]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        assert isinstance(choice.nest, Scan)
+    def build(self, choice: Choice[Scan, Prefixes], context: Context) -> "List[Kernel]":
         return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).written()]
 
 
@@ -146,13 +141,12 @@ class Rows(ScanRecord):
 class ScanCpuEmitter(scan.ScanEmitter):
     """The kernel of one nest."""
 
-    schedule: Prefixes
-
     def written(self) -> Kernel:
-        kind = self.schedule.kind
-        record = {"rows": self.rows, "row_lanes": self.row_lanes, "columns": self.columns}[kind]()
-        template = "kernels/scan_columns" if kind == "columns" else "kernels/scan_cpu_rows"
-        return self.kernel(template, record, record.step, self.nest.steps)
+        if self.schedule.kind == "columns":
+            columns = self.columns()
+            return self.kernel("kernels/scan_columns", columns, columns.step, self.nest.steps)
+        rows = self.rows() if self.schedule.kind == "rows" else self.row_lanes()
+        return self.kernel("kernels/scan_cpu_rows", rows, rows.step, self.nest.steps)
 
     # ---- what is carried ----
 

@@ -15,7 +15,7 @@ it is the first thread.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Iterable, List, Optional, Tuple
+from typing import Callable, Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
@@ -27,23 +27,22 @@ from gen.heroes.kernel import Grid, Kernel, Step
 from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
-from gen.plan.nest import Nest
 from gen.plan.partition import Partition
 from gen.plan.scan import Scan
 from gen.schedule import Schedule
 from gen.targets import COMPLEX, SMALL, TINY
 
 
-class ScanGpuHero(Hero):
+class ScanGpuHero(Hero[Scan, Prefixes]):
     """One kernel, of the kind that the memory order and the combiner allow."""
 
     name = "scan"
+    nest_class = Scan
 
-    def takes(self, nest: Nest, context: Context) -> bool:
+    def takes(self, nest: Scan, context: Context) -> bool:
         return not context.device.cpu and whole_bytes(nest)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Scan)
+    def schedules(self, nest: Scan, context: Context) -> "Iterable[Prefixes]":
         device, widths = context.device, scan.widths(nest)
         if nest.below == 1 and nest.size >= device.warp and free(nest) and not touches(nest, {*COMPLEX, *TINY}):
             vec = max(1, min(device.line // min(widths), device.step_bytes // max(widths)))
@@ -58,26 +57,21 @@ class ScanGpuHero(Hero):
         items = nest.outer * nest.below
         yield Prefixes(min(device.transpose_gpu.threads, -(-items // device.warp) * device.warp), kind="columns")
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
-        assert isinstance(nest, Scan)
+    def forms(self, nest: Scan, schedule: Prefixes, context: Context) -> "Iterable[Form]":
         return ScanGpuEmitter(nest, schedule, "", context).forms()
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        assert isinstance(nest, Scan)
+    def maps(self, nest: Scan, schedule: Prefixes, context: Context) -> "Iterable[str]":
         emitter = ScanGpuEmitter(nest, schedule, "", context)
         return [emitter.placed(*emitter.counts())[0]]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
-        assert isinstance(choice.nest, Scan)
+    def grids(self, choice: Choice[Scan, Prefixes], context: Context) -> "List[Grid]":
         return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).grid()]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
-        assert isinstance(choice.nest, Scan)
+    def build(self, choice: Choice[Scan, Prefixes], context: Context) -> "List[Kernel]":
         return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).written()]
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Scan, Prefixes], grid: Grid, context: Context) -> "List[str]":
         nest = choice.nest
-        assert isinstance(nest, Scan)
         reads = buffers_of(nest.partition, nest.partition.entry)
         moved = sum(buffer.shape.bytes for buffer in [*reads, *(root.buffer for root in nest.partition.roots)])
         lines = [f"memory: {moved / nest.shape.leaves()[0].elements:.3g} bytes an element"]
@@ -124,15 +118,13 @@ class Rows(ScanRecord):
     rest_count: int
     rest: Optional[Part]
     identity: List[str]
-    join: Callable[[str, str, str], List[str]]
+    join: Callable[[str, str, str], List[Statement]]
 
 
 # ---- how it is filled ----
 
 class ScanGpuEmitter(scan.ScanEmitter):
     """The kernel of one nest."""
-
-    schedule: Prefixes
 
     def written(self) -> Kernel:
         if self.schedule.kind == "columns":
@@ -205,7 +197,7 @@ class ScanGpuEmitter(scan.ScanEmitter):
         stored.region(self.nest.epilogue.entry.body)
         for root in self.nest.partition.roots:
             stored.store(root)
-        self.seen += [a for body in (loaded, stored) for a in body.accesses if a not in self.seen]
+        self.seen += [a for body in (loaded, stored) for a in body.touched if a not in self.seen]
         return Part(vec, Step.of(loaded, vec), Step.of(stored, vec), inside)
 
     def given(self, h: int) -> Given:
@@ -223,7 +215,7 @@ class ScanGpuEmitter(scan.ScanEmitter):
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.of(h)))]
             body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
-            new = self.extended(body, h, *([side.format(suffix) for suffix in ids] for side in (before, x)))
+            new = self.extended(body, h, [before.format(suffix) for suffix in ids], [x.format(suffix) for suffix in ids])
             body.text.add(*(f"{into.format(suffix)} = {text};" for suffix, text in zip(ids, new)))
             lines.append(Block(body.text.lines))
         return lines

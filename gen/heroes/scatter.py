@@ -21,21 +21,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
-from gen.emit.statements import Block, Code, If
+from gen.emit.statements import Block, Code, If, Statement
 from gen.emit.text import offset
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Shape, array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
-from gen.plan.nest import Nest
 from gen.plan.partition import Function, Root, compose
 from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
 from gen.schedule import LANES, Device, Loop, Schedule
@@ -112,6 +111,9 @@ class Updates(Loop):
         return f"{super().text()}, {self.how}"
 
 
+Updating = Union[InOrder, Updates]
+
+
 # ---- what the templates print ----
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Swap:
     per_word: int
     bits: int
     mask: str
-    combine: List[str]
+    combine: Sequence[Statement]
     next: str
 
 
@@ -142,10 +144,10 @@ class UpdateCode:
     variables: the lines that define the runtime variables of its position. combine: the lines that combine it.
     """
 
-    indices: List[str]
+    indices: Sequence[Statement]
     in_range: str
-    variables: List[str]
-    combine: List[str]
+    variables: Sequence[Statement]
+    combine: Sequence[Statement]
 
 
 @dataclass(frozen=True)
@@ -193,8 +195,8 @@ class ByRun(ByUpdate):
     run: int
     positions: List[Position]
     sums: List[Sum]
-    update: List[str]
-    flush: List[str]
+    update: Sequence[Statement]
+    flush: Sequence[Statement]
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,7 @@ class InOrderCode(UpdateCode):
     prefetch what a later row needs. picked: the innermost loop over rows where those of a work-item are picked first.
     """
 
-    prefetch: List[str]
+    prefetch: Sequence[Statement]
     chunk: int
     rows: List[DimensionLoop]
     window: List[DimensionLoop]
@@ -245,16 +247,13 @@ class InOrderCode(UpdateCode):
 
 # ---- which kernel ----
 
-class ScatterHero(Hero):
+class ScatterHero(Hero[Scatter, Updating]):
     """Updates in order, or one thread for each update, or one thread for each run of sorted rows."""
 
     name = "scatter"
+    nest_class = Scatter
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Scatter)
-
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Scatter)
+    def schedules(self, nest: Scatter, context: Context) -> "Iterable[Updating]":
         atomic, device = [_atomic(context.target, nest, k) for k in range(len(nest.targets))], context.device
         plain = nest.unique and not any(target.shape.dtype in dtypes.PACKED for target in nest.targets)
         if device.cpu or (not plain and None in atomic):
@@ -276,32 +275,28 @@ class ScatterHero(Hero):
         run, why = (1, "") if plain else _run(device, nest)
         return [Updates(device.scatter.threads, how=how + why, plain=plain, run=run)]
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: Updating) -> "Sequence[str]":
         return tuple(schedule.index_types)
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
-        assert isinstance(nest, Scatter)
+    def forms(self, nest: Scatter, schedule: Updating, context: Context) -> "Iterable[Form]":
         threads = [schedule.thread(nest), *_later(nest, schedule)]
         return [form for thread in threads for form in _forms(nest, thread)]
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        assert isinstance(nest, Scatter)
+    def maps(self, nest: Scatter, schedule: Updating, context: Context) -> "Iterable[str]":
         return [form.mapped(compose(nest.place, memory_map(target.shape)))
                 for form in self.forms(nest, schedule, context) for target in nest.targets]
 
-    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
+    def accesses(self, nest: Scatter, schedule: Updating, context: Context) -> "List[Access]":
         """Of an update, which is combined with one element of each result."""
-        assert isinstance(nest, Scatter)
         (flat, *_), read = self.maps(nest, schedule, context), super().accesses(nest, schedule, context)
         return [*read, *(Access("write", target.buffer, flat, 1) for target in nest.targets)]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Scatter, Updating], context: Context) -> "List[Grid]":
         nest, schedule = choice.nest, choice.schedule
-        assert isinstance(nest, Scatter)
         thread = schedule.thread(nest).map or Function("", nest.shape.dims).index
         return [Grid(nest.name, schedule, choice.index, schedule.groups(nest), thread)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Scatter, Updating], context: Context) -> "List[Kernel]":
         return [choice.schedule.kernel(context, choice.nest, choice.grids[0])]
 
 
@@ -374,12 +369,12 @@ class ScatterWriter:
         self.checks: List[List[str]] = []                # the conditions that each is in range
         self.swaps: Dict[str, Swap] = {}                 # the functions that combine by compare-and-swap, by name
 
-    def rows(self) -> "Tuple[List[str], str]":
+    def rows(self) -> "Tuple[List[Statement], str]":
         """The lines that read the indices of an update, and the condition that all are in range."""
         lines = self.read()
         return lines, " && ".join(check for checks in self.checks for check in checks)
 
-    def read(self) -> List[str]:
+    def read(self) -> List[Statement]:
         """The lines that read the indices of an update."""
         body = self.at
         body.region(self.nest.indices.entry.body)
@@ -406,7 +401,7 @@ class ScatterWriter:
         """The condition that a work-item has an update."""
         return " && ".join(conditions(self.thread, box, self.index_type))
 
-    def combined(self, how: "Sequence[Optional[str]]") -> List[str]:
+    def combined(self, how: "Sequence[Optional[str]]") -> List[Statement]:
         """The lines that combine an update. how: an atomic operation for each result; None: loads and stores."""
         nest, body = self.nest, self.of
         combiner = nest.instruction.attributes["to_apply"]
@@ -545,7 +540,7 @@ def _kernel(d: Target, writer: ScatterWriter, grid: Grid, template: str, record:
                 repeated="for each update")
     return Kernel(grid, nest, arguments(d, reads, writes),
                   Text(template, record, functions, d.launch_bounds(grid.threads)),
-                  Report(writer.at.accesses + writer.of.accesses, code))
+                  Report(writer.at.touched + writer.of.touched, code))
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:
@@ -691,7 +686,8 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, grid: G
         return DimensionLoop(f"i{k}", "0", str(dims[k]), owned if k == across else "")
     order = sorted(window, key=lambda k: -_stride(nest, k))
     later = _later(nest, form)
-    prefetch = _prefetch(d, helpers, nest, form, index_type, excess, later[0], loop(across)) if later else []
+    prefetch = _prefetch(d, helpers, nest, form, index_type, excess, later[0],
+                         loop(across)) if later and across is not None else []
     picked = _picked(writer, form, long[-1]) if form.picked and owned and across is None and long else None
     outer = [] if prefetch or picked else _outer(nest, order, long)
     record = InOrderCode(
@@ -761,7 +757,7 @@ def _later(nest: Scatter, form: Schedule) -> "List[Thread]":
 
 
 def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_type: str, excess: bool,
-              later: Thread, part: DimensionLoop) -> List[str]:
+              later: Thread, part: DimensionLoop) -> List[Statement]:
     """The lines that prefetch the part of a later row's window that is a work-item's, and the elements of the result
     that it is combined with, where these are contiguous."""
     out, box = Code(), later.box
@@ -772,7 +768,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     # the rest of a window of several dimensions, or of more bytes, is left to the processor's own prefetchers
     start = {f"i{k}": 0 for k in nest.instruction.attributes["update_window_dims"] if f"i{k}" != part.name}
     lines = []
-    for _, buffer, flat in writer.of.accesses:
+    for _, buffer, flat in writer.of.touched:
         variables = algebra.info(flat).variables
         size = dtypes.storage_bytes(buffer.shape.dtype)
         known = {**{v.name: (v.lo, v.hi) for v in variables if v.name in (name for name, _ in writer.named)}, **box}

@@ -96,6 +96,10 @@ class Rows:
         return compose(f"(row, place) -> ({', '.join(index)}), domain: row in [0, {max(0, self.count - 1)}], "
                        f"place in [0, {max(0, shape.dims[self.along] - 1)}]", memory_map(shape))
 
+    def all_maps(self) -> List[str]:
+        """The same of all arrays that have elements."""
+        return [self.maps(buffer.shape) for buffer in self.buffers if buffer.shape.elements]
+
     def lane(self, buffer: Buffer, index_type: str) -> Lane:
         base = algebra.substitute(self.maps(buffer.shape), place=0)
         (text,) = algebra.c_text(algebra.simplify(base), index_type).results
@@ -105,7 +109,7 @@ class Rows:
     def buffers(self) -> List[Buffer]:
         return [*self.nest.operands, *self.nest.results]
 
-    def accesses(self, results: bool = True) -> List[Touched]:
+    def touched(self, results: bool = True) -> List[Touched]:
         """The accesses of a kernel, for people."""
         return [Touched(verb, buffer, self.maps(buffer.shape))
                 for verb, buffers in (("read", self.nest.operands), ("write", self.nest.results if results else []))

@@ -21,15 +21,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
+from typing import Callable, Iterable, List, Optional, Sequence, Tuple
 
+from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments
 from gen.heroes.sort import Lane, Rows, Word, Writer, order_of, scratch
 from gen.hlo import Shape
 from gen.hlo.order import Key
-from gen.plan.nest import Nest
 from gen.plan.whole import Whole
 from gen.schedule import Schedule
 
@@ -135,14 +135,14 @@ def _placed(rows: Rows) -> int:
     return 0 if order.keys is None or bits > 64 else 64 if bits > 32 else 32
 
 
-class SortCpuHero(Hero):
+class SortCpuHero(Hero[Whole, SortRows]):
     name = "sort"
+    nest_class = Whole
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Whole) and nest.op.opcode in ("sort", "topk") and context.device.cpu
+    def takes(self, nest: Whole, context: Context) -> bool:
+        return nest.op.opcode in ("sort", "topk") and context.device.cpu
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Whole)
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortRows]":
         rows, order, numbers = Rows(nest), order_of(nest.op), context.device.sort_cpu
         word = Word.of(context.target, nest)
         digit = numbers.long_digit if rows.size >= numbers.long_row else numbers.digit
@@ -173,19 +173,16 @@ class SortCpuHero(Hero):
         return context.device.wide and rows.count >= numbers.side and 1 < rows.size <= numbers.network and (
             _placed(rows) > 0 or word is not None and word.rest == 0)
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: SortRows) -> "Sequence[str]":
         return INDEX_TYPES[1:]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
+    def forms(self, nest: Whole, schedule: SortRows, context: Context) -> "Iterable[Form]":
         return ()
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        assert isinstance(nest, Whole)
-        rows = Rows(nest)
-        return [rows.maps(buffer.shape) for buffer in rows.buffers if buffer.shape.elements]
+    def maps(self, nest: Whole, schedule: SortRows, context: Context) -> "Iterable[str]":
+        return Rows(nest).all_maps()
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
-        assert isinstance(nest, Whole)
+    def between(self, nest: Whole, schedule: SortRows, context: Context) -> "List[Shape]":
         count = schedule.items * Rows(nest).size
         if schedule.how == "heap":
             group = order_of(nest.op).groups()[0]
@@ -199,16 +196,15 @@ class SortCpuHero(Hero):
         types = {"indices": ["u64"], "keys": ["u64", "u32"], "merge": ["u32"]}.get(schedule.how, [])
         return [scratch(dtype, count) for dtype in types for _ in (0, 1)] + parted
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Whole, SortRows], context: Context) -> "List[Grid]":
         nest, schedule = choice.nest, choice.schedule
         stages = 3 if schedule.parts > 1 else 1
         return [Grid(nest.name + (f"_{stage}" if stage else ""), schedule, choice.index,
                      schedule.parts if stages > 1 else schedule.items, nest.partition.entry.index)
                 for stage in range(stages)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Whole, SortRows], context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
-        assert isinstance(nest, Whole)
         rows, writer = Rows(nest), Writer(nest, context, choice.index)
         functions: List[CFunction] = []
         how, size = schedule.how, rows.size
@@ -256,7 +252,7 @@ class SortCpuHero(Hero):
             text = Text("kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu", record, functions,
                         d.launch_bounds(1))
             return [Kernel(choice.grids[0], nest, arguments(d, nest.operands, [*nest.results, *choice.scratch]), text,
-                           Report(rows.accesses(), Step([], [], [])))]
+                           Report(rows.touched(), Step([], [], [])))]
         sure = by_words is not None and by_words.sure
         words_from, words_to, *others = choice.scratch
         counts, between = others[len(others) - 2 + sure:], others[:len(others) - 2 + sure]
@@ -265,7 +261,7 @@ class SortCpuHero(Hero):
                   ([*([] if sure else nest.operands), *counts], [*nest.results, words_from, words_to, *between])]
         return [Kernel(grid, nest, arguments(d, reads, writes),
                        Text("kernels/sort_cpu", replace(record, stage=stage), [] if stage else functions,
-                            d.launch_bounds(1)), Report(rows.accesses(), Step([], [], [])))
+                            d.launch_bounds(1)), Report(rows.touched(), Step([], [], [])))
                 for stage, (grid, (reads, writes)) in enumerate(zip(choice.grids, stages))]
 
 

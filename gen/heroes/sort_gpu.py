@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, List, Sequence, Tuple
 
+from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes import sort_cpu
 from gen.heroes.hero import Choice, Context, Hero
@@ -22,19 +23,18 @@ from gen.heroes.sort import Lane, Order, Rows, Writer, order_of, scratch
 from gen.heroes.sort_cpu import SortRows
 from gen.hlo import Shape
 from gen.plan.buffer import Buffer
-from gen.plan.nest import Nest
 from gen.plan.whole import Whole
 from gen.schedule import Schedule
 
 
 @dataclass(frozen=True)
 class SortTiles(Schedule):
-    """tile: elements that a block sorts, a power of two."""
+    """elements: that a block sorts, a power of two."""
 
-    tile: int = 2
+    elements: int = 2
 
     def text(self) -> str:
-        return f"tiles of {self.tile}, {self.threads} threads"
+        return f"tiles of {self.elements}, {self.threads} threads"
 
 
 @dataclass(frozen=True)
@@ -93,49 +93,49 @@ class GpuRecord:
         return self.lanes[n].at(place, "0" if self.lanes[n].base == "0" else f"at{n}")
 
 
-class SortGpuHero(Hero):
+class SortRowsHero(sort_cpu.SortCpuHero):
+    """A work-item for each row, as on a CPU, where the comparator orders by no keys."""
+
+    def takes(self, nest: Whole, context: Context) -> bool:
+        return nest.op.opcode in ("sort", "topk") and not context.device.cpu and order_of(nest.op).keys is None
+
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortRows]":
+        return [SortRows(items=max(1, Rows(nest).count), rows=1, how="merge")]
+
+
+class SortGpuHero(Hero[Whole, SortTiles]):
     name = "sort"
+    nest_class = Whole
 
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Whole) and nest.op.opcode in ("sort", "topk") and not context.device.cpu
+    def takes(self, nest: Whole, context: Context) -> bool:
+        return nest.op.opcode in ("sort", "topk") and not context.device.cpu and order_of(nest.op).keys is not None
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
-        assert isinstance(nest, Whole)
-        rows, order = Rows(nest), order_of(nest.op)
-        if order.keys is None:
-            yield SortRows(items=max(1, rows.count), rows=1, how="merge")
-            return
-        tile = 2
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortTiles]":
+        rows, order, tile = Rows(nest), order_of(nest.op), 2
         while tile < min(rows.size, context.device.sort_gpu.tile) \
                 and 2 * tile * _held(order) <= context.target.shared_bytes:
             tile *= 2
-        yield SortTiles(threads=max(1, min(tile // 2, context.device.sort_gpu.threads)), tile=tile)
+        yield SortTiles(threads=max(1, min(tile // 2, context.device.sort_gpu.threads)), elements=tile)
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: SortTiles) -> "Sequence[str]":
         return INDEX_TYPES[1:]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Any]":
+    def forms(self, nest: Whole, schedule: SortTiles, context: Context) -> "Iterable[Form]":
         return ()
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
-        return sort_cpu.HERO.maps(nest, schedule, context)
+    def maps(self, nest: Whole, schedule: SortTiles, context: Context) -> "Iterable[str]":
+        return Rows(nest).all_maps()
 
-    def between(self, nest: Nest, schedule: Any, context: Context) -> "List[Shape]":
-        assert isinstance(nest, Whole)
-        if isinstance(schedule, SortRows):
-            return sort_cpu.HERO.between(nest, schedule, context)
+    def between(self, nest: Whole, schedule: SortTiles, context: Context) -> "List[Shape]":
         rows = Rows(nest)
-        found = runs(rows.size, schedule.tile, rows.kept)
+        found = runs(rows.size, schedule.elements, rows.kept)
         types = [*(_key_type(group) for group in order_of(nest.op).groups()), "s32"]
         return [scratch(dtype, rows.count * left.total) for left in found[:-1][:2] for dtype in types]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Whole, SortTiles], context: Context) -> "List[Grid]":
         nest, schedule = choice.nest, choice.schedule
-        assert isinstance(nest, Whole)
-        if isinstance(schedule, SortRows):
-            return sort_cpu.HERO.grids(choice, context)
         rows, grids, threads = Rows(nest), [], schedule.threads
-        left = runs(rows.size, schedule.tile, rows.kept)
+        left = runs(rows.size, schedule.elements, rows.kept)
         for number, after in enumerate(left):
             blocks = -(-rows.count * left[number - 1].total // threads) if number else rows.count * after.count
             grids.append(Grid(nest.name + (f"_merge{number}" if number else ""),
@@ -143,11 +143,8 @@ class SortGpuHero(Hero):
                               nest.partition.entry.index))
         return grids
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Whole, SortTiles], context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
-        assert isinstance(nest, Whole)
-        if isinstance(schedule, SortRows):
-            return sort_cpu.HERO.build(choice, context)
         rows, writer = Rows(nest), Writer(nest, context, choice.index)
         groups = writer.order.groups()
         found = [writer.key_function(f"{nest.name}_key{n}", group) for n, group in enumerate(groups)]
@@ -159,7 +156,7 @@ class SortGpuHero(Hero):
 
         def key(function: CFunction, used: "List[int]") -> "Tuple[str, Callable[[str], str]]":
             return function.type, lambda place: f"{function.name}({', '.join(element(k, place) for k in used)})"
-        left, kernels = runs(rows.size, schedule.tile, rows.kept), []
+        left, kernels = runs(rows.size, schedule.elements, rows.kept), []
         each, threads = len(groups) + 1, schedule.threads
         buffers = [choice.scratch[:each], choice.scratch[each:]]
         for number, after in enumerate(left):
@@ -167,18 +164,19 @@ class SortGpuHero(Hero):
             source: List[Buffer] = buffers[(number - 1) % 2] if number else []
             target: List[Buffer] = [] if last else buffers[number % 2]
             record = GpuRecord(
-                rows.size, rows.count, schedule.tile, threads, lanes, len(nest.operands), nest.op.opcode == "topk",
+                rows.size, rows.count, schedule.elements, threads, lanes, len(nest.operands), nest.op.opcode == "topk",
                 [key(function, used) for function, used in found], before, after,
                 [buffer.pointer for buffer in source], [buffer.pointer for buffer in target])
             reads = [*(nest.operands if before is None or last else []), *source]
             writes = target or nest.results
             text = Text("kernels/sort_gpu", record, functions if before is None else [], d.launch_bounds(threads))
             kernels.append(Kernel(choice.grids[number], nest, arguments(d, reads, writes), text,
-                                  Report(rows.accesses(), Step([], [], []))))
+                                  Report(rows.touched(), Step([], [], []))))
         return kernels
 
 
 HERO = SortGpuHero()
+ROWS = SortRowsHero()
 
 
 def _key_type(group: "Sequence[Any]") -> str:

@@ -4,7 +4,7 @@ device."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit import ops
@@ -41,37 +41,38 @@ class LookUp:
     store: str
 
 
-class TableHero(Hero):
+class TableHero(Hero[Nest, Loop]):
     """A walk of the loop hero, whose steps look up instead of computing."""
 
     name, overwrites = "loop", True
+    nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.wide and _table_source(context.device, nest) is not None
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Loop]":
         return [schedule for schedule in LOOP_HERO.schedules(nest, context) if schedule.interleaved_pairs]
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Loop, context: Context) -> "Iterable[Form]":
         source = _table_source(context.device, nest)
         assert source is not None
         return [Form(nest.partition, nest.partition.entry, given={source: []})]
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Loop, context: Context) -> "Iterable[str]":
         whole, single = _flats(nest, schedule)
         return algebra.substitute(whole, lane=0, vec=0), single
 
-    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
+    def accesses(self, nest: Nest, schedule: Loop, context: Context) -> "List[Access]":
         (read,), (root,) = buffers_of(nest.partition, nest.partition.entry), nest.partition.roots
         flat = _flats(nest, schedule)[0]
         return [Access(verb, buffer, flat, schedule.step) for verb, buffer in (("read", read), ("write", root.buffer))]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Loop], context: Context) -> "List[Grid]":
         loop = choice.schedule
         return [Grid(choice.nest.name, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
                      choice.index, loop.blocks(choice.nest.shape.elements), thread_map(choice.nest, loop))]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Loop], context: Context) -> "List[Kernel]":
         return [_table_kernel(context, choice.nest, choice.schedule, choice.grids[0])]
 
 

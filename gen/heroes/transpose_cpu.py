@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit import register_tiles
 from gen.emit.helpers import Helpers
+from gen.emit.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import dtypes
@@ -73,15 +74,16 @@ class Tiled:
     tile: Tile
 
 
-class TransposeCpuHero(Hero):
+class TransposeCpuHero(Hero[Nest, Tiled]):
     """Register tiles, the best that fit first."""
 
     name = "transpose"
+    nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.wide and takes(nest, context)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Tiled]":
         nest = inlined(nest)
         single = iteration_space(nest.partition, nest.shape)
         if single is None:
@@ -93,20 +95,20 @@ class TransposeCpuHero(Hero):
                 frame = _frame(context.device, space, digit, joined)
                 yield from (Tiled(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Tiled, context: Context) -> "Iterable[Form]":
         return [_step(schedule).form]
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Tiled, context: Context) -> "Iterable[str]":
         return [_placing(schedule)[0]]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Tiled], context: Context) -> "List[Grid]":
         tiled = choice.schedule
         return [Grid(tiled.nest.name, tiled.tile, choice.index, _placing(tiled)[1], _step(tiled).form.thread)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Tiled], context: Context) -> "List[Kernel]":
         return [_on_cpu(choice.schedule, choice.grids[0], context)]
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Nest, Tiled], grid: Grid, context: Context) -> "List[str]":
         return [f"position: {_step(choice.schedule).position}"]
 
 
@@ -263,7 +265,8 @@ def _origin(name: str, size: int, step: int) -> Origin:
     )
 
 
-class Turns(NamedTuple):
+@dataclass(frozen=True)
+class Turns:
     """How the loads of a tile and the stores of the one before take turns."""
 
     count: int
@@ -295,9 +298,9 @@ class TransposeCpuRecord:
     lanes: int                      # of a register
     vec: int                        # registers: rows of a tile, times `down` side by side along lanes
     registers_down: int
-    loads: List[str]                # lines before a tile's registers, of one register, and after them
-    lines: List[str]
-    stores: List[str]
+    loads: Sequence[Statement]                # lines before a tile's registers, of one register, and after them
+    lines: Sequence[Statement]
+    stores: Sequence[Statement]
     turns: "Optional[Turns]"        # where a tile is loaded while the one before is stored
 
 
@@ -380,4 +383,4 @@ def _on_cpu(tiled: Tiled, grid: Grid, context: Context) -> Kernel:
                  for f in reversed(nest.partition.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, writes),
                   Text("kernels/transpose_cpu", record, functions, d.launch_bounds(tile.threads)),
-                  Report(body.accesses, Step.of(body, tile.vec)))
+                  Report(body.touched, Step.of(body, tile.vec)))

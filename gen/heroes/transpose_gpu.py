@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -214,10 +214,13 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
         return next((k for k in range(len(sizes)) if k not in used
                      and all((a.strides or ())[k] == unit * size(run) for a in staged)), None)
     while True:
-        grown = sorted((run for run in runs if following(run) is not None), key=size)
-        if not grown:
+        for run in sorted(runs, key=size):
+            digit = following(run)
+            if digit is not None:
+                runs[run].append(digit)
+                break
+        else:
             return tuple(runs["rows"]), tuple(runs["lanes"])
-        runs[grown[0]].append(following(grown[0]))  # type: ignore[arg-type]
 
 
 # ---- the size of a tile ----
@@ -410,15 +413,16 @@ class Tiled:
     stages: List[Stage]
 
 
-class TransposeGpuHero(Hero):
+class TransposeGpuHero(Hero[Nest, Tiled]):
     """Tiles that go through the memory that a block's threads share."""
 
     name = "transpose"
+    nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return not context.device.cpu and transpose_cpu.takes(nest, context)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Tiled]":
         nest = transpose_cpu.inlined(nest)
         space = iteration_space(nest.partition, nest.shape)
         accesses = _accesses(nest, space) if space else []
@@ -436,13 +440,13 @@ class TransposeGpuHero(Hero):
             if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) <= context.target.shared_bytes:
                 yield Tiled(nest, frame, tile, stages)
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Tiled, context: Context) -> "Iterable[Form]":
         thread = _thread(schedule)
         staged = {(stage.access.buffer.pointer, compose(thread, index)): "" for stage in schedule.stages
                   for index in stage.access.maps}
         return [_form(schedule, staged)]
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Tiled, context: Context) -> "Iterable[str]":
         frame, tile = schedule.frame, schedule.tile
         in_tile, in_output = _in_tile(tile, tile.vec, "lanes"), _in_output(frame, tile, tile.vec, "lanes")
         yield _at_last(in_output, tile.vec, tile, _box(frame, tile, tile.vec, "lanes"))
@@ -455,23 +459,23 @@ class TransposeGpuHero(Hero):
             yield from [local] if stage.held == 1 else _held_cells(local, tile, stage)
         yield from [placing for placing in [_placing(frame.counts(tile))] if placing]
 
-    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[BufferAccess]":
+    def accesses(self, nest: Nest, schedule: Tiled, context: Context) -> "List[BufferAccess]":
         """Of the phases along rows, then of the step between them."""
         along = [BufferAccess("write" if stage.access.write else "read", stage.access.buffer,
                         _flat(schedule.frame, schedule.tile, schedule.nest, stage.access, stage.vec, "rows"), stage.vec)
                  for stage in schedule.stages]
         return [*along, *super().accesses(nest, schedule, context)]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Tiled], context: Context) -> "List[Grid]":
         tiled = choice.schedule
         blocks = math.prod(count for _, count in tiled.frame.counts(tiled.tile))
         return [Grid(tiled.nest.name, tiled.tile, choice.index, blocks, _thread(tiled))]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Tiled], context: Context) -> "List[Kernel]":
         return [TransposeGpuWriter(context.target, context.helpers, choice.schedule, choice.index,
                                    context.excess).kernel(choice.grids[0])]
 
-    def describe(self, choice: Choice, grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Nest, Tiled], grid: Grid, context: Context) -> "List[str]":
         tiled = choice.schedule
         return [f"position: {_in_output(tiled.frame, tiled.tile, tiled.tile.vec, 'lanes')}"]
 
@@ -708,4 +712,4 @@ class TransposeGpuWriter:
             self.guard(position_map, box, tile.vec), held, tile.pack, Step.of(body, tile.vec))
         return Kernel(grid, nest, arguments(d, reads, writes),
                       Text("kernels/transpose_gpu", record, functions, d.launch_bounds(tile.threads)),
-                      Report(self.flats + body.accesses, record.step))
+                      Report(self.flats + body.touched, record.step))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit import register_tiles
@@ -61,39 +61,41 @@ class Carried:
     lines: Lines
 
 
-class TransposeLinesHero(Hero):
+class TransposeLinesHero(Hero[Nest, Carried]):
     """Lines that are put together from tiles that follow one another."""
 
     name = "transpose"
+    nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.wide and transpose_cpu.takes(nest, context)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Carried]":
         nest = transpose_cpu.inlined(nest)
         space = iteration_space(nest.partition, nest.shape)
         digit = transposed(space) if space else None
         if space and digit is not None and sum(a.bytes for a in space.accesses) > context.device.cache and not (
                 moves(nest.partition, space) and transpose_cpu.joins(space)):
             lines = _lines(context.device, nest, space, digit)
-            yield from [Carried(nest, space, digit, lines)] * (lines is not None)
+            if lines is not None:
+                yield Carried(nest, space, digit, lines)
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Carried, context: Context) -> "Iterable[Form]":
         return ()       # elements are only moved, by functions that are made for the lines
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Carried, context: Context) -> "Iterable[str]":
         return TransposeLinesWriter(context, schedule, "").maps()
 
-    def accesses(self, nest: Nest, schedule: Any, context: Context) -> "List[Access]":
+    def accesses(self, nest: Nest, schedule: Carried, context: Context) -> "List[Access]":
         return [Access(verb, buffer, flat, schedule.lines.side) for verb, buffer, flat in
                 TransposeLinesWriter(context, schedule, "").flats()]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Carried], context: Context) -> "List[Grid]":
         writer = TransposeLinesWriter(context, choice.schedule, choice.index)
         thread = compose(writer.position("row", "column", writer.box), writer.index)
         return [Grid(writer.nest.name, writer.form, choice.index, writer.placing()[2], thread)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Carried], context: Context) -> "List[Kernel]":
         return [TransposeLinesWriter(context, choice.schedule, choice.index).kernel(choice.grids[0])]
 
 
@@ -134,14 +136,20 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
                  columns=columns, parts=parts, row_prefetch=device.transpose_cpu.prefetch)
 
 
+def _strides(space: IterationSpace, write: bool) -> "Tuple[int, ...]":
+    """The strides of the one access that writes, or reads."""
+    (strides,) = [a.strides for a in space.accesses if a.write == write]
+    assert strides is not None, "lines are carried where both have strides"
+    return strides
+
+
 def _starts(space: IterationSpace, digit: int, side: int) -> List[int]:
     """Where the first rows of all matrices begin on a line, in elements after the first matrix's, each once."""
-    (write,) = [a for a in space.accesses if a.write]
-    starts = {0}
+    strides, starts = _strides(space, True), {0}
     for k, size in enumerate(space.sizes):
         if k not in (digit, len(space.sizes) - 1):
             turn = min(size, side)      # after `side` matrices places come around
-            place = algebra.simplify(f"(start, g) -> ((start + g * {write.strides[k]}) mod {side}), "
+            place = algebra.simplify(f"(start, g) -> ((start + g * {strides[k]}) mod {side}), "
                                      f"domain: start in [0, {side - 1}], g in [0, {turn - 1}]")
             points = [algebra.evaluate(place, start, g) for start in starts for g in range(turn)]
             starts = {point[0] for point in points if point}
@@ -196,8 +204,7 @@ class TransposeLinesWriter:
         self.read, self.write = (compose(unmap, compose(index, memory_map(shape)))
                                  for index, shape in ((read.map, source.shape), (root.map, root.shape)))
         self.columns, self.length = space.sizes[digit], space.sizes[self.last]
-        self.pitch, self.stride = (next(a for a in space.accesses if a.write == write).strides[k]
-                                   for write, k in ((True, digit), (False, self.last)))
+        self.pitch, self.stride = _strides(space, True)[digit], _strides(space, False)[self.last]
         self.strips, self.rest = divmod(self.length, form.side)
         self.starts = _starts(space, digit, form.side)
 

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 from gen.heroes import loop
-from gen.heroes.hero import Context
-from gen.plan.nest import Nest
 from gen.plan.update import Update
 
 
@@ -13,9 +11,7 @@ class UpdateInPlaceHero(loop.LoopHero):
     """A walk over the update. All of a step is read before anything is written: what it reads may be what it writes."""
 
     name = "dynamic-update-slice"
-
-    def takes(self, nest: Nest, context: Context) -> bool:
-        return isinstance(nest, Update)
+    nest_class = Update
 
 
 HERO = UpdateInPlaceHero()

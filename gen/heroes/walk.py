@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import List
+from typing import Sequence
+
+from gen.emit.statements import Statement
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,11 @@ class Walk:
     registers_down: int = 1
     streams: int = 1
     burst: int = 0
-    prefetch: "List[List[str]]" = field(default_factory=list)
-    before: List[str] = field(default_factory=list)
-    register: List[str] = field(default_factory=list)
-    after: List[str] = field(default_factory=list)
-    element: List[str] = field(default_factory=list)
+    prefetch: "Sequence[Sequence[Statement]]" = field(default_factory=list)
+    before: Sequence[Statement] = field(default_factory=list)
+    register: Sequence[Statement] = field(default_factory=list)
+    after: Sequence[Statement] = field(default_factory=list)
+    element: Sequence[Statement] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra, hlo
 from gen.emit.body import Body
@@ -49,10 +49,11 @@ class Rows(Schedule):
 MOST_OPS = 256  # the step is written three times: before, between and after the borders
 
 
-class WindowCpuHero(Hero):
+class WindowCpuHero(Hero[Nest, Rows]):
     """One kernel, whose work-items have rows each."""
 
     name = "window"
+    nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:
         if not context.device.wide:
@@ -65,7 +66,7 @@ class WindowCpuHero(Hero):
             and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) \
             and not any(root.at for root in nest.partition.roots)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Rows]":
         device, lanes = context.device, context.device.lanes
         order = nest.shape.minor_to_major[::-1]
         sizes = tuple(nest.shape.dims[k] for k in order if nest.shape.dims[k] > 1)
@@ -93,22 +94,22 @@ class WindowCpuHero(Hero):
         lines = lines and not _row_forms(nest, by_lines).step.names(context.target, "lane")
         return [by_lines] * lines + [plain]
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: Rows) -> "Sequence[str]":
         """A signed one first: what reads beside each other is then one address with displacements."""
         return "int", "uint", "long"
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Rows, context: Context) -> "Iterable[Form]":
         row = _row_forms(nest, schedule)
         return [row.step, *row.edges, *([row.element] if row.element else [])]
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Rows, context: Context) -> "Iterable[str]":
         return [_placing(schedule)[0], *([_row_forms(nest, schedule).ends] if schedule.lines else [])]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Rows], context: Context) -> "List[Grid]":
         schedule, step = choice.schedule, _row_forms(choice.nest, choice.schedule).step
         return [Grid(choice.nest.name, schedule, choice.index, _placing(schedule)[1], step.thread)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Rows], context: Context) -> "List[Kernel]":
         return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
@@ -281,17 +282,18 @@ def _row_forms(nest: Nest, schedule: Rows, index_type: str = "") -> RowForms:
         at, ranges = (f"{column} + vec + lane", ("vec", "lane")) if wide else (column, ())
         return of(_thread(nest, sizes, at, box, ranges), box, wide, stored)
 
+    columns: "List[Tuple[int, Optional[Tuple[str, str]]]]" = []
     if schedule.lines:
         thread, box, ends = _vectors(nest, sizes, schedule.inside, lanes)
         step = of(thread, box, True)
         begin, end, before, behind = algebra.c_text(ends, index_type).results if index_type else [""] * 4
-        columns = [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]   # & binds less than <
+        columns += [(low, ("0", f"({before})")), (high - lanes, (behind, str(lanes)))]   # & binds less than <
     else:
         first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
         count = (high - first) // lanes
         step = at_column(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
         past, whole = (high - first) % lanes, schedule.stream and sizes[-1] % lanes == 0
-        columns = [(low, ("0", str(first - low)) if whole else None)] * (first > low)
+        columns += [(low, ("0", str(first - low)) if whole else None)] * (first > low)
         columns += [(high - lanes, (str(lanes - past), str(lanes)) if whole else None)] * (past > 0)
         begin, end = "0", str(count)
     edges = [at_column(str(column), {}, True, stored) for column, stored in columns]
@@ -323,7 +325,7 @@ def _kernel(nest: Nest, schedule: Rows, grid: Grid, context: Context) -> Kernel:
         body.region(partition.entry.body)
         for root in partition.roots:
             body.store(root)
-        seen.extend(access for access in body.accesses if access not in seen)
+        seen.extend(access for access in body.touched if access not in seen)
         return body
 
     step, edges = written(forms.step), [written(edge) for edge in forms.edges]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Iterable, List, Optional, Sequence, Tuple
+from typing import Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
+from gen.emit.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
@@ -60,14 +61,14 @@ class WindowScatterRecord:
     size: int
     row: int
     pointer: str
-    begin: List[str]
+    begin: Sequence[Statement]
     value: str
     places: List[Loop]
-    window: List[str]
+    window: Sequence[Statement]
     chosen: str
     none: int
     at_row: str
-    combine: List[str]
+    combine: Sequence[Statement]
 
 
 def _hero_of(nest: Nest) -> "Optional[Instruction]":
@@ -81,14 +82,15 @@ def _hero_of(nest: Nest) -> "Optional[Instruction]":
     return root.source if plain and root.map == partition.entry.index else None
 
 
-class WindowScatterHero(Hero):
+class WindowScatterHero(Hero[Nest, Parts]):
     name = "window scatter"
+    nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.cpu and type(nest) is Nest and not nest.layout and not nest.reads_first \
             and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) and _hero_of(nest) is not None
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Any]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Parts]":
         device, dims = context.device, nest.shape.dims
         hero = _hero_of(nest)
         outer = [d for d in nest.shape.minor_to_major[::-1] if dims[d] > 1]
@@ -100,24 +102,24 @@ class WindowScatterHero(Hero):
         rows = max(-(-dims[d] // (device.unit_items * device.units)), least)
         return [Parts(chunks=min(rows, dims[d]), dimension=d, items=-(-dims[d] // min(rows, dims[d])))]
 
-    def index_types(self, schedule: Any) -> "Sequence[str]":
+    def index_types(self, schedule: Parts) -> "Sequence[str]":
         """Signed ones: the first window that sees a row may be before the first of all."""
         return "int", "long"
 
-    def forms(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Parts, context: Context) -> "Iterable[Form]":
         return _forms(nest)
 
-    def maps(self, nest: Nest, schedule: Any, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Parts, context: Context) -> "Iterable[str]":
         hero = _hero_of(nest)
         assert hero is not None
         element, bounds = _element(hero)[0], _bounds(schedule, hero)
         return [compose(element, memory_map(nest.partition.roots[0].shape)), element, *([bounds] if bounds else [])]
 
-    def grids(self, choice: Choice, context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Parts], context: Context) -> "List[Grid]":
         _, window = _forms(choice.nest)
         return [Grid(choice.nest.name, choice.schedule, choice.index, choice.schedule.items, window.function.index)]
 
-    def build(self, choice: Choice, context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Parts], context: Context) -> "List[Kernel]":
         return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
@@ -202,7 +204,7 @@ def _kernel(nest: Nest, form: Parts, grid: Grid, context: Context) -> Kernel:
                  for p in (start, values) for f in reversed(p.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, [target.buffer], nest.shared),
                   Text("kernels/window_scatter_cpu", record, functions, d.launch_bounds(1)),
-                  Report([*begin.accesses, *body.accesses],
+                  Report([*begin.touched, *body.touched],
                          Step(record.window, record.combine, [], repeated="for each window")))
 
 

@@ -39,13 +39,15 @@ from itertools import product
 from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gen.hlo import Instruction, dtypes, zero_sign_matters
+from gen.hlo.graph import literal_of, root_of
 
 LIMIT = 128   # cases an element of a group; pairs are evaluated, triples looked up
 
 ONE_OP = frozenset("add multiply maximum minimum and or xor".split())
 COMPARISONS = frozenset("compare select maximum minimum clamp constant parameter tuple get-tuple-element".split())
-PRED = {"add": operator.or_, "or": operator.or_, "maximum": operator.or_, "multiply": operator.and_,
-        "and": operator.and_, "minimum": operator.and_, "xor": operator.xor, "not": lambda a: a ^ 1}
+PRED: Dict[str, Callable[..., int]] = {
+    "add": operator.or_, "or": operator.or_, "maximum": operator.or_, "multiply": operator.and_,
+    "and": operator.and_, "minimum": operator.and_, "xor": operator.xor, "not": lambda a: a ^ 1}
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,17 @@ class Combiner:
     start: Optional[List[Optional[int]]]
     apply_init: bool
     reason: str
+
+    @property
+    def starts_known(self) -> bool:
+        """True if partial results may start from values that are known."""
+        return self.start is not None and None not in self.start
+
+    def start_of(self, component: int) -> int:
+        """The bit pattern that partial results of a component start from, where it is known."""
+        pattern = self.start[component] if self.start else None
+        assert pattern is not None
+        return pattern
 
 
 def analyse(instruction: Instruction) -> Combiner:
@@ -113,7 +126,7 @@ class _Body:
         self.instruction = instruction
         self.half = len(instruction.operands) // 2
         computation = instruction.called[0]
-        root = _through(computation.root)   # type: ignore[arg-type]
+        root = _through(root_of(computation))
         self.roots = [_through(o) for o in root.operands] if root.opcode == "tuple" else [root]
         self.parameters = computation.parameters
         self.dtypes = [p.shape.dtype for p in self.parameters]
@@ -202,7 +215,7 @@ def _is_float(dtype: str) -> bool:
 def _total(bits: int, dtype: str) -> int:
     """A number in the order of all patterns of a type: of floats -NaN, -inf, .., -0, 0, .., inf, NaN."""
     if not _is_float(dtype):
-        return int(dtypes.decode(bits, dtype))
+        return int(dtypes.decode_real(bits, dtype))
     sign = 1 << (dtypes.TABLE[dtype].bits - 1)
     return sign - 1 - bits if bits & sign else bits
 
@@ -219,7 +232,7 @@ def _step(i: Instruction) -> "Callable[..., int]":
     """An op of rule 1 or 2, as a function of bit patterns."""
     opcode, of = i.opcode, i.operands[-1].shape.dtype if i.operands else i.shape.dtype
     if opcode == "constant":
-        return lambda: i.literal[0]   # type: ignore[index]
+        return lambda: literal_of(i)[0]
     if opcode == "select":
         return lambda p, a, b: a if p else b
     if opcode == "compare":
@@ -237,13 +250,10 @@ def _step(i: Instruction) -> "Callable[..., int]":
 
 def _extreme(opcode: str, a: int, b: int, dtype: str) -> int:
     x, y = _decode(a, dtype), _decode(b, dtype)
-    if dtypes.is_complex(dtype):    # by real, then by imaginary part
-        if x != x or y != y:
-            return dtypes.encode(complex(math.nan, math.nan), dtype)
-        x, y = (x.real, x.imag), (y.real, y.imag)
     if x != x or y != y:
-        return a if x != x else b
-    return a if (x >= y if opcode == "maximum" else x <= y) else b
+        return dtypes.encode(complex(math.nan, math.nan), dtype) if dtypes.is_complex(dtype) else a if x != x else b
+    before, after = ((value.real, value.imag) for value in (x, y))
+    return a if (before >= after if opcode == "maximum" else before <= after) else b
 
 
 def _arithmetic(opcode: str, a: int, b: int, dtype: str) -> int:
@@ -386,7 +396,7 @@ def _classes(body: _Body, group: Sequence[int], ops: Sequence[Instruction]) -> L
     for i in ops:
         kind = known.get(find(i)) or _Class("", 0, set(), False)
         if i.opcode == "constant":
-            kind.constants.add(i.literal[0])   # type: ignore[index]
+            kind.constants.add(literal_of(i)[0])
         kind = known.get(find(_through(i.operands[0])), kind) if i.opcode == "compare" else kind
         kind.total |= i.attributes.get("type") == "TOTALORDER"
     return [known[find(body.roots[k])] for k in group]
@@ -413,11 +423,14 @@ class _Table:
             rows = [[at[value] for value in row] for row in self.rows]
         except KeyError:
             return ("a constant is NaN",) * 2
-        for a, row in zip(self.points, rows):
-            if row != rows[at[a]] or any(value != row[at[b]] for value, b in zip(row, self.points)):
+        for point, row in zip(self.points, rows):
+            if row != rows[at[point]] or any(value != row[at[b]] for value, b in zip(row, self.points)):
                 return ("it can tell NaNs or zeros from each other",) * 2
         few = sorted(set(at.values()))
-        say = lambda n: _text(self.points[n], self.kinds)   # noqa: E731
+
+        def say(n: int) -> str:
+            return _text(self.points[n], self.kinds)
+
         swapped = next((f"f({say(a)}, {say(b)}) is not f({say(b)}, {say(a)})" for a in few for b in few if a < b
                         and rows[a][b] != rows[b][a]), "")
         thirds = [[row[c] for c in few] for row in rows]
@@ -425,7 +438,7 @@ class _Table:
             for b in few:
                 left, right = thirds[rows[a][b]], [rows[a][bc] for bc in thirds[b]]
                 if left != right:
-                    c = next(c for c, x, y in zip(few, left, right) if x != y)
+                    c = next(number for number, x, y in zip(few, left, right) if x != y)
                     return f"f(f(a, b), c) is not f(a, f(b, c)) at {say(a)}, {say(b)}, {say(c)}", swapped
         return "", swapped
 
@@ -476,7 +489,10 @@ def _start(body: _Body, group: List[int], classes: List[_Class], table: _Table,
            level: int) -> Optional[List[Optional[int]]]:
     """The init values, if one more of them never changes a result that has one already."""
     keys = [_sameness(level, t) for t in table.kinds]
-    same = lambda a, b: all(key(x) == key(y) for key, x, y in zip(keys, a, b))   # noqa: E731
+
+    def same(a: Point, b: Point) -> bool:
+        return all(key(x) == key(y) for key, x, y in zip(keys, a, b))
+
     nan = any(_has_nan(p, table.kinds) for p in table.points)   # whether the laws hold for them
     inits = [body.inits[k] for k in group]
     known = tuple(v for v in inits if v is not None)

@@ -220,9 +220,18 @@ def encode(value: "Union[Number, complex]", name: str) -> int:
     return number & ((1 << dtype.bits) - 1)
 
 
-def decode(bits: int, name: str) -> "Union[int, float, bool, complex]":
-    """The value of a bit pattern. Every float type here fits a double; of a NaN only its being one and its sign
-    survive."""
+def decode(bits: int, name: str) -> "Union[int, float, complex]":
+    """The value of a bit pattern."""
+    dtype = TABLE[name]
+    if dtype.kind == "complex":
+        width = TABLE[dtype.part].bits
+        return complex(decode_real(bits & ((1 << width) - 1), dtype.part), decode_real(bits >> width, dtype.part))
+    return decode_real(bits, name)
+
+
+def decode_real(bits: int, name: str) -> "Union[int, float]":
+    """The value of a bit pattern of a type that is not complex. Every float type here fits a double; of a NaN only its
+    being one and its sign survive."""
     dtype = TABLE[name]
     if dtype.kind == "pred":
         return bool(bits & 1)
@@ -230,9 +239,6 @@ def decode(bits: int, name: str) -> "Union[int, float, bool, complex]":
         return bits
     if dtype.kind == "sint":
         return bits - (1 << dtype.bits) if bits >> (dtype.bits - 1) else bits
-    if dtype.kind == "complex":
-        width = TABLE[dtype.part].bits
-        return complex(decode(bits & ((1 << width) - 1), dtype.part), decode(bits >> width, dtype.part))
     sign = -1.0 if bits & _sign_bit(dtype) else 1.0
     if is_nan(bits, name):
         return math.copysign(math.nan, sign)
@@ -296,7 +302,7 @@ def format_value(bits: int, name: str) -> str:
     if dtype.kind == "pred":
         return "true" if bits & 1 else "false"
     if dtype.kind in ("sint", "uint"):
-        return str(decode(bits, name))
+        return str(decode_real(bits, name))
     if dtype.kind == "complex":
         width = TABLE[dtype.part].bits
         return f"({format_value(bits & ((1 << width) - 1), dtype.part)}, {format_value(bits >> width, dtype.part)})"
@@ -307,8 +313,7 @@ def format_value(bits: int, name: str) -> str:
         return "nan" if dtype.style == "fnuz" else sign + "nan"
     if is_infinite(bits, name):
         return sign + "inf"
-    value = decode(bits, name)
-    assert isinstance(value, float)
+    value = decode_real(bits, name)
     if name == "f64":
         return _plain(repr(value))
     for precision in range(1, 18):

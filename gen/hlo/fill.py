@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import Any
+from typing import Callable, List, Sequence, Union, overload
 
 from gen.hlo import dtypes
 from gen.hlo.graph import Module
@@ -12,7 +11,7 @@ from gen.hlo.graph import Module
 PERIOD = 4093   # values after which they begin again: a prime, so that rows differ
 
 
-class Filled(Sequence):     # type: ignore[type-arg]
+class Filled(Sequence[int]):
     """Bit patterns of moderate values: floats between -1 and 1 (scales: from 1/8 to 8), integers from 0 to 63, as far
     as the type has them. Small however many there are."""
 
@@ -24,7 +23,13 @@ class Filled(Sequence):     # type: ignore[type-arg]
     def __len__(self) -> int:
         return self.elements
 
-    def __getitem__(self, at: Any) -> Any:
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> List[int]: ...
+
+    def __getitem__(self, at: "Union[int, slice]") -> "Union[int, List[int]]":
         if isinstance(at, slice):
             return [self.values[k % PERIOD] for k in range(*at.indices(self.elements))]
         if not -self.elements <= at < self.elements:
@@ -32,10 +37,11 @@ class Filled(Sequence):     # type: ignore[type-arg]
         return self.values[at % self.elements % PERIOD]
 
 
-def _pattern(dtype: str, draw: Any) -> int:
+def _pattern(dtype: str, draw: Callable[[], float]) -> int:
     about = dtypes.TABLE[dtype]
     if about.kind == "complex":
-        return dtypes.encode(complex(*(dtypes.decode(_pattern(about.part, draw), about.part) for _ in range(2))), dtype)
+        real, imaginary = (dtypes.decode_real(_pattern(about.part, draw), about.part) for _ in range(2))
+        return dtypes.encode(complex(real, imaginary), dtype)
     if about.kind == "float":
         return dtypes.encode(8.0 ** (2 * draw() - 1) if about.style == "scale" else 2 * draw() - 1, dtype)
     most = 1 if about.kind == "pred" else min(63, dtypes.integer_range(dtype)[1])
@@ -48,7 +54,7 @@ def fill_constants(module: Module, seed: int) -> None:
     left_out = [i for computation in module.computations for i in computation.instructions if i.opcode == "constant"
                 and i.literal is None and i.shape.kind == "array" and i.shape.dtype in dtypes.TABLE]
     for number, constant in enumerate(left_out):
-        constant.literal = Filled(constant.shape.dtype, constant.shape.elements, f"{seed} {number}")  # type: ignore
+        constant.literal = Filled(constant.shape.dtype, constant.shape.elements, f"{seed} {number}")
     if left_out:
         values = f"{len(left_out)} constant" + ("s have" if len(left_out) > 1 else " has")
         module.filled = f"{values} drawn values, as the text leaves out its own (--fill-constants {seed}): results are of no use but for tests and timing"

@@ -119,7 +119,7 @@ class Instruction:
     users: "List[Instruction]" = field(default_factory=list)
     called: "List[Computation]" = field(default_factory=list)
     parameter_number: Optional[int] = None
-    literal: Optional[List[int]] = None
+    literal: Optional[Sequence[int]] = None
     line: int = 0
     col: int = 0
     computation: "Optional[Computation]" = None
@@ -209,6 +209,11 @@ class FusionCall:
 def entry_of(module: Module) -> Computation:
     assert module.entry is not None
     return module.entry
+
+
+def literal_of(constant: Instruction) -> Sequence[int]:
+    assert constant.literal is not None
+    return constant.literal
 
 
 def root_of(computation: Computation) -> Instruction:

@@ -424,7 +424,8 @@ class Parser:
 
     def _read_integers(self, instruction: Instruction, key: str) -> None:
         """`{0,2,1}`."""
-        scanner, numbers = self.scanner, []  # type: ignore[var-annotated]
+        scanner = self.scanner
+        numbers: List[int] = []
         scanner.need("{", f"to open '{key}'")
         while scanner.peek() != "}":
             if numbers:
@@ -435,7 +436,8 @@ class Parser:
 
     def _read_slices(self, instruction: Instruction, key: str) -> None:
         """`{[start:limit:stride], ..}`, the stride left out where it is one."""
-        scanner, slices = self.scanner, []  # type: ignore[var-annotated]
+        scanner = self.scanner
+        slices: List[Tuple[int, ...]] = []
         scanner.need("{", f"to open '{key}'")
         while scanner.peek() != "}":
             if slices:

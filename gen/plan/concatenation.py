@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import List, NamedTuple, Optional, Tuple
 
 from gen import algebra
@@ -33,9 +33,9 @@ class Concatenate(Nest):
     """A nest and the same in parts, one an operand. together: each part may be written by a walk of its own, as what it
     writes is contiguous or in pieces of whole lines. rows: the parts' places, where rows end within a line."""
 
-    parts: List[Nest] = field(default_factory=list)
-    together: bool = True
-    rows: Optional[SideBySide] = None
+    parts: List[Nest]
+    together: bool
+    rows: Optional[SideBySide]
 
     def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         return [(part.shape, root) for part in self.parts

@@ -12,7 +12,7 @@ class Sizes(NamedTuple):
     """Of an op: the number of its matrices, their rows and columns (of the right sides, where an op solves), and a
     third number: of right sides or of reflectors."""
 
-    count: int
+    matrices: int
     rows: int
     columns: int
     more: int = 0
@@ -43,4 +43,4 @@ _STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
 def steps_of(op: Instruction) -> int:
     """Multiplications of all matrices of an op."""
     sizes = sizes_of(op)
-    return sizes.count * (sizes.rows + _STEPS[op.opcode](sizes.rows, sizes.columns, sizes.more))
+    return sizes.matrices * (sizes.rows + _STEPS[op.opcode](sizes.rows, sizes.columns, sizes.more))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import List, Sequence, Set, Tuple
+from dataclasses import dataclass, field
+from typing import Dict, List, Sequence, Set, Tuple
 
 from gen.hlo import Shape
 from gen.plan.buffer import Buffer
@@ -23,23 +23,21 @@ class Nest:
 
     sides: nests whose results are written in this one's pass. further: partitions of what else it reads. layout: the
     nested layout that distributes it on a GPU. aliases: results that are parameters' buffers, updated in place, with
-    the parameters. reads_first: all of a step is read before anything of it is written. targets: what updates
-    are combined with, at `place`, the map from an update's index. members: nests that are kernels of their own where no
-    hero takes this one; stored: its results are values that storing.py chose to store; inner: the scratch buffers between them, which this one does not write. """
+    the parameters. reads_first: all of a step is read before anything of it is written. members: nests that are kernels
+    of their own where no hero takes this one; inner: the scratch buffers between them, which this one does not write.
+    stored: its results are values that storing.py chose to store."""
 
     name: str
     shape: Shape
     partition: Partition
-    sides = ()
-    members = ()
-    stored = False
-    inner = frozenset()     # type: FrozenSet[Buffer]
-    further = ()
-    layout = ""
-    aliases = {}        # type: Dict[Buffer, Buffer]
-    reads_first = False
-    targets = ()
-    place = ""
+    sides: "List[Nest]" = field(default_factory=list, init=False)
+    members: "List[Nest]" = field(default_factory=list, init=False)
+    inner: Set[Buffer] = field(default_factory=set, init=False)
+    further: List[Partition] = field(default_factory=list, init=False)
+    aliases: Dict[Buffer, Buffer] = field(default_factory=dict, init=False)
+    layout: str = field(default="", init=False)
+    stored: bool = field(default=False, init=False)
+    reads_first: bool = field(default=False, init=False)
 
     @property
     def partitions(self) -> "List[Partition]":

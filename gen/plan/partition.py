@@ -83,7 +83,7 @@ class Function:
     name: str
     dims: Tuple[int, ...]
     root: Optional[Instruction] = None
-    body: Region = None  # type: ignore[assignment]
+    body: Region = field(init=False)
     ops: int = 0
     again: int = 0      # ops that it has once more
 
@@ -273,7 +273,7 @@ def _known(source: Instruction, last: int) -> Optional[int]:
     values = set(source.literal or []) if source.opcode == "constant" else set()
     if last == 0 or len(values) != 1:
         return 0 if last == 0 else None
-    return min(max(int(dtypes.decode(values.pop(), source.shape.dtype)), 0), last)  # type: ignore[arg-type]
+    return min(max(int(dtypes.decode_real(values.pop(), source.shape.dtype)), 0), last)
 
 
 def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]":
@@ -499,8 +499,8 @@ class Partition:
                 self._keep_read(entry, entry.regions[0])
             for runtime in entry.regions[0].runtimes:
                 self._use(runtime.read, region)
-        for inner in entry.regions:
-            inner.owner = entry
+        for operand_region in entry.regions:
+            operand_region.owner = entry
         for operand, inner in self.operands(entry):
             if inner is not None and not inner.map:
                 inner.map = self._into(entry, operand, inner)

@@ -38,11 +38,11 @@ class Reduction(Nest):
     space: the shape of the first operand, which all have but for the type;
     epilogue: from the heroes' values to the results (`partition` goes on to compute them itself)."""
 
-    heroes: List[Instruction] = field(default_factory=list)
-    inputs: Partition = None  # type: ignore[assignment]
-    epilogue: Partition = None  # type: ignore[assignment]
-    space: Shape = None  # type: ignore[assignment]
-    sides: "List[Nest]" = field(default_factory=list)   # nests whose results are written in this one's pass
+    sides: List[Nest]
+    heroes: List[Instruction]
+    inputs: Partition
+    epilogue: Partition
+    space: Shape
 
     def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         if not divided:
@@ -90,7 +90,7 @@ def is_free(reduce: Instruction) -> bool:
     if reduce.opcode != "reduce":
         return False
     order = combiner.analyse(reduce)
-    return (order.free or order.free_but_nan) and order.start is not None and None not in order.start
+    return (order.free or order.free_but_nan) and order.starts_known
 
 
 def leads(instruction: Instruction) -> bool:
@@ -196,7 +196,7 @@ def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = (
     inits = [o for hero in heroes for o in hero.operands[len(hero.operands) // 2:]]
     epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, 256, cuts, heroes,
                          inits)
-    return Reduction(nest.name, nest.shape, nest.partition, heroes, inputs, epilogue, space, list(sides))
+    return Reduction(nest.name, nest.shape, nest.partition, list(sides), heroes, inputs, epilogue, space)
 
 
 def reads_same(a: Partition, b: Partition) -> bool:

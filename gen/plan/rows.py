@@ -54,16 +54,14 @@ class Rows(Nest):
     buffers that nobody else reads, which are not written. columns: members that reduce the rows, a total for each
     element of a row; column_of: of each, the map from an index of the space to the position of its total."""
 
-    members: "List[Nest]" = field(default_factory=list)
-    stages: "List[Stage]" = field(default_factory=list)
-    space: Shape = None     # type: ignore[assignment]
-    rows: Shape = None      # type: ignore[assignment]
-    row_of: str = ""
-    first_of: str = ""
-    columns: "List[Reduction]" = field(default_factory=list)
-    column_of: "List[str]" = field(default_factory=list)
-    inner: "Set[str]" = field(default_factory=set)
-    further: "List[Partition]" = field(default_factory=list)
+    members: List[Nest]
+    stages: List[Stage]
+    space: Shape
+    rows: Shape
+    row_of: str
+    first_of: str
+    columns: List[Reduction]
+    column_of: List[str]
 
     @property
     def heroes(self) -> "List[Instruction]":
@@ -277,7 +275,7 @@ def _plain(nest: Nest) -> bool:
         return False
     laws = [combiner.analyse(hero) for hero in nest.heroes]
     return nest.heroes[0].shape.leaves()[0].elements > 1 and all(
-        law.free and law.start is not None and None not in law.start for law in laws
+        law.free and law.starts_known for law in laws
     )
 
 

@@ -9,7 +9,7 @@ combiner(element, result after): HLO leaves the grouping open, and the order of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import List, Optional
 
@@ -53,15 +53,15 @@ class Scan(Nest):
     lies below it in memory.
     """
 
-    heroes: List[Instruction] = field(default_factory=list)
-    inputs: Partition = None  # type: ignore[assignment]
-    epilogue: Partition = None  # type: ignore[assignment]
-    steps: Partition = None  # type: ignore[assignment]
-    inits: Partition = None  # type: ignore[assignment]
-    outer: int = 1
-    size: int = 1
-    below: int = 1
-    reverse: bool = False
+    heroes: List[Instruction]
+    inputs: Partition
+    epilogue: Partition
+    steps: Partition
+    inits: Partition
+    outer: int
+    size: int
+    below: int
+    reverse: bool
 
 
 def scan(nest: Nest, heroes: List[Instruction]) -> Scan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from gen import algebra
@@ -17,15 +17,14 @@ class Scatter(Nest):
     of each; place: the map from an update's index to the results', whose runtime variables are at0, at1, ..; targets:
     the results."""
 
-    instruction: Instruction = None  # type: ignore[assignment]
-    indices: Partition = None  # type: ignore[assignment]
-    lasts: "Tuple[int, ...]" = ()
-    place: str = EMPTY
-    targets: "List[Root]" = field(default_factory=list)
+    instruction: Instruction
+    indices: Partition
+    lasts: Tuple[int, ...]
+    place: str
+    targets: List[Root]
 
-    @property
-    def further(self) -> "Tuple[Partition, ...]":  # type: ignore[override]
-        return (self.indices,)
+    def __post_init__(self) -> None:
+        self.further = [self.indices]
 
     def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         return []       # a copy has written all before

@@ -59,7 +59,9 @@ class Evaluations(Partition):
     def __init__(self, computation: Computation, leaves: "Sequence[Leaf]", ends: "Collection[Instruction]",
                  rows: bool = True) -> None:
         """rows: whether kernels of rows compute once for each row what follows from its totals."""
-        self.leaves, self.written, self._reached = leaves, {}, set()    # type: ignore[var-annotated]
+        self.leaves = leaves
+        self.written: "Dict[Function, int]" = {}
+        self._reached: "Set[Instruction]" = set()
         self._weights: "Dict[Region, float]" = {}
         self._totals, self._known = _totals(computation, ends) if rows else {}, _known(computation)
         super().__init__(computation, [], "", (), inline=0, cuts={end: 0 for end in ends})
@@ -270,7 +272,8 @@ class Evaluations(Partition):
         """The best of these values, of all, of those that a result is computed from directly and of none, each without
         those that cost more than they save."""
         best, least = frozenset(), math.inf     # type: FrozenSet[Function], float
-        tried = (stored, frozenset(self.candidates), frozenset(self.last.intersection(self.candidates)), frozenset())
+        tried = [stored, frozenset(self.candidates), frozenset(self.last.intersection(self.candidates)),
+                 best]     # type: List[FrozenSet[Function]]
         for some in dict.fromkeys(tried):
             time = self.nanoseconds(some, costs)
             if len(some) * len(self.functions) <= MOST_TRIED:

@@ -30,10 +30,10 @@ class Update(Nest):
     """aliases: of results, the parameter whose buffer each is; empty where `kept`, the operands, must be written
     before."""
 
-    aliases: Dict[Buffer, Buffer] = field(default_factory=dict)
-    kept: List[Leaf] = field(default_factory=list)
-    why: str = ""      # not in place
-    reads_first = True
+    aliases: Dict[Buffer, Buffer]
+    kept: List[Leaf]
+    why: str            # not in place
+    reads_first: bool = field(default=True, init=False)
 
 
 def _dus(instruction: Instruction) -> Optional[Instruction]:
@@ -151,7 +151,8 @@ def _same_element(partition: Partition, buffer: Buffer, index: str, root: Root) 
 
 def bound_in(partition: Partition) -> "List[Runtime]":
     """The runtime variables of all regions of the kernel's own body."""
-    waiting, runtimes = [partition.entry.body], []
+    waiting = [partition.entry.body]
+    runtimes: List[Runtime] = []
     while waiting:
         region = waiting.pop()
         runtimes += region.runtimes

@@ -29,9 +29,8 @@ class Whole(Nest):
     """An op on whole arrays. op: the instruction, whose operands are parameters. Its partition is empty. Arrays lie as
     their shapes say; tiles and several elements in a byte are not among them."""
 
-    op: Instruction = None  # type: ignore[assignment]
-    # vector instructions of all of it, roughly: what threads are chosen by
-    operations: int = 0
+    op: Instruction
+    operations: int     # vector instructions of all of it, roughly: what threads are chosen by
 
     @property
     def operands(self) -> List[Buffer]:
@@ -52,7 +51,7 @@ def whole_of(computation: Computation) -> Optional[Instruction]:
 
 
 def nest(fusion: Fusion, op: Instruction) -> Whole:
-    name, shape = f"sett_{fusion.name}", op.shape.leaves()[0]   # type: str, Shape
+    name, shape = f"sett_{fusion.name}", op.shape.leaves()[0]
     return Whole(name, shape, Partition(fusion.computation, [], name, shape.dims), op, operations(op))
 
 

@@ -14,7 +14,7 @@ from gen.plan.whole import whole_of
 from gen.program.cut import Cutter
 from gen.program.extract import copy_of
 from gen.program.forms import form
-from gen.program.ir import Array, Call, Program
+from gen.program.ir import Array, Call, Node, Program
 from gen.program.weights import taken_out
 from gen.schedule import SMALL_BYTES
 
@@ -38,7 +38,7 @@ def program(module: Module) -> Program:
         else:
             arrays[value] = result
     distinct = _Distinct(whole.name)
-    body: List[Call] = []
+    body: List[Node] = []
 
     def call(of: Fusion, operands: "Sequence[Value]", given: "Sequence[Array]") -> None:
         fusion, read = distinct.fusion(of, operands)
@@ -120,7 +120,7 @@ def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:
                                                                          hlo.module_results(module))
 
 
-def copied(shape: Shape, name: str, literal: "Optional[List[int]]" = None) -> Fusion:
+def copied(shape: Shape, name: str, literal: "Optional[Sequence[int]]" = None) -> Fusion:
     """The fusion that copies an array, or writes a constant."""
     computation = Computation(name)
     source = Instruction("from", "parameter" if literal is None else "constant", shape, computation=computation,

@@ -7,10 +7,10 @@ import itertools
 from dataclasses import replace
 from typing import Dict, Iterator, List, Optional, Sequence, Set
 
-from gen.heroes.kernel import Argument
+from gen.heroes.kernel import Argument, Kernel
 from gen.plan.buffer import Buffer, Role
 from gen.program.ir import Array, Program
-from gen.program.steps import Chain, Launch, Repeat, Step, Switch, bodies, deciding, leaves
+from gen.program.steps import Chain, Launch, Repeat, Step, Switch, bodies, deciding, launches_of
 from gen.schedule import Device
 from gen.schedule.devices import BlockNumbers
 from gen.targets import Target
@@ -18,7 +18,7 @@ from gen.targets import Target
 
 def chained(program: Program, steps: "Sequence[Step]", d: Target, device: Device) -> "List[Step]":
     """The steps, with chains in place of small neighbours, loops and branches among them."""
-    arrays = dict.fromkeys(array for step in leaves(steps) if isinstance(step, Launch) for array in step.arrays)
+    arrays = dict.fromkeys(array for launch in launches_of(steps) for array in launch.arrays)
     buffers = {array: Buffer(role, n, array.shape, array.name)
                for role, of in ((Role.PARAMETER, program.params), (Role.RESULT, program.results))
                for n, array in enumerate(of)}
@@ -26,7 +26,7 @@ def chained(program: Program, steps: "Sequence[Step]", d: Target, device: Device
     buffers.update((array, Buffer(Role.SCRATCH, n, array.shape, array.name)) for n, array in enumerate(between))
     block = device.block if d.block_chains else None
     runs = _runs(steps, block)
-    inside = {launch.kernel.name for run in _chain_runs(runs, block) for launch in _launches(run)}
+    inside = {launch.kernel.name for run in _chain_runs(runs, block) for launch in launches_of(run)}
     names = (f"sett_{program.name}_launch{number}" for number in itertools.count())
     return _chained(runs, inside, buffers, names, d, block)
 
@@ -34,14 +34,10 @@ def chained(program: Program, steps: "Sequence[Step]", d: Target, device: Device
 Run = List[Step]
 
 
-def _launches(steps: "Sequence[Step]") -> "List[Launch]":
-    return [step for step in leaves(steps) if isinstance(step, Launch)]
-
-
 def _small(step: Step) -> bool:
     """True if a step is for one work-item alone."""
     return all(launch.threads == 1 and launch.kernel.threads == 1 and launch.kernel.table is None
-               for launch in _launches([step]))
+               for launch in launches_of([step]))
 
 
 def _is_chain(run: Run, block: "Optional[BlockNumbers]") -> bool:
@@ -53,7 +49,7 @@ def _is_chain(run: Run, block: "Optional[BlockNumbers]") -> bool:
 def _fits(step: Step, block: BlockNumbers) -> bool:
     """True if one block of threads does a loop or a branch. Its threads wait for each other between kernels; a kernel
     in which they wait as well has as many threads as the block."""
-    launches = _launches([step])
+    launches = launches_of([step])
     threads = max((launch.kernel.threads for launch in launches), default=1)
     return threads <= block.threads and all(
         launch.kernel.blocks <= block.groups and launch.kernel.table is None and not isinstance(launch.kernel, Chain)
@@ -108,7 +104,7 @@ def _chained(runs: "List[Run]", inside: "Set[str]", buffers: "Dict[Array, Buffer
 
 def _chain(name: str, run: Run, buffers: "Dict[Array, Buffer]", d: Target) -> Launch:
     arguments: Dict[Array, Argument] = {}
-    launches = _launches(run)
+    launches = launches_of(run)
     for launch in launches:
         for array, argument in zip(launch.arrays, launch.kernel.arguments):
             if array not in arguments or arguments[array].read_only and not argument.read_only:
@@ -140,6 +136,7 @@ def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, t
     for step in steps:
         if isinstance(step, Launch):
             kernel = step.kernel
+            assert isinstance(kernel, Kernel), "a chain has no chains"
             call = f"{kernel.name}({', '.join([*(buffers[array].pointer for array in step.arrays), 'number'])});"
             some = f"if ({d.item} < {kernel.threads}) " if kernel.threads < threads else ""
             loop = f"for (size_t number = 0; number < {kernel.blocks}; ++number)"

@@ -198,7 +198,7 @@ class _Cut:
 def _named_leaves(body: Computation) -> List[Array]:
     """The leaves of a body's parameter, named as the ops that take them out of it."""
     parameter = body.parameters[0]
-    names = {}
+    names: Dict[int, str] = {}
     for user in parameter.users:
         if user.opcode == "get-tuple-element" and user.shape.kind == "array":
             before = sum(len(child.leaves()) for child in parameter.shape.children[:user.attributes["index"]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, Optional, Sequence, Set
+from typing import Dict, Iterable, List, Optional, Sequence, Set
 
 from gen.hlo import Computation, Instruction, Shape, Value
 from gen.hlo.graph import tuple_shape
@@ -35,9 +35,15 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
                 made = added(own, Instruction(of.name, "get-tuple-element", value.shape, [made], {"index": value.leaf}))
             known[value] = made
             return made
-        parts = [operand(Instruction(of.name, "get-tuple-element", child, [of], {"index": k}))
-                 for k, child in enumerate(of.shape.children)]
-        return None if None in parts else added(own, Instruction(of.name, "tuple", of.shape, parts))
+        parts = copied(Instruction(of.name, "get-tuple-element", child, [of], {"index": k})
+                       for k, child in enumerate(of.shape.children))
+        return added(own, Instruction(of.name, "tuple", of.shape, parts)) if parts is not None else None
+
+    def copied(operands: "Iterable[Instruction]") -> "Optional[List[Instruction]]":
+        """The copies of all operands; None where something before one of them has to be copied first."""
+        copies = [operand(of) for of in operands]
+        known = [copy for copy in copies if copy is not None]
+        return known if len(known) == len(copies) else None
 
     waiting = [goal.producer for goal in sorted(goals, key=lambda value: -order[value.producer]) if goal not in known]
     while waiting:
@@ -45,9 +51,8 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
         if instruction in copies:
             waiting.pop()
             continue
-        before = len(waiting)
-        operands = [operand(o) for o in instruction.operands]
-        if len(waiting) == before:
+        operands = copied(instruction.operands)
+        if operands is not None:
             waiting.pop()
             copies[instruction] = added(own, replace(instruction, operands=operands, users=[]))
     roots = []

@@ -13,7 +13,7 @@ from typing import Callable, Dict, List, Mapping, Sequence, Set, Tuple
 from gen.hlo import Shape
 from gen.program.ir import Array, Call, Loop, Node, Program
 from gen.program.storage import overwritten
-from gen.program.steps import Launch, Move, Repeat, Step, Switch, bodies, leaves
+from gen.program.steps import Launch, Move, Repeat, Step, Switch, bodies, launches_of, leaves
 
 
 def steps_of(nodes: "Sequence[Node]", launched: "Callable[[Call], List[Launch]]") -> List[Step]:
@@ -151,8 +151,7 @@ def _results_in_state(steps: "Sequence[Step]", places: Places) -> None:
 def _keep_updated(program: Program, steps: "List[Step]") -> None:
     """Puts a copy before a launch that updates an array which is a parameter or needed afterwards."""
     live = Interference(program, steps).after
-    updated = [step for step in leaves(steps) if isinstance(step, Launch) and step.same]
-    for launch in updated:
+    for launch in launches_of(steps):
         for operand, result in list(launch.same.items()):
             others = [array for array in launch.arrays if array is operand]
             if operand in program.params or operand in live[launch] or len(others) > 1 or (
@@ -279,8 +278,9 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
     made: List[Step] = []
     for step in steps:
         if isinstance(step, Launch):
-            made.append(replace(step, arrays=[places.owner(array) for array in step.arrays]))
-            _share(made[-1], donors)
+            launch = replace(step, arrays=[places.owner(array) for array in step.arrays])
+            _share(launch, donors)
+            made.append(launch)
         elif isinstance(step, Repeat):
             made.append(replace(step, condition=final(step.condition, places, donors, copied),
                                 body=final(step.body, places, donors, copied), predicate=places.owner(step.predicate)))

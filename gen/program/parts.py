@@ -4,12 +4,13 @@ reference of the whole could not tell rounding from an error after many steps.""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Collection, Dict, List, Optional, Tuple, Union
+from typing import Collection, Dict, List, Optional, Set, Tuple, Union
 
 from gen.hlo import Fusion, Instruction, Value, c_identifier, result_leaves
 from gen.hlo.launches import resolved
 from gen.plan.buffer import Buffer
 from gen.plan.nests import Planned
+from gen.plan.scatter import Scatter
 from gen.program.extract import extracted
 
 MOST_TOGETHER = 4       # nests that are compared as one
@@ -54,7 +55,9 @@ def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
     inner = {buffer for nest in plan.nests for buffer in nest.inner}
     values: Dict[Buffer, Optional[Value]] = {}
     for nest in plan.nests:
-        for root in nest.targets or [*nest.partition.roots, *(r for side in nest.sides for r in side.partition.roots)]:
+        roots = nest.targets if isinstance(nest, Scatter) else [
+            root for written in (nest, *nest.sides) for root in written.partition.roots]
+        for root in roots:
             if root.scratch and root.buffer not in inner:
                 of = known.get(root.value.name)
                 # a parameter is there already
@@ -73,7 +76,8 @@ def _reads(goal: Value, given: Collection[Value]) -> List[Value]:
     if goal in given:
         return [goal]
     reads: Dict[Value, None] = {}
-    waiting, seen = [goal.producer], set()      # type: List[Instruction], Set[Instruction]
+    waiting = [goal.producer]
+    seen: Set[Instruction] = set()
     while waiting:
         for operand in waiting.pop().operands:
             for leaf in range(len(operand.shape.leaves())):

@@ -7,7 +7,7 @@ time, at 8 bytes each: a compiler that does not optimise keeps each in memory, o
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import Any, Sequence
+from typing import Sequence, get_args
 
 from gen.emit.statements import Declare, Let, Statement
 from gen.heroes.kernel import Kernel
@@ -28,7 +28,7 @@ def _count(kernel: Kernel, arrays: bool) -> int:
     return sum(_of(part, arrays, seen) for part in (kernel.text.record, kernel.text.functions))
 
 
-def _of(value: Any, arrays: bool, seen: "set[int]") -> int:
+def _of(value: object, arrays: bool, seen: "set[int]") -> int:
     """The bytes of the arrays that statements anywhere in a value declare, or else the number of the statements."""
     if isinstance(value, (Let, Declare)):
         return 16 * value.count if arrays else 1
@@ -42,6 +42,6 @@ def _of(value: Any, arrays: bool, seen: "set[int]") -> int:
     if isinstance(value, (list, tuple, set, frozenset)):
         return sum(_of(part, arrays, seen) for part in value)
     if is_dataclass(value) and not isinstance(value, type):
-        own = 1 if isinstance(value, Statement.__args__) and not arrays else 0
+        own = 1 if isinstance(value, get_args(Statement)) and not arrays else 0
         return own + sum(_of(getattr(value, field.name), arrays, seen) for field in fields(value))
     return 0

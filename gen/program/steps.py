@@ -108,3 +108,8 @@ def deciding(steps: "Sequence[Step]") -> "List[Array]":
 def leaves(steps: "Sequence[Step]") -> "Iterator[Union[Launch, Move]]":
     """All launches and copies, in the order of the text."""
     return (step for step in every(steps) if isinstance(step, (Launch, Move)))
+
+
+def launches_of(steps: "Sequence[Step]") -> "List[Launch]":
+    """All launches, in the order of the text."""
+    return [step for step in every(steps) if isinstance(step, Launch)]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Collection, Dict, Iterable, List, Mapping, Sequence, Tuple
+from typing import Collection, Dict, Iterable, List, Mapping, Sequence, Tuple
 
+from gen.heroes.kernel import Kernel
 from gen.hlo import Fusion, Shape, dtypes
 from gen.plan.overwrite import overwritable
 from gen.program import arena
 from gen.program.arena import Live, Placement
 from gen.program.build import copied
 from gen.program.ir import Array, Call, Program
+from gen.program.steps import Chain, Launch
 from gen.schedule.devices import LOCAL_ARRAY, LOCAL_GROUPS
-
-if TYPE_CHECKING:
-    from gen.program.steps import Launch
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,8 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
         for array in launch.arrays:
             first.setdefault(array, at)
             last[array] = at
-    own, over = {*program.params, *program.results}, {}     # type: Set[Array], Dict[Array, Array]
+    own = {*program.params, *program.results}
+    over: Dict[Array, Array] = {}
     for at, launch in enumerate(launches):
         for operand, result in overwritten(launch).items():
             if first[result] != at or result in over.values() or result in own and not in_results:
@@ -98,11 +98,11 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
     return over
 
 
-def overwritten(launch: "Launch") -> "Dict[Array, Array]":
+def overwritten(launch: Launch) -> "Dict[Array, Array]":
     """Operands of a launch that it may write its result over, as its kernel and its maps allow. What may become a
     variable of C has one type: a compiler may move a load past a store of another type."""
     kernel = launch.kernel
-    if not kernel.overwrites or len(kernel.nest.partition.roots) != 1:
+    if isinstance(kernel, Chain) or not kernel.overwrites or len(kernel.nest.partition.roots) != 1:
         return {}
     arrays, (root,) = dict(zip(kernel.buffers, launch.arrays)), kernel.nest.partition.roots
     if root.buffer not in arrays:
@@ -160,7 +160,8 @@ def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Ar
     several threads do has none."""
     if not room:
         return []
-    own, chosen = {*program.params, *program.results}, []   # type: Set[Array], List[Array]
+    own = {*program.params, *program.results}
+    chosen: List[Array] = []
     own.update(array for launch in launches if launch.threads > 1 for array in launch.arrays)
     for array in sorted({array: None for launch in launches for array in launch.arrays if array not in own},
                         key=lambda a: a.shape.bytes):
@@ -175,7 +176,8 @@ def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Ar
         if not launch.direct or launch.kernel.blocks > LOCAL_GROUPS:
             apart.add(launch.kernel.name)
     for name, kernel in {launch.kernel.name: launch.kernel for launch in launches}.items():
-        kernel.text.attribute += "" if name in apart else " INLINE"
+        if isinstance(kernel, Kernel) and name not in apart:
+            kernel.text.attribute += " INLINE"
     return chosen
 
 

@@ -175,9 +175,11 @@ def _read(nodes: "Sequence[Node]") -> List[Array]:
     return [array for array in found if array not in written]
 
 
-def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, **more: object) -> Instruction:
+def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None,
+        attributes: "Optional[Dict[str, object]]" = None) -> Instruction:
     """An op at the end of a computation, as its root."""
-    made = Instruction(f"x{len(to.instructions)}", opcode, of, list(operands), computation=to, **more)  # type: ignore
+    made = Instruction(f"x{len(to.instructions)}", opcode, of, list(operands), attributes or {}, computation=to,
+                       literal=literal)
     for operand in operands:
         operand.users.append(made)
     to.instructions.append(made)

@@ -37,11 +37,11 @@ def taken_out(program: Program) -> Program:
         call.operands = [*call.operands, *arrays]
     program.weights = dict(block.weights)
     whole, _ = block.without(program.whole.computation, list(program.weights))
-    own = program.calls[0] if program.is_one else None
+    one = program.calls[0] if program.is_one else None
     program.whole = replace(program.whole, computation=whole)
     program.params = [*program.params, *program.weights]
-    if own and own.operands == program.params and own.results == program.results:
-        own.fusion = program.whole
+    if one and one.operands == program.params and one.results == program.results:
+        one.fusion = program.whole
     return program
 
 

@@ -90,8 +90,9 @@ class Lowering:
 
     def both(self, *x: Lowered) -> Pair:
         """The op of the instruction on the real parts of its operands and on the imaginary ones."""
-        sides = [[v[k] if isinstance(v, Pair) else v for v in x] for k in (0, 1)]
-        return Pair(*(self.again(part_of(self.like.shape), *flat(side)) for side in sides))     # type: ignore[arg-type]
+        sides: List[Lowered] = [[v[k] if isinstance(v, Pair) else v for v in x] for k in (0, 1)]
+        re, im = (self.again(part_of(self.like.shape), *flat(side)) for side in sides)
+        return Pair(re, im)
 
     def constant(self, shape: Shape, *literal: int) -> Instruction:
         i = self.op("constant", shape)

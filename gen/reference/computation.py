@@ -49,7 +49,9 @@ def walk(e: Emitter, computation: Computation, arguments: Sequence[Value], follo
         elif i.opcode == "tuple":
             known[id(i)] = list(x)
         elif i.opcode == "get-tuple-element":
-            known[id(i)] = x[0][i.attributes["index"]]  # type: ignore[index]
+            (elements,) = x
+            assert isinstance(elements, list)
+            known[id(i)] = elements[i.attributes["index"]]
         elif i.opcode in ("fusion", "call"):
             known[id(i)] = walk(e, i.attributes["calls" if i.opcode == "fusion" else "to_apply"], x, follow)
         elif i.opcode == "copy" and not isinstance(x[0], Array):

@@ -37,11 +37,10 @@ def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[st
 
 def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
     """The arrays of each argument that is an operand, or a result, by the argument's number."""
-    numbers = sorted((getattr(a, which), n) for n, a in enumerate(arguments)
-                     if isinstance(a, Room) and getattr(a, which) is not None)
+    rooms = sorted((getattr(a, which), n, a) for n, a in enumerate(arguments)
+                   if isinstance(a, Room) and getattr(a, which) is not None)
     rest = iter(given)
-    return {n: [next(rest) for _ in range(part_of(arguments[n])[1])]    # type: ignore[arg-type]
-            for _, n in numbers}
+    return {n: [next(rest) for _ in range(part_of(room)[1])] for _, n, room in rooms}
 
 
 def lapack(e: Emitter, i: Instruction, x: List[Array]) -> Value:

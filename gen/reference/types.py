@@ -68,12 +68,12 @@ class SmallFloat:
     def __init__(self, dtype: str) -> None:
         bits, style, top = bits_of(dtype), table.TABLE[dtype].style, table.largest_finite(dtype)
         sign = 0 if style == "scale" else 1 << (bits - 1)
-        finite = [Fraction(table.decode(pattern, dtype)) for pattern in range(top + 1)]  # type: ignore[arg-type]
+        finite = [Fraction(table.decode_real(pattern, dtype)) for pattern in range(top + 1)]
         beyond = finite[-1] * Fraction(3, 2) if style == "scale" else finite[-1] + (finite[-1] - finite[-2]) / 2
         nan = table.quiet_nan(dtype) if style == "ieee" else {"fn": top + 1, "scale": top + 1}.get(style, sign)
         over = {"fnuz": sign, "finite": top}.get(style, top + 1)
-        values = [table.decode(pattern, dtype) for pattern in range(1 << bits)]
-        self.values = f"{dtype}_values", "float", [floats_text(value) for value in values]  # type: ignore[arg-type]
+        values = [table.decode_real(pattern, dtype) for pattern in range(1 << bits)]
+        self.values = f"{dtype}_values", "float", [floats_text(value) for value in values]
         self.middles = f"{dtype}_middles", "double", [floats_text((a + b) / 2) for a, b in zip(finite, finite[1:])]
         self.scale = style == "scale"
         self.function = "scale_from_double" if self.scale else "small_from_double"
@@ -92,8 +92,8 @@ def small_float(dtype: str) -> SmallFloat:
 
 def literal_texts(dtype: str, literal: Sequence[int]) -> Optional[List[str]]:
     """Constants of the storage type; None where a NaN of f32 or f64 is among them, whose bits C cannot say."""
-    texts = [literal_text(dtype, bits) for bits in literal]
-    return None if None in texts else texts  # type: ignore[return-value]
+    texts = [text for text in (literal_text(dtype, bits) for bits in literal) if text is not None]
+    return texts if len(texts) == len(literal) else None
 
 
 def literal_text(dtype: str, bits: int) -> Optional[str]:
@@ -107,7 +107,7 @@ def literal_text(dtype: str, bits: int) -> Optional[str]:
     if dtype == "pred":
         return str(bits & 1)
     if dtype in NARROW:
-        return str(table.decode(bits, dtype))
+        return str(table.decode_real(bits, dtype))
     if not is_signed(dtype):
         return f"{bits}u"
     value = bits - (1 << width) if bits >> (width - 1) & 1 else bits

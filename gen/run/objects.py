@@ -342,7 +342,7 @@ def split(file: str) -> "Tuple[str, str]":
     return (file, "") if not path or Path(file).exists() else (path, name)
 
 
-def load(file: str, fill_constants: Optional[int] = None) -> Any:
+def load(file: str, fill_constants: Optional[int] = None) -> hlo.Module:
     """The module of a file, or FILE#NAME of a file with several, that the generator supports. HloError for anything
     else."""
     path, name = split(file)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, List, Optional
+from typing import Callable, List, Optional
 
 from gen import child
+from gen.hlo import Fusion
 from gen.run import cost as costs
 from gen.targets import RUNNERS, RunError, Runner
 
@@ -34,7 +35,7 @@ class Options:
     row_major: bool = False  # files of run are row-major, whatever the layouts
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's
     # for fusions that are too large: what is wrong, or None
-    check_maps: Optional[Callable[[Any], Optional[str]]] = None
+    check_maps: Optional[Callable[[Fusion], Optional[str]]] = None
     say: Callable[[str], None] = lambda text: None  # called before slow work, with what it is
     step: Callable[[str], None] = lambda text: None  # called where a step begins, for a line of progress
 

@@ -15,7 +15,8 @@ from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import position, reach, strides
 from gen.plan.nest import Nest, divided
 from gen.plan.nests import planned
-from gen.plan.partition import EMPTY, Root, compose
+from gen.plan.partition import EMPTY, compose
+from gen.plan.scatter import Scatter
 from gen.plan.whole import Whole
 
 
@@ -40,10 +41,10 @@ def all_inside(kernels: "Sequence[Nest]") -> Optional[str]:
                 buffer = buffer_of(partition, read)
                 if buffer and not _indices_inside(read.map, buffer.shape):
                     return f"{buffer.pointer} of {buffer.shape.text} is read beyond its end: {read.map}"
-        targets: Sequence[Root] = nest.targets
-        for target in targets:
-            if not _indices_inside(nest.place, target.shape):
-                return f"{target.buffer.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
+        if isinstance(nest, Scatter):
+            for target in nest.targets:
+                if not _indices_inside(nest.place, target.shape):
+                    return f"{target.buffer.pointer} of {target.shape.text} is updated beyond its end: {nest.place}"
     return None
 
 

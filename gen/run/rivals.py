@@ -13,10 +13,11 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import child, run
-from gen.hlo import printer
+from gen.hlo import Computation, Fusion, Instruction, Shape, printer
+from gen.hlo.graph import literal_of, root_of
 
 # NumPy asks for huge pages, which the kernels' buffers do not have: all read from pages of the same size.
 PLAIN_PAGES = "NUMPY_MADVISE_HUGEPAGE=0"
@@ -36,17 +37,17 @@ class Operation:
     result: int = 0
 
 
-def _is_dense(shape: Any) -> bool:
+def _is_dense(shape: Shape) -> bool:
     return shape.kind == "array" and not shape.tiled
 
 
-def _is_row_major(shape: Any) -> bool:
+def _is_row_major(shape: Shape) -> bool:
     return _is_dense(shape) and shape.minor_to_major == tuple(reversed(range(shape.rank)))
 
 
-def _reduction(root: Any) -> Tuple[str, int]:
+def _reduction(root: Instruction) -> Tuple[str, int]:
     """The name of what a reduce may be, and the number of the result that has it; "": something else."""
-    combiner = root.attributes["to_apply"].root
+    combiner = root_of(root.attributes["to_apply"])
     values = root.operands[: len(root.operands) // 2]
     if len(values) == 1 and all(x.opcode == "parameter"
                                 for x in combiner.operands) and len(set(combiner.operands)) == 2:
@@ -59,16 +60,16 @@ def _reduction(root: Any) -> Tuple[str, int]:
     ):
         if tuple(root.attributes["dimensions"]) == (values[1].attributes["iota_dimension"],):
             # the sign of the init
-            lowest = root.operands[2].literal[0] >> (run.BITS_AND_KIND[values[0].shape.dtype][0] - 1)
+            lowest = literal_of(root.operands[2])[0] >> (run.BITS_AND_KIND[values[0].shape.dtype][0] - 1)
             return ("argmax" if lowest else "argmin"), 1
     return "", 0
 
 
-def operation(fusion: Any) -> Optional[Operation]:
+def operation(fusion: Fusion) -> Optional[Operation]:
     """What a fusion is, if it is one transpose or one reduce of its only parameter and nothing else. That a library's
     result agrees is checked before it is timed."""
     computation = fusion.computation
-    root, parameters = computation.root, computation.parameters
+    root, parameters = root_of(computation), computation.parameters
     if len(parameters) != 1 or root.opcode not in ("transpose", "reduce") or root.operands[0] is not parameters[0]:
         return None
     others = [i for i in computation.instructions if i not in (root, parameters[0])]
@@ -80,11 +81,11 @@ def operation(fusion: Any) -> Optional[Operation]:
     return Operation(name, shape.dtype, shape.dims, tuple(root.attributes["dimensions"]), result) if name else None
 
 
-def module_text(computation: Any) -> str:
+def module_text(computation: Computation) -> str:
     """The HLO text of a module whose entry is a computation; those that it calls come first."""
-    called: Dict[str, Any] = {}
+    called: Dict[str, Computation] = {}
 
-    def visit(c: Any) -> None:
+    def visit(c: Computation) -> None:
         for instruction in c.instructions:
             for callee in instruction.called:
                 visit(callee)
@@ -94,7 +95,7 @@ def module_text(computation: Any) -> str:
     return "HloModule fusion\n\n" + "\n".join(printer.print_computation(c, c is computation) for c in called.values())
 
 
-def _tuples_of(name: str, shape: Any, lines: List[str], number: List[int]) -> str:
+def _tuples_of(name: str, shape: Shape, lines: List[str], number: List[int]) -> str:
     """Adds parameters for the leaves of a shape, and the tuples that hold them; the name of the value of that shape."""
     if shape.kind != "tuple":
         lines.append(f"%{name} = {shape.text} parameter({number[0]})")
@@ -105,7 +106,7 @@ def _tuples_of(name: str, shape: Any, lines: List[str], number: List[int]) -> st
     return name
 
 
-def _leaves_of(name: str, shape: Any, lines: List[str]) -> List[str]:
+def _leaves_of(name: str, shape: Shape, lines: List[str]) -> List[str]:
     """Adds the elements of a value's tuples; the names of its leaves."""
     if shape.kind != "tuple":
         return [name]
@@ -116,10 +117,10 @@ def _leaves_of(name: str, shape: Any, lines: List[str]) -> List[str]:
     return leaves
 
 
-def flat_module_text(computation: Any) -> str:
+def flat_module_text(computation: Computation) -> str:
     """The same module for who takes arrays and gives an array or a tuple of several, as buffers are: its entry calls
     the computation with the tuples that it wants, and takes its result apart."""
-    root, leaves = computation.root, computation.root.shape.leaves()
+    root, leaves = root_of(computation), root_of(computation).shape.leaves()
     plain = root.shape.kind == "array" or (len(leaves) > 1 and all(c.kind == "array" for c in root.shape.children))
     if plain and all(p.shape.kind == "array" for p in computation.parameters):
         return module_text(computation)
@@ -141,11 +142,11 @@ def flat_module_text(computation: Any) -> str:
     return called + f"\nENTRY %{name} {{\n  " + "\n  ".join(lines) + "\n}\n"
 
 
-def whole(fusion: Any, folder: Path) -> Optional[Operation]:
+def whole(fusion: Fusion, folder: Path) -> Optional[Operation]:
     """A fusion as a module of its own, written to a folder; None where a buffer is tiled, or there is no result."""
     computation = fusion.computation
     parameters = [leaf for p in computation.parameters for leaf in p.shape.leaves()]
-    results = computation.root.shape.leaves()
+    results = root_of(computation).shape.leaves()
     if not results or not all(map(_is_dense, parameters + results)):
         return None
     path = folder / "rival.hlo"
@@ -153,12 +154,12 @@ def whole(fusion: Any, folder: Path) -> Optional[Operation]:
     return Operation("module", str(path), (), (), -1)
 
 
-def matrix_products(fusion: Any) -> bool:
+def matrix_products(fusion: Fusion) -> bool:
     """Whether a fusion holds a matrix product or a convolution, for which the generator has plain loops only."""
     return any(i.opcode in ("dot", "convolution") for i in fusion.computation.instructions)
 
 
-def may_keep_f32(fusion: Any, libraries: "Sequence[Library]") -> bool:
+def may_keep_f32(fusion: Fusion, libraries: "Sequence[Library]") -> bool:
     """Whether a library that takes whole fusions may round values of 16 bits at other places than the kernel."""
     return bool(fusion) and any(x.name in WHOLE and x.command for x in libraries) and any(
         leaf.dtype in ("f16", "bf16") for i in fusion.computation.instructions for leaf in i.shape.leaves())

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, List, Optional, Sequence
+from typing import List, Optional, Sequence
 
 from gen import hlo, jobs
 from gen.program import build as programs
@@ -36,7 +36,7 @@ def run_built(built: Built, target: str, params: Sequence[Path], results: Sequen
         raise RunError(f"{built.name}: {done[0]['reason']}", 3 if done[0]["status"] == "SKIP" else 1)
 
 
-def _check_sizes(files: Sequence[Path], shapes: Sequence[Any]) -> None:
+def _check_sizes(files: Sequence[Path], shapes: Sequence[hlo.Shape]) -> None:
     for path, shape in zip(files, shapes):
         try:
             length = path.stat().st_size
@@ -46,7 +46,7 @@ def _check_sizes(files: Sequence[Path], shapes: Sequence[Any]) -> None:
             raise RunError(f"{path}: expected the {shape.bytes} bytes of {shape.text}, found {length}")
 
 
-def parameter_files(module: Any, folder: Path) -> List[Path]:
+def parameter_files(module: hlo.Module, folder: Path) -> List[Path]:
     """The files of a module's parameters: p0.bin, of a tuple p0_0.bin, p0_1.bin, ..; where there are none of a tuple's,
     but files that count all arrays, p0.bin, p1.bin, .., those."""
     named = [folder / f"{name}.bin" for name in hlo.parameter_names(module)]
@@ -68,7 +68,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
         options.say(f"{file}: {hlo.layout_note(module)}: --row-major reads and writes row-major files")
     with jobs.temporary_folder("sett_run_") as work:
 
-        def relaid(path: Path, name: str, source: Any, target: Any) -> Path:
+        def relaid(path: Path, name: str, source: hlo.Shape, target: hlo.Shape) -> Path:
             if not options.row_major or hlo.is_row_major(source) and hlo.is_row_major(target):
                 return path
             moved = Path(work) / name

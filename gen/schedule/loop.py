@@ -84,6 +84,10 @@ class Loop(Schedule):
         words += [f"else ({self.without_bursts.text()})"] if self.without_bursts else []
         return ", ".join(words)
 
+    def variants(self) -> "List[Loop]":
+        """The schedules of the launch: this one, and the one where bursts are off."""
+        return [self, *([self.without_bursts] if self.without_bursts else [])]
+
     def scalar(self) -> "Loop":
         """The same walk, one element at a time: the tail of a step."""
         return replace(self, vec=self.step, lanes=1, registers_down=1, fused_steps=1, interleaved_pairs=False,

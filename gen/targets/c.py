@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, List, Set, Tuple
+from typing import Dict, FrozenSet, List, Set, Tuple
 
+from gen.schedule import Device
 from gen.targets.runner import Runner
 from gen.targets.target import FLOATS, UNSIGNED, VECTOR, Target, VectorWord, bits
 from gen.targets.tools import c_compiler, native
@@ -153,7 +154,7 @@ static int run(void *self, void *queue, const void *params, const void *results,
 static void release(void *self) {{ (void)self; }}
 """
 
-    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+    def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         return [c_compiler(), "-std=c11", "-O1" if long else "-O3", *native(), "-fno-math-errno", "-fPIC", "-I",
                 str(folder), "-c"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from gen.hlo import dtypes
+from gen.schedule import Device
 from gen.targets.runner import Runner
 from gen.targets.target import Target, bits
 from gen.targets.tools import ROOT, RunError, cxx_compiler, nvcc
@@ -101,7 +102,8 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
 class OnDevice(Runner):
     """The machine's own GPU."""
 
-    name, target, harness_name, harness_source = "cuda", TARGET, "cuda", "cuda.cu"
+    name, harness_name, harness_source = "cuda", "cuda", "cuda.cu"
+    target: Target = TARGET
     glue = """
 static char object;
 static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
@@ -116,7 +118,7 @@ static int run(void *self, void *queue, const void *params, const void *results,
 static void release(void *self) {{ (void)self; }}
 """
 
-    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+    def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         return [nvcc(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
 
     def linker(self) -> str:
@@ -131,9 +133,11 @@ class OnCpu(Runner):
     """The text compiled as C++ with a header that gives threads, barriers, shuffles and atomics as fibres: checked and
     run, not timed. Its threads switch a million times a second, and one core runs them all."""
 
-    name, target, glue, timed, patience = "cuda-on-cpu", TARGET, OnDevice.glue, False, 8
+    name, glue, timed, patience = "cuda-on-cpu", OnDevice.glue, False, 8
+    target: Target = TARGET
     stand_in = ROOT / "tests" / "cuda_on_cpu.h"
-    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+
+    def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         """An index outside of an array's type is an illegal instruction."""
         return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds",
                 "-fsanitize-undefined-trap-on-error", "-fPIC", "-w", "-I", str(folder), "-x", "c++", "-c"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
+from gen.schedule import Device
 from gen.targets import cuda
 from gen.targets.target import bits
 from gen.targets.tools import ROOT, c_compiler, hipcc
@@ -33,7 +34,7 @@ class _OnDevice(cuda.OnDevice):
     name, target, harness_name = "hip", TARGET, "hip"
     glue = cuda.OnDevice.glue.replace("{name}_cuda", "{name}_hip")
 
-    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+    def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         return [hipcc(), "-O3", f"--offload-arch={device.name}", "-fPIC", "-I", str(folder), "-c"]
 
     def linker(self) -> str:
@@ -51,7 +52,7 @@ class _OnDevice(cuda.OnDevice):
 class _OnCpu(cuda.OnCpu):
     name, target, glue, stand_in = "hip-on-cpu", TARGET, _OnDevice.glue, ROOT / "tests" / "hip_on_cpu.h"
 
-    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+    def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         return [*super().compile(folder, name, long, device), f"-DSETT_LANES={device.warp}"]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
+from gen.schedule import Device
 from gen.targets.target import Target
 from gen.targets.tools import c_compiler
 
@@ -29,7 +30,7 @@ class Runner:
     patience = 1
     timed = True
 
-    def compile(self, folder: Path, name: str, long: bool, device: Any) -> List[str]:
+    def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         """The command that compiles the kernels' file to an object, but for `-o OBJECT FILE`. long: a text that
         compilers are to optimise less. device: the class of device (gen.schedule) that they are for."""
         raise NotImplementedError

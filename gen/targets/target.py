@@ -346,11 +346,11 @@ class Target:
                     pattern = pattern << 16 if dtype == "bf16" else _widen(pattern) if dtype == "f16" else _widen_tiny(
                         pattern, dtype)
                 return self.special(pattern, wide)
-            text = dtypes.format_value(dtypes.encode(dtypes.decode(pattern, dtype), wide), wide)
+            text = dtypes.format_value(dtypes.encode(dtypes.decode_real(pattern, dtype), wide), wide)
             text = text if any(c in text for c in ".en") else text + ".0"
             text += "" if wide == "f64" else "f"
             return f"({text})" if text.startswith("-") else text
-        value = int(dtypes.decode(pattern, dtype))
+        value = int(dtypes.decode_real(pattern, dtype))
         if dtype in ("pred", "s8", "s16", "u8", "u16", *NARROW):
             return f"({self.register(dtype)}){value}" if value >= 0 else f"({self.register(dtype)})({value})"
         if dtype == "u32":

@@ -243,5 +243,5 @@ def test_explained_on_gpus(size: int, step: str) -> None:
     assert f"{step} elements a step" in kernel.loop.text()
     assert f"a block of threads for each row, {step[0]} registers hold a thread's elements" in lines
     assert "memory: 8 bytes an element" in lines and f"shared: {kernel.threads // 32 * 4} bytes of a block" in lines
-    positions = [algebra.ranges(access.position)[0] for access in kernel.report.accesses]
+    positions = [algebra.ranges(access.position)[0] for access in kernel.report.touched]
     assert min(low for low, _ in positions) == 0 and max(high for _, high in positions) == 7 * size - 1, positions

@@ -316,7 +316,7 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
     (fusion,) = fusions(f"e {{\n  p = {shape}{{1,0}} parameter(0)\n  ROOT c = {shape}{{1,0:T(8,128)({4 // size},1)}} copy(p)\n}}\n")
     made = pipeline.target_file(fusion, target)
     asking, kernel = made.kernels[0].scheduled
-    loop, reads = kernel.loop, next(access.position for access in kernel.report.accesses if access.words == "read p0")
+    loop, reads = kernel.loop, next(access.position for access in kernel.report.touched if access.words == "read p0")
     assert isinstance(asking.loop, Loop) and asking.loop.burst and (asking.blocks, asking.threads) == (kernel.blocks, kernel.threads)
     assert loop.order_prefetch == (0 if block > 65536 else 32768)
     assert ("PREFETCH_L2(p0" in made.text) == (loop.order_prefetch > 0)

@@ -234,7 +234,7 @@ def test_side_results() -> None:
     (nest,) = nests.planned(fusion).nests
     assert len(nest.partition.roots) == 2
     made = pipeline.target_file(fusion, "opencl", "opencl-gpu").kernels
-    assert [access.words for access in made[0].report.accesses] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
+    assert [access.words for access in made[0].report.touched] == ["load p0", "store r1", "read p0", "write r0", "write r1"]
     assert proofs.check(fusion) is None
 
 

@@ -4,12 +4,14 @@ place."""
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Callable, List
 
 try:
     import numpy as np
 except ImportError:
-    np = None
+    print("skip no NumPy", flush=True)
+    sys.exit()
 
 TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "s32": "int32", "s8": "int8", "u8": "uint8"}
 
@@ -23,13 +25,13 @@ def calls(name: str, x: Any, y: Any, order: List[int], threads: int) -> List[Cal
     """What the threads do for one call from x into y; a full reduction goes to a value for each, which the caller
     joins."""
     if name == "transpose":
-        return [lambda s=s: np.copyto(y[s], x.transpose(order)[s]) for s in slabs(y.shape[0], threads)]
+        return [partial(np.copyto, y[s], x.transpose(order)[s]) for s in slabs(y.shape[0], threads)]
     function, axis = getattr(np, name), order[0] if name.startswith("arg") else tuple(order)
     kept = next((d for d in range(x.ndim) if d not in order), None)
     if kept is None:
-        return [lambda s=s: function(x.reshape(-1)[s]) for s in slabs(x.size, threads)]
+        return [partial(function, x.reshape(-1)[s]) for s in slabs(x.size, threads)]
     at = [(slice(None),) * kept + (s,) for s in slabs(x.shape[kept], threads)]
-    return [lambda s=s: function(x[s], axis=axis, out=y[s[kept:]]) for s in at]
+    return [partial(function, x[s], axis=axis, out=y[s[kept:]]) for s in at]
 
 
 def main(name: str, dtype: str, dims: List[int], order: List[int], threads: int, footprint: int, source: str,
@@ -67,8 +69,5 @@ def main(name: str, dtype: str, dims: List[int], order: List[int], threads: int,
 
 
 if __name__ == "__main__":
-    if np is None:
-        print("skip no NumPy", flush=True)
-    else:
-        main(sys.argv[1], sys.argv[2], *([int(n) for n in w.split(",")] for w in sys.argv[3:5]), int(sys.argv[5]),
-             int(sys.argv[6]), *sys.argv[7:9])
+    dims, order = ([int(n) for n in words.split(",")] for words in sys.argv[3:5])
+    main(sys.argv[1], sys.argv[2], dims, order, int(sys.argv[5]), int(sys.argv[6]), sys.argv[7], sys.argv[8])
