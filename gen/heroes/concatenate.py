@@ -106,7 +106,8 @@ class ConcatenateHero(Hero[Concatenate, Optional[Sections]]):
 HERO = ConcatenateHero()
 
 
-def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections, kernels: List[Kernel], context: Context) -> Kernel:
+def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections, kernels: List[Kernel],
+            context: Context) -> Kernel:
     """One kernel whose blocks are those of the parts' kernels, one after another."""
     nest = choice.nest
     reads = [buffer for part in nest.parts for buffer in buffers_of(part.partition, part.partition.entry)]

@@ -144,7 +144,8 @@ class MatricesHero(Hero[Whole, Matrices]):
     def between(self, nest: Whole, schedule: Matrices, context: Context) -> "List[Shape]":
         if schedule.local:
             return []
-        return [array_shape(nest.shape.dtype, (schedule.sizes.matrices, size)) for size in _scratch(nest, schedule.local)]
+        return [array_shape(nest.shape.dtype, (schedule.sizes.matrices, size))
+                for size in _scratch(nest, schedule.local)]
 
     def grids(self, choice: Choice[Whole, Matrices], context: Context) -> "List[Grid]":
         schedule = choice.schedule

@@ -215,7 +215,8 @@ class ScanGpuEmitter(scan.ScanEmitter):
         for h in range(len(self.nest.heroes)):
             partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.of(h)))]
             body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
-            new = self.extended(body, h, [before.format(suffix) for suffix in ids], [x.format(suffix) for suffix in ids])
+            old, elements = ([side.format(suffix) for suffix in ids] for side in (before, x))
+            new = self.extended(body, h, old, elements)
             body.text.add(*(f"{into.format(suffix)} = {text};" for suffix, text in zip(ids, new)))
             lines.append(Block(body.text.lines))
         return lines
