@@ -214,26 +214,33 @@ static int householder_product_error_real(const real *a, const real *tau, double
   return sure;
 }
 
-/* inverse: of the matrix */
-static int tridiagonal_solve_error_real(const real *dl, const real *d, const real *du, const real *x, const real *inverse,
-                                        double *e, int64_t n, int64_t sides, double u) {
+/* the size of a number, at least; im: NULL where it is real */
+static double size_real(const real *re, const real *im, int64_t at) { return fabs((double)re[at]) + (im ? fabs((double)im[at]) : 0); }
+
+/* in, x, e: real and imaginary parts in turn, NULL: there are none; inverse: of the matrix, its imaginary part behind it */
+static int tridiagonal_solve_error_real(const real *const *in, const real *const *x, double *const *e, const real *inverse,
+                                        int64_t n, int64_t sides, double u) {
+  const real *const turned = in[1] ? inverse + n * n : NULL;
+  const double unit = in[1] ? 128 * u : 32 * u; /* a product of complex numbers is four, of which two are added twice */
   double norm = 0, most = 0;
-  int sure = tame_real(dl, n, u) && tame_real(d, n, u) && tame_real(du, n, u);
+  int sure = 1;
+  for (int k = 0; k < 6; ++k) sure = sure && (!in[k] || tame_real(in[k], n, u));
   for (int64_t i = 0; i < n; ++i) {
-    double sum = fabs((double)d[i]) + (i > 0 ? fabs((double)dl[i]) : 0) + (i + 1 < n ? fabs((double)du[i]) : 0);
+    double sum = size_real(in[2], in[3], i) + (i > 0 ? size_real(in[0], in[1], i) : 0) + (i + 1 < n ? size_real(in[4], in[5], i) : 0);
     if (sum > norm) norm = sum;
     sum = 0;
-    for (int64_t j = 0; j < n; ++j) sum += fabs((double)inverse[i * n + j]);
+    for (int64_t j = 0; j < n; ++j) sum += size_real(inverse, turned, i * n + j);
     if (!(sum <= most)) most = sum;
   }
-  sure = sure && 32 * u * norm * most < 0.125;
+  sure = sure && unit * norm * most < 0.125;
   for (int64_t s = 0; s < sides; ++s) {
     double size = 0;
-    for (int64_t i = 0; i < n; ++i) size = fabs((double)x[i * sides + s]) > size ? fabs((double)x[i * sides + s]) : size;
+    for (int64_t i = 0; i < n; ++i) size = size_real(x[0], x[1], i * sides + s) > size ? size_real(x[0], x[1], i * sides + s) : size;
     for (int64_t i = 0; i < n; ++i) {
       double sum = 0;
-      for (int64_t j = 0; j < n; ++j) sum += fabs((double)inverse[i * n + j]);
-      e[i * sides + s] = sure && tame_real(x + i * sides + s, 1, u) ? 32 * u * norm * size * sum + 2 * u * size : INFINITY;
+      for (int64_t j = 0; j < n; ++j) sum += size_real(inverse, turned, i * n + j);
+      for (int part = 0; part < 2 && e[part]; ++part)
+        e[part][i * sides + s] = sure && tame_real(x[part] + i * sides + s, 1, u) ? unit * norm * size * sum + unit * size / 16 : INFINITY;
     }
   }
   return sure;

@@ -4,15 +4,16 @@ otherwise (a pivot, a sign), any value is right."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Tuple
+from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 from gen.bounds.following import Bounds
 from gen.bounds.types import every, key_of
 from gen.hlo import Instruction
+from gen.hlo.opcodes import TRIDIAGONAL
 from gen.reference.library import functions
 from gen.reference.loops import count_of
-from gen.reference.matrices import MATRICES, at, call, function, triangle
-from gen.reference.types import to_double
+from gen.reference.matrices import MATRICES, at, call, function, named, triangle
+from gen.reference.types import STORAGE, to_double
 from gen.reference.values import Array
 
 ERRORS = Path(__file__).with_name("matrices.c")
@@ -54,7 +55,17 @@ def _householder_product(g: _Given) -> "List[str | int]":
 
 
 def _tridiagonal_solve(g: _Given) -> "List[str | int]":
-    return [*g.x[:3], g.out[3], g.w, g.e[3], *g.i.operands[3].shape.dims[-2:]]
+    """Both ops, of real numbers or of parts of complex ones."""
+    real, at = STORAGE[g.i.operands[0].shape.dtype], 0 if len(g.out) < 5 else 3 * (len(g.x) // 4)
+    parts = slice(at, at + len(g.x) // 4)
+    return [_list(f"const {real}", g.x), _list(f"const {real}", g.out[parts]), _list("double", g.e[parts]), g.w,
+            *g.i.operands[-1].shape.dims[-2:]]
+
+
+def _list(kind: str, arrays: "Sequence[str]") -> str:
+    """Arrays in which NULL stands for imaginary parts that there are not, as tridiagonal_solve takes them."""
+    pairs = arrays if len(arrays) in (2, 8) else [a for of in arrays for a in (of, "NULL")]
+    return f"({kind} *const[]){{{', '.join(pairs)}}}"
 
 
 def _eigh(g: _Given) -> "List[str | int]":
@@ -69,12 +80,13 @@ def _svd(g: _Given) -> "List[str | int]":
 
 _ARGUMENTS: "Dict[str, Callable[[_Given], List[str | int]]]" = {
     "cholesky": _cholesky, "triangular-solve": _triangular_solve, "lu": _lu, "qr": _qr,
-    "householder-product": _householder_product, "tridiagonal-solve": _tridiagonal_solve, "eigh": _eigh, "svd": _svd}
+    "householder-product": _householder_product, **dict.fromkeys(TRIDIAGONAL, _tridiagonal_solve),
+    "eigh": _eigh, "svd": _svd}
 
 
 def _work(i: Instruction) -> int:
     """Elements of a function's work array."""
-    m, n = i.operands[0].shape.dims[-2:] if i.opcode != "tridiagonal-solve" else (0, 0)
+    m, n = i.operands[0].shape.dims[-2:] if i.opcode not in TRIDIAGONAL else (0, 0)
     k = min(m, n)
     return {"cholesky": 2 * n * n + n, "triangular-solve": n * n + 2 * n, "lu": 2 * m * n + m + n,
             "qr": k * k + n}.get(i.opcode, 0)
@@ -87,7 +99,7 @@ def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
         for out, to in zip(outs, ranges):
             b.step(i.name, [f"for (int64_t i = 0; i < {out.count}; ++i) {to}[i] = {every(out.dtype)};"], [to], [])
         return
-    rank = i.operands[-1 if i.opcode in ("tridiagonal-solve", "triangular-solve") else 0].shape.rank - 2
+    rank = i.operands[-1 if i.opcode in (*TRIDIAGONAL, "triangular-solve") else 0].shape.rank - 2
     count, dtype = count_of(outs[0].dims[:rank]), outs[0].dtype
     errors = [b.e.array(f"{i.name}_error", "double", out.dims) for out in outs]
     sure = b.e.array(f"{i.name}_sure", "int", (count,))
@@ -96,7 +108,7 @@ def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
                    str(work[0]) if work else "")
     b.e.call.texts[f"tame_{dtype}"] = function(ERRORS, "tame", dtype)
     b.e.call.texts["matrix_range"] = functions(ERRORS)["matrix_range"]
-    body = [*lines, f"{sure}[i] = " + call(b.e, ERRORS, f"{i.opcode.replace('-', '_')}_error", dtype,
+    body = [*lines, f"{sure}[i] = " + call(b.e, ERRORS, f"{named(i)}_error", dtype,
                                            [*_ARGUMENTS[i.opcode](given), UNIT[dtype]]) + ";"]
     text = [f"for (int64_t i = 0; i < {count}; ++i) {{", *("  " + line for line in body), "}"]
     for number, (out, to, error) in enumerate(zip(outs, ranges, errors)):
@@ -107,18 +119,20 @@ def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
 
 def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[List[Array], List[str]]":
     """The work array of a matrix, with others behind it that its lines fill."""
-    if i.opcode != "tridiagonal-solve":
+    if i.opcode not in TRIDIAGONAL:
         return ([b.e.array(f"{i.name}_bound", "double", (_work(i),))] if _work(i) else []), []
-    n = i.operands[3].shape.dims[-2]
-    rank = i.operands[3].shape.rank - 2
-    inverse, unit, rest = (b.e.array(f"{i.name}_{name}", dtype, (size,))
-                           for name, size in (("inverse", n * n), ("unit", n * n), ("rest", 3 * n)))
-    wide = b.e.array(f"{i.name}_wide", {"f32": "double", "f64": "long double"}[dtype], (3 * n + n * n,))
+    n, parts = i.operands[-1].shape.dims[-2], len(x) // 4
+    rank = i.operands[-1].shape.rank - 2
+    inverse = b.e.array(f"{i.name}_inverse", dtype, (parts * n * n,))
+    unit = b.e.array(f"{i.name}_unit", dtype, (n * n,))
+    wide = b.e.array(f"{i.name}_wide", {"f32": "double", "f64": "long double"}[dtype], (6 * n + 2 * n * n,))
+    arrays = [at(a, rank) for a in x[:3 * parts]]
+    both = [*(arrays if parts == 2 else [a for of in arrays for a in (of, "NULL")]), str(unit), "NULL"]
+    results = [*["NULL"] * 6, str(inverse), f"{inverse} + {n * n}" if parts == 2 else "NULL"]
     lines = [f"for (int64_t k = 0; k < {n * n}; ++k) {unit}[k] = k % {n + 1} == 0;",
              call(b.e, MATRICES, "tridiagonal_solve", dtype,
-                  [*(at(a, rank) for a in x[:3]), str(unit), str(rest), f"{rest} + {n}", f"{rest} + {2 * n}",
-                   str(inverse), str(wide), n, n]) + ";"]
-    return [inverse, unit, rest, wide], lines
+                  [_list(f"const {STORAGE[dtype]}", both), _list(STORAGE[dtype], results), str(wide), n, n, 0]) + ";"]
+    return [inverse, unit, wide], lines
 
 
 def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, sure: Array) -> str:
@@ -130,6 +144,7 @@ def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, 
     value = to_double(b.e.call, out.dtype, f"{out}[i]")
     if i.opcode == "svd" and number == 0:       # a copy of the operand
         return f"range_of({value}, {value})"
-    if i.opcode == "tridiagonal-solve" and number < 3:      # of which rows a pivot comes from is not followed
+    if i.opcode == "tridiagonal-solve" and number < 3 * (len(i.operands) // 4):
+        # of which rows a pivot comes from is not followed
         return "range_all()"
     return f"matrix_range({value}, {error}[i])"

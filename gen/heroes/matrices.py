@@ -88,7 +88,8 @@ class MatricesRecord:
     results, work: views of them. locals: arrays of the work-item. sizes, attributes: of the op. unrolled: whether loops are.
     epsilon: half the distance from 1 to the next number. nan: as C text.
     vector_sizes: numbers of left and of right vectors in the results of svd. lanes: right sides of a triangular solve
-    that are lanes of a vector; 1: no vectors are written.
+    that are lanes of a vector; 1: no vectors are written. complex: of complex elements, the functions of each operation
+    on them; {}: elements are real. real: the type of an element's size.
     """
 
     type: str
@@ -111,6 +112,8 @@ class MatricesRecord:
     nan: str
     vector_sizes: Tuple[int, int]
     lanes: int
+    complex: "Dict[str, str]"
+    real: str
     block = View("block", "", (1,))
 
 
@@ -166,14 +169,17 @@ class MatricesHero(Hero[Whole, Matrices]):
             arrays = []
             work = [scratch_view(b, size, count, starts) for b, size in zip(choice.scratch, sizes)]
         (grid,) = choice.grids
+        part = dtypes.TABLE[dtype].part or dtype
+        on_complex = {name: context.helpers.need(name, dtype) for name in (
+            "complex", "multiply", "subtract", "divide", "negate", "abs") if part != dtype}
         record = MatricesRecord(
             d.register(dtype), dtype, schedule.chunks, count, schedule.threads, grid.blocks > 1, schedule.threads > 1,
             list(starts.values()), operands, results, work, arrays, schedule.sizes,
             {**_DEFAULTS, **nest.op.attributes}, schedule.local,
-            max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, {"f32": "0x1p-24f", "f64": "0x1p-53"}[dtype],
-            d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[dtype], dtype),
+            max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, {"f32": "0x1p-24f", "f64": "0x1p-53"}[part],
+            d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[part], part),
             (nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2]) if nest.op.opcode == "svd" else (0, 0),
-            schedule.lanes)
+            schedule.lanes, on_complex, d.register(part))
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
         return [Kernel(grid, nest, arguments(d, nest.operands, [*choice.scratch, *nest.results]),
                        Text(template, record, attribute=d.launch_bounds(schedule.threads)))]
@@ -248,6 +254,8 @@ def _scratch(nest: Whole, small: bool) -> "List[int]":
     if opcode == "svd":
         k, size = min(m, n), max(m, n)
         return [size * k] if nest.op.attributes["vectors"] == "none" else [size * k, k * k]
+    if opcode == "perturbed-tridiagonal-solve":
+        return [3 * m]
     if opcode == "tridiagonal-solve" or not small:
         return []
     return [m * n]

@@ -11,8 +11,10 @@ A call's operands and results are matrices in the last two dimensions, with equa
     lapack_?gtsv_ffi    tridiagonal-solve   (dl, d, du, solution, info)
     lapack_?syevd_ffi   eigh                (vectors, values, info)         mode, uplo
     lapack_?gesdd_ffi   svd                 (operand, values, u, vt, info)  mode
+    tridiagonal_solve_perturbed_ffi         perturbed-tridiagonal-solve     solution
 
-? is s for f32 and d for f64; that of trsm is also c for c64 and z for c128 (gen/hlo/complex_matrices.py). Attributes
+? is s for f32 and d for f64; that of trsm (gen/hlo/complex_matrices.py) and gtsv is also c for c64 and z for c128.
+Attributes
 are ASCII codes in backend_config. gen/reference/__init__.py says what each op means. Results have buffers of their own,
 so `output_to_operand_aliasing` needs no care. Other routines that JAX calls become ops `lapack` (gen/hlo/lapack.py).
 """
@@ -31,9 +33,11 @@ from gen.hlo.lapack import LETTERS, LapackCall, packed
 _TARGET = re.compile(r'"lapack_([sdcz])(\w+)_ffi"\Z')
 _TYPES = {letter: dtype for dtype, letter in LETTERS.items()}
 # The routines that are ops, and those that stay LAPACK's, by whether they are of real or of complex numbers.
-_OPS = {**dict.fromkeys("sd", "potrf getrf trsm geqrf orgqr gtsv syevd gesdd".split()), **dict.fromkeys("cz", ["trsm"])}
+_OPS = {**dict.fromkeys("sd", "potrf getrf trsm geqrf orgqr gtsv syevd gesdd".split()),
+        **dict.fromkeys("cz", ["trsm", "gtsv"])}
 _LIBRARY = {**dict.fromkeys("sd", "geev gees gehrd sytrd gesvd geqp3 ormqr".split()), **dict.fromkeys(
     "cz", "geev gees gehrd hetrd heevd gesdd gesvd geqp3 unmqr geqrf ungqr getrf potrf".split())}
+_PERTURBED = '"tridiagonal_solve_perturbed_ffi"'
 _TOP_K = ('"TopK"', '"__gpu$TopK"')
 
 
@@ -45,6 +49,10 @@ def without_custom_calls(module: Module) -> None:
         target = _TARGET.match(name)
         if name in _TOP_K:
             _top_k(i)
+        elif name == _PERTURBED:
+            dtype = i.shape.dtype if i.shape.dtype in _TYPES.values() else "f32"
+            op = MatrixCall(module.filename, i, "tridiagonal_solve_perturbed", dtype).op()
+            i.opcode, i.attributes = op.opcode, op.attributes
         elif target and target[2] in (*_OPS[target[1]], *_LIBRARY[target[1]]):
             of = MatrixCall if target[2] in _OPS[target[1]] else LapackCall
             op = of(module.filename, i, target[2], _TYPES[target[1]]).op()
@@ -136,6 +144,11 @@ class MatrixCall(CheckedCall):
         (batch, n, k), t = self.matrix(3), self.dtype
         line, right = (t, (*batch, n)), (t, (*batch, n, k))
         return Op("tridiagonal-solve", {}, [line, line, line, right], [line, line, line, right, ("s32", batch)])
+
+    def _tridiagonal_solve_perturbed(self) -> Op:
+        (batch, n, k), t = self.matrix(3), self.dtype
+        line, right = (t, (*batch, n)), (t, (*batch, n, k))
+        return Op("perturbed-tridiagonal-solve", {}, [line, line, line, right], [right])
 
     def _syevd(self) -> Op:
         (batch, n), t = self.square(), self.dtype

@@ -232,8 +232,9 @@ _STRUCTURAL = (
 )
 
 # What gen/hlo/custom_calls.py makes of custom calls; no text has them.
+TRIDIAGONAL = ("tridiagonal-solve", "perturbed-tridiagonal-solve")
 _MADE = tuple(Structural(opcode, None, element="whole") for opcode in (
-    "lu", "qr", "householder-product", "tridiagonal-solve", "eigh", "svd", "lapack"))
+    "lu", "qr", "householder-product", *TRIDIAGONAL, "eigh", "svd", "lapack"))
 
 ELEMENTWISE: "Dict[str, Elementwise]" = {row.opcode: row for row in _ELEMENTWISE}
 STRUCTURAL: "Dict[str, Structural]" = {row.opcode: row for row in (*_STRUCTURAL, *_MADE)}

@@ -15,7 +15,7 @@ from gen.hlo.graph import (HloError, Instruction, Module, Shape, entry_of, memor
 from gen.hlo.inliner import inlined
 from gen.hlo.launches import fusions
 from gen.hlo.leaves import result_leaves
-from gen.hlo.opcodes import CONTRACTIONS, CONTROL, ELEMENTWISE, MATRIX_OPS, TABLE
+from gen.hlo.opcodes import CONTRACTIONS, CONTROL, ELEMENTWISE, MATRIX_OPS, TABLE, TRIDIAGONAL
 from gen.hlo.scanner import Scanner
 
 _SCALAR_OPS = {*ELEMENTWISE, "parameter", "constant", "tuple", "get-tuple-element"}
@@ -161,7 +161,7 @@ def _why_not(instruction: Instruction) -> Optional[Refusal]:
     if opcode in CONTRACTIONS:
         return _why_not_product(instruction)
     if opcode in MATRIX_OPS:
-        return _why_not_matrices([*to.leaves(), *shapes], opcode == "lapack")
+        return _why_not_matrices([*to.leaves(), *shapes], opcode == "lapack", opcode in TRIDIAGONAL)
     if opcode == "select-and-scatter" and instruction.attributes["window"].dilated:
         return Refusal(": expected a window that is not dilated", CUT)
     if opcode == "select-and-scatter" and complex_ones:
@@ -201,10 +201,10 @@ def _why_not_sorted(instruction: Instruction) -> Optional[Refusal]:
     return None
 
 
-def _why_not_matrices(shapes: List[Shape], any_numbers: bool) -> Optional[Refusal]:
+def _why_not_matrices(shapes: List[Shape], any_numbers: bool, complex_too: bool) -> Optional[Refusal]:
     """Of an op on matrices: element types, layouts and sizes that have no kernel."""
     for of in shapes:
-        if of.dtype not in ("f32", "f64", "s32") and not any_numbers:
+        if of.dtype not in ("f32", "f64", "s32", *("c64", "c128") * complex_too) and not any_numbers:
             return Refusal(f": expected f32 or f64, found {of.dtype}", "convert to f32 before it, and back after it")
         if of.tiled:
             return Refusal(": expected arrays in layouts without tiles",

@@ -6,6 +6,7 @@ import math
 from typing import Callable, Dict, NamedTuple
 
 from gen.hlo import Instruction
+from gen.hlo.opcodes import TRIDIAGONAL
 
 
 class Sizes(NamedTuple):
@@ -34,7 +35,7 @@ _STEPS: "Dict[str, Callable[[int, int, int], int]]" = {
     "lu": lambda m, n, k: m * n * min(m, n) // 2,
     "qr": lambda m, n, k: m * n * min(m, n),
     "householder-product": lambda m, n, k: 2 * m * n * k,
-    "tridiagonal-solve": lambda m, n, k: m * (4 * n + 4),
+    **dict.fromkeys(TRIDIAGONAL, lambda m, n, k: m * (4 * n + 4)),
     "eigh": lambda m, n, k: SWEEPS * n * n * n * 3,
     "svd": lambda m, n, k: SWEEPS * min(m, n) ** 2 * max(m, n) * 4,
     "lapack": lambda m, n, k: 10 * m * n * min(m, n),       # of routines between a factorisation and eigenvectors

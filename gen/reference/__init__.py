@@ -83,6 +83,9 @@ WHAT EACH OP MEANS (kernels follow the same rules)
   householder-product  the first columns of the product of the reflectors.
   tridiagonal-solve  row i is dl[i], d[i], du[i]. What is left of them is U's second, first diagonal and diagonal, as
                     gtsv leaves it (second in dl from 1 on). A pivot of zero makes X NaN; info is its number from 1.
+  perturbed-tridiagonal-solve  the same matrices, as LAPACK's lagtf and lagts: neighbouring rows are swapped by their
+                    pivots relative to the rows' sizes. A pivot below 1 whose row of X would overflow grows by the
+                    machine epsilon times U's largest element, then by twice that, and so on, until it is large enough.
   eigh, svd         values ascend (eigh) or descend (svd). Of each vector (the left one of two) the component of largest
                     size is above zero, the first of several. Vectors that nothing decides complete an orthonormal
                     basis. An operand that is not finite gives NaN, and an info of 1. Without vectors their results are

@@ -8,6 +8,7 @@ from typing import Dict, Iterator, List, NamedTuple, Sequence, Union
 
 from gen.hlo import array_shape, Computation, dtypes as table, Instruction, Shape
 from gen.hlo.graph import root_of
+from gen.hlo.opcodes import TRIDIAGONAL
 from gen.reference import complex_functions
 from gen.reference.emitter import number_of
 
@@ -45,6 +46,11 @@ def tuple_of(shape: Shape, parts: Sequence[Shape]) -> Shape:
 
 def flat(value: Lowered) -> List[Instruction]:
     return [value] if isinstance(value, Instruction) else [leaf for child in value for leaf in flat(child)]
+
+
+def _regrouped(shape: Shape, leaves: Iterator[Lowered]) -> Lowered:
+    """Leaves in the tuples of a shape."""
+    return [_regrouped(child, leaves) for child in shape.children] if shape.kind == "tuple" else next(leaves)
 
 
 def is_complex(value: Lowered) -> bool:
@@ -124,7 +130,7 @@ class Lowering:
             return i
         if opcode == "sort" and called["to_apply"] is not like.attributes["to_apply"]:    # both sides of a part stand together
             called["to_apply"].parameters = self.paired(called["to_apply"].parameters)
-        if opcode in ("fft", "lapack", "fusion", "call", "map", "reduce", "reduce-window", "scatter", "sort"):
+        if opcode in ("fft", "lapack", *TRIDIAGONAL, "fusion", "call", "map", "reduce", "reduce-window", "scatter", "sort"):
             return self.several(shape, flat(x), called)
         if opcode == "copy" and not is_complex(x[0]):
             return x[0]
@@ -184,8 +190,7 @@ class Lowering:
             return self.again(kinds[0], *x, **called)
         whole = self.again(tuple_of(shape, kinds), *x, **called)
         each = iter([self.op("get-tuple-element", kind, whole, index=k) for k, kind in enumerate(kinds)])
-        parts: List[Lowered] = [Pair(next(each), next(each)) if count == 2 else next(each) for count in counts]
-        return parts if shape.kind == "tuple" else parts[0]
+        return _regrouped(shape, iter([Pair(next(each), next(each)) if count == 2 else next(each) for count in counts]))
 
     def elementwise(self, x: Sequence[Lowered]) -> Lowered:
         """The parts of an op on complex numbers, by real ops that each round."""

@@ -10,6 +10,8 @@ typedef double wide;
 #define ROOT sqrt
 #define SIZE fabs
 #define WIDE_EPSILON 0x1p-52
+#define EPSILON 0x1p-23
+#define LEAST 0x1p-126
 
 /* ---- Matrices ---- */
 
@@ -113,53 +115,118 @@ static void householder_product_real(const real *a, const real *tau, real *out, 
   }
 }
 
-/* elimination with partial pivoting between neighbouring rows, on rows of three elements and all right sides; what is
-   left of the matrix lies as LAPACK's gtsv leaves it. w: 3 n + n sides elements */
-static int32_t tridiagonal_solve_real(const real *dl, const real *d, const real *du, const real *b, real *ol, real *od, real *ou,
-                                      real *x, wide *w, int64_t n, int64_t sides) {
+/* out = a b, of complex numbers as pairs of parts */
+static void times_real(const wide *a, const wide *b, wide *out) {
+  const wide re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+  out[0] = re, out[1] = im;
+}
+
+/* out = a / b, of complex numbers; that is divided which is larger in b, so that nothing overflows */
+static void over_real(const wide *a, const wide *b, wide *out) {
+  const int turned = SIZE(b[0]) < SIZE(b[1]);
+  const wide large = turned ? b[1] : b[0], ratio = (turned ? b[0] : b[1]) / large;
+  const wide below = large + (turned ? b[0] : b[1]) * ratio;
+  const wide re = (turned ? a[0] * ratio + a[1] : a[0] + a[1] * ratio) / below;
+  const wide im = (turned ? a[1] * ratio - a[0] : a[1] - a[0] * ratio) / below;
+  out[0] = re, out[1] = im;
+}
+
+/* out -= a b */
+static void less_real(wide *out, const wide *a, const wide *b) {
+  wide product[2];
+  times_real(a, b, product);
+  out[0] -= product[0], out[1] -= product[1];
+}
+
+static wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : ROOT(a[0] * a[0] + a[1] * a[1]); }
+
+/* elimination with pivoting between neighbouring rows, on rows of three elements and all right sides. in: dl, d, du and
+   the right sides, the real and the imaginary parts of each in turn; out: the same of what is left of the matrix, as
+   LAPACK's gtsv leaves it, and of the solution. NULL: real numbers have no imaginary parts, and what perturbs pivots
+   gives the solution alone. w: 6 n + 2 n sides elements */
+static int32_t tridiagonal_solve_real(const real *const *in, real *const *out, wide *w, int64_t n, int64_t sides, int perturbed) {
   int32_t info = 0;
-  wide *const rows = w, *const right = w + 3 * n; /* rows[3 i + k]: element i + k of row i */
-  for (int64_t i = 0; i < n; ++i) {
-    rows[3 * i] = (wide)d[i], rows[3 * i + 1] = i + 1 < n ? (wide)du[i] : 0, rows[3 * i + 2] = 0;
-    ol[i] = dl[i], ou[i] = du[i];
-  }
-  for (int64_t i = 0; i < n * sides; ++i) right[i] = (wide)b[i];
+  wide *const rows = w, *const right = w + 6 * n; /* rows[6 i + 2 k]: element i + k of row i */
+  const wide one[2] = {1, 0};
+  wide scale = 0, largest = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int part = 0; part < 2; ++part) {
+      rows[6 * i + part] = in[2 + part] ? (wide)in[2 + part][i] : 0;
+      rows[6 * i + 2 + part] = in[4 + part] && i + 1 < n ? (wide)in[4 + part][i] : 0;
+      rows[6 * i + 4 + part] = 0;
+      for (int64_t s = 0; s < sides; ++s) right[2 * (i * sides + s) + part] = in[6 + part] ? (wide)in[6 + part][i * sides + s] : 0;
+    }
+  scale = length_real(rows) + length_real(rows + 2);
+  largest = length_real(rows) > length_real(rows + 2) ? length_real(rows) : length_real(rows + 2);
   for (int64_t i = 0; i + 1 < n && info == 0; ++i) {
-    wide *const row = rows + 3 * i, *const next = row + 3, below = (wide)dl[i + 1];
-    if (SIZE(row[0]) >= SIZE(below)) {
-      if (row[0] == 0) {
-        info = (int32_t)i + 1;
-        break;
-      }
-      const wide factor = below / row[0];
-      next[0] -= factor * row[1];
-      for (int64_t s = 0; s < sides; ++s) right[(i + 1) * sides + s] -= factor * right[i * sides + s];
-    } else {
-      const wide factor = row[0] / below, first = next[0], second = next[1];
-      next[0] = row[1] - factor * first;
-      next[1] = -factor * second;
-      row[0] = below, row[1] = first, row[2] = second;
-      for (int64_t s = 0; s < sides; ++s) {
-        const wide x0 = right[i * sides + s], x1 = right[(i + 1) * sides + s];
-        right[i * sides + s] = x1;
-        right[(i + 1) * sides + s] = x0 - factor * x1;
-      }
+    wide *const row = rows + 6 * i, *const next = row + 6;
+    wide factor[2] = {0, 0};
+    const wide below[2] = {(wide)in[0][i + 1], in[1] ? (wide)in[1][i + 1] : 0};
+    const wide other = length_real(below) + length_real(next) + length_real(next + 2);
+    const int first = row[0] == 0 && row[1] == 0, none = below[0] == 0 && below[1] == 0;
+    const int stays = perturbed ? none || length_real(below) / other <= (first ? 0 : length_real(row) / scale)
+                                : SIZE(row[0]) + SIZE(row[1]) >= SIZE(below[0]) + SIZE(below[1]);
+    if (stays && first && !perturbed) info = (int32_t)i + 1;
+    if (stays && !none && info == 0) {
+      over_real(below, row, factor);
+      less_real(next, factor, row + 2);
+      for (int64_t s = 0; s < sides; ++s) less_real(right + 2 * ((i + 1) * sides + s), factor, right + 2 * (i * sides + s));
     }
+    if (stays) scale = other;
+    if (stays) continue;
+    over_real(row, below, factor);
+    for (int part = 0; part < 2; ++part) {
+      const wide old = row[2 + part];
+      row[part] = below[part], row[2 + part] = next[part], row[4 + part] = next[2 + part];
+      next[part] = old, next[2 + part] = 0;
+    }
+    less_real(next, factor, row + 2);
+    less_real(next + 2, factor, row + 4);
+    for (int64_t s = 0; s < sides; ++s) {
+      wide *const x0 = right + 2 * (i * sides + s), *const x1 = right + 2 * ((i + 1) * sides + s);
+      const wide y[2] = {x0[0], x0[1]};
+      x0[0] = x1[0], x0[1] = x1[1], x1[0] = y[0], x1[1] = y[1];
+      less_real(x1, factor, x0);
+    }
+    scale = length_real(next) + length_real(next + 2);
   }
-  if (info == 0 && rows[3 * n - 3] == 0) info = (int32_t)n;
+  if (info == 0 && !perturbed && rows[6 * n - 6] == 0 && rows[6 * n - 5] == 0) info = (int32_t)n;
   for (int64_t i = 0; i < n; ++i) {
-    od[i] = (real)rows[3 * i];
-    if (i + 1 < n) ou[i] = (real)rows[3 * i + 1];
-    if (i + 2 < n) ol[i + 1] = (real)rows[3 * i + 2];
-  }
-  for (int64_t s = 0; s < sides; ++s)
-    for (int64_t i = n - 1; i >= 0; --i) {
-      wide sum = right[i * sides + s];
-      if (i + 1 < n) sum -= rows[3 * i + 1] * right[(i + 1) * sides + s];
-      if (i + 2 < n) sum -= rows[3 * i + 2] * right[(i + 2) * sides + s];
-      right[i * sides + s] = sum / rows[3 * i];
-      x[i * sides + s] = info != 0 ? (real)NAN : (real)right[i * sides + s];
+    if (i + 2 < n || i + 1 == n)
+      for (int k = 0; k < (i + 1 == n ? 1 : 3); ++k)
+        if (length_real(rows + 6 * i + 2 * k) > largest) largest = length_real(rows + 6 * i + 2 * k);
+    for (int part = 0; part < 2 && out[part]; ++part) {
+      out[2 + part][i] = (real)rows[6 * i + part];
+      out[4 + part][i] = i + 1 < n ? (real)rows[6 * i + 2 + part] : in[4 + part][i];
+      if (i < 1 || i + 1 == n) out[part][i] = in[part][i];
+      if (i + 2 < n) out[part][i + 1] = info != 0 && i + 1 >= info ? in[part][i + 1] : (real)rows[6 * i + 4 + part];
     }
+  }
+  for (int64_t i = n - 1; i >= 0; --i) {
+    wide pivot[2] = {rows[6 * i], rows[6 * i + 1]}, most = 0, length = length_real(pivot), step = EPSILON * largest, up = 1, inverse[2];
+    for (int64_t s = 0; s < sides; ++s) {
+      wide *const x = right + 2 * (i * sides + s);
+      if (i + 1 < n) less_real(x, rows + 6 * i + 2, x + 2 * sides);
+      if (i + 2 < n) less_real(x, rows + 6 * i + 4, x + 4 * sides);
+      if (length_real(x) > most) most = length_real(x);
+    }
+    step = step < LEAST ? LEAST : step;
+    while (perturbed && length < 1 && (length < LEAST ? length == 0 || most * LEAST > length : most > length / LEAST)) {
+      pivot[0] += rows[6 * i] < 0 ? -step : step;
+      step *= 2;
+      length = length_real(pivot);
+    }
+    if (perturbed && length < LEAST) up = 1 / LEAST;
+    pivot[0] *= up, pivot[1] *= up;
+    over_real(one, pivot, inverse);
+    for (int64_t s = 0; s < sides; ++s) {
+      wide *const x = right + 2 * (i * sides + s);
+      if (perturbed) x[0] *= up, x[1] *= up, times_real(x, inverse, x);
+      if (!perturbed) over_real(x, pivot, x);
+      for (int part = 0; part < 2; ++part)
+        if (out[6 + part]) out[6 + part][i * sides + s] = info != 0 ? (real)NAN : (real)x[part];
+    }
+  }
   return info;
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Callable, Dict, List, Mapping, Sequence
 
 from gen.hlo import Instruction
+from gen.hlo.opcodes import TRIDIAGONAL
 from gen.reference.emitter import Emitter, title
 from gen.reference.library import functions
 from gen.reference.loops import count_of
@@ -16,8 +17,10 @@ from gen.reference.values import Array, Value
 MATRICES = Path(__file__).with_name("matrices.c")
 # Words of matrices.c for each type of elements.
 _WORDS: Mapping[str, Mapping[str, str]] = {
-    "f32": {"real": "float", "wide": "double", "ROOT": "sqrt", "SIZE": "fabs", "WIDE_EPSILON": "0x1p-52"},
-    "f64": {"real": "double", "wide": "long double", "ROOT": "sqrtl", "SIZE": "fabsl", "WIDE_EPSILON": "0x1p-63"}}
+    "f32": {"real": "float", "wide": "double", "ROOT": "sqrt", "SIZE": "fabs", "WIDE_EPSILON": "0x1p-52",
+            "EPSILON": "0x1p-23", "LEAST": "0x1p-126"},
+    "f64": {"real": "double", "wide": "long double", "ROOT": "sqrtl", "SIZE": "fabsl", "WIDE_EPSILON": "0x1p-63",
+            "EPSILON": "0x1p-52", "LEAST": "0x1p-1022"}}
 WIDE = {dtype: words["wide"] for dtype, words in _WORDS.items()}
 
 
@@ -25,7 +28,7 @@ WIDE = {dtype: words["wide"] for dtype, words in _WORDS.items()}
 def function(file: Path, name: str, dtype: str) -> str:
     """The text of a function of a file like matrices.c, for a type of elements. name: without its last part, `real`."""
     text = re.sub(r"_real\(", f"_{dtype}(", functions(file)[f"{name}_real"])
-    return re.sub(r"\b(real|wide|ROOT|SIZE|WIDE_EPSILON)\b", lambda word: _WORDS[dtype][word[1]], text)
+    return re.sub(r"\b(real|wide|ROOT|SIZE|WIDE_EPSILON|EPSILON|LEAST)\b", lambda word: _WORDS[dtype][word[1]], text)
 
 
 def at(array: Array, rank: int) -> str:
@@ -34,8 +37,18 @@ def at(array: Array, rank: int) -> str:
     return f"{array}" if count_of(array.dims[:rank]) == 1 else f"{array} + i * {size}"
 
 
+# The functions that another one calls.
+_CALLED = {"tridiagonal_solve": ("times", "over", "less", "length"), "tridiagonal_solve_error": ("size",)}
+
+
+def named(i: Instruction) -> str:
+    """The name of an op's function, without its last part."""
+    return "tridiagonal_solve" if i.opcode in TRIDIAGONAL else i.opcode.replace("-", "_")
+
+
 def call(e: Emitter, file: Path, name: str, dtype: str, arguments: "Sequence[str | int]") -> str:
-    e.call.texts[f"{name}_{dtype}"] = function(file, name, dtype)
+    for needed in (*_CALLED.get(name, ()), name):
+        e.call.texts[f"{needed}_{dtype}"] = function(file, needed, dtype)
     return f"{name}_{dtype}({', '.join(map(str, arguments))})"
 
 
@@ -48,7 +61,7 @@ def _work(i: Instruction, dims: "Sequence[int]") -> int:
     """Elements of a function's work array."""
     m, n = dims[-2:]
     k, size = min(m, n), max(m, n)
-    return {"triangular-solve": size, "householder-product": m, "tridiagonal-solve": 3 * m + m * n, "eigh": 2 * n * n,
+    return {"triangular-solve": size, "householder-product": m, **dict.fromkeys(TRIDIAGONAL, 6 * m + 2 * m * n), "eigh": 2 * n * n,
             "svd": size * k + k * k + size * size}.get(i.opcode, m * n)
 
 
@@ -86,7 +99,11 @@ def _householder_product(i: Instruction, dims: "Sequence[int]", x: "List[str]", 
 
 def _tridiagonal_solve(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]",
                        w: str) -> "List[str | int]":
-    return [*x, *out[:4], w, *dims[-2:]]
+    """Both ops, of real numbers or of parts of complex ones."""
+    perturbed, real = i.opcode != "tridiagonal-solve", _WORDS[i.operands[0].shape.dtype]["real"]
+    results = [*["NULL"] * (6 if len(x) == 8 else 3), *out] if perturbed else out[:len(x)]
+    return [*(f"({kind} *const[]){{{', '.join(arrays if len(x) == 8 else [a for of in arrays for a in (of, 'NULL')])}}}"
+              for kind, arrays in ((f"const {real}", x), (real, results))), w, *dims[-2:], int(perturbed)]
 
 
 def _eigh(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]", w: str) -> "List[str | int]":
@@ -100,16 +117,16 @@ def _svd(i: Instruction, dims: "Sequence[int]", x: "List[str]", out: "List[str]"
 
 _ARGUMENTS: "Dict[str, Callable[[Instruction, Sequence[int], List[str], List[str], str], List[str | int]]]" = {
     "cholesky": _cholesky, "triangular-solve": _triangular_solve, "lu": _lu, "qr": _qr,
-    "householder-product": _householder_product, "tridiagonal-solve": _tridiagonal_solve, "eigh": _eigh, "svd": _svd}
+    "householder-product": _householder_product, **dict.fromkeys(TRIDIAGONAL, _tridiagonal_solve),
+    "eigh": _eigh, "svd": _svd}
 
 
 def matrices(e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    dims, leaves = x[3 if i.opcode == "tridiagonal-solve" else -1 if i.opcode == "triangular-solve" else 0].dims, \
-        i.shape.leaves()
+    dims, leaves = x[-1 if i.opcode in ("triangular-solve", *TRIDIAGONAL) else 0].dims, i.shape.leaves()
     rank, dtype = len(dims) - 2, leaves[0].dtype
     outs = [e.array(i.name, leaf.dtype, leaf.dims) for leaf in leaves]
     work = e.array(f"{i.name}_work", WIDE[dtype], (_work(i, dims),))
-    statement = call(e, MATRICES, i.opcode.replace("-", "_"), dtype, _ARGUMENTS[i.opcode](
+    statement = call(e, MATRICES, named(i), dtype, _ARGUMENTS[i.opcode](
         i, dims, [at(a, rank) for a in x], [at(a, rank) for a in outs], str(work)))
     if leaves[-1].dtype == "s32":
         info = f"{outs[-1]}[{'i' if outs[-1].count > 1 else 0}]"

@@ -30,7 +30,7 @@ MODULES = ("tests/kernels/add_f32", "tests/kernels/gelu_bf16", "tests/kernels/co
            "bench/concatenate_f32", "bench/concatenate_200_f32", "bench/tiles_bf16", "bench/column_sum_100_f32", "tests/goldens/row_sum_8_f32", "tests/goldens/sorted_f32",
            "bench/cumsum_f32", "tests/goldens/column_cummax_f32", "tests/goldens/softmax_f32",
            "tests/goldens/box_f32", "tests/goldens/pool_gradient_f32", "tests/goldens/pad_between_f32", "tests/goldens/fft_60_c64", "tests/goldens/sort_f32", "tests/goldens/topk_f32", "tests/goldens/schur_c64",
-           *(f"tests/goldens/{op}_f32" for op in ("cholesky", "triangular_solve", "lu", "qr", "householder_product", "tridiagonal_solve", "eigh", "svd")))
+           *(f"tests/goldens/{op}_f32" for op in ("cholesky", "triangular_solve", "lu", "qr", "householder_product", "tridiagonal_solve", "perturbed_tridiagonal_solve", "eigh", "svd")))
 
 
 # Pictures by `sett draw`, each as text and as SVG.

@@ -119,9 +119,19 @@ class Drawn:
         return "orgqr", call(self.matrix(m, n), [self.matrix(m, n), self.line(k)], NAMES[self.dtype] + "orgqr")
 
     def gtsv(self) -> "Tuple[str, str]":
+        """Of complex numbers every second time."""
+        self.dtype = {"f32": "c64", "f64": "c128"}.get(self.dtype, self.dtype) if self.r.random() < 0.5 else self.dtype
         n, k = self.size(), self.r.randint(1, 5)
         shapes = [*[self.line(n)] * 3, self.matrix(n, k)]
         return "gtsv", call(f"({', '.join([*shapes, self.info])})", shapes, NAMES[self.dtype] + "gtsv")
+
+    def perturbed(self) -> "Tuple[str, str]":
+        """A tridiagonal solve for singular matrices, of complex numbers every second time."""
+        self.dtype = {"f32": "c64", "f64": "c128"}.get(self.dtype, self.dtype) if self.r.random() < 0.5 else self.dtype
+        n, k = self.size(), self.r.randint(1, 5)
+        shapes = [*[self.line(n)] * 3, self.matrix(n, k)]
+        return "perturbed", module(shapes[3], shapes, "custom-call", 'custom_call_target="tridiagonal_solve_perturbed_ffi", '
+                                   "api_version=API_VERSION_TYPED_FFI, backend_config={}")
 
     def syevd(self) -> "Tuple[str, str]":
         n = self.size()
@@ -139,7 +149,7 @@ class Drawn:
                              f"mode = {ord(mode)} : ui8")
 
 
-OPS = ["cholesky", "potrf", "getrf", "triangle", "trsm", "geqrf", "orgqr", "gtsv", "syevd", "gesdd"]
+OPS = ["cholesky", "potrf", "getrf", "triangle", "trsm", "geqrf", "orgqr", "gtsv", "perturbed", "syevd", "gesdd"]
 
 
 # Of these `ninja test` compares the kernels of C with NumPy only.
@@ -173,7 +183,10 @@ WRONG = {
     "trsm: expected at least 2 operands, found 1": square("", "strsm"),
     "orgqr: expected matrices with at least as many rows as columns, and at most as many factors tau":
         square("", "sorgqr"),
-    "'custom-call' calls \"lapack_cgtsv_ffi\", code from elsewhere; instead,": square("", "cgtsv"),
+    "'custom-call' calls \"lapack_cgerqf_ffi\", code from elsewhere; instead,": square("", "cgerqf"),
+    "tridiagonal_solve_perturbed: expected at least 4 operands, found 1": module(
+        "f32[3,2]{0,1}", ["f32[3]{0}"], "custom-call",
+        'custom_call_target="tridiagonal_solve_perturbed_ffi", api_version=API_VERSION_TYPED_FFI'),
 }
 
 
@@ -382,7 +395,7 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
     low, d, up, b = (v.normal(k) for k in range(4))
     low, d, up, b, ol, od, ou, x, info = ran(text, [low, d + 4 * (v.random.random(d.shape) < 0.7), up, b], folder)
     n = d.shape[-1]
-    a = np.zeros((*d.shape, n))
+    a = np.zeros((*d.shape, n), low.dtype)
     at = np.arange(n)
     a[..., at, at], a[..., at[1:], at[:-1]], a[..., at[:-1], at[1:]] = d, low[..., 1:], up[..., :-1]
     v.tolerance *= max(1, float(np.linalg.cond(a).max()))
@@ -393,6 +406,27 @@ def of_gtsv(v: Values, text: str, folder: Path) -> None:
     zero = np.zeros_like
     *_, info = ran(text, [zero(low), zero(d), zero(up), b], folder / "singular")
     assert (info == 1).all()
+
+
+def of_perturbed(v: Values, text: str, folder: Path) -> None:
+    """A matrix with a good inverse has its solution; of a singular one X is large, finite, and nearly of its kernel."""
+    low, d, up, b = (v.normal(k) for k in range(4))
+    low, d, up, b, x = ran(text, [low, d + 4 * (v.random.random(d.shape) < 0.7), up, b], folder)
+    n, tolerance = d.shape[-1], v.tolerance
+    a = np.zeros((*d.shape, n), low.dtype)
+    at = np.arange(n)
+    a[..., at, at], a[..., at[1:], at[:-1]], a[..., at[:-1], at[1:]] = d, low[..., 1:], up[..., :-1]
+    v.tolerance *= max(1, float(np.linalg.cond(a).max()))
+    v.near(a @ x, b)
+    *_, x = ran(text, [0 * low, 0 * d, 0 * up, b], folder / "zero")
+    assert np.isfinite(x).all() and (np.abs(x) > 1e30 * np.abs(b)).all()
+    if n > 1:       # rows of the graph of a line: the kernel is of ones
+        ends = np.ones_like(d.real)
+        ends[..., 1:-1] = 2
+        *_, x = ran(text, [-np.ones_like(d), ends, -np.ones_like(d), b], folder / "singular")
+        x = x / np.abs(x).max(axis=-2, keepdims=True)
+        assert np.isfinite(x).all()
+        np.testing.assert_allclose(x, np.broadcast_to(x[..., :1, :], x.shape), atol=100 * n * n * tolerance)
 
 
 def of_syevd(v: Values, text: str, folder: Path) -> None:
