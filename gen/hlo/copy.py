@@ -8,6 +8,7 @@ from typing import Callable, Dict, List, Mapping, Optional
 from gen.hlo.graph import Computation, Instruction
 
 Put = Callable[[Computation, Instruction, List[Instruction]], Instruction]
+PutOrNone = Callable[[Computation, Instruction, List[Instruction]], Optional[Instruction]]
 
 
 def replaced(computation: Computation, changes: "Callable[[Instruction], bool]", put: Put) -> Computation:
@@ -15,20 +16,24 @@ def replaced(computation: Computation, changes: "Callable[[Instruction], bool]",
     it is given the copy, the op and its operands there, and gives the op's value."""
     if not any(changes(i) for i in computation.instructions):
         return computation
-    return _copied(computation, computation.instructions, {}, lambda copied, instruction, operands: (
-        put(copied, instruction, operands) if changes(instruction) else None))
+    return copied(computation, lambda into, instruction, operands: (
+        put(into, instruction, operands) if changes(instruction) else None))
 
 
 def read_from(computation: Computation, others: "Mapping[Instruction, Instruction]") -> Computation:
     """A copy in which other parameters are read in place of some, which are left, and not read."""
     order = [*computation.parameters, *(i for i in computation.instructions if i.opcode != "parameter")]
-    return _copied(computation, order, others, lambda copied, instruction, operands: None)
+    return _ordered(computation, order, others, lambda into, instruction, operands: None)
 
 
-def _copied(computation: Computation, order: "List[Instruction]", others: "Mapping[Instruction, Instruction]",
-            put: "Callable[[Computation, Instruction, List[Instruction]], Optional[Instruction]]") -> Computation:
-    """A copy of the instructions in an order, with some read in place of others; put: None where an instruction is
-    only copied."""
+def copied(computation: Computation, put: PutOrNone) -> Computation:
+    """A copy in which `put` may add other ops for an instruction; None: the instruction is only copied."""
+    return _ordered(computation, computation.instructions, {}, put)
+
+
+def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapping[Instruction, Instruction]",
+             put: PutOrNone) -> Computation:
+    """A copy of the instructions in an order, with some read in place of others; put: as `copied` has it."""
     copied = Computation(computation.name, line=computation.line, col=computation.col, depth=computation.depth,
                          attributes=computation.attributes)
     known: Dict[Instruction, Instruction] = {}

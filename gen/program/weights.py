@@ -7,8 +7,10 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from gen.hlo import Computation, Fusion, Instruction, dtypes, row_major
-from gen.hlo.copy import read_from
+from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, row_major
+from gen.hlo.copy import copied
+from gen.hlo.graph import root_of, tuple_shape
+from gen.hlo.opcodes import CONTROL
 from gen.program.forms import form
 from gen.program.ir import Array, Program, Weight
 
@@ -65,21 +67,69 @@ class _Block:
                 arrays: "Optional[List[Array]]" = None) -> "Tuple[Computation, List[Array]]":
         """A copy that reads parameters in place of large constants, and the arrays of these. arrays: that have a
         parameter each, also if no constant is theirs; those are taken out that the computation has, by default."""
-        large = {i: self._array(i) for i in computation.instructions if _is_large(i)}
-        arrays = list(dict.fromkeys(large.values())) if arrays is None else arrays
-        large = {i: of for i, of in large.items() if of in arrays}
+        arrays = self._arrays(computation) if arrays is None else arrays
         if not arrays:
             return computation, []
-        parameters = {of: Instruction(of.name, "parameter", of.shape, computation=computation,
+        parameters = {of: Instruction(of.name, "parameter", of.shape,
                                       parameter_number=len(computation.parameters) + n) for n, of in enumerate(arrays)}
-        laid_out = {}
-        for constant, of in large.items():
-            laid_out[constant] = parameters[of] if constant.shape == of.shape else Instruction(
-                constant.name, "copy", constant.shape, [parameters[of]], computation=computation)
-        added = [*parameters.values(), *(i for i in laid_out.values() if i.opcode == "copy")]
-        own = replace(computation, parameters=[*computation.parameters, *parameters.values()],
-                      instructions=[*added, *(i for i in computation.instructions if i not in large)])
-        return read_from(own, laid_out), arrays
+        own = copied(computation, lambda into, i, operands: self._read(into, i, operands, parameters))
+        for parameter in parameters.values():
+            parameter.computation = own
+        own.parameters = [*own.parameters, *parameters.values()]
+        own.instructions = [*parameters.values(), *own.instructions]
+        return own, arrays
+
+    def _arrays(self, computation: Computation) -> "List[Array]":
+        """The arrays of the large constants that a computation, and those that its loops and branches call, have."""
+        return list(dict.fromkeys(array for i in computation.instructions for array in (
+            [self._array(i)] if _is_large(i) else self._arrays_within(i))))
+
+    def _arrays_within(self, i: Instruction) -> "List[Array]":
+        return [array for called in i.called for array in self._arrays(called)] if i.opcode in CONTROL else []
+
+    def _read(self, into: Computation, i: Instruction, operands: "List[Instruction]",
+              read: "Mapping[Array, Instruction]") -> "Optional[Instruction]":
+        """What reads the values of large constants in place of an instruction: of a loop or a branch, one whose state
+        or operands have these values too. None: it reads none. read: what gives each value."""
+        if _is_large(i) and self._array(i) in read:
+            of = read[self._array(i)]
+            return of if i.shape == of.shape else _added(into, i, "copy", i.shape, [of])
+        arrays = [array for array in dict.fromkeys(self._arrays_within(i)) if array in read]
+        if not arrays:
+            return None
+        given = operands if i.opcode == "while" else operands[1:]
+        both = [_added(into, i, "tuple", _with(o.shape, arrays), [o, *(read[array] for array in arrays)])
+                for o in given]
+        called = [self._inner(of, arrays, i.opcode == "while" and of is i.called[1]) for of in i.called]
+        to = _with(i.shape, arrays) if i.opcode == "while" else i.shape
+        made = replace(i, shape=to, operands=[*operands[:len(operands) - len(given)], *both], users=[],
+                       called=called, computation=into)
+        into.instructions.append(made)
+        return made if i.opcode != "while" else _added(into, i, "get-tuple-element", i.shape, [made], index=0)
+
+    def _inner(self, computation: Computation, arrays: "List[Array]", hands_on: bool) -> Computation:
+        """A computation whose parameter has the arrays too; hands_on: its result likewise."""
+        (old,) = computation.parameters
+        whole = replace(old, shape=_with(old.shape, arrays), users=[])
+        read = {array: Instruction(array.name, "get-tuple-element", array.shape, [whole], {"index": n})
+                for n, array in enumerate(arrays, 1)}
+
+        def put(into: Computation, i: Instruction, operands: "List[Instruction]") -> "Optional[Instruction]":
+            if i is not old:
+                return self._read(into, i, operands, read)
+            for added in (whole, *read.values()):
+                added.computation = into
+                into.instructions.append(added)
+            return _added(into, old, "get-tuple-element", old.shape, [whole], index=0)
+
+        own = copied(computation, put)
+        own.parameters = [whole]
+        if hands_on:
+            root = root_of(own)
+            own.root = _added(own, root, "tuple", _with(root.shape, arrays), [root, *read.values()])
+            for operand in own.root.operands:
+                operand.users.append(own.root)
+        return own
 
     def _array(self, constant: Instruction) -> Array:
         literal = constant.literal or []
@@ -91,6 +141,19 @@ class _Block:
             self.known[key] = Array(constant.name, row_major(constant.shape))
             self.weights[self.known[key]] = Weight(-(-at // ALIGNMENT) * ALIGNMENT, key[1])
         return self.known[key]
+
+
+def _with(shape: Shape, arrays: "Sequence[Array]") -> Shape:
+    """The tuple of a value and some arrays."""
+    return tuple_shape([shape, *(array.shape for array in arrays)])
+
+
+def _added(into: Computation, like: Instruction, opcode: str, shape: Shape, operands: "List[Instruction]",
+           **attributes: int) -> Instruction:
+    added = Instruction(like.name, opcode, shape, operands, dict(attributes), line=like.line, col=like.col,
+                        computation=into)
+    into.instructions.append(added)
+    return added
 
 
 def _is_large(i: Instruction) -> bool:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Iterator, List, Sequence
+from typing import Callable, Dict, FrozenSet, Iterator, List, Optional, Sequence
 
 from gen.hlo import Computation, Instruction, Shape, c_identifier
+from gen.hlo.graph import Value as Leaf, root_of
+from gen.hlo.launches import resolved
 from gen.reference.assembly import EXHAUSTED, Function, in_one, needed_steps
 from gen.reference.complex_numbers import real_computation
 from gen.reference.emitter import Emitter
@@ -19,18 +21,30 @@ DECLARED = f"static int {EXHAUSTED}; /* memory ran out in a loop or a branch */"
 
 
 def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
-    """A while, on two copies of its state: what an iteration reads and what it gives."""
-    condition, body = (_function(walk, e, called) for called in i.called)
-    state = [e.array(f"{i.name}_{n}", array.dtype, array.dims) for n, array in enumerate(x)]
-    after = [e.array(f"{i.name}_{n}_next", array.dtype, array.dims) for n, array in enumerate(x)]
-    lines = [f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(x, state)]
+    """A while, on two copies of its state: what an iteration reads and what it gives. What its body hands on as it is
+    stays where it was before the loop."""
+    same = _handed_on(i.called[1])
+    condition, body = _function(walk, e, i.called[0]), _function(walk, e, i.called[1], same)
+    state, after = list(x), []      # type: List[Array], List[Optional[Array]]
+    for n, array in enumerate(x):
+        if n not in same:
+            state[n] = e.array(f"{i.name}_{n}", array.dtype, array.dims)
+        after.append(None if n in same else e.array(f"{i.name}_{n}_next", array.dtype, array.dims))
+    lines = [f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(x, state) if to is not of]
     lines += [f"for (uint8_t more; !{EXHAUSTED};) {{",
               f"  if ({condition}({_params(state)}, (void *const[]){{&more}})) {EXHAUSTED} = 1;",
               f"  if ({EXHAUSTED} || !more) break;",
               f"  if ({body}({_params(state)}, {_results(after)})) {EXHAUSTED} = 1;",
-              *(f"  memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(after, state)), "}"]
-    e.step(f"{i.name}: while", lines, [*state, *after], x)
+              *(f"  memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(after, state) if of), "}"]
+    e.step(f"{i.name}: while", lines, [*(to for of, to in zip(x, state) if to is not of), *filter(None, after)], x)
     return _regrouped(i.shape, iter(state))
+
+
+def _handed_on(body: Computation) -> FrozenSet[int]:
+    """The leaves of a body's result, by number, that are the same leaf of its parameter."""
+    real = real_computation(body)
+    leaves = [Leaf(parameter, n) for parameter in real.parameters for n in range(len(parameter.shape.leaves()))]
+    return frozenset(n for n, leaf in enumerate(leaves) if resolved(root_of(real), n) == leaf)
 
 
 def branch(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
@@ -61,28 +75,29 @@ def _params(arrays: "Sequence[Array]") -> str:
     return f"(const void *const[]){{{', '.join(map(str, arrays)) or 'NULL'}}}"
 
 
-def _results(arrays: "Sequence[Array]") -> str:
-    return f"(void *const[]){{{', '.join(map(str, arrays)) or 'NULL'}}}"
+def _results(arrays: "Sequence[Optional[Array]]") -> str:
+    return f"(void *const[]){{{', '.join(str(array or 'NULL') for array in arrays) or 'NULL'}}}"
 
 
-def _function(walk: Walk, e: Emitter, called: Computation) -> str:
-    """The name of the function of a computation, which the step under way calls."""
-    known: Dict[int, str] = e.functions
-    if id(called) not in known:
+def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[int] = frozenset()) -> str:
+    """The name of the function of a computation, which the step under way calls. unwritten: results, by number, that
+    it leaves out."""
+    known, key = e.functions, (id(called), unwritten)
+    if key not in known:
         name, count = f"do_{c_identifier(called.name)}", 1
         while name in known.values():
             count += 1
             name = f"do_{c_identifier(called.name)}_{count}"
-        known[id(called)] = name
-        e.bodies[name] = _text(walk, e, called, name)
-    name = known[id(called)]
+        known[key] = name
+        e.bodies[name] = _text(walk, e, called, name, unwritten)
+    name = known[key]
     e.call.texts[EXHAUSTED] = DECLARED
     for needed, text in e.bodies[name].items():
         e.call.texts[needed] = text
     return name
 
 
-def _text(walk: Walk, e: Emitter, called: Computation, name: str) -> Dict[str, str]:
+def _text(walk: Walk, e: Emitter, called: Computation, name: str, unwritten: FrozenSet[int]) -> Dict[str, str]:
     """The functions that a computation's function needs, with itself as the last one."""
     inner, real = Emitter(), real_computation(called)
     inner.functions, inner.bodies = e.functions, e.bodies
@@ -96,6 +111,8 @@ def _text(walk: Walk, e: Emitter, called: Computation, name: str) -> Dict[str, s
         arguments.append(_regrouped(parameter.shape, iter(leaves)))
     results = []
     for number, array in enumerate(leaves_of(walk(inner, real, arguments))):
+        if number in unwritten:
+            continue
         out = inner.array(f"result_{number}", array.dtype, array.dims, Argument("results", number))
         inner.step(f"result {number}", [f"memcpy({out}, {array}, {_bytes(array)});"], [out], [array])
         results.append(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Sequence, Set
+from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
 from gen.hlo import c_identifier, Computation, Instruction
 from gen.hlo.graph import root_of
@@ -29,7 +29,7 @@ class Emitter:
         self.steps: List[Step] = []
         self.names: Set[str] = set()
         # C functions of the computations that loops and branches call: their names, and their texts with what they need
-        self.functions: Dict[int, str] = {}
+        self.functions: Dict[Tuple[int, FrozenSet[int]], str] = {}
         self.bodies: Dict[str, Dict[str, str]] = {}
         # of the step under way: what it calls, and the constants that inlined computations read
         self.call, self.touched = Calls(), []  # type: Calls, List[Array]

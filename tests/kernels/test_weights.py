@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import json
 import random
 import struct
+import subprocess
 from pathlib import Path
 from typing import Any, Callable, List
 
@@ -14,6 +16,7 @@ import pytest
 from drawn import device_or_skip
 from gen import hlo, pipeline, run
 from gen.program import build
+from reference_calls import call
 
 TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu", "hip-on-cpu"))]
 
@@ -126,6 +129,99 @@ def test_loop_values(tmp_path: Path) -> None:
         x = [sum(w[r * 64 + c] * picked[c] for c in range(64)) for r in range(64)]
     (made,) = run.run(written(tmp_path, LOOP), "c", str(tmp_path), str(tmp_path / "out"))
     assert list(array.array("i", made.read_bytes())) == [(n + (1 << 31)) % (1 << 32) - (1 << 31) for n in x]
+
+
+# A table in a while's body, in another layout than its row-major one, and two in the arms of a conditional there; the second arm also has the
+# body's table. The state is a tuple in a tuple; one of its arrays is complex.
+NESTED = f"""HloModule m
+
+even {{
+  x = f32[1100]{{0}} parameter(0)
+  e = f32[1100]{{0}} constant({literal(drawn(1100, lambda draw: draw.randrange(-9, 9), 4), [1100])})
+  ROOT r = f32[1100]{{0}} add(x, e)
+}}
+
+odd {{
+  s = (f32[1100]{{0}}, f32[]) parameter(0)
+  x = f32[1100]{{0}} get-tuple-element(s), index=0
+  by = f32[] get-tuple-element(s), index=1
+  o = f32[1100]{{0}} constant({literal(drawn(1100, lambda draw: draw.randrange(-9, 9), 5), [1100])})
+  t = f32[1100]{{0}} multiply(x, o)
+  b = f32[1100]{{0}} broadcast(by), dimensions={{}}
+  ROOT r = f32[1100]{{0}} subtract(t, b)
+}}
+
+body {{
+  s = (s32[], (f32[1100]{{0}}, c64[3]{{0}})) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  u = (f32[1100]{{0}}, c64[3]{{0}}) get-tuple-element(s), index=1
+  x = f32[1100]{{0}} get-tuple-element(u), index=0
+  c = c64[3]{{0}} get-tuple-element(u), index=1
+  w = f32[44,50]{{0,1}} constant({literal(drawn(2200, lambda draw: draw.randrange(-9, 9) / 8, 6), [44, 50])})
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  two = s32[] constant(2)
+  by = f32[] constant(0.5)
+  half = f32[22,50]{{1,0}} slice(w), slice={{[0:44:2], [0:50]}}
+  flat = f32[1100]{{0}} reshape(half)
+  y = f32[1100]{{0}} multiply(x, flat)
+  rest = s32[] remainder(i, two)
+  k = s32[] clamp(zero, rest, one)
+  given = (f32[1100]{{0}}, f32[]) tuple(y, by)
+  z = f32[1100]{{0}} conditional(k, y, given), branch_computations={{even, odd}}
+  d = c64[3]{{0}} add(c, c)
+  next = s32[] add(i, one)
+  v = (f32[1100]{{0}}, c64[3]{{0}}) tuple(z, d)
+  ROOT q = (s32[], (f32[1100]{{0}}, c64[3]{{0}})) tuple(next, v)
+}}
+
+cond {{
+  s = (s32[], (f32[1100]{{0}}, c64[3]{{0}})) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT p = pred[] compare(i, n), direction=LT
+}}
+
+ENTRY m {{
+  x = f32[1100]{{0}} parameter(0)
+  c = c64[3]{{0}} parameter(1)
+  zero = s32[] constant(0)
+  u = (f32[1100]{{0}}, c64[3]{{0}}) tuple(x, c)
+  s = (s32[], (f32[1100]{{0}}, c64[3]{{0}})) tuple(zero, u)
+  ROOT l = (s32[], (f32[1100]{{0}}, c64[3]{{0}})) while(s), condition=cond, body=body
+}}
+"""
+
+
+def test_replaced_inside_loops_and_branches(tmp_path: Path) -> None:
+    """The kernels and the reference use the values that the caller passes, wherever the constants stand."""
+    texts, about = pipeline.files(program(NESTED), ["c"])
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    built = tmp_path / "m.so"
+    command = ["cc", "-std=c11", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "m.c", "m_ref.c", "-o", str(built), "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    library = ctypes.CDLL(str(built))
+    scratch = ctypes.create_string_buffer(about["targets"]["c"]["scratch_bytes"] + 64)
+    x = array.array("f", [k % 5 - 2 for k in range(1100)])
+    c = array.array("f", [1, 2, 3, 4, 5, 6])
+    tables = {at["name"]: (at["offset"] // 4, at["bytes"] // 4) for at in about["weights"]["arrays"]}
+    block = array.array("f", texts["m.weights"])
+    assert sorted(tables) == ["e", "o", "w"]
+    replaced = array.array("f", block)
+    for name, (begin, count) in tables.items():
+        replaced[begin:begin + count] = array.array("f", drawn(count, lambda draw: draw.randrange(1, 5), len(name) + begin))
+    for given in (block, replaced):
+        inputs = [x.tobytes(), c.tobytes(), given.tobytes()]
+        e, o, w = (given[begin:begin + count] for begin, count in (tables[name] for name in "eow"))
+        y = [float(v) for v in x]
+        for i in range(4):
+            y = [v * w[k // 50 * 2 * 50 + k % 50] for k, v in enumerate(y)]
+            y = [v * o[k] - 0.5 if i % 2 else v + e[k] for k, v in enumerate(y)]
+        right = [array.array("i", [4]).tobytes(), array.array("f", y).tobytes(), array.array("f", [16 * v for v in c]).tobytes()]
+        sizes = [len(data) for data in right]
+        assert call(library.m_ref, inputs, sizes) == right
+        assert call(lambda params, results: library.m_c_run(params, results, scratch), inputs, sizes) == right
 
 
 def program(text: str) -> Any:
