@@ -358,9 +358,9 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         written, about = pipeline.files(source, given.target, settings.schedule, settings.excess_precision,
                                         settings.most_bytes)
         texts.update(written)
-        again = pipeline.recomputed(about)
-        if again:
-            PROGRESS.note(f"{file}: {again}")
+        for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
+            if said:
+                PROGRESS.note(f"{file}: {said}")
     read = [] if file == "-" else [Path(run.split(file)[0])]
     texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
     stages = explain.stages(module, given.target, settings) if given.dump else {}

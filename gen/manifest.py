@@ -195,6 +195,7 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
     nests = [nest for file in first for each in program.fusions for nest in file.plan[each].nests]
     factors = [of.storage.factor for file in files for of in file.plan.values() if of.storage]
     one, on_gpus = program.is_one, not all(file.device.cpu for file in files)
+    unused = _unused_aliases(program, files)
     return {
         "name": program.name,
         "hero": " ".join(dict.fromkeys(k.hero for file in first for k in file.kernels)) or "loop",
@@ -205,6 +206,7 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
                     for result, number in file.aliases.items()],
         **({"may_alias": [{"result": program.results.index(result), "parameter": program.params.index(parameter)}
                           for result, parameter in program.donors.items()]} if program.donors else {}),
+        **({"unused_aliases": unused} if unused else {}),
         **({"weights": _weights(program)} if program.weights else {}),
         "excess_precision": excess,
         **({"libraries": ["-llapack"]} if any(i.opcode == "lapack" for each in program.fusions
@@ -218,6 +220,23 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
         "targets": {file.target.name: _target(file) for file in files},
         "schedule": "; ".join(k.loop.text() for file in first for k in file.kernels),
     }
+
+
+def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Dict[str, Any]]":
+    """The results of a program without loops and branches that the module lets take a parameter's buffer, and that have
+    one of their own, with the reason."""
+    found: List[Dict[str, Any]] = []
+    for result, parameter in program.whole.aliases.items() if program.straight else ():
+        calls = [call for call in program.calls if program.results[result] in call.results]
+        if not calls or result in files[0].aliases:
+            continue
+        of = files[0].plan[calls[-1].fusion]
+        readers = sum(program.params[parameter] in call.operands for call in program.calls)
+        why = "the parameter is read by several calls" if readers > 1 else (
+            not any(nest.aliases for nest in of.nests) and of.updated) or (
+                "no dynamic-update-slice of the parameter gives the result")
+        found.append({"result": result, "parameter": parameter, "why": why})
+    return found
 
 
 def _weights(program: Program) -> Dict[str, Any]:

@@ -227,6 +227,13 @@ def recomputed(about: Dict[str, Any]) -> str:
             "gen explain --stage partition says why")
 
 
+def unused_aliases(about: Dict[str, Any]) -> List[str]:
+    """A note for each alias of the module that the program does not use."""
+    return [f"{about['name']}: result {of['result']} needs a buffer of its own, though input_output_alias lets it be "
+            f"parameter {of['parameter']}: {of['why']}"
+            for of in about.get("unused_aliases", ())]
+
+
 def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
               excess_precision: bool = False, most_bytes: Optional[int] = None) -> Dict[str, Any]:
     """All files of a program; the manifest."""

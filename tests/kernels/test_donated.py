@@ -1,8 +1,9 @@
 """Programs with loops and branches whose results may be parameters' buffers (input_output_alias): right with distinct buffers and with one, and without a
-copy of the whole where that is not needed."""
+copy of the whole where that is not needed. Of straight programs: a build says which of these are not used."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any, Dict
@@ -14,6 +15,7 @@ from gen import hlo, pipeline, run
 from gen.program import build, proof
 from gen.program.steps import Launch
 from gen.program.storage import Place
+from gen_run import gen
 
 TARGETS = ["c", *(pytest.param(target, marks=pytest.mark.peer) for target in ("opencl", "cuda-on-cpu", "hip-on-cpu"))]
 N = 2000    # elements: too large for a variable of the function
@@ -167,3 +169,41 @@ def test_proof() -> None:
     proof.prove(made, too_early, places)
     with pytest.raises(proof.Misplaced, match=f"{a.name} is not at its place"):
         proof.prove(made, too_early, proof.as_one(made, places))
+
+
+STRAIGHT = {
+    "": "  ROOT r = f32[4096]{0} dynamic-update-slice(a, b, i)",
+    "no dynamic-update-slice of the parameter gives the result": "  ROOT r = f32[4096]{0} negate(a)",
+    "not in place: parameter 0 is read elsewhere than at the element that is updated": "  v = f32[4096]{0} reverse(a), dimensions={0}\n  w = f32[8]{0} slice(v), slice={[0:8]}\n"
+                                                        "  x = f32[8]{0} add(w, b)\n  ROOT r = f32[4096]{0} dynamic-update-slice(a, x, i)",
+    "the parameter is read by several calls": "  f = f32[4096]{0} fusion(a, b, i), kind=kLoop, calls=update\n"
+                                              "  g = f32[4096]{0} fusion(a), kind=kLoop, calls=other\n  ROOT r = (f32[4096]{0}, f32[4096]{0}) tuple(f, g)"}
+
+
+@pytest.mark.parametrize("why", STRAIGHT)
+def test_unused_in_straight_programs(why: str, tmp_path: Path) -> None:
+    """A build says which alias of a program without loops and branches is not used, and why."""
+    result = "{0}" if "tuple" in STRAIGHT[why] else "{}"
+    (tmp_path / "m.hlo").write_text(f"""HloModule m, input_output_alias={{ {result}: (0, {{}}, may-alias) }}
+
+update {{ a = f32[4096]{{0}} parameter(0)  b = f32[8]{{0}} parameter(1)  i = s32[] parameter(2)  ROOT r = f32[4096]{{0}} dynamic-update-slice(a, b, i) }}
+other {{ a = f32[4096]{{0}} parameter(0)  ROOT r = f32[4096]{{0}} reverse(a), dimensions={{0}} }}
+
+ENTRY m {{
+  a = f32[4096]{{0}} parameter(0)
+  b = f32[8]{{0}} parameter(1)
+  i = s32[] parameter(2)
+{STRAIGHT[why]}
+}}
+""")
+    done = gen("build", tmp_path / "m.hlo", "-o", tmp_path, "--target", "c")
+    assert done.returncode == 0, done.stderr
+    about = json.loads((tmp_path / "m.json").read_text())
+    if why:
+        said = [line for line in done.stderr.split("\n") if "input_output_alias" in line]
+        assert len(said) == 1 and said[0].endswith(why), done.stderr
+        assert "m: result 0 needs a buffer of its own, though input_output_alias lets it be parameter 0: " in said[0]
+        assert about["aliases"] == []
+    else:
+        assert "input_output_alias" not in done.stderr
+        assert about["aliases"] == [{"result": 0, "parameter": 0}]
