@@ -74,14 +74,15 @@ class PadCpuRecord:
 
 
 def _pad_of(nest: Nest) -> "Optional[Instruction]":
-    """The pad that a nest is, and nothing else but scalars; None where it is more."""
+    """The pad that a nest is, and nothing else but scalars, in an array of its own; None where it is more."""
     partition = nest.partition
     if len(partition.functions) > 1 or len(partition.roots) != 1:
         return None
-    root = partition.root_read(partition.roots[0])
+    whole, root = partition.roots[0], partition.root_read(partition.roots[0])
     arrays = [entry.instruction for entry in partition.entry.body.entries if entry.instruction.shape.dims]
     plain = root.source.opcode == "pad" and arrays == [root.source] and root.source.shape == nest.shape
-    return root.source if plain and root.map == partition.entry.index else None
+    here = {root.map, whole.map} == {partition.entry.index} and not whole.at and not whole.shape.place
+    return root.source if plain and here else None
 
 
 def _along(pad: Instruction, d: int) -> str:

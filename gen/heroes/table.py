@@ -20,9 +20,12 @@ from gen.heroes.walk import Walk
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of, memory_map, reads_of
+from gen.plan.digits import strides
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.schedule import Device, Loop
+
+VECTOR = 8      # values that are stored at once: the positions of vectors are multiples of it
 
 
 @dataclass(frozen=True)
@@ -108,12 +111,25 @@ def _table_source(device: Device, nest: Nest) -> "Optional[Instruction]":
     unmap, root = algebra.call("shape", "unmap", nest.shape.text), nest.partition.roots[0]
     read_at, written_at = (compose(unmap, compose(m, memory_map(s)))
                            for m, s in ((index, source.shape), (root.map, root.shape)))
-    return source if read_at == written_at else None
+    return source if read_at == written_at and _in_vectors(written_at) else None
+
+
+def _in_vectors(position: str) -> bool:
+    """True if elements follow one another in memory, from where a vector may begin. position: of an element by its
+    number."""
+    digits, start, run = strides(position), algebra.evaluate(position, 0), 1
+    for size, step in reversed(list(zip(*digits or ()))):
+        if size > 1 and step != run:
+            return False
+        run *= size
+    return digits is not None and start is not None and start[0] % VECTOR == 0
 
 
 def _flats(nest: Nest, loop: Loop) -> "List[str]":
     """The maps to the position of an element of a step and, where the end cuts it, of one."""
-    return [compose(thread_map(nest, schedule), memory_map(nest.shape)) for schedule in (loop, loop.scalar())]
+    (root,) = nest.partition.roots
+    position = compose(root.map, memory_map(root.shape))
+    return [compose(thread_map(nest, schedule), position) for schedule in (loop, loop.scalar())]
 
 
 def _table_kernel(context: Context, nest: Nest, loop: Loop, grid: Grid) -> Kernel:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import List
 
 import pytest
 
 import drawn
-from gen import pipeline
+from gen import pipeline, schedule
 from gen.plan import concatenation, nests
 
 SEED, COUNT = int(os.environ.get("SETT_SEED", "1")), int(os.environ.get("SETT_COUNT", "24"))
@@ -80,3 +81,37 @@ def test_rows() -> None:
     nest = joined("f32[9,2,5] f32[9,1,5] f32[9,4,5]", "f32[9,7,5]")
     assert not nest.together and nest.rows == concatenation.SideBySide(9, 35, (0, 10, 15), (10, 5, 20))
     assert joined("s8[9,70] s8[9,65]", "s8[9,135]").together
+
+
+# Parts that heroes other than the loop's would take as wholes: each is written where the concatenation puts it.
+PADS = """e {
+  a = f32[5,5]{1,0} parameter(0)
+  b = f32[6,3]{1,0} parameter(1)
+  z = f32[] constant(2)
+  p = f32[5,9]{1,0} pad(a, z), padding=0_0x0_4
+  q = f32[9,9]{1,0} pad(b, z), padding=1_2x5_1
+  ROOT c = f32[14,9]{1,0} concatenate(p, q), dimensions={0}
+}
+"""
+LOOKED_UP = """e {
+  x = bf16[4105]{0} parameter(0)
+  a = bf16[2056]{0} slice(x), slice={[0:2056]}
+  b = bf16[2049]{0} slice(x), slice={[2056:4105]}
+  c = bf16[2056]{0} exponential(a)
+  d = bf16[2056]{0} tanh(c)
+  f = bf16[2049]{0} sine(b)
+  g = bf16[2049]{0} tanh(f)
+  ROOT y = bf16[4105]{0} concatenate(d, g), dimensions={0}
+}
+"""
+
+
+@pytest.mark.parametrize("target, device", drawn.marked(drawn.ON_CPUS))
+def test_parts_of_other_heroes(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = schedule.DEVICES[device]
+    monkeypatch.setitem(schedule.DEVICES, device, replace(of, table=replace(of.table, cost=8, elements=1)))
+    misaligned = LOOKED_UP.replace("2056", "2057").replace("4105", "4106")     # the second part begins within a vector
+    for text, ways in ((LOOKED_UP, ["table", "table"]), (misaligned, ["table", "loop"])):
+        templates = [kernel.text.template for kernel in pipeline.target_file(drawn.fusions(text)[0], target, device).kernels]
+        assert templates == [f"kernels/{way}" for way in ways]
+    drawn.agree({"pads": PADS, "table": LOOKED_UP, "misaligned": misaligned}, target, device, tmp_path)
