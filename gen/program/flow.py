@@ -263,9 +263,10 @@ def _spans(steps: "Sequence[Step]", places: Places, live: Interference) -> Dict[
         spans[owner] = (min(first, at), max(last, at))
 
     for step, n in numbers.items():
-        for array in live.after[step]:
-            use(array, n)
         for array in ((step.source, step.to) if isinstance(step, Move) else step.arrays):
+            use(array, n)
+    for step, n in numbers.items():     # sets have no order: the order of places is that of the steps
+        for array in live.after[step]:
             use(array, n)
     return spans
 

@@ -18,9 +18,10 @@ import pytest
 
 import stated
 from drawn import device_or_skip
-from gen import hlo, run
+from gen import hlo, pipeline, run
 from gen.program import build
-from gen.program.ir import Program
+from gen.program.ir import Array, Program
+from gen.run.objects import load
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "40"))
@@ -403,3 +404,13 @@ def test_condition_with_a_branch(target: str, tmp_path: Path) -> None:
     of = run.build(program(BOUND_BY_BRANCH), tmp_path, target, run.Options())
     for result in run.check_built([of], target, run.Options(rounds=3)):
         assert result.status == "PASS", result.line()
+
+
+def test_order_of_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same module gives the same text, wherever its arrays lie in the generator's own memory."""
+    file, texts = Path(__file__).resolve().parents[1] / "hlo" / "kalman.hlo", []
+    for sign in (1, -1):
+        numbers: Dict[int, int] = {}
+        monkeypatch.setattr(Array, "__hash__", lambda array: sign * (2 + numbers.setdefault(id(array), len(numbers))))
+        texts.append(pipeline.files(build.program(load(str(file))), ["cuda"])[0])
+    assert texts[0] == texts[1]
