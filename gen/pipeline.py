@@ -33,10 +33,11 @@ from gen.plan.nests import Planned, planned
 from gen.program import build, chains, flow, proof, storage, weights
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, launches_of, leaves
-from gen.render import ROOT, Dialect, TargetFile, Unit
+from gen.render import Dialect, TargetFile, Unit
 from gen.schedule import SMALL_BYTES, Device, device_for
 from gen.schedule.devices import LOCAL_ARRAY
 from gen.targets import TARGETS, Target
+from gen.targets.tools import ROOT
 from gen.threads import threads
 
 RECOMPUTED = 10     # times the operations of the graph above which `gen build` says so

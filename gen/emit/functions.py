@@ -41,37 +41,15 @@ def named(d: Target, need: "Callable[..., str]", function: str, dtype: str, lane
 
 
 def has(name: str, *about: str) -> bool:
-    """Whether a small function is one of these."""
-    known = (*FUNCTIONS.get(about[0], {}).values(), *(PAIRS.values() if about[0] == "f32" else ())) if about else ()
-    return not about or (len(about) == 2 and name in known)
+    """Whether a small function is one of these on registers."""
+    known = (*FUNCTIONS.get(about[0], {}).values(), *(PAIRS.values() if about[0] == "f32" else ()))
+    return len(about) == 2 and name in known
 
 
-def helper(d: Target, need: "Callable[..., str]", name: str, *about: str) -> str:
-    """A piece, after the pieces that it names; or a function on registers of a type and lanes, by one on the machine's
-    vectors."""
-    if not about:
-        piece = pieces(f"vectors{d.suffix}", "functions.c")[name]
-        d.used.update(["functions"] + ["double"] * piece.doubles)
-        for other in piece.needs:
-            need(other)
-        return piece.text
-    vector, register = VECTORS[about[0]], d.register(about[0], int(about[1]))
-    function, sides = need(f"{name}_{vector}"), ("x", "y") if name in BINARY else ("x",)
-    pair = name in PAIRS.values()
-    head = f"{d.function} {register} {name}_{'_'.join(about)}({', '.join(f'{register} {side}' for side in sides)}"
-    head += f", {register} *y)\n{{\n" if pair else ")\n{\n"
-    if pair and not d.declares_vectors:
-        return (f"{head}  {vector} low, high;\n"
-                f"  const {register} all = ({register})({function}(x.lo, &low), {function}(x.hi, &high));\n"
-                f"  *y = ({register})(low, high);\n  return all;\n}}\n")
-    if not d.declares_vectors:
-        low, high = (", ".join(f"{side}.{half}" for side in sides) for half in ("lo", "hi"))
-        return f"{head}  return ({register})({function}({low}), {function}({high}));\n}}\n"
-    parts = ", ".join(f"{side}_in.part[i]" for side in sides) + (", &y_out.part[i]" if pair else "")
-    unions = ", ".join(f"{side}_in = {{{side}}}" for side in sides) + (", y_out" if pair else "")
-    written = "  *y = y_out.all;\n" if pair else ""
-    return (
-        f"{head}  enum {{ PARTS = (sizeof({register}) + sizeof({vector}) - 1) / sizeof({vector}) }};\n"
-        f"  union {{ {register} all; {vector} part[PARTS]; }} {unions};\n"
-        f"  {d.unroll}\n  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = {function}({parts});\n{written}  return x_in.all;\n}}\n"
-    )
+def piece(d: Target, need: "Callable[..., str]", name: str) -> str:
+    """A function on the machine's vectors, after the pieces that it names."""
+    found = pieces(f"vectors{d.suffix}", "functions.c")[name]
+    d.used.update(["functions"] + ["double"] * found.doubles)
+    for other in found.needs:
+        need(other)
+    return found.text

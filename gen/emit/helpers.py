@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, Sequence, Tuple
+from typing import Any, Callable, Dict, Sequence, Tuple
 
 from gen.emit import ops, register_tiles
+from gen.emit.templates import macro
 from gen.hlo import Instruction, c_identifier, dtypes
 from gen.schedule import PIECES, VECTOR_BITS
 from gen.targets import COMPLEX, NARROW, SMALL, TINY, Target, bits
@@ -27,10 +28,20 @@ class Helpers:
             self.texts[title] = text
         return title
 
+    def _of_registers(self, name: str, dtype: str, lanes: int, write: "Callable[..., str]", *about: Any,
+                      **more: Any) -> str:
+        """A function of gen/emit/register_tiles.py that `write` gives the text of, on registers of bits. about: after
+        the target."""
+        self.vector(dtype, lanes)
+        self.texts.setdefault("tiles", register_tiles.prelude())
+        if name not in self.texts:
+            self.texts[name] = write(self.target, *about, name=name, **more)
+        return name
+
     def tile(self, verb: str, dtype: str, lanes: int, rows: int, index_type: str, piece: int = 16, group: int = 0,
              distance: int = 0) -> str:
-        """A function of gen/emit/register_tiles.py: load or store. group: lanes that follow one another evenly, where
-        not all do. distance: prefetch distance in elements."""
+        """A function that loads a tile or stores it. group: lanes that follow one another evenly, where not all do.
+        distance: prefetch distance in elements."""
         d, width = self.target, bits(dtype)
         # small elements whose rows are lines, read whole: rows a power of two apart do not stay in the first level of a
         # cache while a line is read in parts
@@ -39,102 +50,63 @@ class Helpers:
         name = f"{verb}_u{width}_{lanes}x{rows}" + (f"_by{piece}" if piece < lanes * width // 8
                                                     else "") + ("" if index_type == "uint" else f"_{index_type}")
         name += (f"_each{group}" if group else "") + (f"_prefetch{distance}" if distance else "")
-        self.vector(f"u{width}", lanes)
-        self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if name not in self.texts:
-            self.texts[name] = (
-                register_tiles.load_tile(d, width, lanes, rows, d.index[index_type], piece, name, group, distance)
-                if verb == "load"
-                else register_tiles.store_tile(d, width, lanes, rows, d.index[index_type], name, group)
-            )
-        return name
+        about = width, lanes, rows, d.index[index_type]
+        if verb == "store":
+            return self._of_registers(name, f"u{width}", lanes, register_tiles.store_tile, *about, group=group)
+        return self._of_registers(name, f"u{width}", lanes, register_tiles.load_tile, *about, piece=piece, group=group,
+                                  distance=distance)
 
     def load_pieces(self, dtype: str, spacing: int, index_type: str, distance: int) -> str:
-        """A function of gen/emit/register_tiles.py. distance: prefetch distance in elements."""
-        d, width = self.target, bits(dtype)
+        """A function that loads rows of a line. distance: prefetch distance in elements."""
+        width = bits(dtype)
         name = f"load_pieces_u{width}_by{spacing}" + ("" if index_type == "uint" else f"_{index_type}")
         name += f"_prefetch{distance}" if distance else ""
-        self.vector(f"u{width}", VECTOR_BITS // width)
-        self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if name not in self.texts:
-            self.texts[name] = register_tiles.load_pieces(d, width, spacing, d.index[index_type], distance, name)
-        return name
+        return self._of_registers(name, f"u{width}", VECTOR_BITS // width, register_tiles.load_pieces, width, spacing,
+                                  self.target.index[index_type], distance)
 
     def _load_lines(self, dtype: str, index_type: str, distance: int) -> str:
         """The tile of small elements whose rows are lines."""
-        d, width = self.target, bits(dtype)
-        load, join = self.load_pieces(dtype, PIECES, index_type, distance), self.join_pieces(width)
-        name = load.replace("pieces", "lines")
-        if name not in self.texts:
-            self.texts[name] = register_tiles.load_lines(d, width, d.index[index_type], load, join, name)
-        return name
+        width, load = bits(dtype), self.load_pieces(dtype, PIECES, index_type, distance)
+        return self._of_registers(load.replace("pieces", "lines"), f"u{width}", VECTOR_BITS // width,
+                                  register_tiles.load_lines, width, self.target.index[index_type], load,
+                                  self.join_pieces(width))
 
     def join_pieces(self, width: int) -> str:
-        """A function of gen/emit/register_tiles.py."""
-        name = f"join_pieces_u{width}"
-        self.vector(f"u{width}", VECTOR_BITS // width)
-        self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if name not in self.texts:
-            self.texts[name] = register_tiles.join_pieces(self.target, width, name)
-        return name
+        """A function that gathers pieces of four lines."""
+        return self._of_registers(f"join_pieces_u{width}", f"u{width}", VECTOR_BITS // width,
+                                  register_tiles.join_pieces, width)
 
     def interleave(self, width: int, rows: int, inverse: bool, lanes: int = 0) -> str:
-        """A function of gen/emit/register_tiles.py. lanes: of a register (0: of a line)."""
+        """A function that interleaves registers or separates them. lanes: of a register (0: of a line)."""
         lanes = lanes or VECTOR_BITS // width
         name = f"{'separate' if inverse else 'interleave'}_u{width}_{rows}" + f"x{lanes}" * (lanes * width < VECTOR_BITS)
-        self.vector(f"u{width}", lanes)
-        self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if name not in self.texts:
-            whole = lanes * width == VECTOR_BITS and rows & (rows - 1) == 0
-            self.texts[name] = register_tiles.interleave(self.target, width, rows, inverse, name) if whole \
-                else register_tiles.spread(self.target, width, lanes, rows, inverse, name)
-        return name
+        if lanes * width == VECTOR_BITS and rows & (rows - 1) == 0:
+            return self._of_registers(name, f"u{width}", lanes, register_tiles.interleave, width, rows, inverse)
+        return self._of_registers(name, f"u{width}", lanes, register_tiles.spread, width, lanes, rows, inverse)
 
     def shuffle(self, name: str, dtype: str, lanes: int, picks: "Sequence[int]", two: bool = True,
                 lane: str = "") -> str:
-        """A function that picks lanes of one register, or of two. lane: C text of the lane that is picked for lane i,
-        where that is simpler than a list."""
-        d, order = self.target, ", ".join(map(str, picks))
-        kind, element = d.register(dtype, lanes), d.register(dtype)
-        arguments = f"{kind} a, {kind} b" if two else f"{kind} a"
-        self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        self.texts.setdefault(name, (
-            f"{d.function} {kind} {name}({arguments})\n{{\n{register_tiles.shuffled(d, dtype, lanes, picks, two)}#else\n"
-            + ("" if lane else f"  const int pick[{lanes}] = {{{order}}};\n") +
-            f"  {element} x[{lanes * (1 + two)}], y[{lanes}];\n  {d.scatter(dtype, lanes, 'a', 'x')}\n"
-            + (f"  {d.scatter(dtype, lanes, 'b', f'(x + {lanes})')}\n" if two else "") +
-            f"  for (int i = 0; i < {lanes}; ++i) y[i] = x[{lane or 'pick[i]'}];\n"
-            f"  return {d.gather(dtype, lanes, 'y')};\n#endif\n}}\n"))
+        """A function that picks lanes of one register, or of two."""
+        self.texts.setdefault("tiles", register_tiles.prelude())
+        if name not in self.texts:
+            self.texts[name] = register_tiles.shuffle(self.target, dtype, lanes, picks, two, lane, name)
         return name
 
     def load_apart(self, width: int, lanes: int, stride: int) -> str:
-        """A function of gen/emit/register_tiles.py."""
+        """A function that loads elements `stride` apart."""
         name = f"load_u{width}_{lanes}_{f'each{stride}' if stride > 0 else 'backwards'}"
-        self.vector(f"u{width}", lanes)
-        self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if name not in self.texts:
-            self.texts[name] = register_tiles.load_apart(self.target, width, lanes, stride, name)
-        return name
+        return self._of_registers(name, f"u{width}", lanes, register_tiles.load_apart, width, lanes, stride)
 
     def join(self, dtype: str, lanes: int, parts: int) -> str:
         """A function that makes one register of several."""
-        name = f"join_{dtype}_{lanes}x{parts}"
-        self.vector(dtype, lanes * parts)
-        self.texts.setdefault("tiles", register_tiles.PRELUDE)
-        if name not in self.texts:
-            self.texts[name] = register_tiles.join(self.target, bits(dtype), lanes, parts, name)
-        return name
+        return self._of_registers(f"join_{dtype}_{lanes}x{parts}", dtype, lanes * parts, register_tiles.join,
+                                  bits(dtype), lanes, parts)
 
     def numbers(self, lanes: int) -> str:
         """A function that gives 0, 1, 2, .. in the lanes."""
-        d, name = self.target, f"numbers_{lanes}"
-        self.texts.setdefault(
-            name,
-            (
-                f"{d.function} {d.register('s32', lanes)} {name}(void)\n{{\n  const int x[{lanes}] = {{"
-                f"{', '.join(map(str, range(lanes)))}}};\n  return {d.gather('s32', lanes, 'x')};\n}}\n"
-            ),
-        )
+        name = f"numbers_{lanes}"
+        if name not in self.texts:
+            self.texts[name] = register_tiles.numbers(self.target, lanes, name)
         return name
 
     def vector(self, dtype: str, lanes: int) -> None:
@@ -159,13 +131,15 @@ class Helpers:
         lines, line = [], ""
         for item in items:
             if len(line) + len(item) > 100:
-                lines.append(line.rstrip())
+                lines.append(line)
                 line = ""
-            line += item + ", "
-        lines.append(line.rstrip(", "))
-        body = "\n".join("  " + text for text in lines)
-        self.tables[name] = (str(id(instruction)), f"{d.constant} {d.memory(dtype)} {name}[] = {{\n{body}\n}};\n")
+            line += ", " * bool(line) + item
+        self.add_table(name, str(id(instruction)), d.memory(dtype), [*lines, line])
         return name
+
+    def add_table(self, name: str, key: str, type: str, lines: "Sequence[str]") -> None:
+        """Adds a constant array. key: of what it holds; lines: its values."""
+        self.tables[name] = key, macro("parts/table.j2", "table", d=self.target, type=type, name=name, lines=lines)
 
 
 def table_type(constant: Instruction) -> str:

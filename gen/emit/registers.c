@@ -1,5 +1,6 @@
 /* Functions of the lanes of a vector. load, store: a vector at any element, in one instruction where the compiler has
-   unaligned types; stage: a store to an array of the work-item's own.
+   unaligned types; stage: a store to an array of the work-item's own. BY_LANES, BY_HALVES, BY_PARTS stand for the name
+   of a function of a lane, or of one of the machine's vectors (VECTOR): FUNCTION is its call.
 
    gen/emit/pieces.py cuts the file into pieces and puts words in: T is the type, ELEMENT an element of it in memory of
    BYTES bytes, VECTOR and LANES of those. FLOAT_VECTOR, U32_VECTOR() and U16_VECTOR() have as many lanes. VLOAD, VSTORE,
@@ -35,18 +36,44 @@ static inline void stage_T_LANES(VECTOR x, ELEMENT *p)
 #endif
 }
 
+#if BY_BITS
+/* 2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart */
+#endif
 static inline FLOAT_VECTOR value_T_LANES(U16_VECTOR() x)
 {
+#if BY_BITS
+#ifdef __AVX512F__
+  return (FLOAT_VECTOR)_mm512_cvtph_ps((__m256i)x);
+#else
+  const U32_VECTOR() w = TO_U32(x), a = (w & 0x7fffu) << 13;
+  const U32_VECTOR() m = CHOOSE(BELOW(a, SPLAT(0x0f800000u)), BITS_OF(OF_BITS(a) * 0x1p112f), a | 0x7f800000u);
+  return OF_BITS(m | (w & 0x8000u) << 16);
+#endif
+#else
   ushort t[LANES];
   VSTORE(x, 0, t);
   return VLOAD_HALF(0, (const half *)t);
+#endif
 }
 
+#if BY_BITS
+/* to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does */
+#endif
 static inline U16_VECTOR() bits_T_LANES(FLOAT_VECTOR x)
 {
+#if BY_BITS
+#ifdef __AVX512F__
+  return (U16_VECTOR())_mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT);
+#else
+  const U32_VECTOR() w = BITS_OF(x), a = w & 0x7fffffffu;
+  const U32_VECTOR() m = CHOOSE(BELOW(a, SPLAT(0x38800000u)), BITS_OF(OF_BITS(a) + 0.5f) - 0x3f000000u, CHOOSE(BELOW(a, SPLAT(0x47800000u)), (a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13, CHOOSE(ABOVE(a, SPLAT(0x7f800000u)), (a >> 13 & 0x3ffu) | 0x7e00u, SPLAT(0x7c00u))));
+  return TO_U16(m | (w >> 16 & 0x8000u));
+#endif
+#else
   ushort t[LANES];
   VSTORE_HALF(x, 0, (half *)t);
   return VLOAD(0, t);
+#endif
 }
 
 #if !HALF
@@ -68,4 +95,81 @@ static inline FLOAT_VECTOR round_plain_T_LANES(FLOAT_VECTOR x)
 {
   const U32_VECTOR() u = BITS_OF(x);
   return OF_BITS((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);
+}
+
+/* towards zero, saturating; NaN gives 0 */
+static inline RESULT to_integer_T_TO_LANES(FLOAT_VECTOR x)
+{
+#if SHORT
+  const FLOAT_VECTOR y = LARGER(FLOATS(LEAST), x);
+  return WITHIN(SMALLER(FLOATS(MOST), y));
+#else
+  const FLOAT_VECTOR y = CHOOSE_FLOAT(FLOAT_BELOW(x, FLOATS(BEYOND)), (CHOOSE_FLOAT(AT_LEAST(x, FLOATS(LEAST)), x, (FLOATS(0.0f)))), (FLOATS(0.0f)));
+  return CHOOSE_RESULT(AT_LEAST(x, FLOATS(BEYOND)), RESULTS(LAST), (CHOOSE_RESULT(FLOAT_BELOW(x, FLOATS(LEAST)), RESULTS(FIRST), (TO_RESULT(y)))));
+#endif
+}
+
+/* towards zero, of what fits; NaN gives 0 */
+static inline RESULT to_integer_within_T_TO_LANES(FLOAT_VECTOR x)
+{
+#ifdef __AVX512F__
+  return (RESULT)NARROWED(_mm512_cvttps_epi32((__m512)x)); /* of a NaN -2^31 */
+#else
+  return INTEGERS(CHOOSE_FLOAT(EQUAL(x, x), x, FLOATS(0.0f)));
+#endif
+}
+
+static inline RESULT_VECTOR BY_LANES_T_LANES(SOURCE_VECTOR x)
+{
+  SOURCE s[LANES];
+  RESULT t[LANES];
+  SCATTER(x, s)
+  for (int i = 0; i < LANES; ++i) t[i] = FUNCTION(s[i]);
+  return GATHER(t);
+}
+
+#if PAIR
+static inline REGISTER BY_HALVES_T_LANES(REGISTER x, REGISTER *y)
+{
+  VECTOR low, high;
+  const REGISTER all = (REGISTER)(FUNCTION(x.lo, &low), FUNCTION(x.hi, &high));
+  *y = (REGISTER)(low, high);
+  return all;
+}
+#elif BINARY
+static inline REGISTER BY_HALVES_T_LANES(REGISTER x, REGISTER y)
+{
+  return (REGISTER)(FUNCTION(x.lo, y.lo), FUNCTION(x.hi, y.hi));
+}
+#else
+static inline REGISTER BY_HALVES_T_LANES(REGISTER x)
+{
+  return (REGISTER)(FUNCTION(x.lo), FUNCTION(x.hi));
+}
+#endif
+
+#if PAIR
+static inline REGISTER BY_PARTS_T_LANES(REGISTER x, REGISTER *y)
+#elif BINARY
+static inline REGISTER BY_PARTS_T_LANES(REGISTER x, REGISTER y)
+#else
+static inline REGISTER BY_PARTS_T_LANES(REGISTER x)
+#endif
+{
+  enum { PARTS = (sizeof(REGISTER) + sizeof(VECTOR) - 1) / sizeof(VECTOR) };
+#if PAIR
+  union { REGISTER all; VECTOR part[PARTS]; } x_in = {x}, y_out;
+  UNROLL
+  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = FUNCTION(x_in.part[i], &y_out.part[i]);
+  *y = y_out.all;
+#elif BINARY
+  union { REGISTER all; VECTOR part[PARTS]; } x_in = {x}, y_in = {y};
+  UNROLL
+  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = FUNCTION(x_in.part[i], y_in.part[i]);
+#else
+  union { REGISTER all; VECTOR part[PARTS]; } x_in = {x};
+  UNROLL
+  for (size_t i = 0; i < PARTS; ++i) x_in.part[i] = FUNCTION(x_in.part[i]);
+#endif
+  return x_in.all;
 }

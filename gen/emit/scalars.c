@@ -3,8 +3,9 @@
    gen/emit/pieces.py cuts the file into pieces and puts words in: T is the type, TYPE that of its registers, WIDTH its
    bits, MASK these all set, SPARE what they leave of a byte. Of integers, UNSIGNED and SIGNED_TYPE are as wide as an
    element, WIDE is unsigned and as wide as arithmetic wants, NUMBER(x) has the bits of x alone. TO is another type,
-   RESULT that of its registers. BITS_OF and OF_BITS take a register of floats as an unsigned integer (RAW) and back;
-   BITS, VALUE and ROUND are the functions of those names of the type. */
+   RESULT that of its registers. Of floats of 8 bits and less, TOP has all bits but the sign's, DROP are the bits of a
+   float's mantissa that the type does not have, UNIT is the value of its lowest bit. BITS_OF and OF_BITS take a register
+   of floats as an unsigned integer (RAW) and back; BITS, VALUE and ROUND are the functions of those names of the type. */
 
 static inline TYPE maximum_T(TYPE a, TYPE b)
 {
@@ -169,13 +170,125 @@ static inline float round_bf16(float x)
   return OF_BITS(u & 0xffff0000u);
 }
 
+#if HALF_BY_BITS
+/* 2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart */
+#endif
+static inline float value_f16(U16 x)
+{
+#if HALF_BY_BITS
+  const U32 w = x, a = (w & 0x7fffu) << 13;
+  const U32 m = a < 0x0f800000u ? BITS_OF(OF_BITS(a) * 0x1p112f) : a | 0x7f800000u;
+  return OF_BITS(m | (w & 0x8000u) << 16);
+#else
+  return HALF_VALUE(x);
+#endif
+}
+
+#if HALF_BY_BITS
+/* to the nearest f16, ties to even: below 2^-14 an addition rounds, above it adding to the bits does */
+#endif
+static inline U16 bits_f16(float x)
+{
+#if HALF_BY_BITS
+  const U32 w = BITS_OF(x), a = w & 0x7fffffffu;
+  const U32 m = a < 0x38800000u ? BITS_OF(OF_BITS(a) + 0.5f) - 0x3f000000u : (a < 0x47800000u ? (a - 0x38000000u + 0xfffu + (a >> 13 & 1u)) >> 13 : (a > 0x7f800000u ? (a >> 13 & 0x3ffu) | 0x7e00u : 0x7c00u));
+  return (U16)(m | (w >> 16 & 0x8000u));
+#elif HALF_STORED
+  U16 u;
+  vstore_half_rte(x, 0, (half *)&u);
+  return u;
+#else
+  return HALF_BITS(x);
+#endif
+}
+
+static inline float round_T(float x)
+{
+  return value_T(bits_T(x));
+}
+
+#if SCALE
+/* 2^(x - 127); the last is a NaN */
+#endif
+static inline float value_T(U8 x)
+{
+#if SCALE
+  return OF_BITS(x == 255 ? 0x7fc00000u : x == 0 ? 0x400000u : (U32)x << 23);
+#else
+  const U32 a = x & TOP;
+#if IEEE
+  const U32 u = a >= INFINITE ? 0x7f800000u | (a - INFINITE) << DROP : a < LEAST_NORMAL ? BITS_OF((float)a * UNIT)
+#elif FN
+  const U32 u = a == TOP ? 0x7fc00000u : a < LEAST_NORMAL ? BITS_OF((float)a * UNIT)
+#elif FNUZ
+  const U32 u = x == MINUS_ZERO ? 0x7fc00000u : a < LEAST_NORMAL ? BITS_OF((float)a * UNIT)
+#else
+  const U32 u = a < LEAST_NORMAL ? BITS_OF((float)a * UNIT)
+#endif
+    : (a << DROP) + REBIAS;
+#if FNUZ
+  return OF_BITS(x == MINUS_ZERO ? u : u | (U32)(x >> LAST_BIT) << 31);
+#else
+  return OF_BITS(u | (U32)(x >> LAST_BIT) << 31);
+#endif
+#endif
+}
+
+#if SCALE
+/* the nearest power of two, up from the middle; a NaN of what is not positive or too large */
+#elif IEEE
+/* to the nearest, ties to even; infinity beyond the largest */
+#elif FN
+/* to the nearest, ties to even; NaN beyond the largest */
+#elif FNUZ
+/* to the nearest, ties to even; NaN beyond the largest; no -0 */
+#else
+/* to the nearest, ties to even; the largest beyond it; -0 of a NaN */
+#endif
+static inline U8 bits_T(float x)
+{
+#if SCALE
+  const U32 u = BITS_OF(x);
+  if (u == 0u || u >= 0x7f000000u + 0x400000u) return 255;
+  return (U8)(u < 0x800000u ? (u >= 0x600000u ? 1u : 0u) : (u >> 23) + (u >> 22 & 1u));
+#else
+  const U32 u = BITS_OF(x), a = u & 0x7fffffffu;
+  U32 r = a < NORMAL_FLOAT ? (U32)RINT(OF_BITS(a) * UNITS)
+    : (a - REBIAS + BELOW_HALF + (a >> DROP & 1u)) >> DROP;
+#if IEEE
+  r = a > 0x7f800000u ? INFINITE | ((a >> DROP & PAYLOAD) ? (a >> DROP & PAYLOAD) : QUIET) : r > LARGEST ? INFINITE : r;
+#elif FN
+  r = a > 0x7f800000u ? TOP : r > LARGEST ? TOP : r;
+#elif !FNUZ
+  r = r > LARGEST ? LARGEST : r;
+#endif
+#if FNUZ
+  return (U8)(a > 0x7f800000u || r > LARGEST ? SIGN : r == 0u ? 0u : r | u >> 31 << LAST_BIT);
+#elif FINITE
+  return (U8)(a > 0x7f800000u ? SIGN : r | u >> 31 << LAST_BIT);
+#else
+  return (U8)(r | u >> 31 << LAST_BIT);
+#endif
+#endif
+}
+
+#if ODD
 /* through a float that is rounded to odd: so the second rounding alone decides */
+#endif
 static inline float narrow_T(double x)
 {
+#if HALF_STORED
+  U16 u;
+  vstore_half_rte(x, 0, (half *)&u);
+  return VALUE(u);
+#elif HALF_WORDS
+  return HALF_NARROWED(x);
+#else
   float f = (float)x;
   U32 u = BITS_OF(f);
   if ((double)f != x && x == x && (u & 1u) == 0u) u += ((double)f < x) == (f > 0 || (f == 0 && x > 0)) ? 1u : 0xffffffffu;
   return ROUND(OF_BITS(u));
+#endif
 }
 
 /* towards zero, saturating; NaN gives 0 */

@@ -1,6 +1,6 @@
 """Statements: the code of a step as a tree, which is built, transformed and counted before it is text.
 
-A leaf is a Let, a Declare, an Assign, or a statement in a target's own words, as text. Block, For and If have
+A leaf is a Let, a Declare, an Assign, a Return, or a statement in a target's own words, as text. Block, For and If have
 statements inside. `Code` builds a tree, `printed` makes lines of it.
 """
 
@@ -47,6 +47,14 @@ class Assign:
         return f"{self.target} {self.operator} {self.value};"
 
 
+@dataclass(frozen=True)
+class Return:
+    value: str
+
+    def __str__(self) -> str:
+        return f"return {self.value};"
+
+
 @dataclass
 class Block:
     """Statements whose names are their own."""
@@ -87,7 +95,7 @@ class If:
         return f"if ({self.condition})"
 
 
-Leaf = Union[str, Let, Declare, Assign]
+Leaf = Union[str, Let, Declare, Assign, Return]
 Statement = Union[Leaf, Block, For, If]
 Case = Tuple[str, Callable[[], None]]      # a condition ("": it always holds), and what adds the statements of the case
 

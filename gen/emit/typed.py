@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
+from gen.emit import functions
 from gen.emit.pieces import filled, needs, pieces, taken
 from gen.hlo import dtypes
 from gen.targets import COMPLEX, FLOATS, SIGNED, SMALL, TINY, Target, bits
@@ -42,12 +43,10 @@ def _complex_words(d: Target, dtype: str) -> Dict[str, Any]:
 
 
 def scalar_function(d: Target, need: Need, name: str, *about: str) -> str:
-    """A function of one number; "" where scalars.c has none. about: its type; another type, or that of an index."""
+    """A function of one number. about: its type; another type, or that of an index."""
     titles = (f"{name}_{about[0]}", "_".join([name, *_TITLES.get(name, ("T",))]))
-    piece = next((title for title in titles if title in pieces("scalars.c")), "")
-    if not piece or (name == "narrow" and about[0] == "f16" and not d.half_by_bits):
-        return ""
-    if name == "narrow":
+    piece = next(title for title in titles if title in pieces("scalars.c"))
+    if name == "narrow" and (about[0] != "f16" or d.half_by_bits):
         d.used.add("f64_to_f32")
     return _function(need, "scalars.c", piece, _scalar_words(d, need, name, *about))
 
@@ -55,14 +54,20 @@ def scalar_function(d: Target, need: Need, name: str, *about: str) -> str:
 def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "") -> Dict[str, Any]:
     kind, width, size = dtypes.TABLE[dtype], dtypes.TABLE[dtype].bits, bits(dtype)
     real, raw, order = ("f64", "u64", "s64") if dtype == "f64" else ("f32", "u32", "s32")
-    mask = (1 << width) - 1
+    mask, half = (1 << width) - 1, dtype == "f16" and not d.half_by_bits
 
     def call(function: str, x: str) -> str:
         return f"{need(function, dtype)}({x})"
+
+    def by_words(text: str, x: str) -> str:
+        d.used.add("half")
+        return text.format(x=x)
     words: Dict[str, Any] = {
         **_words(d, real), **{f"{letter.upper()}{b}": d.types[f"{letter}{b}"] for letter in "su" for b in (8, 16, 32)},
         "FLOAT": dtype in FLOATS, "SIGNED": dtype in SIGNED, "TINY": dtype in TINY, "SMALL": dtype in SMALL,
-        "HALF": dtype == "f16", "T": dtype, "TYPE": d.register(dtype), "WIDTH": width, "LAST_BIT": width - 1,
+        "HALF": dtype == "f16", "HALF_BY_BITS": d.half_by_bits, "HALF_STORED": half and not d.half_bits,
+        "HALF_WORDS": half and bool(d.half_bits), "ODD": not half, "HALF_VALUE": partial(by_words, d.half_value),
+        "HALF_BITS": partial(by_words, d.half_bits), "HALF_NARROWED": partial(by_words, d.half_narrowed), "T": dtype, "TYPE": d.register(dtype), "WIDTH": width, "LAST_BIT": width - 1,
         "MASK": mask, "SPARE": size - width, "SPARE_UNSIGNED": size > width and dtype not in SIGNED,
         "N": lambda x: d.literal(dtypes.encode(float(x), real), real), "RAW": d.types[raw],
         "BITS_OF": lambda x: d.reinterpret(x, real, raw), "OF_BITS": lambda x: d.reinterpret(x, raw, real),
@@ -77,14 +82,11 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
         words.update(OWN_MANTISSA=kind.mantissa, OWN_BIAS=kind.bias, MANTISSA=mantissa, BIAS=bias,
                      EXPONENTS=2 * bias + 1, TOP_BIT=bits(real) - 1)
     elif name == "to_integer":
-        count = dtypes.TABLE[other].bits
-        low, high = (-(1 << (count - 1)), 1 << (count - 1)) if other in SIGNED else (0, 1 << count)
-        suffix = "f" if real == "f32" else ""
-        words.update(TO=other, RESULT=d.register(other), LEAST=f"{low}.0{suffix}", BEYOND=f"{high}.0{suffix}",
-                     FIRST=d.literal(low & ((1 << count) - 1), other),
-                     LAST=d.literal(high - 1 & ((1 << count) - 1), other))
+        words.update(_limits(d, other, "f" if real == "f32" else ""), TO=other, RESULT=d.register(other))
     elif name in ("packed_load", "packed_store"):
         words.update(INDEX=other, AT=d.index[other], PER_BYTE=dtypes.per_byte(dtype), POINTER=lambda x: d.pointer + x)
+    elif dtype in TINY:
+        words.update(_of_tiny(d, dtype))
     elif dtype not in FLOATS:
         unsigned = d.types[f"u{size}"]
         words.update(UNSIGNED=unsigned, SIGNED_TYPE=d.types[f"s{size}"], WIDE=d.types["u64" if width == 64 else "u32"],
@@ -92,23 +94,118 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
     return words
 
 
-def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
-    """A function of the lanes of a vector."""
-    def vectors(word: str) -> Any:
-        return lambda *arguments: f"{word.format(lanes)}({', '.join(arguments)})"
-    words = {"static inline": d.function, "LANES": lanes, "VLOAD": vectors("vload{}"), "VSTORE": vectors("vstore{}"),
-             "VLOAD_HALF": vectors("vload_half{}"), "VSTORE_HALF": vectors("vstore_half{}_rte")}
+def limits(dtype: str) -> "Tuple[int, int]":
+    """The least and the greatest integer of a type."""
+    high = (1 << (dtypes.TABLE[dtype].bits - (dtype in SIGNED))) - 1
+    return (-high - 1 if dtype in SIGNED else 0), high
+
+
+def _limits(d: Target, dtype: str, suffix: str) -> Dict[str, Any]:
+    """The least and the greatest integer as floats, with the integer after that, and as literals."""
+    low, high = limits(dtype)
+    mask = (1 << dtypes.TABLE[dtype].bits) - 1
+    return {"LEAST": f"{low}.0{suffix}", "MOST": f"{high}.0{suffix}", "BEYOND": f"{high + 1}.0{suffix}",
+            "FIRST": d.literal(low & mask, dtype), "LAST": d.literal(high & mask, dtype)}
+
+
+def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
+    """The parts of a float of 8 bits or less: sign, exponent, mantissa."""
+    kind = dtypes.TABLE[dtype]
+    m, drop, exponents = kind.mantissa, 23 - kind.mantissa, (1 << kind.exponent) - 1
+
+    def real(value: float) -> str:
+        return d.literal(dtypes.encode(value, "f32"), "f32")
+    return {**{style.upper(): kind.style == style for style in ("ieee", "fn", "fnuz", "finite", "scale")},
+            "TOP": f"{(1 << (kind.exponent + m)) - 1:#x}u", "SIGN": f"{1 << (kind.bits - 1):#x}u",
+            "MINUS_ZERO": f"{1 << (kind.bits - 1):#x}", "INFINITE": f"{exponents << m:#x}u",
+            "LARGEST": f"{dtypes.largest_finite(dtype):#x}u", "DROP": drop, "LEAST_NORMAL": f"{1 << m}u",
+            "UNIT": real(2.0 ** (1 - kind.bias - m)), "UNITS": real(2.0 ** (kind.bias - 1 + m)),
+            "NORMAL_FLOAT": f"{(128 - kind.bias) << 23:#x}u", "REBIAS": f"{(127 - kind.bias) << 23:#x}u",
+            "BELOW_HALF": f"{(1 << (drop - 1)) - 1:#x}u", "PAYLOAD": f"{(1 << m) - 1}u", "QUIET": f"{1 << m >> 1}u"}
+
+
+def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to: str = "") -> str:
+    """A function of the lanes of a vector. to: the type of its result, where the name has it."""
+    words = {"static inline": d.function, "LANES": lanes, "T": dtype}
     if name in ("load", "store", "stage"):
-        words.update(T=dtype, ELEMENT=d.memory(dtype), VECTOR=f"{d.memory(dtype)}{lanes}", BYTES=bits(dtype) // 8)
+        def vectors(word: str, *arguments: str) -> str:
+            return f"{word}{lanes}({', '.join(arguments)})"
+        words.update(ELEMENT=d.memory(dtype), VECTOR=f"{d.memory(dtype)}{lanes}", BYTES=bits(dtype) // 8,
+                     VLOAD=partial(vectors, "vload"), VSTORE=partial(vectors, "vstore"))
         return _function(need, "registers.c", f"{name}_T_LANES", words)
-    known = {"f16": ("bits", "value", "round"), "bf16": ("round", "round_plain")}
+    if dtype in TINY:
+        to, source = {"value": ("f32", "u8"), "bits": ("u8", "f32"), "round": ("f32", "f32")}[name]
+        words.update(BY_LANES=name, RESULT=d.register(to), SOURCE=d.register(source),
+                     RESULT_VECTOR=d.register(to, lanes), SOURCE_VECTOR=d.register(source, lanes),
+                     SCATTER=partial(d.scatter, source, lanes), GATHER=partial(d.gather, to, lanes),
+                     FUNCTION=lambda x: f"{need(name, dtype)}({x})")
+        return _function(need, "registers.c", "BY_LANES_T_LANES", words)
+    known = {"f16": ("bits", "value", "round"), "bf16": ("round", "round_plain"),
+             "f32": ("to_integer", "to_integer_within")}
     assert name in known.get(dtype, ()), (name, dtype)
-    words.update(
-        T=dtype, HALF=dtype == "f16", FLOAT_VECTOR=d.register("f32", lanes), BITS_OF=lambda x: d.reinterpret(x, "f32", "u32", lanes),
-        OF_BITS=lambda x: d.reinterpret(x, "u32", "f32", lanes), CHOOSE=lambda *x: d.choose("u32", lanes, *x),
-        UNEQUAL=lambda a, b: d.compared("f32", lanes, a, "!=", b),
-        **{f"U{size}_VECTOR": partial(d.register, f"u{size}", lanes) for size in (16, 32)})
-    return _function(need, "registers.c", f"{name}_T_LANES", words)
+    words.update(_of_vectors(d, lanes), HALF=dtype == "f16", BY_BITS=dtype == "f16" and d.half_by_bits,
+                 **({} if lanes == 16 and d.half_by_bits else {"__AVX512F__": False}))
+    if lanes == 16 and d.half_by_bits and (name == "to_integer_within" or dtype == "f16" and name != "round"):
+        d.used.add("intrinsics")
+    if to:
+        words.update(_limits(d, to, "f"), TO=to, RESULT=d.register(to, lanes), SHORT=bits(to) < 32,
+                     NARROWED=partial("_mm512_cvtepi32_epi{}({})".format, bits(to)),
+                     CHOOSE_RESULT=partial(d.choose, to, lanes), RESULTS=partial(d.splat, to, lanes),
+                     TO_RESULT=partial(d.convert, to, lanes), SMALLER=partial(nearer, d, need, "minimum", lanes),
+                     LARGER=partial(nearer, d, need, "maximum", lanes),
+                     WITHIN=lambda x: f"{need('to_integer_within', dtype, to, str(lanes))}({x})",
+                     INTEGERS=lambda x: widened(d, 32, to, d.convert("s32", lanes, x), lanes))
+    return _function(need, "registers.c", f"{name}_T{'_TO' * bool(to)}_LANES", words)
+
+
+def _of_vectors(d: Target, lanes: int) -> Dict[str, Any]:
+    """The words of vectors of f32, and of integers of 32 bits and 16."""
+    def word(word_: str, *arguments: str) -> str:
+        return f"{word_}({', '.join(arguments)})"
+
+    def compared(dtype: str, sign: str, a: str, b: str) -> str:
+        return d.compared(dtype, lanes, a, sign, b)
+    return {"FLOAT_VECTOR": d.register("f32", lanes), "BITS_OF": lambda x: d.reinterpret(x, "f32", "u32", lanes),
+            "OF_BITS": lambda x: d.reinterpret(x, "u32", "f32", lanes), "CHOOSE": partial(d.choose, "u32", lanes),
+            "CHOOSE_FLOAT": partial(d.choose, "f32", lanes), "SPLAT": partial(d.splat, "u32", lanes),
+            "FLOATS": partial(d.splat, "f32", lanes), "TO_U32": partial(d.convert, "u32", lanes),
+            "TO_U16": partial(d.convert, "u16", lanes), "BELOW": partial(compared, "u32", "<"),
+            "ABOVE": partial(compared, "u32", ">"), "UNEQUAL": partial(compared, "f32", "!="),
+            "EQUAL": partial(compared, "f32", "=="), "FLOAT_BELOW": partial(compared, "f32", "<"),
+            "AT_LEAST": partial(compared, "f32", ">="), "VSTORE": partial(word, f"vstore{lanes}"),
+            "VLOAD": partial(word, f"vload{lanes}"), "VLOAD_HALF": partial(word, f"vload_half{lanes}"),
+            "VSTORE_HALF": partial(word, f"vstore_half{lanes}_rte"),
+            **{f"U{size}_VECTOR": partial(d.register, f"u{size}", lanes) for size in (16, 32)}}
+
+
+def by_vectors(d: Target, need: Need, name: str, dtype: str, lanes: int) -> str:
+    """A function of functions.c on registers, by that on the machine's vectors."""
+    vector = functions.VECTORS[dtype]
+    called = need(f"{name}_{vector}")
+    by = "BY_PARTS" if d.declares_vectors else "BY_HALVES"
+    words = {"static inline": d.function, by: name, "T": dtype, "LANES": lanes, "VECTOR": vector,
+             "REGISTER": d.register(dtype, lanes), "PAIR": name in functions.PAIRS.values(),
+             "BINARY": name in functions.BINARY, "UNROLL": d.unroll if d.declares_vectors else "",
+             "FUNCTION": lambda *x: f"{called}({', '.join(x)})"}
+    return _function(need, "registers.c", f"{by}_T_LANES", words)
+
+
+def nearer(d: Target, need: Need, opcode: str, lanes: int, number: str, x: str) -> str:
+    """The maximum, or minimum, of a number and of x, which may be a NaN, of f32: an instruction of x86."""
+    own = functions.name(d, need, "more" if opcode == "maximum" else "less", "f32", lanes)
+    sign = ">" if opcode == "maximum" else "<"
+    return f"{own}({number}, {x})" if own else d.choose("f32", lanes, d.compared("f32", lanes, number, sign, x), number,
+                                                        x)
+
+
+def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
+    """Registers of integers of `width` bits as another type: by twice or half of the width at a time, as gcc takes
+    longer ways lane by lane."""
+    last = d.register_bits(to)
+    while width * 2 < last or width > last * 2:
+        width = width * 2 if width < last else width // 2
+        x = d.convert(f"s{width}", lanes, x)
+    return d.convert(to, lanes, x)
 
 
 def _words(d: Target, real: str) -> Dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Iterable, List, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Statement
+from gen.emit.statements import Assign, Statement
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments, function_text
@@ -97,7 +97,7 @@ class Run:
     last: int
     prefetch: Sequence[Statement]
     lines: Sequence[Statement]
-    store: str
+    store: Statement
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, 
     value, width = body.register_bits(root), 8 * dtypes.storage_bytes(root.shape.dtype)
     context.helpers.vector(f"u{width}", lanes)
     if lanes == 1:
-        store = f"*target = {value};"
+        store: Statement = Assign("*target", value)
     elif d.loads_anywhere:
         store = d.scatter(f"u{width}", lanes, value, "target")
     else:

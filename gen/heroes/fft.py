@@ -10,13 +10,13 @@ parts are swapped.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
+from gen.emit.templates import macro
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments
 from gen.hlo import Shape, array_shape, dtypes
@@ -25,7 +25,6 @@ from gen.plan.buffer import Buffer
 from gen.plan.buffers import strides_of
 from gen.plan.whole import Whole
 from gen.schedule import LINE, Device, Schedule
-from gen.targets import Target
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,6 @@ class Pass:
     to: str
     stage: Optional[fft.Stage] = None
     offset: int = 0
-    lines: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -151,9 +149,17 @@ class Record:
     chirp_low: str = ""
     chirp_window: int = 0
 
-    def line(self, text: str) -> str:
-        """A statement of gen/plan/fft.py `sums`, with its numbers in the type."""
-        return re.sub(r"\{([^}]*)\}", lambda match: number(float(match[1]), self.axis.part), text)
+    def number(self, value: float) -> str:
+        """A constant in the type, as C text."""
+        return number(value, self.axis.part)
+
+    def cosine(self, index: int, length: int) -> str:
+        """The real part of a root of unity."""
+        return self.number(fft.root(index, length).real)
+
+    def sine(self, index: int, length: int) -> str:
+        """Minus the imaginary part of a root of unity."""
+        return self.number(-fft.root(index, length).imag)
 
     @property
     def half(self) -> str:
@@ -314,7 +320,7 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
     def add(kind: str, stage: "Optional[fft.Stage]" = None) -> None:
         nonlocal of, offset
         to = "b" if of == "a" else "a"
-        made.append(Pass(kind, of, to, stage, offset, fft.sums(stage.radix) if stage else ()))
+        made.append(Pass(kind, of, to, stage, offset))
         of = to
         offset += 2 * (stage.radix - 1) * stage.blocks if stage and stage.blocks > 1 else 0
 
@@ -357,9 +363,9 @@ def written(context: Context, grid: Grid, choice: Choice[Whole, Plan], axis: Axi
         else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair,
         "" if mine else scratch[-1].pointer,
         number(axis.scale, axis.part) if axis.scale != 1 else "", **tables(context, grid.name, axis, pair))
-    stage = next((each for each in passes if each.stage), None)
+    stage = next((each.stage for each in passes if each.stage), None)
     writes = [to, *([] if mine else scratch[-1:])]
-    lines = [f"const {record.real} {record.line(line)};" for line in stage.lines] if stage else []
+    lines = macro("parts/fft.j2", "transform", r=record, f=record.real, p=stage.radix).splitlines() if stage else []
     kernel = Kernel(grid, choice.nest, arguments(d, [] if now == to else [now], writes),
                     Text("kernels/fft", record, attribute=d.launch_bounds(grid.threads)),
                     Report(code=Step([], lines, [], repeated="for each transform of the first stage")))
@@ -426,8 +432,6 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]") -> 
 
 def add_table(context: Context, name: str, part: str, values: "Sequence[complex]") -> None:
     """A table of complex numbers among those of the file, real and imaginary part in turn."""
-    d: Target = context.target
     texts = [f"{number(value.real, part)}, {number(value.imag, part)}" for value in values]
     lines = [", ".join(texts[at:at + 4]) for at in range(0, len(texts), 4)]
-    body = ",\n".join("  " + line for line in lines)
-    context.helpers.tables[name] = (name, f"{d.constant} {d.register(part)} {name}[] = {{\n{body}\n}};\n")
+    context.helpers.add_table(name, name, context.target.register(part), lines)

@@ -10,7 +10,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES
-from gen.emit.statements import Statement
+from gen.emit.statements import Assign, Return, Statement
 from gen.emit.values import Touched
 from gen.heroes.walk import Walk
 from gen.plan.buffer import Buffer, Role
@@ -106,13 +106,15 @@ class Text:
     """The text of a kernel, without its name and its arguments.
 
     template: of templates/. record: what it prints, a dataclass of the hero's. functions: that the kernel calls.
-    attribute: after the word for a kernel. table: that the kernel reads."""
+    attribute: after the word for a kernel. table: that the kernel reads. inlined: whether a compiler is to put it into
+    the program's function."""
 
     template: str
     record: Any
     functions: "List[CFunction]" = field(default_factory=list)
     attribute: str = ""
     table: "Optional[Table]" = None
+    inlined: bool = False
 
 
 @dataclass
@@ -214,7 +216,7 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
     types = [body.type(value.dtype, 1, value.bits) for value in moved]
     if len(leaves) == 1:
         return CFunction(function.name, types[0], ", ".join(parameters) or "void",
-                         body.text.lines + [f"return {moved[0].text};"])
+                         body.text.lines + [Return(moved[0].text)])
     parameters += [f"{t} *o{k}" for k, t in enumerate(types)]
     return CFunction(function.name, "void", ", ".join(parameters),
-                     body.text.lines + [f"*o{k} = {value.text};" for k, value in enumerate(moved)])
+                     body.text.lines + [Assign(f"*o{k}", value.text) for k, value in enumerate(moved)])

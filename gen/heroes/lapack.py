@@ -10,7 +10,7 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from gen.heroes.hero import Choice, Context
 from gen.heroes.kernel import Coordinate, Kernel, Text, arguments
-from gen.heroes.matrices import LocalArray, Matrices, MatricesHero, View, scratch_view, view
+from gen.heroes.matrices import BatchRecord, Matrices, MatricesHero, View, batch, scratch_view, view
 from gen.hlo import Shape, array_shape, dtypes
 from gen.hlo.lapack import Argument, Room
 from gen.plan.buffers import strides_of
@@ -43,20 +43,12 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class LapackRecord:
-    """The values that the template prints. type .. locals: as in MatricesRecord. before, after: copies around the call.
-    cleared: results that the routine may leave. symbol: of the routine; call: as C text. operand: of which all must be
-    finite, else the floats of results are NaN and info is -4; None where all are good. info: the place of info."""
+class LapackRecord(BatchRecord):
+    """The values that the template prints. before, after: copies around the call. cleared: results that the routine may
+    leave. symbol: of the routine; call: as C text. operand: of which all must be finite, else the floats of results are
+    NaN and info is -4; None where all are good. info: the place of info."""
 
     symbol: str
-    type: str
-    chunk: int
-    count: int
-    threads: int
-    group: bool
-    item: bool
-    starts: List[Coordinate]
-    locals: List[LocalArray]
     before: List[Copy]
     after: List[Copy]
     cleared: List[Numbers]
@@ -64,7 +56,6 @@ class LapackRecord:
     operand: "Optional[Numbers]"
     results: List[Numbers]
     info: str
-    nan: str
 
 
 class LapackHero(MatricesHero):
@@ -110,14 +101,13 @@ class LapackHero(MatricesHero):
         part = dtypes.TABLE[rooms[first].dtype].part or rooms[first].dtype
         (grid,) = choice.grids
         record = LapackRecord(
-            f"{routine}_", d.register(part), schedule.chunks, count, schedule.threads, grid.blocks > 1,
-            schedule.threads > 1, list(starts.values()), [], before, after,
-            [_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
-             and room.operand is None and n < len(given) - 1],
-            call, _numbers(rooms[first], places[first], d) if nest.op.attributes["finite"] else None,
-            [_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
-             and room.dtype != "s32"],
-            _pointer(places[len(given) - 1]), d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[part], part))
+            **vars(batch(d, part, schedule, grid, starts, [])), symbol=f"{routine}_", before=before, after=after,
+            cleared=[_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
+                     and room.operand is None and n < len(given) - 1],
+            call=call, operand=_numbers(rooms[first], places[first], d) if nest.op.attributes["finite"] else None,
+            results=[_numbers(room, places[n], d) for n, room in rooms.items() if room.result is not None
+                     and room.dtype != "s32"],
+            info=_pointer(places[len(given) - 1]))
         return [Kernel(grid, nest, arguments(d, nest.operands, [*choice.scratch, *nest.results]),
                        Text("kernels/lapack", record, attribute=d.launch_bounds(schedule.threads)))]
 

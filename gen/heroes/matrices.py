@@ -24,6 +24,7 @@ from gen.plan.matrices import Sizes, sizes_of, steps_of
 from gen.plan.partition import compose
 from gen.plan.whole import Whole
 from gen.schedule import LINE, Device, Schedule
+from gen.targets import Target
 
 # Attributes that may be left out.
 _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
@@ -80,36 +81,45 @@ class LocalArray:
 
 
 @dataclass(frozen=True)
-class MatricesRecord:
-    """The values that the templates of matrices print.
+class BatchRecord:
+    """The values of a kernel whose work-items have a matrix each, one after another.
 
-    type, dtype: of elements. chunk, count, threads: matrices of a work-item, of all, work-items of a group. group,
-    item: whether the text names their numbers. starts: the variables with the positions of this matrix. operands,
-    results, work: views of them. locals: arrays of the work-item. sizes, attributes: of the op. unrolled: whether loops are.
-    epsilon: half the distance from 1 to the next number. nan: as C text.
-    vector_sizes: numbers of left and of right vectors in the results of svd. lanes: right sides of a triangular solve
-    that are lanes of a vector; 1: no vectors are written. complex: of complex elements, the functions of each operation
-    on them; {}: elements are real. real: the type of an element's size.
+    type: of elements. chunk, count, threads: matrices of a work-item, of all, work-items of a group. group, item:
+    whether the text names their numbers. starts: the variables with the positions of this matrix. locals: arrays of the
+    work-item. nan: as C text.
     """
 
     type: str
-    dtype: str
     chunk: int
     count: int
     threads: int
     group: bool
     item: bool
     starts: List[Coordinate]
+    locals: List[LocalArray]
+    nan: str
+
+
+@dataclass(frozen=True)
+class MatricesRecord(BatchRecord):
+    """The values that the templates of matrices print.
+
+    dtype: of elements. operands, results, work: views of them. sizes, attributes: of the op. unrolled: whether loops
+    are. epsilon: half the distance from 1 to the next number. vector_sizes: numbers of left and of right vectors in the
+    results of svd. lanes: right sides of a triangular solve that are lanes of a vector; 1: no vectors are written.
+    complex: of complex elements, the functions of each operation on them; {}: elements are real. real: the type of an
+    element's size.
+    """
+
+    dtype: str
     operands: List[View]
     results: List[View]
     work: List[View]
-    locals: List[LocalArray]
     sizes: Sizes
     attributes: "Dict[str, Any]"
     local: bool
     unrolled: bool
     epsilon: str
-    nan: str
     vector_sizes: Tuple[int, int]
     lanes: int
     complex: "Dict[str, str]"
@@ -157,7 +167,7 @@ class MatricesHero(Hero[Whole, Matrices]):
 
     def build(self, choice: Choice[Whole, Matrices], context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
-        count, dtype = schedule.sizes.matrices, nest.shape.dtype
+        dtype = nest.shape.dtype
         starts: "Dict[str, Coordinate]" = {}
         operands, results = ([view(nest, b, choice.index, starts) for b in side]
                              for side in (nest.operands, nest.results))
@@ -167,25 +177,32 @@ class MatricesHero(Hero[Whole, Matrices]):
             work = [View(array.name, "", (1,)) for array in arrays]
         else:
             arrays = []
-            work = [scratch_view(b, size, count, starts) for b, size in zip(choice.scratch, sizes)]
+            work = [scratch_view(b, size, schedule.sizes.matrices, starts) for b, size in zip(choice.scratch, sizes)]
         (grid,) = choice.grids
         part = dtypes.TABLE[dtype].part or dtype
         on_complex = {name: context.helpers.need(name, dtype) for name in (
             "complex", "multiply", "subtract", "divide", "negate", "abs") if part != dtype}
         record = MatricesRecord(
-            d.register(dtype), dtype, schedule.chunks, count, schedule.threads, grid.blocks > 1, schedule.threads > 1,
-            list(starts.values()), operands, results, work, arrays, schedule.sizes,
-            {**_DEFAULTS, **nest.op.attributes}, schedule.local,
-            max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, {"f32": "0x1p-24f", "f64": "0x1p-53"}[part],
-            d.special({"f32": 0x7fc00000, "f64": 0x7ff8 << 48}[part], part),
-            (nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2]) if nest.op.opcode == "svd" else (0, 0),
-            schedule.lanes, on_complex, d.register(part))
+            **vars(batch(d, dtype, schedule, grid, starts, arrays)), dtype=dtype, operands=operands, results=results,
+            work=work, sizes=schedule.sizes, attributes={**_DEFAULTS, **nest.op.attributes}, local=schedule.local,
+            unrolled=max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, lanes=schedule.lanes,
+            epsilon={"f32": "0x1p-24f", "f64": "0x1p-53"}[part], complex=on_complex, real=d.register(part),
+            vector_sizes=(nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2])
+            if nest.op.opcode == "svd" else (0, 0))
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
         return [Kernel(grid, nest, arguments(d, nest.operands, [*choice.scratch, *nest.results]),
                        Text(template, record, attribute=d.launch_bounds(schedule.threads)))]
 
 
 HERO = MatricesHero()
+
+
+def batch(d: Target, dtype: str, schedule: Matrices, grid: Grid, starts: "Dict[str, Coordinate]",
+          arrays: "List[LocalArray]") -> BatchRecord:
+    """What a kernel's record says of the batch."""
+    part = dtypes.TABLE[dtype].part or dtype
+    return BatchRecord(d.register(dtype), schedule.chunks, schedule.sizes.matrices, schedule.threads, grid.blocks > 1,
+                       schedule.threads > 1, list(starts.values()), arrays, d.special(dtypes.quiet_nan(part), part))
 
 
 def view(nest: Whole, buffer: Buffer, index: str, starts: "Dict[str, Coordinate]") -> View:

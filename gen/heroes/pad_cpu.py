@@ -15,7 +15,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
-from gen.emit.statements import Statement
+from gen.emit.statements import Assign, Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
@@ -193,7 +193,7 @@ def _kernel(nest: Nest, form: Rows, grid: Grid, context: Context) -> Kernel:
     element = body.to_memory(body.read(values.root_read(values.roots[0]), values.entry.body))
     place, flat = _place(nest), _position(nest)
     body.accessed("write", target.buffer, flat)
-    body.text.add(f"{target.buffer.pointer}[{body.c(flat)[0]}] = {element};")
+    body.text.add(Assign(f"{target.buffer.pointer}[{body.c(flat)[0]}]", element))
     bounds = {v.name: (v.lo, v.hi) for v in algebra.info(place).variables}
     at_row = algebra.c_text(_rows_map(nest, form), index_type).results
     inside, places, used = [], [], set()

@@ -17,6 +17,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
+from gen.emit.statements import Assign
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Grid, Kernel, Report, Text, arguments, function_text
@@ -217,7 +218,7 @@ class ReductionEmitter:
             if sweep.lanes > 1:
                 body.store_wide(Value(text, kept, sweep.lanes), buffer.pointer, kept, thread)
             else:
-                body.text.add(f"{buffer.pointer}[{algebra.c_text(thread, self.index_type).results[0]}] = {text};")
+                body.text.add(Assign(f"{buffer.pointer}[{algebra.c_text(thread, self.index_type).results[0]}]", text))
         return body
 
     def stored_forms(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule) -> "List[Form]":

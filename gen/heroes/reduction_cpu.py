@@ -606,7 +606,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         body, ids = self.plain(lanes), [self.name(h, k, "") for k in range(len(self.accumulators_of(h)))]
         before, x = ([side.format(number) for number in ids] for side in (a, b))
         texts = self.combined(body, h, before, x, lanes)
-        return body.text.lines + [f"{into.format(number)} = {text};" for number, text in zip(ids, texts)]
+        return body.text.lines + [Assign(into.format(number), text) for number, text in zip(ids, texts)]
 
     def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
         """A step of `count` registers: a[slot] = f(a[slot], element), in the lanes that are inside."""
@@ -628,7 +628,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
                     text = body.apply("select", {}, kept, ["pred", kept, kept],
                                       [Value(inside, "pred", lanes), *(Value(x, kept, lanes) for x in (text, target))],
                                       "kept").text
-                body.text.add(f"{target} = {text};")
+                body.text.add(Assign(target, text))
         return Step.of(body, count)
 
     # ---- sweeps ----
@@ -838,12 +838,12 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         body = self.body(flat, box, sweep, self.nest.epilogue)
         values = [body.load_flat(buffer, flat, body.function.body) for buffer in buffers]
         if self.watched:
-            body.text.add(f"nan_t[0] |= {values[-1].text};")
+            body.text.add(Assign("nan_t[0]", values[-1].text, "|="))
         for h in range(len(self.nest.heroes)):
             own = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
             old = [f"{self.name(h, k, 't')}[0]" for k in range(len(own))]
             new = self.combined(body, h, old, [values[n].text for n in own], sweep.lanes)
-            body.text.add(*(f"{a} = {b};" for a, b in zip(old, new)))
+            body.text.add(*(Assign(a, b) for a, b in zip(old, new)))
         return Step.of(body, 1)
 
     def second(self) -> Kernel:

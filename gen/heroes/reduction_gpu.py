@@ -28,7 +28,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions
-from gen.emit.statements import Statement
+from gen.emit.statements import Assign, Statement
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Step
@@ -488,13 +488,13 @@ class BlockEmitter(reduction.ReductionEmitter):
         if self.source:
             values = [body.load_flat(buffer, body.thread, body.function.body) for buffer in self.source]
             if self.watched:
-                body.text.add(f"odd |= {self.in_slot(values.pop().text)};")
+                body.text.add(Assign("odd", self.in_slot(values.pop().text), "|="))
             self.seen += [a for a in body.touched if a not in self.seen]
         else:
             values = self.values(body)
             for value, (h, _, dtype) in zip(values, self.accumulators):
                 if h in self.watched and dtype in FLOATS:
-                    body.text.add(f"odd |= {self.in_slot(f'({value.text} != {value.text})')};")
+                    body.text.add(Assign("odd", self.in_slot(f"({value.text} != {value.text})"), "|="))
         self.merge(body, slot, [v.text for v in values])
         return body
 
@@ -508,7 +508,7 @@ class BlockEmitter(reduction.ReductionEmitter):
             mine = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
             old = [f"{self.name(h, k)}[{slot}]" for k in range(len(mine))]
             new = self.combined(body, h, old, [others[n] for n in mine], 1)
-            body.text.add(*(f"{a} = {b};" for a, b in zip(old, new)))
+            body.text.add(*(Assign(a, b) for a, b in zip(old, new)))
 
     def combine(self, slot: str) -> List[Statement]:
         """The lines of a[slot] = f(a[slot], other)."""

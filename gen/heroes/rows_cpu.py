@@ -25,7 +25,7 @@ from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Typ
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
-from gen.emit.statements import If, Statement
+from gen.emit.statements import Assign, If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
 from gen.heroes.hero import Choice, Context, Refused
@@ -292,7 +292,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
             value = settled(self.whole.context, body, body.read(self.nest.inputs.root_read(root), body.function.body))
             if instruction is kept[0]:
                 body.text.add(*self.before_kept)
-            body.text.add(f"{self.whole.kept[instruction].name}[{self.slot}] = {body.splat(value)};")
+            body.text.add(Assign(f"{self.whole.kept[instruction].name}[{self.slot}]", body.splat(value)))
         return values
 
     @property
@@ -374,7 +374,7 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
             value = settled(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
             name = self.whole.values[instruction].name
             body.text.add(
-                self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else f"{name}[0] = {value.text};"
+                self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else Assign(f"{name}[0]", value.text)
             )
         self.seen += [a for a in body.touched if a not in self.seen]
         return Step.of(body, 1)
@@ -395,7 +395,7 @@ class _Columns:
         """The lines that add an element to a register."""
         value = body.real(body.settled(body.read(read, body.function.body), "x"))
         new = self.emitter.combined(body, self.h, [f"c{self.number}[{slot}]"], [body.splat(value)], LANES)
-        body.text.add(f"c{self.number}[{slot}] = {new[0]};")
+        body.text.add(Assign(f"c{self.number}[{slot}]", new[0]))
 
     def lines(self, part: str, box: "Dict[str, Tuple[int, int]]", buffer: Buffer) -> ColumnTotals:
         """What declares and stores them in a buffer. part: the number of the work-item, as text of a map."""

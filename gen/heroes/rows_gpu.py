@@ -17,7 +17,7 @@ from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
-from gen.emit.statements import Statement
+from gen.emit.statements import Assign, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Choice, Context, Refused
@@ -235,10 +235,10 @@ class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
         inputs = self.nest.inputs
         for i in self.held_first:
             value = body.read(Read(i, self.whole.held[i]), body.function.body)
-            body.text.add(f"{self.whole.arrays[i].name}[{self.slot}] = {value.text};")
+            body.text.add(Assign(f"{self.whole.arrays[i].name}[{self.slot}]", value.text))
         for i, root in zip(self.stage.kept, inputs.roots[len(inputs.roots) - len(self.stage.kept):]):
             value = settled(self.whole.context, body, body.read(inputs.root_read(root), body.function.body))
-            body.text.add(f"{self.whole.arrays[i].name}[{self.slot}] = {value.text};")
+            body.text.add(Assign(f"{self.whole.arrays[i].name}[{self.slot}]", value.text))
         return values
 
     @property
@@ -269,7 +269,7 @@ class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
         count = len(self.stage.row_writes)
         for i, root in zip(self.stage.row_values, partition.roots[count:]):
             value = settled(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
-            body.text.add(f"{self.whole.values[i].name} = {value.text};")
+            body.text.add(Assign(self.whole.values[i].name, value.text))
         values = body.text.take()
         for root in partition.roots[:count]:
             body.store(root)

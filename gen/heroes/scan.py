@@ -14,7 +14,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.maps import conditions
 from gen.emit.form import Form, Given
-from gen.emit.statements import Statement
+from gen.emit.statements import Assign, Statement
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import CFunction, Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
@@ -279,7 +279,7 @@ class ScanEmitter:
         def extend(body: Body, h: int, x: List[Value]) -> List[str]:
             names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.of(h)))]
             new = self.extended(body, h, names, [self.widened(body, v) for v in x])
-            body.text.add(*(f"{name} = {text};" for name, text in zip(names, new)))
+            body.text.add(*(Assign(name, text) for name, text in zip(names, new)))
             return new
         return extend
 

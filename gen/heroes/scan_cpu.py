@@ -18,6 +18,7 @@ from typing import Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
 from gen.emit.form import Form
+from gen.emit.statements import Assign
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
@@ -164,7 +165,7 @@ class ScanCpuEmitter(scan.ScanEmitter):
         new = self.extended(body, h, names, now)
         total = [f"{self.last(dtype)}({text})" for dtype, text in zip(kinds, now)]
         grown = self.extended(body, h, names, total)
-        body.text.add(*(f"{name} = {text};" for name, text in zip(names, grown)))
+        body.text.add(*(Assign(name, text) for name, text in zip(names, grown)))
         return new
 
     def filling(self, h: int, k: int) -> str:

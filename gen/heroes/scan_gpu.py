@@ -19,7 +19,7 @@ from typing import Callable, Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
-from gen.emit.statements import Block, Statement
+from gen.emit.statements import Assign, Block, Statement
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
@@ -191,7 +191,7 @@ class ScanGpuEmitter(scan.ScanEmitter):
         for h in range(len(self.nest.heroes)):
             names = [f"x{self.id(h, k)}" for k in range(len(self.of(h)))]
             x = [v.text for v in self.elements(loaded, h, self.nest.inputs)]
-            loaded.text.add(*(f"{name}[vec] = {text};" for name, text in zip(names, x)))
+            loaded.text.add(*(Assign(f"{name}[vec]", text) for name, text in zip(names, x)))
         stored = self.body(*at, self.nest.epilogue,
                            {hero: self.given(h) for h, hero in enumerate(self.nest.heroes)})
         stored.region(self.nest.epilogue.entry.body)
@@ -217,6 +217,6 @@ class ScanGpuEmitter(scan.ScanEmitter):
             body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
             old, elements = ([side.format(suffix) for suffix in ids] for side in (before, x))
             new = self.extended(body, h, old, elements)
-            body.text.add(*(f"{into.format(suffix)} = {text};" for suffix, text in zip(ids, new)))
+            body.text.add(*(Assign(into.format(suffix), text) for suffix, text in zip(ids, new)))
             lines.append(Block(body.text.lines))
         return lines

@@ -28,7 +28,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
-from gen.emit.statements import Block, Code, If, Statement
+from gen.emit.statements import Assign, Block, Code, If, Let, Statement
 from gen.emit.text import offset
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
@@ -364,7 +364,7 @@ class ScatterWriter:
         self.d, self.helpers, self.nest, self.index_type, self.t = d, helpers, nest, index_type, d.index[index_type]
         self.at, self.of = (Body(d, helpers, form, index_type, excess) for form in _forms(nest, thread))
         self.excess, self.thread = excess, thread.map
-        self.named: "List[Tuple[str, str]]" = []         # the runtime variables of the position, and their definitions
+        self.named: List[Let] = []                       # the runtime variables of the position
         self.found: List[Value] = []                     # the indices that are read
         self.checks: List[List[str]] = []                # the conditions that each is in range
         self.swaps: Dict[str, Swap] = {}                 # the functions that combine by compare-and-swap, by name
@@ -384,14 +384,14 @@ class ScatterWriter:
             checks = [f"{value.text} >= 0"] * (kind.kind == "sint")
             if last < (1 << (kind.bits - (kind.kind == "sint"))) - 1:
                 checks.append(f"{value.text} <= {last if last < 1 << 31 else self.d.literal(last, value.dtype)}")
-            self.named.append((f"at{k}", f"const {self.t} at{k} = ({self.t}){value.text};"))
+            self.named.append(Let(self.t, f"at{k}", f"({self.t}){value.text}"))
             self.checks.append(checks)
             self.found.append(value)
         return body.text.lines
 
-    def variables(self, also: str = "") -> List[str]:
+    def variables(self, also: str = "") -> List[Statement]:
         """The lines that define the runtime variables that the position of an update uses, and the variable `also`."""
-        return [line for name, line in self.named if name == also or self.of.uses(name)]
+        return [let for let in self.named if let.name == also or self.of.uses(let.name)]
 
     def uses(self, variable: str, box: "Dict[str, Tuple[int, int]]") -> bool:
         """Whether the text names a variable of the thread map."""
@@ -434,7 +434,7 @@ class ScatterWriter:
             text = body.c(flat)[0]
             if text not in variables:
                 variables[text] = body.name("at", "")
-                body.text.add(f"const {self.t} {variables[text]} = {text};")
+                body.text.add(Let(self.t, variables[text], text))
             at_of.append(variables[text])
         return new, at_of
 
@@ -452,7 +452,7 @@ class ScatterWriter:
                  for k, (target, at) in enumerate(zip(nest.targets, at_of))]
         update = body.text.take()
         for k, total in enumerate(totals):
-            body.text.add(f"{total.text} = {body.settled(self.component(body, [*totals, *new], k), 'next').text};")
+            body.text.add(Assign(total.text, body.settled(self.component(body, [*totals, *new], k), 'next').text))
         return {"positions": positions, "sums": sums, "flush": flush, "update": update, "combine": body.text.lines}
 
     def load(self, target: Root, at: str) -> Value:
@@ -467,15 +467,15 @@ class ScatterWriter:
         if dtype in dtypes.PACKED:
             u8, per, width = self.d.types["u8"], dtypes.per_byte(dtype), dtypes.TABLE[dtype].bits
             byte, shift, mask = f"{target.buffer.pointer}[{at} / {per}]", f"{at} % {per} * {width}", (1 << width) - 1
-            body.text.add(f"{byte} = ({u8})(({byte} & ~({mask} << {shift})) | (({u8}){text} & {mask}) << {shift});")
+            body.text.add(Assign(byte, f"({u8})(({byte} & ~({mask} << {shift})) | (({u8}){text} & {mask}) << {shift})"))
         else:
-            body.text.add(f"{target.buffer.pointer}[{at}] = {text};")
+            body.text.add(Assign(f"{target.buffer.pointer}[{at}]", text))
 
-    def atomic(self, k: int, how: str, target: Root, at: str, new: Value) -> str:
+    def atomic(self, k: int, how: str, target: Root, at: str, new: Value) -> Statement:
         """The statement that combines an update with an element that other threads may update at the same time."""
         d, dtype, body = self.d, target.shape.dtype, self.of
         if how == "plain store":
-            return f"{target.buffer.pointer}[{at}] = {body.to_memory(new)};"
+            return Assign(f"{target.buffer.pointer}[{at}]", body.to_memory(new))
         if dtypes.is_complex(dtype):
             return ", ".join(f"{how}(&{target.buffer.pointer}[{at}].{half}, {new.text}.{half})" for half in ("re", "im")) + ";"
         if how != "compare and swap":
@@ -771,7 +771,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     for _, buffer, flat in writer.of.touched:
         variables = algebra.info(flat).variables
         size = dtypes.storage_bytes(buffer.shape.dtype)
-        known = {**{v.name: (v.lo, v.hi) for v in variables if v.name in (name for name, _ in writer.named)}, **box}
+        known = {**{v.name: (v.lo, v.hi) for v in variables if v.name in (let.name for let in writer.named)}, **box}
         always = {v.name for v in variables} <= set(known) and set(conditions(flat, known, index_type)) <= set(inside)
         if always and buffer.shape.dtype not in dtypes.PACKED and writer.of.stride(flat, part.name)[0] == 1:
             at = offset(buffer.pointer, writer.of.c(flat, **start)[0])
@@ -780,7 +780,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
         with out.nested(If(" && ".join(inside))):
             out.add(*indices)
             with out.nested(If(in_range) if in_range else Block()):
-                out.add(*writer.variables(), f"const {writer.t} {part.name} = {part.first};", *lines)
+                out.add(*writer.variables(), Let(writer.t, part.name, part.first), *lines)
     return out.lines
 
 

@@ -14,6 +14,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
+from gen.emit.statements import Let, Return
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context
 from gen.heroes.kernel import CFunction
@@ -148,7 +149,7 @@ class Writer:
             part = f"({part} << {total - done})" if total > done else part
             text = f"{text} | {part}" if text else part
         parameters = [f"{self.memory(k)} x{k}" for k in used]
-        return CFunction(name, self.key_type(group), ", ".join(parameters), [*body.text.lines, f"return {text};"]), used
+        return CFunction(name, self.key_type(group), ", ".join(parameters), [*body.text.lines, Return(text)]), used
 
     def key_type(self, group: Sequence[Key]) -> str:
         return self.d.types["u64" if sum(key.bits for key in group) > 32 else "u32"]
@@ -162,7 +163,7 @@ class Writer:
         (value,) = body.scalar(comparator, values)
         parameters = [f"{self.memory(k)} {side}{k}" for side in "xy" for k in used]
         return CFunction(name, "int", ", ".join(parameters) or "void",
-                         [*body.text.lines, f"return {value.text} != 0;"]), used
+                         [*body.text.lines, Return(f"{value.text} != 0")]), used
 
     def memory(self, k: int) -> str:
         return self.d.memory(self.nest.operands[k].shape.dtype)
@@ -186,7 +187,7 @@ class Writer:
         if key.descending:
             text = f"({last} - {text})"
         name = body.name("key", "")
-        body.text.add(f"const {u} {name} = {text};")
+        body.text.add(Let(u, name, text))
         return f"({self.d.types['u64']}){name}" if wide and width < 64 else name
 
 
@@ -256,7 +257,7 @@ class Word:
             k, u = field.operand, self.d.types["u64" if field.bits == 64 else "u32"]
             text = self.d.reinterpret(f"x{k}", field.dtype, f"u{field.bits}") if field.dtype in ("f32", "f64") \
                 else f"({self.d.types[f'u{field.bits}']})x{k}"
-            lines.append(f"const {u} bits{k} = {text};")
+            lines.append(Let(u, f"bits{k}", text))
             last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
             text, kind = f"bits{k}", dtypes.TABLE[field.dtype].kind
             if field.key and kind == "float":
@@ -268,7 +269,7 @@ class Word:
             text = f"({self.type}){text}" if self.dtype == "u64" and field.bits < 64 else text
             parts.append(f"({text} << {field.shift})" if field.shift else text)
         parameters = ", ".join(f"{memory[k]} x{k}" for k in range(len(self.fields)))
-        return CFunction(name, self.type, parameters, [*lines, f"return {' | '.join(parts)};"])
+        return CFunction(name, self.type, parameters, [*lines, Return(" | ".join(parts))])
 
     def part(self, name: str, field: Field, memory: str) -> CFunction:
         """The function that gives an operand's element of a word, as memory has it."""
@@ -278,10 +279,10 @@ class Word:
             text = f"({text}) & {(1 << field.bits) - 1}u" if field.shift else f"{text} & {(1 << field.bits) - 1}u"
         last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
         kind = dtypes.TABLE[field.dtype].kind
-        lines = [f"const {u} x = ({u})({text});"]
+        lines = [Let(u, "x", f"({u})({text})")]
         text = "x"
         if field.key and field.key.descending:
-            lines.append(f"const {u} y = {last} - x;")
+            lines.append(Let(u, "y", f"{last} - x"))
             text = "y"
         if field.key and kind == "float":
             text = f"({text} >= {half} ? {text} - {half} : {last} - {text})"
@@ -289,7 +290,7 @@ class Word:
             text = f"({text} ^ {half})"
         text = self.d.reinterpret(text, f"u{field.bits}", field.dtype) if field.dtype in ("f32", "f64") else \
             f"({memory})({self.d.types[f'u{field.bits}']}){text}"
-        return CFunction(name, memory, f"{self.type} w", [*lines, f"return {text};"])
+        return CFunction(name, memory, f"{self.type} w", [*lines, Return(text)])
 
 
 def _parameters(value: Instruction) -> List[int]:

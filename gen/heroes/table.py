@@ -10,6 +10,7 @@ from gen import algebra
 from gen.emit import ops
 from gen.emit.body import Body
 from gen.emit.form import Form
+from gen.emit.statements import Return
 from gen.emit.text import offset
 from gen.emit.values import Access, Touched
 from gen.heroes.hero import Choice, Context, Hero, Refused
@@ -150,7 +151,7 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, grid: Grid) -> Kerne
     body = Body(d, helpers, form, index_type, context.excess)
     body.region(partition.entry.body)
     u16, space = d.types["u16"], d.pointer
-    function = CFunction(value, u16, f"{u16} x", body.text.lines + [f"return ({u16})({body.final(root)});"])
+    function = CFunction(value, u16, f"{u16} x", body.text.lines + [Return(f"({u16})({body.final(root)})")])
     (read,), scalar = buffers_of(partition, partition.entry), loop.scalar()
     table = Buffer(Role.TABLE, 0, array_shape("u16", (1 << 16,)), "table")
     flats = _flats(nest, loop)

@@ -17,7 +17,6 @@ from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequenc
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit import register_tiles
 from gen.emit.helpers import Helpers
 from gen.emit.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
@@ -309,7 +308,7 @@ def _turns(d: Target, helpers: Helpers, frame: Frame, tile: Tile) -> "Optional[T
         return None
     width = 8 * frame.space.accesses[0].width
     return Turns(tile.turns, tile.vec // PIECES // tile.turns, helpers.join_pieces(width),
-                 register_tiles.register(d, width, tile.lanes))
+                 d.register(f"u{width}", tile.lanes))
 
 
 class TileStep(NamedTuple):

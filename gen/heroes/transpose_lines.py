@@ -269,13 +269,9 @@ class TransposeLinesWriter:
             return f"{variants[start]}("
         # the kernel's own: others of the file may have rows as long, and matrices that begin elsewhere
         name = f"{self.nest.name}_{part}{down}{'_edge' if edge else ''}"
-        kind, t = register_tiles.register(self.d, 8 * self.form.width, side), self.d.types[f"u{8 * self.form.width}"]
-        cases = "".join(f"  case {start}: {variant}(to, carry, in); break;\n" for start, variant in variants.items())
-        self.helpers.texts.setdefault(
-            name,
-            f"{self.d.function} void {name}({self.d.index[self.index_type]} start, {self.d.pointer}{t} *to, {kind} *carry, const {kind} *in)\n"
-            f"{{\n  switch (start) {{\n{cases}  default: break;\n  }}\n}}\n",
-        )
+        if name not in self.helpers.texts:
+            self.helpers.texts[name] = register_tiles.by_start(self.d, 8 * self.form.width, side,
+                                                               self.d.index[self.index_type], variants, name)
         return f"{name}(start, "
 
     def rows(self, stage: str, down: int) -> List[str]:
@@ -353,7 +349,7 @@ class TransposeLinesWriter:
             names.append(("start", algebra.c_text(start, self.index_type).results[0]))
         record = TransposeLinesRecord(
             any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), names, tiles,
-            register_tiles.register(d, 8 * form.width, side), form.columns + (side if edge else 0), first,
+            d.register(f"u{8 * form.width}", side), form.columns + (side if edge else 0), first,
             end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
             tuple((self.first(False) + further) % side for further in self.starts), side,
             self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes,

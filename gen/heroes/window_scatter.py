@@ -14,7 +14,7 @@ from typing import Iterable, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Statement
+from gen.emit.statements import Assign, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
@@ -180,10 +180,10 @@ def _kernel(nest: Nest, form: Parts, grid: Grid, context: Context) -> Kernel:
     flat, dtype = compose(element, memory_map(target.shape)), target.shape.dtype
     body.accessed("combine", target.buffer, flat)
     at = f"{target.buffer.pointer}[at]"
-    body.text.add(f"const {d.index[index_type]} at = {body.c(flat)[0]};")
+    body.text.add(Let(d.index[index_type], "at", body.c(flat)[0]))
     old = body.declare("old", dtype, 1, body.from_memory(dtype, at), dtype == "f16")
     new = body.settled(body.scalar(hero.attributes["scatter"], [update, old])[0], "next")
-    body.text.add(f"{at} = {body.to_memory(new)};")
+    body.text.add(Assign(at, body.to_memory(new)))
     record = WindowScatterRecord(
         form.items > 1,
         form.chunks,
@@ -193,7 +193,7 @@ def _kernel(nest: Nest, form: Parts, grid: Grid, context: Context) -> Kernel:
         begin.text.lines,
         value,
         [_loop(n, size, form, hero, index_type) for n, size in enumerate(places)],
-        [*lines, f"const {d.index[index_type]} w = {chosen.text};"],
+        [*lines, Let(d.index[index_type], "w", chosen.text)],
         "w",
         math.prod(window.size),
         body.c(element)[k],

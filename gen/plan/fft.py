@@ -131,38 +131,3 @@ def kernel_of_convolution(n: int, m: int) -> Tuple[complex, ...]:
     for k in range(n):
         b[k] = b[-k if k else 0] = chirp(k, n).conjugate() / m
     return tuple(transformed(b))
-
-
-def sums(p: int) -> List[str]:
-    """Statements of one transform of length p: from a0r, a0i, .. to b0r, b0i, ..; `{x}` stands for the number x."""
-    if p == 2:
-        return [f"b0{c} = a0{c} + a1{c}, b1{c} = a0{c} - a1{c}" for c in "ri"]
-    if p == 4:
-        return _four("a", (0, 1, 2, 3), "b", "s")
-    if p == 8:
-        lines = _four("a", (0, 2, 4, 6), "e", "s") + _four("a", (1, 3, 5, 7), "o", "t")
-        half = "{%r}" % math.sqrt(0.5)
-        lines += [f"u1r = {half} * (o1r + o1i), u1i = {half} * (o1i - o1r)", "u2r = o2i, u2i = -o2r",
-                  f"u3r = {half} * (o3i - o3r), u3i = -{half} * (o3i + o3r)", "u0r = o0r, u0i = o0i"]
-        return lines + [f"b{j}{c} = e{j}{c} + u{j}{c}, b{j + 4}{c} = e{j}{c} - u{j}{c}" for j in range(4) for c in "ri"]
-    half_count = p // 2
-    lines = [f"t{k}{c} = a{k}{c} + a{p - k}{c}, d{k}{c} = a{k}{c} - a{p - k}{c}"
-             for k in range(1, half_count + 1) for c in "ri"]
-    lines += [f"b0{c} = a0{c} + " + " + ".join(f"t{k}{c}" for k in range(1, half_count + 1)) for c in "ri"]
-    for j in range(1, half_count + 1):
-        for c in "ri":
-            even = " + ".join("{%r} * t%d%s" % (root(j * k, p).real, k, c) for k in range(1, half_count + 1))
-            odd = " + ".join("{%r} * d%d%s" % (-root(j * k, p).imag, k, c) for k in range(1, half_count + 1))
-            lines.append(f"c{j}{c} = a0{c} + {even}, s{j}{c} = {odd}")
-        lines.append(f"b{j}r = c{j}r + s{j}i, b{j}i = c{j}i - s{j}r")
-        lines.append(f"b{p - j}r = c{j}r - s{j}i, b{p - j}i = c{j}i + s{j}r")
-    return lines
-
-
-def _four(of: str, at: Sequence[int], to: str, name: str) -> List[str]:
-    w, x, y, z = (f"{of}{k}" for k in at)
-    lines = [f"{name}0{c} = {w}{c} + {y}{c}, {name}1{c} = {w}{c} - {y}{c}, "
-             f"{name}2{c} = {x}{c} + {z}{c}, {name}3{c} = {x}{c} - {z}{c}" for c in "ri"]
-    lines += [f"{to}0{c} = {name}0{c} + {name}2{c}, {to}2{c} = {name}0{c} - {name}2{c}" for c in "ri"]
-    return lines + [f"{to}1r = {name}1r + {name}3i, {to}1i = {name}1i - {name}3r",
-                    f"{to}3r = {name}1r - {name}3i, {to}3i = {name}1i + {name}3r"]

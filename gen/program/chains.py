@@ -7,7 +7,7 @@ import itertools
 from dataclasses import replace
 from typing import Dict, Iterator, List, Optional, Sequence, Set
 
-from gen.heroes.kernel import Argument, Kernel
+from gen.heroes.kernel import Argument
 from gen.plan.buffer import Buffer, Role
 from gen.program.ir import Array, Program
 from gen.program.steps import Chain, Launch, Repeat, Step, Switch, bodies, deciding, launches_of
@@ -113,61 +113,5 @@ def _chain(name: str, run: Run, buffers: "Dict[Array, Buffer]", d: Target) -> La
         arguments.setdefault(array, Argument(d.array(array.shape.dtype, True), buffers[array], True))
     kernels = [launch.kernel for launch in launches if not isinstance(launch.kernel, Chain)]
     threads = max((kernel.threads for kernel in kernels), default=1)
-    chain = Chain(name, kernels, list(arguments.values()), _lines(run, buffers, d, threads, itertools.count()),
-                  d.launch_bounds(threads), threads)
+    chain = Chain(name, kernels, list(arguments.values()), run, buffers, d.launch_bounds(threads), threads)
     return Launch(chain, list(arguments))
-
-
-def _lines(steps: "Sequence[Step]", buffers: "Dict[Array, Buffer]", d: Target, threads: int,
-           numbers: "Iterator[int]") -> "List[str]":
-    """The C lines of a chain, with numbers for its variables. Threads of a block, if there are several, wait for each other after each kernel, and once
-    all have read what decides."""
-    lines: List[str] = []
-    block = d.block_chains
-
-    def read(array: Array) -> str:
-        value = f"{buffers[array].pointer}[0]"
-        if not block:
-            return value
-        name = f"decided_{next(numbers)}"
-        lines.extend([f"const int {name} = {value};", d.barrier])
-        return name
-
-    for step in steps:
-        if isinstance(step, Launch):
-            kernel = step.kernel
-            assert isinstance(kernel, Kernel), "a chain has no chains"
-            call = f"{kernel.name}({', '.join([*(buffers[array].pointer for array in step.arrays), 'number'])});"
-            some = f"if ({d.item} < {kernel.threads}) " if kernel.threads < threads else ""
-            loop = f"for (size_t number = 0; number < {kernel.blocks}; ++number)"
-            if some or kernel.threads == 1 or kernel.text.template == "kernels/loop" or not block:
-                lines.append(f"{some}{loop} {call}")
-            else:       # a group uses the shared memory of the one before
-                lines += [f"{loop} {{", f"  {call}", f"  {d.barrier}", "}"]
-            lines += [d.barrier] * block
-        elif isinstance(step, Repeat):
-            trips = step.loop.trips
-            if trips is None:
-                inner = _lines(step.condition, buffers, d, threads, numbers)
-                outer, lines = lines, []
-                decided = read(step.predicate)
-                inner += [*lines, f"if (!{decided}) break;"]
-                lines = [*outer, "for (;;) {", *_indented(inner)]
-            else:
-                lines.append(f"for ({d.types['u64']} trip = 0; trip < {trips}; ++trip) {{")
-            lines += [*_indented(_lines(step.body, buffers, d, threads, numbers)), "}"]
-        elif isinstance(step, Switch):
-            arms = [_indented(_lines(arm, buffers, d, threads, numbers)) for arm in step.arms]
-            value = read(step.selector)
-            if step.selector.shape.dtype == "pred":
-                lines += [f"if ({value}) {{", *arms[0], "} else {", *arms[-1], "}"]
-                continue
-            lines.append(f"switch ({value}) {{")
-            for number, arm in enumerate(arms):
-                lines += [f"{'default' if number == len(arms) - 1 else f'case {number}'}: {{", *arm, "  break;", "}"]
-            lines.append("}")
-    return lines
-
-
-def _indented(lines: "List[str]") -> "List[str]":
-    return [f"  {line}" for line in lines]

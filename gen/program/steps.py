@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field, replace
 from typing import Dict, Iterator, List, Sequence, Union
 
 from gen.heroes.kernel import Argument, Kernel
+from gen.plan.buffer import Buffer
 from gen.program.ir import Array, Branch, Loop
 
 
 @dataclass
 class Chain:
     """Several kernels as one launch of one work-item, or of one block of threads, which does their groups one after
-    another.
-
-    steps: the lines that do each kernel's groups.
-    """
+    another. steps: launches, loops and branches; buffers: of their arrays."""
 
     name: str
     kernels: List[Kernel]
     arguments: List[Argument]
-    steps: List[str]
+    steps: "List[Step]"
+    buffers: "Dict[Array, Buffer]"
     attribute: str
     threads: int = 1
+    names: "Iterator[str]" = field(default_factory=lambda: map("decided_{}".format, itertools.count()))
     blocks = 1
     table = None
+
+    def pointer(self, array: Array) -> str:
+        return self.buffers[array].pointer
+
+    def next_name(self) -> str:
+        """The name of a further variable."""
+        return next(self.names)
 
     def functions(self) -> List[Kernel]:
         """The kernels as functions of the file. They do not say `restrict`: clang makes an intrinsic of it where it

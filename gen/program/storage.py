@@ -170,14 +170,12 @@ def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Ar
             break
         chosen.append(array)
     known = set(chosen)
-    apart = set()
     for launch in launches:
         launch.direct = bool(room and known.intersection(launch.arrays))
-        if not launch.direct or launch.kernel.blocks > LOCAL_GROUPS:
-            apart.add(launch.kernel.name)
-    for name, kernel in {launch.kernel.name: launch.kernel for launch in launches}.items():
-        if isinstance(kernel, Kernel) and name not in apart:
-            kernel.text.attribute += " INLINE"
+    apart = {launch.kernel.name for launch in launches if not launch.direct or launch.kernel.blocks > LOCAL_GROUPS}
+    for launch in launches:
+        if isinstance(launch.kernel, Kernel):
+            launch.kernel.text.inlined = launch.kernel.name not in apart
     return chosen
 
 

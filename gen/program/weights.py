@@ -13,9 +13,10 @@ from gen.hlo.graph import root_of, tuple_shape
 from gen.hlo.opcodes import CONTROL
 from gen.program.forms import form
 from gen.program.ir import Array, Program, Weight
+from gen.targets import TARGETS
 
 LARGEST_IN_TEXT = 4096  # bytes of a constant in the text
-ALIGNMENT = 512         # bytes, of each constant in the block: OpenCL devices may ask for that of a sub-buffer
+ALIGNMENT = max(target.alignment for target in TARGETS.values())     # of each constant in the block, in bytes
 
 
 def taken_out(program: Program) -> Program:

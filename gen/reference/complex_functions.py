@@ -101,6 +101,14 @@ class Steps:
         return self.numbers[str(x)]
 
 
+def _function(opcode: str) -> "Callable[..., Real]":
+    return lambda x, *others: x.op(opcode, *others)
+
+
+def _test(direction: str) -> "Callable[[Real, Operand], Real]":
+    return lambda x, y: x.compare(direction, y)
+
+
 class Real:
     """A value of a computation: its operators are steps, each of which rounds. A number beside it is a constant."""
 
@@ -110,52 +118,21 @@ class Real:
     def op(self, opcode: str, *others: "Operand") -> "Real":
         return self.steps.op(opcode, self.steps.scalar, self, *others)
 
-    def __add__(self, y: "Operand") -> "Real":
-        return self.op("add", y)
+    __add__, __sub__, __mul__, __truediv__ = map(_function, ("add", "subtract", "multiply", "divide"))
+    __neg__, __abs__ = map(_function, ("negate", "abs"))
 
     def __radd__(self, x: float) -> "Real":
         return self.steps.number(x) + self
 
-    def __sub__(self, y: "Operand") -> "Real":
-        return self.op("subtract", y)
-
-    def __mul__(self, y: "Operand") -> "Real":
-        return self.op("multiply", y)
-
     def __rmul__(self, x: float) -> "Real":
         return self.steps.number(x) * self
-
-    def __truediv__(self, y: "Operand") -> "Real":
-        return self.op("divide", y)
-
-    def __neg__(self) -> "Real":
-        return self.op("negate")
-
-    def __abs__(self) -> "Real":
-        return self.op("abs")
 
     # tests
 
     def compare(self, direction: str, y: "Operand", **more: str) -> "Real":
         return self.steps.op("compare", self.steps.test, self, y, direction=direction, **more)
 
-    def __lt__(self, y: "Operand") -> "Real":
-        return self.compare("LT", y)
-
-    def __le__(self, y: "Operand") -> "Real":
-        return self.compare("LE", y)
-
-    def __gt__(self, y: "Operand") -> "Real":
-        return self.compare("GT", y)
-
-    def __ge__(self, y: "Operand") -> "Real":
-        return self.compare("GE", y)
-
-    def equals(self, y: "Operand") -> "Real":
-        return self.compare("EQ", y)
-
-    def differs(self, y: "Operand") -> "Real":
-        return self.compare("NE", y)
+    __lt__, __le__, __gt__, __ge__, equals, differs = map(_test, ("LT", "LE", "GT", "GE", "EQ", "NE"))
 
     def infinite(self) -> "Real":
         return abs(self).equals(math.inf)
@@ -185,10 +162,6 @@ class Real:
 
 Operand = Union[Real, float]
 Parts = Tuple[Real, Real]
-
-
-def _function(opcode: str) -> "Callable[..., Real]":
-    return lambda x, *others: x.op(opcode, *others)
 
 
 exp, expm1, log, log1p = map(_function, ("exponential", "exponential-minus-one", "log", "log-plus-one"))

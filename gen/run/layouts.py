@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from gen import algebra, hlo, pipeline, render, run
+from gen import algebra, hlo, pipeline, run
+from gen.emit.templates import environment
 from gen.hlo import dtypes
 from gen.plan.nest import BuildError
 from gen.run import bench, cost as costs
@@ -384,7 +385,7 @@ def as_json(matrix: Matrix) -> str:
 
 def as_html(matrix: Matrix) -> str:
     """One page with everything in it; templates/files/layouts.html.j2."""
-    return render.environment().get_template("files/layouts.html.j2").render(m=matrix, bare=bare(matrix),
+    return environment().get_template("files/layouts.html.j2").render(m=matrix, bare=bare(matrix),
                                                                              tile=tile_text(matrix), ways=ways(matrix),
                                                                              name=name, share=share,
                                                                              yardstick=yardstick, notes=notes(matrix),

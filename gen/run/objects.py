@@ -14,13 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import bounds, child, hlo, jobs, manifest as manifests, pipeline
+from gen.emit.templates import environment
 from gen.hlo import Fusion, dtypes, fill
 from gen.program.ir import Call, Program, all_trips
 from gen.program.parts import parts_of
 from gen.program.trace import Trace, traced
+from gen.program.weights import ALIGNMENT
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
 from gen.schedule import DEVICES, Device, device_for
@@ -60,13 +62,14 @@ def harness(target: str) -> Path:
     output.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=output.name, dir=output.parent)
     os.close(handle)
+    flags = ["-O3", f"-DPART_ALIGN={ALIGNMENT}"]
     try:
         try:
-            call(runner.harness(Path(name), sources, ["-O3", "-march=native"]), "the harness")
+            call(runner.harness(Path(name), sources, [*flags, "-march=native"]), "the harness")
         except RunError as error:
             if error.status == 3:
                 raise
-            call(runner.harness(Path(name), sources, ["-O3"]), "the harness")
+            call(runner.harness(Path(name), sources, flags), "the harness")
         os.chmod(name, 0o755)
         os.replace(name, output)
     finally:
@@ -117,19 +120,65 @@ class Built:
         return len(self.manifest[side])
 
 
-def _buffer_table(name: str, entries: Sequence[Dict[str, Any]]) -> str:
-    rows = []
+class Buffer(NamedTuple):
+    """A parameter or a result, as gen/run/harness/fusion.h has it: `struct sett_buffer`."""
+
+    bytes: int
+    elements: int
+    bits: int
+    kind: str
+    exact: int
+    below: int
+    distinct: Sequence[int]
+    sorted: Sequence[int]
+    varies: int
+    definite: int
+    file: str
+
+
+def _buffers(entries: Sequence[Dict[str, Any]]) -> List[Buffer]:
+    buffers = []
     for entry in entries:
         if entry["dtype"] not in BITS_AND_KIND:
             raise RunError(f"the harness does not know dtype {entry['dtype']}")
-        bits, kind = BITS_AND_KIND[entry["dtype"]]
         elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)     # the parts, one by one
-        rows.append(
-            f"  {{ {entry['bytes']}u, {elements}u, {bits}, SETT_{kind}, {int(bool(entry.get('exact')))}, {entry.get('index_below', 0)}u, "
-            f"{{ {', '.join(f'{n}u' for n in entry.get('distinct', [0]))} }}, {{ {', '.join(f'{n}u' for n in entry.get('sorted', [0]))} }}, "
-            f"{int('varies' in entry)}, {entry.get('definite', 0)}u, {entry.get('file', 0)} }},\n"
-        )
-    return f"static const struct sett_buffer {name}[] = {{\n{''.join(rows) or '  { 0, 0, 8, SETT_UINT, 0, 0, { 0 }, { 0 }, 0, 0, 0 },' + chr(10)}}};\n"
+        buffers.append(Buffer(entry["bytes"], elements, *BITS_AND_KIND[entry["dtype"]], int(bool(entry.get("exact"))),
+                              entry.get("index_below", 0), entry.get("distinct", [0]), entry.get("sorted", [0]),
+                              int("varies" in entry), entry.get("definite", 0), entry.get("file", "0")))
+    return buffers
+
+
+class ComparedFusion(NamedTuple):
+    """A fusion whose calls are compared each by itself. proof: whether a proof stands for its reference."""
+
+    name: str
+    results: List[Buffer]
+    proof: bool
+
+
+class ComparedCall(NamedTuple):
+    """A call of that, as gen/run/harness/fusion.h has it: `struct sett_call`. read: arrays, as C text."""
+
+    name: str
+    proof: bool
+    read: List[str]
+    written: List[int]
+    done: int
+
+
+@dataclass
+class Compared:
+    """What a program is compared with: a reference, with a bound, and a proof in place of both; traced: another program,
+    `sett_traced`, which has `calls` of `fusions`. limited, cut: as in gen/run/harness/fusion.h."""
+
+    reference: bool = False
+    bound: bool = False
+    proof: bool = False
+    traced: bool = False
+    fusions: Sequence[ComparedFusion] = ()
+    calls: Sequence[ComparedCall] = ()
+    limited: int = 0
+    cut: int = 0
 
 
 def given_params(manifest: Manifest, folder: Path) -> List[Dict[str, Any]]:
@@ -145,79 +194,49 @@ def weights_file(manifest: Manifest, folder: Path) -> Path:
     return (folder / manifest["files"]["weights"]).resolve()
 
 
-def glue(manifest: Manifest, folder: Path, runner: Runner, entry: str = "sett_entry", **more: str) -> str:
-    """The C text that hands a program, whose files are in a folder, to the harness as `entry`. more: fields of its
-    record (harness/fusion.h), with the declarations that they need in `before`."""
-    name, before, params = manifest["name"], more.pop("before", ""), given_params(manifest, folder)
-    of_result = {alias["result"]: alias["parameter"] for alias in manifest.get("aliases", ())}
-    if "may_alias" in manifest:
-        may = {alias["result"]: alias["parameter"] for alias in manifest["may_alias"]}
-        numbers = ", ".join(str(may.get(k, -1)) for k in range(len(manifest["results"])))
-        before, more["may_alias"] = f"{before}static const int may_alias[] = {{{numbers}}};\n", "may_alias"
-    alias = ", ".join(str(of_result.get(k, -1)) for k in range(max(1, len(manifest["results"]))))
-    fields = "".join(f"  .{field} = {value},\n" for field, value in more.items())
-    return (
-        f'{runner.head}#include <stdlib.h>\n#include "fusion.h"\n#include "{name}.h"\n{before}'
-        + _buffer_table("param", params) + _buffer_table("result", manifest["results"])
-        + runner.glue.format(name=name)
-        + f"static const int alias[] = {{{alias}}};\nextern const struct sett_fusion {entry};\n"
-        f"const struct sett_fusion {entry} = {{\n  .abi = SETT_FUSION_ABI,\n  .name = \"{name}\",\n"
-        f"  .params = {len(params)},\n  .results = {len(manifest['results'])},\n  .param = param,\n"
-        f"  .result = result,\n  .alias = alias,\n  .scratch = SCRATCH_BYTES,\n  .prepare = PREPARE,\n"
-        f"  .create = create,\n  .program = program,\n  .run = run,\n  .release = release,\n{fields}}};\n"
-    )
+def glue(manifest: Manifest, folder: Path, runner: Runner, entry: str = "sett_entry",
+         compared: Compared = Compared()) -> str:
+    """The C text that hands a program, whose files are in a folder, to the harness as `entry`."""
+    def numbers(key: str) -> List[int]:
+        of_result = {alias["result"]: alias["parameter"] for alias in manifest.get(key, ())}
+        return [of_result.get(k, -1) for k in range(len(manifest["results"]))]
+
+    return environment().get_template("harness/program.c.j2").render(
+        head=runner.head, name=manifest["name"], entry=entry, params=_buffers(given_params(manifest, folder)),
+        results=_buffers(manifest["results"]), alias=numbers("aliases"),
+        may_alias=numbers("may_alias") if "may_alias" in manifest else [], compared=compared, backend=runner.template,
+        language=runner.target.name)
 
 
-_HOLDS = "const char *{}_holds(const void *const *params, const void *const *results, size_t *unknown);\n"
+def _compared(name: str, sources: Sequence[str], source: Optional[Fusion], by_calls: bool) -> Compared:
+    """What a program is compared with, by the files that are linked to it."""
+    bound = f"{name}_bound.c" in sources
+    return Compared(f"{name}_ref.c" in sources, bound, bool(bound and source and bounds.is_proved(source.computation)),
+                    by_calls)
 
 
-def oracle_glue(name: str, sources: Sequence[str], source: Optional[Fusion] = None) -> Dict[str, str]:
-    """The fields of a program's record for its reference and bound, where their files are linked to it."""
-    fields = {"ref": f"{name}_ref"} if f"{name}_ref.c" in sources else {}
-    if f"{name}_bound.c" in sources:
-        fields.update(bound=f"{name}_bound",
-                      before=f"int {name}_bound(const void *const *params, double *const *bounds);\n")
-        if source and bounds.is_proved(source.computation):
-            fields.update(holds=f"{name}_holds", before=fields["before"] + _HOLDS.format(name))
-    return fields
-
-
-def _calls_glue(built: Built) -> Dict[str, str]:
-    """The fields of a traced program's record for the comparison of each call with its fusion's reference."""
+def _compared_calls(built: Built) -> Compared:
+    """What a traced program is compared with: each call with its fusion's reference. It has a limit of iterations if it
+    has loops or branches: more than its text says that there are."""
     assert built.program and built.trace
-    traced, seen = built.trace.program, built.trace.seen
-    place = dict(traced.pointers)
-    place.update((array, (-1 - n, 0)) for n, array in enumerate(traced.results))
+    trace, seen = built.trace, built.trace.seen
+    place = dict(trace.program.pointers)
+    place.update((array, (-1 - n, 0)) for n, array in enumerate(trace.program.results))
     on_gpus = not all(about["device"] in CPUS for about in built.manifest["targets"].values())
-    text = ""
-    for fusion in dict.fromkeys(each.fusion for each in seen):
-        entries = manifests.results(fusion, built.manifest["excess_precision"], on_gpus)
-        text += (f"int {fusion.name}_ref(const void *const *params, void *const *results);\n"
-                 f"int {fusion.name}_bound(const void *const *params, double *const *bounds);\n"
-                 + (_HOLDS.format(fusion.name) if bounds.is_proved(fusion.computation) else "") + _buffer_table(f"result_of_{fusion.name}", entries))
-    rows = []
-    for number, each in enumerate(seen):
-        read = ", ".join(f"{{{place[array][0]}, {place[array][1]}u}}" if array else "{NO_ARRAY, 0}"
-                         for array in each.operands) or "{0, 0}"
-        written = ", ".join(str(-1 - place[array][0]) for array in each.results) or "0"
-        text += f"static const struct sett_from from_{number}[] = {{{read}}};\n"
-        text += f"static const int to_{number}[] = {{{written}}};\n"
-        name = each.fusion.name
-        rows.append(f'  {{"{name}", {len(each.operands)}, {len(each.results)}, from_{number}, to_{number}, '
-                    f"result_of_{name}, {name}_ref, {name}_bound, "
-                    f"{f'{name}_holds' if bounds.is_proved(each.fusion.computation) else 'NULL'}, "
-                    f"{-1 - place[each.done][0] if each.done else -1}}},\n")
-    text += f"static const struct sett_call calls[] = {{\n{''.join(rows)}}};\n"
-    return {"before": text, "calls": str(len(rows)), "call": "calls", **_limit_glue(built.program, built.trace, "c" in built.manifest["targets"])}
-
-
-def _limit_glue(of: Program, trace: Trace, on_c: bool) -> Dict[str, str]:
-    """The fields for the limit of iterations of a traced program, which has one if it has loops or branches: more than
-    its text says that there are."""
-    if trace.cut is None:
-        return {}
-    most = max([ITERATIONS if on_c else LAUNCHED_ITERATIONS, *(trips + 1 for trips in all_trips(of.body))])
-    return {"limited": f"{min(most, 2 ** 32 - 1)}u", "cut": str(trace.program.results.index(trace.cut))}
+    proved = {fusion: bounds.is_proved(fusion.computation) for fusion in dict.fromkeys(each.fusion for each in seen)}
+    fusions = [ComparedFusion(fusion.name, _buffers(manifests.results(fusion, built.manifest["excess_precision"],
+                                                                      on_gpus)), proof)
+               for fusion, proof in proved.items()]
+    calls = [ComparedCall(each.fusion.name, proved[each.fusion],
+                          [f"{{{place[array][0]}, {place[array][1]}u}}" if array else "{NO_ARRAY, 0}"
+                           for array in each.operands], [-1 - place[array][0] for array in each.results],
+                          -1 - place[each.done][0] if each.done else -1) for each in seen]
+    compared = Compared(fusions=fusions, calls=calls)
+    if trace.cut is not None:
+        least = ITERATIONS if "c" in built.manifest["targets"] else LAUNCHED_ITERATIONS
+        most = max([least, *(trips + 1 for trips in all_trips(built.program.body))])
+        compared.limited, compared.cut = min(most, 2 ** 32 - 1), trace.program.results.index(trace.cut)
+    return compared
 
 
 LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised less
@@ -298,13 +317,11 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
         fusions.update((each.fusion.name, each.fusion) for each in built.trace.seen)
     sources = [(file, fusion) for of, fusion in fusions.items() for file in (f"{of}_ref.c", f"{of}_bound.c")
                if with_reference and (folder / file).exists() and (of != name or _is_comparable(built))]
-    fields = oracle_glue(name, [file for file, _ in sources], built.source)
+    compared = _compared(name, [file for file, _ in sources], built.source, traced is not None)
+    glues = {f"{name}_glue_{target}.c": glue(built.manifest, folder, runner, compared=compared)}
     if traced:
-        fields["before"] = fields.get("before", "") + "extern const struct sett_fusion sett_traced;\n"
-        fields["traced"] = "&sett_traced"
-    glues = {f"{name}_glue_{target}.c": glue(built.manifest, folder, runner, **fields)}
-    if traced:
-        glues[f"{traced.name}_glue_{target}.c"] = glue(traced.manifest, folder, runner, "sett_traced", **_calls_glue(built))
+        glues[f"{traced.name}_glue_{target}.c"] = glue(traced.manifest, folder, runner, "sett_traced",
+                                                       _compared_calls(built))
     for file, text in glues.items():
         (folder / file).write_text(text)
     output = folder / f"{name}_{target}.so"

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
-from gen import render
+from gen.emit.templates import environment
 from gen.run import bench
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 280, 40, 12, 14, 36     # of the figure, and its margins, in pixels
@@ -124,7 +124,7 @@ def as_html(report: bench.Report) -> str:
     """One page with everything in it; templates/files/roofline.html.j2."""
     shown = chart(report)
     return (
-        render.environment()
+        environment()
         .get_template("files/roofline.html.j2")
         .render(
             report=report,

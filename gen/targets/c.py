@@ -132,27 +132,8 @@ INTRINSICS = "#include <immintrin.h>\n"
 class _OnCpu(Runner):
     """The harness' threads share out the items of each stage, as many of them as it is worth."""
 
-    name, target = "c", TARGET
+    name, target, template = "c", TARGET, "harness/c.j2"
     missing = {"-llapack": "the LAPACK library is missing"}
-    glue = """
-static char object;
-static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
-static void *program(void *self) {{ (void)self; return 0; }}
-#define SCRATCH_BYTES {name}_c_SCRATCH_BYTES
-#define PREPARE prepare_state
-static int prepare_state(void *scratch) {{ return {name}_prepare(0, scratch); }}
-static int run(void *self, void *queue, const void *params, const void *results, void *scratch)
-{{
-  (void)self;
-#ifdef {name}_c_STACK_BYTES
-  (void)queue;
-  return {name}_c_run((const void *const *)params, (void *const *)results, scratch);
-#else
-  return {name}_c_run_on((const void *const *)params, (void *const *)results, scratch, (const struct sett_share *)queue);
-#endif
-}}
-static void release(void *self) {{ (void)self; }}
-"""
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         return [c_compiler(), "-std=c11", "-O1" if long else "-O3", *native(), "-fno-math-errno", "-fPIC", "-I",

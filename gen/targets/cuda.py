@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen.hlo import dtypes
 from gen.schedule import Device
@@ -61,18 +61,6 @@ class Gpu(Target):
     def compound(self, type: str, values: str) -> str:
         return f"{type}{values}"
 
-    def half_value(self, text: str) -> str:
-        self.used.add("half")
-        return f"__half2float(__ushort_as_half({text}))"
-
-    def half_bits(self, text: str) -> str:
-        self.used.add("half")
-        return f"  return __half_as_ushort(__float2half_rn({text}));\n"
-
-    def half_narrowed(self, text: str, value: "Callable[[], str]") -> str:
-        self.used.add("half")
-        return f"  return __half2float(__half({text}));\n"
-
     def atomic(self, op: str, dtype: str, sums_only: bool) -> "Optional[str]":
         words = {"add": "Add", "maximum": "Max", "minimum": "Min", "and": "And", "or": "Or", "xor": "Xor"}
         if dtypes.TABLE[dtype].kind in ("sint", "uint"):
@@ -96,27 +84,15 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
               barrier="__syncthreads();", wide=False, suffix64=("ll", "ull"),
               shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})",
               atomic_bits=64, compare_and_swap="atomicCAS", atomic_read="*word", alignment=256,
-              headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True, block_chains=True)
+              half_value="__half2float(__ushort_as_half({x}))", half_bits="__half_as_ushort(__float2half_rn({x}))",
+              half_narrowed="__half2float(__half({x}))", headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True, block_chains=True)
 
 
 class OnDevice(Runner):
     """The machine's own GPU."""
 
-    name, harness_name, harness_source = "cuda", "cuda", "cuda.cu"
+    name, template, harness_name, harness_source = "cuda", "harness/gpu.j2", "cuda", "cuda.cu"
     target: Target = TARGET
-    glue = """
-static char object;
-static void *create(void *context, void *device, int *error) {{ (void)context, (void)device; *error = 0; return &object; }}
-static void *program(void *self) {{ (void)self; return 0; }}
-#define SCRATCH_BYTES {name}_cuda_SCRATCH_BYTES
-#define PREPARE 0
-static int run(void *self, void *queue, const void *params, const void *results, void *scratch)
-{{
-  (void)self;
-  return {name}_cuda((const void *const *)params, (void *const *)results, scratch, queue);
-}}
-static void release(void *self) {{ (void)self; }}
-"""
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         return [nvcc(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
@@ -133,7 +109,7 @@ class OnCpu(Runner):
     """The text compiled as C++ with a header that gives threads, barriers, shuffles and atomics as fibres: checked and
     run, not timed. Its threads switch a million times a second, and one core runs them all."""
 
-    name, glue, timed, patience = "cuda-on-cpu", OnDevice.glue, False, 8
+    name, template, timed, patience = "cuda-on-cpu", "harness/gpu.j2", False, 8
     target: Target = TARGET
     stand_in = ROOT / "tests" / "cuda_on_cpu.h"
 

@@ -32,7 +32,6 @@ TARGET = Hip(**{**{name: getattr(cuda.TARGET, name) for name in cuda.TARGET.__da
 
 class _OnDevice(cuda.OnDevice):
     name, target, harness_name = "hip", TARGET, "hip"
-    glue = cuda.OnDevice.glue.replace("{name}_cuda", "{name}_hip")
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         return [hipcc(), "-O3", f"--offload-arch={device.name}", "-fPIC", "-I", str(folder), "-c"]
@@ -50,7 +49,7 @@ class _OnDevice(cuda.OnDevice):
 
 
 class _OnCpu(cuda.OnCpu):
-    name, target, glue, stand_in = "hip-on-cpu", TARGET, _OnDevice.glue, ROOT / "tests" / "hip_on_cpu.h"
+    name, target, stand_in = "hip-on-cpu", TARGET, ROOT / "tests" / "hip_on_cpu.h"
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         return [*super().compile(folder, name, long, device), f"-DSETT_LANES={device.warp}"]

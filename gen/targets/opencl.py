@@ -42,29 +42,10 @@ TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
 class _OnDevice(Runner):
     """Any OpenCL 1.2 device; PoCL's where there is no other."""
 
-    name, target, harness_name, harness_source, libraries = "opencl", TARGET, "opencl", "opencl.c", ("-lOpenCL",)
+    name, target, template, libraries = "opencl", TARGET, "harness/opencl.j2", ("-lOpenCL",)
+    harness_name, harness_source = "opencl", "opencl.c"
     missing = {"CL/cl.h": "the OpenCL headers are missing", "-lOpenCL": "the OpenCL loader library is missing"}
     head = "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n"
-    glue = """
-static void *create(void *context, void *device, int *error)
-{{
-  {name}_opencl *self = calloc(1, sizeof *self);
-  *error = self ? {name}_opencl_create(self, (cl_context)context, (cl_device_id)device) : CL_OUT_OF_HOST_MEMORY;
-  return self;
-}}
-static void *program(void *self) {{ return (({name}_opencl *)self)->program; }}
-#define SCRATCH_BYTES {name}_opencl_SCRATCH_BYTES
-#define PREPARE 0
-static int run(void *self, void *queue, const void *params, const void *results, void *scratch)
-{{
-  return {name}_opencl_run(self, (cl_command_queue)queue, params, results, (cl_mem)scratch);
-}}
-static void release(void *self)
-{{
-  {name}_opencl_release(self);
-  free(self);
-}}
-"""
 
     def kernels(self, name: str) -> str:
         return ""

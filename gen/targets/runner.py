@@ -13,7 +13,7 @@ from gen.targets.tools import c_compiler
 class Runner:
     """One word of --target.
 
-    glue: C text between the harness and the API of a fusion {name}, with what stands before its includes in `head`.
+    template: of the C text between the harness and the API of a fusion. head: what stands before its includes.
     harness_name, harness_source: which harness, and its part that speaks to the runtime. missing: words of a linker or
     compiler that did not find something, and what that is. patience: how often longer a launch may take than on a
     device. timed: whether a bench says anything.
@@ -21,7 +21,7 @@ class Runner:
 
     name = ""
     target: Target
-    glue = ""
+    template = ""
     head = ""
     harness_name = "c"
     harness_source = "c.c"

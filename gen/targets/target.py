@@ -10,7 +10,7 @@ type's name in them (`splat_float16`), which templates/files/c.j2 defines where 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
 from gen.hlo import dtypes
 
@@ -86,6 +86,10 @@ class Target:
     integer_functions: bool = False   # max, min, abs of integers, scalars and vectors
     shifts_modulo: bool = False       # whether a shift by the width or more is by the amount modulo the width
     half_by_bits: bool = False        # whether conversions of f16 are written out in integers
+    # else {x} from an f16's bits to a float, and a float, or a double, to them ("": through memory)
+    half_value: str = "vload_half(0, (const half *)&{x})"
+    half_bits: str = ""
+    half_narrowed: str = ""
     atomic_bits: int = 0              # of the widest word that atomic operations take; 0: none
     atomic_space: str = ""            # what stands before the type that a pointer for them points to
     compare_and_swap: str = ""        # their function (word, expected, new), which gives what was there
@@ -93,7 +97,7 @@ class Target:
     block_chains: bool = False        # whether a small loop is one kernel of one block of threads
     chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
     has_libraries: bool = False       # whether kernels may call functions of the host's libraries
-    alignment: int = 64               # of arrays in the block of scratch memory
+    alignment: int = 64               # bytes, of arrays in a block: what devices may ask for, of a sub-buffer in OpenCL
     # whether they may lie in the buffers of results that are written later. In C not: gcc 12 makes a masked load of a
     # loop a blend that reads a whole vector, also beyond the end of an array
     scratch_in_results: bool = True
@@ -188,18 +192,6 @@ class Target:
         """The attribute that makes a vector of an element type."""
         return f"vector_size({width // 8 * lanes})"
 
-    def half_value(self, text: str) -> str:
-        """The value of an f16's bits, as a float."""
-        return f"vload_half(0, (const half *)&{text})"
-
-    def half_bits(self, text: str) -> str:
-        """The lines of a function's body that gives the bits of a float as an f16."""
-        return f"  {self.types['u16']} u;\n  vstore_half_rte({text}, 0, (half *)&u);\n  return u;\n"
-
-    def half_narrowed(self, text: str, value: "Callable[[], str]") -> str:
-        """The same of a double, as the float that the function with the name `value` makes of the bits."""
-        return f"  {self.types['u16']} u;\n  vstore_half_rte({text}, 0, (half *)&u);\n  return {value()}(u);\n"
-
     def vectors(self) -> "List[Any]":
         """The vector types that the text of the file uses and its template declares."""
         return []
@@ -290,13 +282,6 @@ class Target:
     def compared(self, dtype: str, lanes: int, a: str, sign: str, b: str) -> str:
         """A mask of vectors: -1 in the lanes where it is true."""
         return f"({a} {sign} {b})"
-
-    @staticmethod
-    def widest(name: str) -> str:
-        """Lines that define a name as the bytes of the widest registers that the compiler compares and shuffles well:
-        gcc takes vectors wider than the machine's registers element by element."""
-        return (f"#if defined(__clang__) || defined(__AVX512BW__)\n#define {name} 64\n#elif defined(__AVX2__)\n"
-                f"#define {name} 32\n#else\n#define {name} 16\n#endif\n")
 
     def gather(self, dtype: str, lanes: int, array: str) -> str:
         """A vector from an array of its lanes; `scatter`, the way back."""

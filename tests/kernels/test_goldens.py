@@ -12,8 +12,9 @@ from typing import Dict, List, Tuple
 
 import pytest
 
-from gen import algebra, hlo, pipeline, render, run
+from gen import algebra, hlo, pipeline, run
 from gen.emit.statements import printed
+from gen.emit.templates import environment
 from gen.heroes.kernel import Kernel
 from gen.emit.helpers import Helpers
 from gen.plan.nests import planned
@@ -59,7 +60,7 @@ def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
                 for number, table in enumerate(kernel.table for kernel in emitted.kernels if kernel.table):
                     table.number = number
                 for kernel in emitted.kernels:
-                    text = render.environment().get_template(f"{kernel.text.template}.j2").render(d=target, kernel=kernel, t=target.index[kernel.index])
+                    text = environment().get_template(f"{kernel.text.template}.j2").render(d=target, kernel=kernel, t=target.index[kernel.index])
                     text = "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n"
                     kernels.append((module, target, kernel, text))
     return kernels

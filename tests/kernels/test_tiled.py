@@ -392,19 +392,19 @@ def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> N
     if machine == "x86-64-v3" and not {"avx2", "fma"} <= set(Path("/proc/cpuinfo").read_text().split()):
         pytest.skip(f"not a processor of {machine}")
     d, shapes = TARGETS["c"], [(8, 2), (8, 4), (8, 8), (16, 2), (16, 4), (32, 2)]
-    text = ["#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", register_tiles.PRELUDE, *(register_tiles.typedef(d, w, b // w) for w in (8, 16, 32, 64) for b in (128, 512)),
+    text = ["#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", register_tiles.prelude(), *(register_tiles.typedef(d, w, b // w) for w in (8, 16, 32, 64) for b in (128, 512)),
             register_tiles.typedef(d, 16, 16), LAW]
     body = []
     for width, n in shapes:
         text += [register_tiles.interleave(d, width, n, inverse, f"{'separate' if inverse else 'interleave'}_{width}_{n}") for inverse in (False, True)]
-        text.append(f"#define V_uint{width}_t {register_tiles.register(d, width, 512 // width)}")
+        text.append(f"#define V_uint{width}_t " + d.register(f"u{width}", 512 // width))
         body.append(f"INTERLEAVED(interleave_{width}_{n}, separate_{width}_{n}, {n}, uint{width}_t)")
     for width, lanes, n in [(w, b // w, n) for w in (8, 16, 32, 64) for b in (128, 512) for n in range(2, 9)]:
-        kind, names = register_tiles.register(d, width, lanes), [f"{verb}_{width}_{lanes}_{n}" for verb in ("interleave", "separate")]
+        kind, names = d.register(f"u{width}", lanes), [f"{verb}_{width}_{lanes}_{n}" for verb in ("interleave", "separate")]
         text += [register_tiles.spread(d, width, lanes, n, inverse, name) for inverse, name in enumerate(names)]
         body.append(f"SPREAD({names[0]}, {names[1]}, {n}, {lanes}, {kind}, uint{width}_t)")
     for width, lanes, stride in [(w, 16, s) for w in (8, 16, 32) for s in range(2, 5)]:
-        kind, name = register_tiles.register(d, width, lanes), f"apart_{width}_{stride}"
+        kind, name = d.register(f"u{width}", lanes), f"apart_{width}_{stride}"
         text.append(register_tiles.load_apart(d, width, lanes, stride, name))
         body.append(f"  {{ uint{width}_t from[{15 * stride + 1}], to[16]; for (size_t i = 0; i < sizeof from; ++i) ((unsigned char *)from)[i] = (unsigned char)rand();"
                     f" const {kind} x = {name}(from); memcpy(to, &x, sizeof to); for (int l = 0; l < 16; ++l) bad |= to[l] != from[l * {stride}]; }}")

@@ -130,9 +130,9 @@ int main(int count, char **arguments)
 def text_of(d: Any, index: str) -> str:
     """For each shape a function that loads a tile, writes it flat, and stores it back; and the shapes."""
     stream = "#define UNROLL\n#define STREAM(value, pointer) (*(pointer) = (value))\n"     # a pointer that is not aligned faults in wide code
-    text = [register_tiles.PRELUDE, stream, *dict.fromkeys(register_tiles.typedef(d, width, lanes) for width, lanes, *_ in [*SHAPES, *ROWS])]
+    text = [register_tiles.prelude(), stream, *dict.fromkeys(register_tiles.typedef(d, width, lanes) for width, lanes, *_ in [*SHAPES, *ROWS])]
     for n, (width, lanes, rows, piece) in enumerate(SHAPES):
-        kind, t = register_tiles.register(d, width, lanes), d.types[f"u{width}"]
+        kind, t = d.register(f"u{width}", lanes), d.types[f"u{width}"]
         head = "__kernel void" if d.name == "opencl" else "static void"
         if piece:
             text.append(register_tiles.load_tile(d, width, lanes, rows, index, piece, f"load{n}"))
@@ -150,7 +150,7 @@ def rows_text(d: Any) -> "List[str]":
     """For each of ROWS a function that copies 2 * rows rows tile by tile, as a transpose would store them."""
     text = []
     for n, (width, lanes, rows, pitch, length, down) in enumerate(ROWS):
-        kind, t, full = register_tiles.register(d, width, lanes), d.types[f"u{width}"], length // lanes
+        kind, t, full = d.register(f"u{width}", lanes), d.types[f"u{width}"], length // lanes
         head, line = ("__kernel void" if d.name == "opencl" else "static void"), f"{d.pointer}{t} *"
         text += [register_tiles.line_tile(d, width, lanes, rows, pitch, "first", name=f"first{n}"),
                  register_tiles.line_tile(d, width, lanes, rows, pitch, "next", name=f"one{n}"),
@@ -225,7 +225,7 @@ class Law(unittest.TestCase):
         calls += "".join(f"  prepare();\n  rows{n}((void *)source, (void *)moved, (void *)again);\n  bad += wrong_rows({', '.join(map(str, shape))});\n"
                          for n, shape in enumerate(ROWS))
         text = f"{CHECK}{text_of(C, 'size_t')}\nint main(void)\n{{\n  int bad = 0;\n{calls}  return bad != 0;\n}}\n"
-        loops = text.replace(register_tiles.PRELUDE, "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")   # as other compilers see it
+        loops = text.replace(register_tiles.prelude(), "#define SHUFFLES 0\n").replace("#ifdef __GNUC__", "#ifdef VECTORS")   # as other compilers see it
         self.assertNotEqual(text, loops)
         wide = ("-mavx512f", "-mavx512bw", "-mavx512vl")
         for compiler in ("gcc", "clang"):
@@ -248,7 +248,7 @@ class Law(unittest.TestCase):
                          for name, table in (("tiles", SHAPES), ("rows", ROWS)))
         program = self.compiled("cc", f"{CHECK}{tables}{HOST}", "-lOpenCL")
         text = text_of(OPENCL, "uint")
-        for name, source in (("shuffles", text), ("loops", text.replace(register_tiles.PRELUDE, "#define SHUFFLES 0\n").replace("#ifdef __clang__", "#ifdef VECTORS"))):
+        for name, source in (("shuffles", text), ("loops", text.replace(register_tiles.prelude(), "#define SHUFFLES 0\n").replace("#ifdef __clang__", "#ifdef VECTORS"))):
             file = self.folder / f"{name}.cl"
             file.write_text(source)
             for command in ([program], ["oclgrind", "--data-races", program]):

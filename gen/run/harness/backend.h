@@ -29,8 +29,8 @@ void backend_close(void);
 
 /* guarded: bytes around the data that must not change, and on the host unmapped pages beyond them. */
 int backend_allocate(struct buffer *buffer, size_t bytes, int guarded);
-/* A buffer of bytes at..at + bytes of another, which must be freed after it. at: a multiple of PART_ALIGN. */
-enum { PART_ALIGN = 512 };
+/* A buffer of bytes at..at + bytes of another, which must be freed after it. at: a multiple of PART_ALIGN, which
+   gen/run/objects.py defines. */
 int backend_part(const struct buffer *whole, size_t at, size_t bytes, struct buffer *part);
 void backend_free(struct buffer *buffer);
 /* at: from -before to bytes + after. Blocking. */

@@ -1,0 +1,78 @@
+"""The templates of templates/, through which all C text goes that is more than an expression."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from typing import Any, Optional
+
+import jinja2
+import jinja2.ext
+import jinja2.nodes
+
+from gen.emit.statements import printed
+from gen.targets.tools import ROOT
+
+
+class _WholeLines(jinja2.ext.Extension):
+    """A hole that is alone on its line stands for lines: a list or a text, printed at the hole's indentation; where
+    there is nothing, no line."""
+
+    tags = {"lines"}
+
+    def preprocess(self, source: str, name: "Optional[str]", filename: "Optional[str]" = None) -> str:
+        return re.sub(r"(?m)^( *)\$\{ ((?:(?!\$\{).)+) \}$", r'{% lines "\1", \2 %}', source)
+
+    def parse(self, parser: Any) -> jinja2.nodes.Node:
+        line, indentation = next(parser.stream).lineno, parser.parse_expression()
+        parser.stream.expect("comma")
+        return jinja2.nodes.Output([jinja2.nodes.Filter(parser.parse_expression(), "lines", [indentation], [], None,
+                                                        None)], lineno=line)
+
+
+def _lines(of: Any, indentation: str) -> str:
+    lines = printed(of) if isinstance(of, list) else str(of).removesuffix("\n").split("\n") if of else []
+    return "".join(indentation + line + "\n" if line else "\n" for line in lines)
+
+
+def _check(condition: Any, what: str) -> str:
+    """What a template relies on."""
+    if not condition:
+        raise AssertionError(f"a template relies on this: {what}")
+    return ""
+
+
+@functools.lru_cache(maxsize=None)
+def environment() -> jinja2.Environment:
+    """Templates stay readable as C: statements are //% lines, expressions ${ }, comments //#. What Jinja makes of them
+    is kept.
+
+    `check(condition, what)` asserts what a template relies on; `when(condition)` begins a block: `if (condition) `, or
+    nothing where it always holds.
+    """
+    kept = ROOT / "build" / "templates"
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+        cache = jinja2.FileSystemBytecodeCache(str(kept), "whole_lines_%s.cache") if os.access(kept, os.W_OK) else None
+    except OSError:
+        cache = None
+    templates = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOT / "templates"), undefined=jinja2.StrictUndefined,
+                                   bytecode_cache=cache, line_statement_prefix="//%", line_comment_prefix="//#",
+                                   variable_start_string="${", variable_end_string="}", trim_blocks=True,
+                                   lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
+                                   extensions=["jinja2.ext.do", _WholeLines])
+    templates.filters["lines"] = _lines
+    templates.filters["c_string"] = _c_string
+    templates.globals["check"] = _check
+    templates.globals["when"] = lambda condition: f"if ({condition}) " if condition else ""
+    return templates
+
+
+def macro(template: str, name: str, /, **values: Any) -> str:
+    """The text of a template's macro."""
+    return str(getattr(environment().get_template(template).module, name)(**values))
+
+
+def _c_string(line: str) -> str:
+    return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
