@@ -135,11 +135,11 @@ def points(index: str, partition: Partition) -> int:
 def _layout(shape: Shape) -> Dict[str, Any]:
     """row_major; else also the number of an element in the buffer, in C, by its index d0, d1, ..; strides: bytes between
     neighbours along each dimension, where elements are whole bytes at constant distances."""
-    strides = "no" if shape.dtype in dtypes.PACKED else algebra.call("shape", "strides", shape.text)
+    strides = None if shape.dtype in dtypes.PACKED else algebra.strides(shape.text)
     return {
         "row_major": is_row_major(shape),
         **({} if is_row_major(shape) else {"element": algebra.c_text(algebra.call("shape", "map", shape.text)).results[0]}),
-        **({} if strides.startswith("no") else {"strides": [int(n) for n in strides.split(",") if n]}),
+        **({} if strides is None else {"strides": list(strides)}),
     }
 
 

@@ -5,5 +5,5 @@ Maps and shapes are canonical text here: values that are hashable and printable.
 
 from gen.algebra.library import LIBRARY, AlgebraError, build, call, relaid, run
 from gen.algebra.maps import (Access, Bounded, CText, Division, Guard, Info, Variable, access, c_text,
-                              compose, divisions, domain, evaluate, fits, guards, info, numbers, parse, ranges, rename,
-                              shape, simplify, substitute)
+                              compose, divisions, domain, evaluate, fits, guards, indexing, info, inverse, numbers,
+                              parse, ranges, rename, shape, simplify, strides, substitute, tile)

@@ -174,5 +174,36 @@ def c_text(text: str, type: str = "") -> CText:
     return CText(lines[0], results, constraints)
 
 
+def inverse(text: str) -> Optional[str]:
+    """The inverse of a bijection onto a box; None of other maps."""
+    answer = call("map", "inverse", text)
+    return None if answer.startswith("no") else answer
+
+
+def indexing(opcode: str, operand: int, *words: str) -> tuple[str, tuple[tuple[int, str], ...]]:
+    """The map from an op's index to an operand's, and the reads of its runtime variables, in their order: the number of
+    an operand, and the map to its index."""
+    index, _, *lines = call("op", opcode, str(operand), *words).splitlines()
+    reads = (line.split(" ", 2) for line in lines)
+    return index, tuple((int(number), at) for _, number, at in reads)
+
+
 def shape(text: str) -> str:
-    return call("shape", text)
+    """A shape in canonical print."""
+    return call("shape", text).split("\t")[0]
+
+
+def strides(text: str) -> Optional[tuple[int, ...]]:
+    """The bytes between neighbours along each dimension of a shape; None where elements are not whole bytes at constant
+    distances."""
+    answer = call("shape", "strides", text)
+    return None if answer.startswith("no") else _numbers(answer)
+
+
+def tile(text: str) -> tuple[int, ...]:
+    """By how much a shape's first tile divides each dimension; ones where it is not that simple."""
+    return _numbers(call("shape", "tile", text))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in text.split(",") if word)

@@ -162,8 +162,7 @@ def _as_read(nest: Reduction) -> Reduction:
     order = max(moved, key=lambda o: moved[o], default=())
     if not order or [k for k in order if dims[k] > 1] == [k for k in nest.space.minor_to_major if dims[k] > 1]:
         return nest
-    text = algebra.shape(f"{nest.space.dtype}[{','.join(map(str, dims))}]{{{','.join(map(str, order))}}}").split(
-        "\t")[0]
+    text = algebra.shape(f"{nest.space.dtype}[{algebra.numbers(dims)}]{{{algebra.numbers(order)}}}")
     return replace(nest, space=replace(nest.space, text=text, minor_to_major=order))
 
 

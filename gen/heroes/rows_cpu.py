@@ -25,7 +25,7 @@ from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Typ
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
-from gen.emit.statements import Assign, If, Statement
+from gen.emit.statements import Assign, Declare, For, If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
 from gen.heroes.hero import Choice, Context, Refused
@@ -414,7 +414,8 @@ class _Columns:
         before = "".join(f"{text} + " for text in run)
         place = f"lane * {vec} + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
         steps = {**box, **inner, "step": (0, max(0, count - 1))}
-        step = self.stored(f"{at} + step * {sweep.step} + {place}", steps, vec, f"{before}step * {vec}", buffer)
+        step = self.stored(f"{at} + step * {sweep.step} + {place}", steps, vec, f"{before}step * {vec}", buffer,
+                           sweep.interleaved_pairs)
         left, rest = -(-(size % sweep.step) // LANES), None
         if left:
             rest = self.stored(f"{at} + {size - left * LANES} + vec * {LANES} + lane", {**box, **inner}, left,
@@ -422,27 +423,27 @@ class _Columns:
         start = d.splat(self.dtype, LANES, self.emitter.start(self.h, 0))
         return ColumnTotals(d.register(self.dtype, LANES), f"c{self.number}", weight, start, count, step, rest)
 
-    def form(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int) -> Form:
-        """Registers at a position: no values are read."""
+    def form(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, by_lane: bool) -> Form:
+        """Registers at a position, or their lanes one by one: no values are read."""
         of = self.emitter.nest.epilogue
-        empty, by_lane = Partition(of.computation, [], "", of.entry.dims), f"lane * {vec}" in position
+        empty = Partition(of.computation, [], "", of.entry.dims)
         thread = self.emitter.map(position, box, () if by_lane else ("vec", "lane"))
         return Form(empty, empty.entry, thread, Schedule(vec=vec, lanes=LANES), box)
 
-    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer) -> Step:
-        """A step that stores `vec` registers from a slot on."""
+    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
+               by_lane: bool = False) -> Step:
+        """A step that stores `vec` registers from a slot on. by_lane: lanes are no neighbours in memory."""
         emitter, d = self.emitter, self.whole.context.target
         slot += " + vec" if vec > 1 else ""
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
-        by_lane = f"lane * {vec}" in position
-        form = self.form(position, box, vec)
+        form = self.form(position, box, vec, by_lane)
         body = emitter.written(form)
         if by_lane:
             text = algebra.c_text(form.thread, self.whole.index_type).results[0]
             body.text.add(
-                f"{d.register(self.dtype)} x[{LANES}];",
+                Declare(d.register(self.dtype), "x", count=LANES),
                 d.scatter(self.dtype, LANES, f"c{self.number}[{slot}]", "x"),
-                f"for ({emitter.t} lane = 0; lane < {LANES}; ++lane) {buffer.pointer}[{text}] = x[lane];",
+                For(emitter.t, "lane", str(LANES), [Assign(f"{buffer.pointer}[{text}]", "x[lane]")], brief=True),
             )
         else:
             body.store_wide(Value(f"c{self.number}[{slot}]", self.dtype, LANES), buffer.pointer, self.dtype, form.thread)
@@ -645,10 +646,11 @@ class _AskedStage(reduction_cpu.Asked, RowsCpuStageWriter):
 class _AskedColumns(_Columns):
     """A reduction by columns that is only asked."""
 
-    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer) -> Step:
+    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
+               by_lane: bool = False) -> Step:
         assert isinstance(self.whole, _Asked)
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
-        self.whole.forms.append(self.form(position, box, vec))
+        self.whole.forms.append(self.form(position, box, vec, by_lane))
         return reduction_cpu.NOTHING
 
 

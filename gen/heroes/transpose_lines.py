@@ -225,8 +225,7 @@ class TransposeLinesWriter:
     def begin(self, flat: str, row: str, edge: bool) -> str:
         """The map to where a tile begins; edge: the tile moved back to the last columns."""
         side = self.form.side
-        more = {} if edge else {"block": self.blocks, "j": self.form.columns // side}
-        more.update({"k": self.strips} if "k" in row else {})
+        more = {**({} if edge else {"block": self.blocks, "j": self.form.columns // side}), "k": self.strips}
         column = str(self.columns - side) if edge else f"block * {self.form.columns} + j * {side}"
         return compose(self.position(row, column, more), flat)
 

@@ -42,11 +42,6 @@ def _part(shape: Shape, dims: "Sequence[int]") -> Shape:
     return of_text(algebra.call("shape", "cut", shape.text, algebra.numbers(dims)))
 
 
-def _tile(shape: Shape) -> "Tuple[int, ...]":
-    """By how much the first tile divides each dimension; ones where it is not that simple."""
-    return tuple(int(n) for n in algebra.call("shape", "tile", shape.text).split(",") if n)
-
-
 @dataclass(frozen=True)
 class Box:
     """A part of an array of whole tiles: where it starts, its dims; those of the array, padding included."""
@@ -57,10 +52,9 @@ class Box:
 
     def place(self, shape: Shape) -> str:
         """The map from a position in the part to that in the whole array's memory."""
-        text = {name: ",".join(map(str, values))
-                for name, values in (("out", self.dims), ("in", self.whole), ("start", self.start))}
-        step = algebra.call("op", "slice", "0", *(f"{k}={v}" for k, v in text.items()),
-                            f"stride={','.join('1' * len(self.dims))}")
+        step = algebra.call("op", "slice", "0", *(
+            f"{word}={algebra.numbers(values)}" for word, values in (
+                ("out", self.dims), ("in", self.whole), ("start", self.start), ("stride", [1] * len(self.dims)))))
         inside = algebra.compose(algebra.call("shape", "unmap", _part(shape, self.dims).text), step)
         return algebra.compose(inside, algebra.call("shape", "map", _part(shape, self.whole).text))
 
@@ -69,7 +63,7 @@ def _boxes(shape: Shape, parameters: "Sequence[Shape]") -> "List[Box]":
     """The boxes that a result is cut into where tiles, its own and those of parameters that are as large, are no longer
     whole: first all whole tiles, then the rest of each dimension, the minor one last, of which whole vectors without
     padding come first. Maps are even in all but the ends. [] where there is nothing to cut, or too little."""
-    tiles = [_tile(shape), *(_tile(p) for p in parameters if p.dims == shape.dims)]
+    tiles = [algebra.tile(shape.text), *(algebra.tile(p.text) for p in parameters if p.dims == shape.dims)]
     unit = [math.lcm(*tile) for tile in zip(*tiles)]
     whole = tuple(-(-n // tile) * tile for n, tile in zip(shape.dims, tiles[0]))
     inner = tuple(n // tile * tile for n, tile in zip(shape.dims, unit))

@@ -20,8 +20,9 @@ def memory_map(shape: Shape) -> str:
 
 def strides_of(shape: Shape) -> "Tuple[int, ...]":
     """The elements between neighbours along each dimension of an array without tiles."""
-    text = algebra.call("shape", "strides", shape.text)
-    return tuple(int(n) // dtypes.storage_bytes(shape.dtype) for n in text.split(",") if n)
+    steps = algebra.strides(shape.text)
+    assert steps is not None, shape.text
+    return tuple(step // dtypes.storage_bytes(shape.dtype) for step in steps)
 
 
 @lru_cache(maxsize=65536)

@@ -71,8 +71,8 @@ def _parts(nest: Nest) -> "Optional[List[Nest]]":
         if hero is None:
             parts.append(part)
             continue
-        instruction, back = hero.instruction, algebra.call("map", "inverse", hero.map)
-        if back.startswith("no") or len(parts) + len(waiting) + len(instruction.operands) > MOST_OPERANDS:
+        instruction, back = hero.instruction, algebra.inverse(hero.map)
+        if back is None or len(parts) + len(waiting) + len(instruction.operands) > MOST_OPERANDS:
             return None
         inner = []
         for k, operand in enumerate(instruction.operands):

@@ -258,14 +258,13 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
                                     ("indices_batching", "start_indices_batching_dims"),
                                     ("slice_sizes", "slice_sizes"))]
         words.append(f"index_vector_dim={attributes['index_vector_dim']}")
-    index, _, *lines = algebra.call("op", opcode, str(operand), *words).splitlines()
+    index, reads = algebra.indexing(opcode, operand, *words)
     if index == EMPTY:
         return EMPTY, []
-    variables, runtimes = algebra.info(index).of("rt"), []
-    for v, line in zip(variables, lines):
-        _, number, at = line.split(" ", 2)
-        runtimes.append(IndexRead(v.name, int(number), algebra.substitute(at, **{r.name: r.lo for r in variables})))
-    return index, runtimes
+    variables = algebra.info(index).of("rt")
+    first = {v.name: v.lo for v in variables}
+    return index, [IndexRead(v.name, number, algebra.substitute(at, **first))
+                   for v, (number, at) in zip(variables, reads)]
 
 
 def _known(source: Instruction, last: int) -> Optional[int]:

@@ -76,14 +76,14 @@ def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
                                 ("start_index_map", "scatter_dims_to_operand_dims"),
                                 ("operand_batching", "input_batching_dims"),
                                 ("indices_batching", "scatter_indices_batching_dims"))]
-    index, _, *lines = algebra.call("op", "scatter", str(count + 1), *words,
-                                    f"index_vector_dim={a['index_vector_dim']}", "from=operand", "all=1").splitlines()
+    index, reads = algebra.indexing("scatter", count + 1, *words, f"index_vector_dim={a['index_vector_dim']}",
+                                    "from=operand", "all=1")
     if index == EMPTY:
         return EMPTY, []
     variables, dims = algebra.info(index).of("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
     indices = []
-    for v, line in zip(variables, lines):
-        at = algebra.substitute(line.split(" ", 2)[2], **{r.name: r.lo for r in variables})
+    for v, (_, read) in zip(variables, reads):
+        at = algebra.substitute(read, **{r.name: r.lo for r in variables})
         indices.append((v.hi, algebra.rename(at, *dims, *(r.name for r in algebra.info(at).of("rt"))) if dims else at))
     assert len(variables) == len(a["scatter_dims_to_operand_dims"])
     names = [*dims, *(f"at{k}" for k in range(len(variables)))]

@@ -62,7 +62,7 @@ def _fault(what: str, text: str, column: int, message: str) -> run.RunError:
 def _shape(text: str) -> hlo.Shape:
     """The array without a layout: its plain row-major shape."""
     try:
-        shape = hlo.shape(algebra.shape(text).split("\t")[0])
+        shape = hlo.shape(algebra.shape(text))
     except algebra.AlgebraError as error:
         raise _fault("shape", text, error.column or 1, error.message) from None
     if shape.kind != "array" or shape.dynamic or not shape.dims or shape.elements < 1:
@@ -106,7 +106,7 @@ def _layout(array: hlo.Shape, text: str, number: int, before: Sequence[Layout]) 
         raise _fault(what, text, 1, "expected a layout, such as {1,0} or {1,0:T(8,128)}")
     bare = array.text.split("{")[0]
     try:
-        shape = hlo.shape(algebra.shape(bare + text).split("\t")[0])
+        shape = hlo.shape(algebra.shape(bare + text))
         info = dict(line.partition(" ")[::2] for line in algebra.call("shape", "info", shape.text).splitlines())
     except algebra.AlgebraError as error:
         raise _fault(what, text, max(1, (error.column or 1) - len(bare)), error.message) from None
