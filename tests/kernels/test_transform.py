@@ -14,6 +14,7 @@ import pytest
 
 from drawn import ON, agree, marked
 from gen import hlo, pipeline
+from gen.emit.templates import macro
 from gen.heroes import fft as hero
 from gen.plan import fft
 from gen.plan.nests import planned
@@ -69,13 +70,25 @@ def test_long_ones_are_two_kernels() -> None:
         assert len(hero.plan(nest, DEVICES["cpu"]).axes) == count, n
 
 
+class Numbers:
+    """The constants of templates/parts/fft.j2, for Python."""
+
+    number = staticmethod(repr)
+
+    def cosine(self, index: int, length: int) -> str:
+        return repr(fft.root(index, length).real)
+
+    def sine(self, index: int, length: int) -> str:
+        return repr(-fft.root(index, length).imag)
+
+
 @pytest.mark.parametrize("p", [2, 3, 4, 5, 7, 8, 11, 13])
 def test_sums(p: int) -> None:
     """The statements of a radix are the transform by its definition."""
     values = [complex(math.sin(3 * k + 1), math.cos(5 * k)) for k in range(p)]
     known = {f"a{k}{c}": part for k, v in enumerate(values) for c, part in (("r", v.real), ("i", v.imag))}
-    for line in fft.sums(p):
-        for statement in line.replace("{", "").replace("}", "").split(", "):
+    for line in macro("parts/fft.j2", "transform", r=Numbers(), f="double", p=p).splitlines():
+        for statement in line.removeprefix("const double ").removesuffix(";").split(", "):
             exec(statement, {}, known)
     for k in range(p):
         wanted = sum(v * cmath.exp(-2j * math.pi * j * k / p) for j, v in enumerate(values))
