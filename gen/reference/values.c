@@ -1,5 +1,5 @@
 /* The C functions that references call. A piece is what stands between two blank lines: one function, with the comment
-   right above it, that calls no other of this file. gen/reference/library.py puts those into a reference that it
+   right above it, that calls no other piece; what only it calls stands in it. gen/reference/library.py puts those into a reference that it
    calls; a test compiles each alone.
 
    Integers of all widths are computed in 64 bits: s64 or u64 by their sign, `width` is that of the type in HLO, and who
@@ -266,6 +266,11 @@ static void pack(uint8_t *to, int64_t i, int bits, int width) {
 
 /* ---- Discrete Fourier transforms ---- */
 
+/* Transforms the middle one of three dimensions: of complex numbers as pairs, row-major. A row has n of them, of which
+   `of` has `given` and `to` gets `kept`. half: what is given is half of a spectrum, whose other elements are conjugates,
+   and what is its own conjugate is real. room: for 4 n numbers. */
+static void transform_rows(int64_t outer, int64_t given, int64_t n, int64_t kept, int64_t inner, bool inverse,
+                           bool half, const long double *of, long double *to, long double *room);
 /* y: the transform of n complex numbers x, step apart, by the definition after each least prime factor of n. roots: of
    which every apart-th is a root of n. Numbers are pairs; t: room for n of them. */
 static void dft(int64_t n, const long double *roots, int64_t apart, const long double *x, int64_t step, long double *y,
@@ -287,4 +292,25 @@ static void dft(int64_t n, const long double *roots, int64_t apart, const long d
     y[2 * k] = re;
     y[2 * k + 1] = im;
   }
+}
+static void transform_rows(int64_t outer, int64_t given, int64_t n, int64_t kept, int64_t inner, bool inverse,
+                           bool half, const long double *of, long double *to, long double *room) {
+  long double *roots = room, *row = room + 2 * n, *there = room + 4 * n;
+  for (int64_t k = 0; k < n; ++k) {
+    roots[2 * k] = cosl(6.283185307179586476925286766559005768L * (long double)k / n);
+    roots[2 * k + 1] = sinl(6.283185307179586476925286766559005768L * (long double)k / n) * (inverse ? 1 : -1);
+  }
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < inner; ++i) {
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t place = half && k > n / 2 ? n - k : k;
+        const long double *z = of + 2 * ((o * given + place) * inner + i);
+        row[2 * k] = z[0];
+        row[2 * k + 1] = half && 2 * place % n == 0 ? 0.0L : place < k ? -z[1] : z[1];
+      }
+      dft(n, roots, 1, row, 1, there, room + 6 * n);
+      for (int64_t k = 0; k < kept; ++k)
+        for (int part = 0; part < 2; ++part)
+          to[2 * ((o * kept + k) * inner + i) + part] = inverse ? there[2 * k + part] / n : there[2 * k + part];
+    }
 }
