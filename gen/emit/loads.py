@@ -10,7 +10,7 @@ from gen import algebra
 from gen.emit import ops
 from gen.emit.accesses import Accesses
 from gen.emit.helpers import table_type
-from gen.emit.statements import Assign, Block, Declare, Let
+from gen.emit.statements import Assign, Block, Call, Declare, Let
 from gen.emit.text import joined, offset
 from gen.emit.values import IndexRow, Value
 from gen.hlo import dtypes
@@ -223,14 +223,14 @@ class Loads(Accesses):
         if self.loop.turns > 1:
             load = self.helpers.load_pieces(dtype, self.loop.turns, self.index_type, distance)
             at = elements(offset(pointer, self.c(self._at_turn(flat))[0]))
-            self.before.add(f"{load}(pieces[tile % 2] + turn, {at}, {pitch.strides[0]});")
+            self.before.add(Call(load, "pieces[tile % 2] + turn", at, str(pitch.strides[0])))
             return self._from_bits(parameter, dtype, f"joined[down * {PIECES} + piece]")
         name = self.name(pointer, "w_")
         load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, pitch.group, distance)
         self.before.add(Declare(self.d.register(width, n), name, count=rows * self.registers_down))
         for down, at in enumerate(self._tiles(pointer, flat)):
-            self.before.add(f"{load}({offset(name, str(down * rows)) if down else name}, {elements(at)}, "
-                            f"{', '.join(map(str, pitch.strides))});")
+            self.before.add(Call(load, offset(name, str(down * rows)) if down else name, elements(at),
+                                 *map(str, pitch.strides)))
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _load_apart(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
@@ -258,7 +258,7 @@ class Loads(Accesses):
                     for at in places
                 ]
                 self.before.add(Let(kind, "words", f"{{{', '.join(words)}}}", rows),
-                                f"{separate}({offset(name, str(down * rows)) if down else name}, words);")
+                                Call(separate, offset(name, str(down * rows)) if down else name, "words"))
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _from_bits(self, parameter: Buffer, dtype: str, text: str) -> Value:

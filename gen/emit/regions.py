@@ -13,7 +13,7 @@ from gen.emit import functions, ops
 from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
 from gen.emit.maps import conditions, guarded, narrowed, tested
-from gen.emit.statements import Assign, Block, Case, Declare, For, If, Let, interchange
+from gen.emit.statements import Assign, Block, Call, Case, Declare, For, If, Let, interchange
 from gen.emit.form import Near
 from gen.emit.values import Value
 from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, combiner, dtypes
@@ -135,7 +135,7 @@ class Regions(Loads, Elementwise):
         self.text.add(*(Declare(self.type(leaf.dtype, 1, leaf.dtype == "f16"), name, count=count)
                         for name, leaf in zip(names, leaves)))
         outputs = names if same else [f"{name} + lane" for name in names]
-        call = f"{entry.callee.name}({', '.join([*arguments, *outputs])});"
+        call = Call(entry.callee.name, *arguments, *outputs)
         self.text.add(call if same else self.each_lane(call, index))
         if same:
             return [Value(f"{name}[0]", leaf.dtype, 1, leaf.dtype == "f16") for name, leaf in zip(names, leaves)]

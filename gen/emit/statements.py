@@ -1,7 +1,7 @@
 """Statements: the code of a step as a tree, which is built, transformed and counted before it is text.
 
-A leaf is a Let, a Declare, an Assign, a Return, or a statement in a target's own words, as text. Block, For and If have
-statements inside. `Code` builds a tree, `printed` makes lines of it.
+A leaf is a Let, a Declare, an Assign, a Return, a Call, or a statement in a target's own words, as text. Block, For and
+If have statements inside. `Code` builds a tree, `printed` makes lines of it.
 """
 
 from __future__ import annotations
@@ -55,6 +55,16 @@ class Return:
         return f"return {self.value};"
 
 
+class Call:
+    """A call of a function, or of a macro, that gives no value."""
+
+    def __init__(self, function: str, *arguments: str) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.arguments)});"
+
+
 @dataclass
 class Block:
     """Statements whose names are their own."""
@@ -95,7 +105,7 @@ class If:
         return f"if ({self.condition})"
 
 
-Leaf = Union[str, Let, Declare, Assign, Return]
+Leaf = Union[str, Let, Declare, Assign, Return, Call]
 Statement = Union[Leaf, Block, For, If]
 Case = Tuple[str, Callable[[], None]]      # a condition ("": it always holds), and what adds the statements of the case
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gen import algebra
 from gen.emit.loads import Loads
-from gen.emit.statements import Assign, Block, Declare
+from gen.emit.statements import Assign, Block, Call, Declare
 from gen.emit.text import joined, offset
 from gen.emit.values import Touched, Value
 from gen.hlo import dtypes
@@ -71,8 +71,8 @@ class Stores(Loads):
         self.before.add(*(Assign(f"{names[0]}[{number}]", f"*{text}") for number, text in registers[0]))
         for number in range(0, n * self.loop.fused_steps, n):
             to, of = (offset(name, str(number)) if number else name for name in reversed(names))
-            self.before.add(f"{self.helpers.interleave(bits(dtype), n, words[0])}({to}, {of});")
-        self.after.add(*(f"{self.d.store_word(self.loop.stream)}({names[1]}[{number}], {text});"
+            self.before.add(Call(self.helpers.interleave(bits(dtype), n, words[0]), to, of))
+        self.after.add(*(Call(self.d.store_word(self.loop.stream), f"{names[1]}[{number}]", text)
                          for number, text in registers[1]))
 
     def store(self, root: Root) -> None:
@@ -121,9 +121,8 @@ class Stores(Loads):
         per, step, text = dtypes.per_byte(dtype), self.loop.step, self.to_memory(value)
         u8 = self.d.types["u8"]
         if step == 1:
-            self.text.add(
-                f"{self.helpers.need('packed_store', dtype, self.index_type)}({pointer}, {self.c(flat)[0]}, ({u8}){text});"
-            )
+            self.text.add(Call(self.helpers.need("packed_store", dtype, self.index_type), pointer, self.c(flat)[0],
+                               f"({u8}){text}"))
             return
         name, width, at = self.name(pointer, "w_"), dtypes.TABLE[dtype].bits, self.c(flat, vec=0)[0]
         byte, mask = f"{name}[vec / {per}]", (1 << width) - 1
@@ -149,7 +148,7 @@ class Stores(Loads):
                 text = self.d.convert("u16", n, text) if width == 8 else text
                 self.text.add(Assign(name, f"{self.d.convert('u32', n, text)} << {self._part(width)}", "|="))
             at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
-            self.after.add(f"{self.d.store_word(stream)}({name}, ({self.d.pointer}{kind} *)({at}));")
+            self.after.add(Call(self.d.store_word(stream), name, f"({self.d.pointer}{kind} *)({at})"))
             return
         if self.turned(flat, self.function.body):
             self._store_tile(pointer, dtype, self.to_bits(dtype, text, n), flat)
@@ -167,11 +166,11 @@ class Stores(Loads):
                 self._store_joined(pointer, dtype, text, flat)
                 return
             if align % n == 0:
-                self.text.add(f"{self.d.store_word(stream)}({text}, ({self.d.pointer}{t} *)({at}));")
+                self.text.add(Call(self.d.store_word(stream), text, f"({self.d.pointer}{t} *)({at})"))
             elif self.d.loads_anywhere:
                 self.text.add(self.d.scatter("u16" if dtype in SMALL else dtype, n, text, at))
             else:
-                self.text.add(f"{self.helpers.need('store', dtype, str(n))}({text}, {at});")
+                self.text.add(Call(self.helpers.need("store", dtype, str(n)), text, at))
             return
         assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
         wide = self.declare(pointer, dtype, n, text, value.bits)
@@ -188,10 +187,8 @@ class Stores(Loads):
         self.before.add(Declare(self.d.register(width, n), name, count=rows * self.registers_down))
         self.text.add(Assign(f"{name}[{self._in_tile}]", text))
         for down, at in enumerate(self._tiles(pointer, flat)):
-            self.after.add(
-                f"{store}(({self.d.pointer}{self.d.types[width]} *)({at}), {', '.join(map(str, pitch.strides))}, "
-                f"{offset(name, str(down * rows)) if down else name});"
-            )
+            self.after.add(Call(store, f"({self.d.pointer}{self.d.types[width]} *)({at})", *map(str, pitch.strides),
+                                offset(name, str(down * rows)) if down else name))
 
     def _store_spread(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """Registers whose elements are neighbours in turn: interleaved by shuffles, stored in whole vectors."""
@@ -202,20 +199,17 @@ class Stores(Loads):
         for down in range(self.registers_down):
             places, aligned = self._spread_registers(pointer, flat, down)
             with self.after.nested(Block()):
-                self.after.add(
-                    Declare(kind, "words", count=rows),
-                    f"{interleave}(words, {offset(name, str(down * rows)) if down else name});",
-                )
+                self.after.add(Declare(kind, "words", count=rows),
+                               Call(interleave, "words", offset(name, str(down * rows)) if down else name))
                 for k, at in enumerate(places):
                     memory = f"({self.d.pointer}{self.d.types[width]} *)({at})"
                     if aligned:
-                        self.after.add(
-                            f"{self.d.store_word(self.loop.stream)}(words[{k}], ({self.d.pointer}{kind} *)({at}));"
-                        )
+                        self.after.add(Call(self.d.store_word(self.loop.stream), f"words[{k}]",
+                                            f"({self.d.pointer}{kind} *)({at})"))
                     elif self.d.loads_anywhere:
                         self.after.add(self.d.scatter(width, n, f"words[{k}]", memory))
                     else:
-                        self.after.add(f"{self.helpers.need('store', width, str(n))}(words[{k}], {memory});")
+                        self.after.add(Call(self.helpers.need("store", width, str(n)), f"words[{k}]", memory))
 
     def _store_joined(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """A step's registers that are side by side in memory, as whole lines."""
@@ -227,6 +221,6 @@ class Stores(Loads):
         self.text.add(Assign(f"{name}[vec * {down} + down]", bits_of))
         for k in range(vec):
             at = offset(pointer, self.c(flat, lane=0, vec=k, down=0)[0])
-            self.after.add(
-                f"{self.d.store_word(self.loop.stream)}({join}({offset(name, str(k * down)) if k else name}), ({self.d.pointer}{whole} *)({at}));"
-            )
+            self.after.add(Call(self.d.store_word(self.loop.stream),
+                                f"{join}({offset(name, str(k * down)) if k else name})",
+                                f"({self.d.pointer}{whole} *)({at})"))

@@ -14,7 +14,7 @@ from typing import Iterable, List, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Assign, Statement
+from gen.emit.statements import Assign, Call, Statement
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments, function_text
@@ -210,7 +210,7 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, 
     elif d.loads_anywhere:
         store = d.scatter(f"u{width}", lanes, value, "target")
     else:
-        store = f"{context.helpers.need('stage', f'u{width}', str(lanes))}({value}, target);"
+        store = Call(context.helpers.need("stage", f"u{width}", str(lanes)), value, "target")
     prefetch = [line for key in sorted(body.prefetches) for line in body.prefetches[key]]
     return Run(rows.starts[k], length, lanes, last, prefetch, [*body.before.lines, *body.text.lines, *body.after.lines],
                store), body

@@ -28,7 +28,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
-from gen.emit.statements import Assign, Block, Code, If, Let, Statement
+from gen.emit.statements import Assign, Block, Call, Code, If, Let, Statement
 from gen.emit.text import offset
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
@@ -482,8 +482,8 @@ class ScatterWriter:
             kind = d.types["u64"] if dtype == "s64" and how in ("atomicAdd", "atomicAnd", "atomicOr",
                                                                 "atomicXor") else d.types[dtype]
             pointer = f"({d.atomic_space}{kind} *)({target.buffer.pointer} + {at})"
-            return f"{how}({pointer}, ({kind}){new.text});"
-        return f"{self.swap(k)}({target.buffer.pointer}, {at}, {(body.moved(new) if dtype == 'f16' else new).text});"
+            return Call(how, pointer, f"({kind}){new.text}")
+        return Call(self.swap(k), target.buffer.pointer, at, (body.moved(new) if dtype == "f16" else new).text)
 
     def swap(self, k: int) -> str:
         """The name of a function that combines by compare-and-swap, among the helpers."""

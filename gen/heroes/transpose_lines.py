@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit import register_tiles
+from gen.emit.statements import Call, Declare, Statement
 from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.emit.form import Form
@@ -174,16 +175,15 @@ class TransposeLinesRecord:
     # tiles of a step of stage "next": more first, for processors on which bursts of prefetches pay
     downs: "Tuple[int, ...]"
     starts: "Tuple[int, ...]"                   # of a line at which the matrices of a batch begin
-    side: int                                   # of a tile
-    load: str                                   # the function that loads a tile and transposes it
-    stride: int                                 # between the source's rows
-    carry: "Callable[[bool], str]"              # (edge): the address of the lines that are carried
-    # (stage, tiles of a step, edge): where tiles begin in the source
-    sources: "Callable[[str, int, bool], List[str]]"
-    target: "Callable[[str, bool], str]"        # (stage, edge): and in the output
-    # (stage, tiles of a step, edge, start): the function that stores whole lines and carries the rest, with the bracket
-    # that opens its arguments; without a start it is one for all, which takes the matrix's first
-    complete: "Callable[[str, int, bool, Optional[int]], str]"
+    # (stage, tiles of a step, edge, start): a step, of matrices that begin at `start` of a line, or (None) at any place
+    step: "Callable[[str, int, bool, Optional[int]], List[Statement]]"
+
+
+class Function(NamedTuple):
+    """A function of C, and its first arguments."""
+
+    name: str
+    arguments: Tuple[str, ...] = ()
 
 
 class TransposeLinesWriter:
@@ -255,7 +255,7 @@ class TransposeLinesWriter:
                                                                 down, name, start)
         return name
 
-    def complete(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> str:
+    def complete(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> Function:
         """The function that stores whole lines and carries the rest: of matrices that begin at `start`, or where they
         begin at several places of a line, the one that takes that of the work-item's matrix first."""
         side, first = self.form.side, self.first(False)
@@ -265,13 +265,30 @@ class TransposeLinesWriter:
         if len(variants) == 1:
             (start,) = variants
         if start is not None:
-            return f"{variants[start]}("
+            return Function(variants[start])
         # the kernel's own: others of the file may have rows as long, and matrices that begin elsewhere
         name = f"{self.nest.name}_{part}{down}{'_edge' if edge else ''}"
         if name not in self.helpers.texts:
             self.helpers.texts[name] = register_tiles.by_start(self.d, 8 * self.form.width, side,
                                                                self.d.index[self.index_type], variants, name)
-        return f"{name}(start, "
+        return Function(name, ("start",))
+
+    def step(self, stage: str, down: int, edge: bool, start: "Optional[int]" = None) -> List[Statement]:
+        """The loads of a step's tiles, which transpose them, and the store of whole lines; in stage "again" lines are
+        there, and a tile is carried as it is."""
+        side, register = self.form.side, self.d.register(f"u{8 * self.form.width}", self.form.side)
+        load = self.helpers.tile("load", f"u{8 * self.form.width}", side, side, self.index_type, self.form.load_bytes,
+                                 distance=self.form.row_prefetch // self.form.width)
+        carry = f"carry + {self.form.columns}" if edge else f"carry + j * {side}"
+        sources = [self.pointer(self.source, self.read, row, edge, "const ") for row in self.rows(stage, down)]
+        if stage == "again":
+            return [Call(load, carry, sources[0], str(self.stride))]
+        complete = self.complete(stage, down, edge, start)
+        target = self.pointer(self.target, self.write, self.target_row(stage), edge)
+        return [Declare(register, "x", count=side * down),
+                *(Call(load, f"x + {n * side}" if n else "x", source, str(self.stride))
+                  for n, source in enumerate(sources)),
+                Call(complete.name, *complete.arguments, target, carry, "x")]
 
     def rows(self, stage: str, down: int) -> List[str]:
         """Where the tiles of a stage begin along the source's rows, as texts of maps."""
@@ -350,20 +367,12 @@ class TransposeLinesWriter:
             any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), names, tiles,
             d.register(f"u{8 * form.width}", side), form.columns + (side if edge else 0), first,
             end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
-            tuple((self.first(False) + further) % side for further in self.starts), side,
-            self.helpers.tile("load", f"u{8 * form.width}", side, side, self.index_type, form.load_bytes,
-                              distance=form.row_prefetch // form.width),
-            self.stride, lambda at_edge: f"carry + {form.columns}" if at_edge else f"carry + j * {side}",
-            lambda stage, down, at_edge: [self.pointer(self.source, self.read, row, at_edge, "const ")
-                                          for row in self.rows(stage, down)],
-            lambda stage, at_edge: self.pointer(self.target, self.write, self.target_row(stage), at_edge),
-            self.complete)
+            tuple((self.first(False) + further) % side for further in self.starts), self.step)
         # the functions stand before the kernel
         for stage, down in (("first", 1), *(("next", n) for n in record.downs), ("last", 1)):
             for at_edge in (False, True)[:1 + edge]:
-                self.complete(stage, down, at_edge)
-        lines = [f"{record.load}(x, {record.sources('next', 1, False)[0]}, {record.stride});",
-                 f"{self.complete('next', 1, False)}{record.target('next', False)}, {record.carry(False)}, x);"]
+                self.step(stage, down, at_edge)
+        lines = self.step("next", 1, False)
         return Kernel(grid, nest, arguments(d, [self.source], [self.target]),
                       Text("kernels/transpose_lines_cpu", record, attribute=d.launch_bounds(1)),
                       Report(self.flats(), Step([], lines, [], repeated="for each tile")))
