@@ -1,12 +1,22 @@
 /* The C functions that say whether what a routine of LAPACK gave is what the routine is for: gen/bounds/lapack.py writes
    those of one routine. `number` is a complex number in `wide`; real numbers have no imaginary part. Matrices are
    row-major. An answer is NULL where all holds, "" where nothing is known, else what is wrong. u: half the distance from 1
-   to the next number of the type. */
+   to the next number of the type. OF_DOUBLES: the routine's numbers are doubles. */
 
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>
 
+#ifdef OF_DOUBLES
+typedef long double wide;
+typedef long double _Complex number;
+#define SIZE cabsl
+#define RE creall
+#define IM cimagl
+#define CONJ conjl
+#define ROOT sqrtl
+#define BOTH CMPLXL
+#else
 typedef double wide;
 typedef double _Complex number;
 #define SIZE cabs
@@ -15,6 +25,7 @@ typedef double _Complex number;
 #define CONJ conj
 #define ROOT sqrt
 #define BOTH CMPLX
+#endif
 
 /* ---- What routines of LAPACK gave ---- */
 

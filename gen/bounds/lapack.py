@@ -3,7 +3,6 @@ wider numbers; which of all right results it is, no bound says."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Dict, List, Optional
 
@@ -21,8 +20,6 @@ PROOFS = Path(__file__).with_name("lapack.c")
 UNIT = {"f32": "0x1p-24", "f64": "0x1p-53"}
 # Routines that give what another one gives.
 _AS = {"hetrd": "sytrd", "unmqr": "ormqr", "gesvd": "gesdd"}
-_LONG = {"double": "long double", "cabs": "cabsl", "creal": "creall", "cimag": "cimagl", "conj": "conjl",
-         "sqrt": "sqrtl", "CMPLX": "CMPLXL"}
 
 
 def lapack(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
@@ -91,7 +88,8 @@ def holds(computation: Computation, name: str) -> str:
     lines += [f"  wrong = holds_{_AS.get(routine, routine)}(&c);",
               f"  if (wrong && !*wrong) *unknown += {each}, wrong = NULL;", "}", "free(memory);", "return wrong;"]
     head = f"const char *{name}_holds(const void *const *params, const void *const *results, size_t *unknown)"
-    return "\n".join([_proofs(part), "", f"{head};", f"{head} {{", *("  " + line for line in lines), "}", ""])
+    return "\n".join([*["#define OF_DOUBLES"] * (part == "f64"), PROOFS.read_text().strip(), "", f"{head};",
+                      f"{head} {{", *("  " + line for line in lines), "}", ""])
 
 
 def _loaded(to: str, room: Room, shape: Shape, memory: str) -> List[str]:
@@ -107,12 +105,3 @@ def _loaded(to: str, room: Room, shape: Shape, memory: str) -> List[str]:
     value = f"{source}[{place}]" if parts == 1 else f"BOTH({source}[2 * ({place})], {source}[2 * ({place}) + 1])"
     return [f"  for (int64_t row = 0; row < {rows}; ++row)",
             f"    for (int64_t column = 0; column < {columns}; ++column) {to}[row * {columns} + column] = {value};"]
-
-
-def _proofs(part: str) -> str:
-    """The text of lapack.c for matrices of a type."""
-    text = PROOFS.read_text().strip()
-    if part == "f64":
-        head, mark, rest = text.partition("/* ---- ")
-        text = re.sub(r"\b(double|cabs|creal|cimag|conj|sqrt|CMPLX)\b", lambda word: _LONG[word[1]], head) + mark + rest
-    return text
