@@ -7,9 +7,10 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Dict, Sequence
+from typing import Dict, Iterator, List, Sequence, Tuple
 
-from gen import pipeline, run
+from drawn import device_or_skip, fusions
+from gen import hlo, pipeline, run
 from gen.run.objects import compiled_kernels
 from gen.schedule import DEVICES
 from gen.targets import c_compiler
@@ -97,3 +98,26 @@ def ran(library: Path, names: Sequence[str], target: str, given: Path, results: 
             wrong[names[first]] = run.ending(answer, process, launch)
             first += 1
     return wrong
+
+
+def results(cases: "Dict[str, Tuple[str, List[bytes]]]", target: str, folder: Path) -> "Dict[str, List[bytes]]":
+    """The results of the one fusion of each case, which is a text and the bytes of its parameters. All cases are one
+    library, which one process runs: starting OpenCL takes longer than a kernel."""
+    options, made = run.Options(), {}   # type: run.Options, Dict[str, hlo.Fusion]
+    device_or_skip(target, options)
+    for name, (text, params) in cases.items():
+        (made[name],) = fusions(text, name)
+        (folder / f"{made[name].name}.in").write_bytes(b"".join(params))
+    (folder / "out").mkdir()
+    library = compiled([built(fusion, folder, target) for fusion in made.values()], folder, target)
+    wrong = ran(library, [fusion.name for fusion in made.values()], target, folder, folder / "out", options)
+    assert not wrong, wrong
+    return {name: list(_cut((folder / "out" / f"{fusion.name}.out").read_bytes(), [
+        shape.bytes for _, shape, _, _ in hlo.result_leaves(fusion.computation)])) for name, fusion in made.items()}
+
+
+def _cut(data: bytes, sizes: Sequence[int]) -> "Iterator[bytes]":
+    for size in sizes:
+        yield data[:size]
+        data = data[size:]
+    assert not data

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import struct
 from pathlib import Path
-from typing import Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 import pytest
 
 import drawn
 import gen_run
+import stated
+from gen import pipeline
 from gen.hlo import order
 
 try:
@@ -154,12 +156,23 @@ def test_orders() -> None:
 
 # ---- beside NumPy ----
 
-@pytest.mark.skipif(numpy is None, reason="no NumPy")
+LONG = ("few", "equal", "bytes", "in_order", "floats", "zeros", "doubles")
+with_numpy = pytest.mark.skipif(numpy is None, reason="no NumPy")
+Case = Tuple[str, List[Any], List[Any]]     # a text, the parameters, the results
+
+
+def right(cases: "Dict[str, Case]", target: str, folder: Path) -> None:
+    """Asserts that the results are NumPy's, bit for bit."""
+    found = stated.results({name: (text, [x.tobytes() for x in params]) for name, (text, params, _) in cases.items()}, target, folder)
+    for name, (_, _, wanted) in cases.items():
+        assert found[name] == [x.tobytes() for x in wanted], name
+
+
+@with_numpy
 @pytest.mark.parametrize("target", ["c", "opencl"])
 def test_beside_numpy(target: str, tmp_path: Path) -> None:
     """Ties, NaNs and zeros of both signs: the order of numpy.argsort(kind="stable"), and every bit of what is moved."""
-    drawn.device_or_skip(target)
-    rng = numpy.random.default_rng(0)
+    rng, cases = numpy.random.default_rng(0), {}
     for name, size in (("plain", 700), ("odd", 700), ("short", 20)):
         x = rng.integers(-9, 9, size).astype(numpy.float32)
         if name != "plain":
@@ -168,59 +181,53 @@ def test_beside_numpy(target: str, tmp_path: Path) -> None:
             x.view(numpy.uint32)[rng.integers(0, size, size // 9)] = 0xffc01234
         else:
             x = numpy.abs(x)
-        y = numpy.arange(size, dtype=numpy.int32)
-        folder = tmp_path / name
-        folder.mkdir()
-        got = gen_run.run(sort(["f32", "s32"], [size], 0, comparator(["f32", "s32"], 1)), [x.tobytes(), y.tobytes()], target, folder)
-        want = numpy.argsort(x, kind="stable")
-        assert got == [x[want].tobytes(), y[want].tobytes()], name
+        y, want = numpy.arange(size, dtype=numpy.int32), numpy.argsort(x, kind="stable")
+        cases[name] = sort(["f32", "s32"], [size], 0, comparator(["f32", "s32"], 1)), [x, y], [x[want], y[want]]
+    right(cases, target, tmp_path)
 
 
-@pytest.mark.skipif(numpy is None, reason="no NumPy")
-@pytest.mark.parametrize("target", ["c", "opencl"])
-def test_long_rows(target: str, tmp_path: Path) -> None:
+@with_numpy
+@pytest.mark.parametrize("target, kinds", [("c", LONG), ("opencl", ("few", "bytes", "doubles")), pytest.param("opencl", ("equal", "in_order", "floats", "zeros"), marks=pytest.mark.peer)])
+def test_long_rows(target: str, kinds: Sequence[str], tmp_path: Path) -> None:
     """Rows that are sorted in parts: drawn elements, few values, all equal, in order, and with zeros and NaNs that compare as equal."""
-    drawn.device_or_skip(target)
-    rng, size = numpy.random.default_rng(3), (1 << 18) + 5
+    rng, size, cases = numpy.random.default_rng(3), (1 << 18) + 5, {}
     drawn_floats = rng.standard_normal(size)
     for name, x in {"few": rng.integers(-3, 3, size).astype(numpy.int32), "equal": numpy.full(size, 7, numpy.int32),
                     "bytes": rng.integers(0, 200, size).astype(numpy.uint8), "in_order": numpy.arange(size, 0, -1).astype(numpy.uint32),
                     "floats": drawn_floats.astype(numpy.float32), "zeros": numpy.where(drawn_floats > 1, -0.0, drawn_floats).astype(numpy.float32),
                     "doubles": numpy.where(drawn_floats > 2, numpy.nan, drawn_floats)}.items():
+        if name not in kinds:
+            continue
         kind = {"i": "s", "u": "u", "f": "f"}[x.dtype.kind] + str(8 * x.itemsize)
         want, y = numpy.argsort(x, kind="stable"), numpy.arange(size, dtype=numpy.int32)
         for types in ([kind], [kind, "s32"]):
-            folder = tmp_path / f"{name}{len(types)}"
-            folder.mkdir()
-            given, wanted = ([x, y], [x[want], y[want]]) if len(types) > 1 else ([x], [x[want]])
-            got = gen_run.run(sort(types, [size], 0, comparator(types, 1)), [array.tobytes() for array in given], target, folder)
-            assert got == [array.tobytes() for array in wanted], (name, types)
+            cases[f"{name}{len(types)}"] = sort(types, [size], 0, comparator(types, 1)), [x, y][:len(types)], [x[want], y[want]][:len(types)]
+    right(cases, target, tmp_path)
 
 
-@pytest.mark.skipif(numpy is None, reason="no NumPy")
-@pytest.mark.parametrize("target", ["c", "opencl"])
-def test_networks(target: str, tmp_path: Path) -> None:
+@with_numpy
+@pytest.mark.parametrize("target, sizes", [("c", range(2, 17)), ("opencl", (3, 8, 16)), pytest.param("opencl", range(2, 16), marks=pytest.mark.peer)])
+def test_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
     """Rows of zeros and ones, all that there are, are sorted, so that rows of any elements are (the 0-1 principle)."""
-    drawn.device_or_skip(target)
-    for size in range(2, 17):
+    cases = {}
+    for size in sizes:
         rows = max(16, 1 << size)
         x = (numpy.arange(rows)[:, None] >> numpy.arange(size) & 1).astype(numpy.uint8)
         text = sort(["u8"], [rows, size], 1, comparator(["u8"], 1))
-        folder = tmp_path / str(size)
-        folder.mkdir()
-        (folder / "e.hlo").write_text("HloModule e\n" + text.replace("e {", "ENTRY e {"))
-        assert "network" in gen_run.gen("explain", folder / "e.hlo", "--target", target, "--stage", "schedule").stdout
-        assert gen_run.run(text, [x.tobytes()], target, folder) == [numpy.sort(x, axis=1).tobytes()]
+        (kernel,) = pipeline.target_file(drawn.fusions(text)[0], target).kernels
+        assert "network" in kernel.loop.text()
+        cases[f"rows_of_{size}"] = text, [x], [numpy.sort(x, axis=1)]
+    right(cases, target, tmp_path)
 
 
-@pytest.mark.skipif(numpy is None, reason="no NumPy")
-@pytest.mark.parametrize("target", ["c", "opencl"])
-def test_longer_networks(target: str, tmp_path: Path) -> None:
+@with_numpy
+@pytest.mark.parametrize("target, sizes", [("c", (17, 31, 32, 33, 63, 100, 127, 128)), ("opencl", (17, 128)),
+                                           pytest.param("opencl", (31, 32, 33, 63, 100, 127), marks=pytest.mark.peer)])
+def test_longer_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
     """Steps of each length, for rows that a network just sorts: one 1 or one 0 at any place, halves that are sorted, and drawn rows; then
     with both zeros and NaNs, whose order shows where they stood."""
-    drawn.device_or_skip(target)
-    rng = numpy.random.default_rng(2)
-    for size in (17, 31, 32, 33, 63, 100, 127, 128):
+    rng, cases = numpy.random.default_rng(2), {}
+    for size in sizes:
         ones = numpy.tri(size + 1, size, -1)
         halves = [numpy.concatenate([ones[a, :size // 2], ones[b, :size - size // 2]]) for a in range(size // 2) for b in range(0, size, 7)]
         x = numpy.concatenate([numpy.eye(size), 1 - numpy.eye(size), ones, ones[:, ::-1], numpy.array(halves), rng.integers(-5, 5, (300, size))])
@@ -228,27 +235,24 @@ def test_longer_networks(target: str, tmp_path: Path) -> None:
         x[-100:][rng.random((100, size)) < 0.2] = -0.0
         x[-50:][rng.random((50, size)) < 0.1] = numpy.nan
         x.view(numpy.uint32)[-50:][rng.random((50, size)) < 0.1] = 0xffc01234
-        folder = tmp_path / str(size)
-        folder.mkdir()
         want = numpy.take_along_axis(x, numpy.argsort(x, axis=1, kind="stable"), 1)
-        assert gen_run.run(sort(["f32"], list(x.shape), 1, comparator(["f32"], 1)), [x.tobytes()], target, folder) == [want.tobytes()]
+        cases[f"rows_of_{size}"] = sort(["f32"], list(x.shape), 1, comparator(["f32"], 1)), [x], [want]
+    right(cases, target, tmp_path)
 
 
-@pytest.mark.skipif(numpy is None, reason="no NumPy")
+@with_numpy
 def test_topk_in_any_order(tmp_path: Path) -> None:
     """Rows that rise, fall, are all equal or are the least and largest keys; of equal ones the first."""
-    rows, size = 6, 333
+    rows, size, cases = 6, 333, {}
     x = numpy.zeros((rows, size), numpy.uint32)
     x[0], x[1] = numpy.arange(size), numpy.arange(size)[::-1]
     x[2, ::7], x[3] = 0xffffffff, 0xffffffff
     x[4], x[5] = numpy.arange(size) // 50, numpy.random.default_rng(1).integers(0, 40, size)
     for k in (1, 2, 31, 32, 33, size):
         for largest in (True, False):
-            folder = tmp_path / f"{k}{largest}"
-            folder.mkdir()
             places = numpy.argsort(~x if largest else x, axis=1, kind="stable")[:, :k].astype(numpy.int32)
-            want = [numpy.take_along_axis(x, places, 1).tobytes(), places.tobytes()]
-            assert gen_run.run(topk("u32", [rows, size], k, largest), [x.tobytes()], "c", folder) == want
+            cases[f"{'largest' if largest else 'least'}_{k}"] = topk("u32", [rows, size], k, largest), [x], [numpy.take_along_axis(x, places, 1), places]
+    right(cases, "c", tmp_path)
 
 
 def test_custom_call(tmp_path: Path) -> None:
