@@ -10,9 +10,13 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Sequence
 
 import pytest
 
+from drawn import device_or_skip
+from gen import run
+from gen.program import build
 from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -133,19 +137,34 @@ def test_vectors_are_loaded_whole(tmp_path: Path) -> None:
     assert not re.findall(r"\tvmov\w+\t%ymm\d+, 32\(", made.stdout), "halves of vectors are stored and loaded again"
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])
-def test_catalogue(name: str, tmp_path: Path) -> None:
-    """Every small kernel agrees with its reference; nothing but the answer is left behind."""
-    (tmp_path / "temporary").mkdir()
-    done = gen("check", CATALOGUE / f"{name}.hlo", "--target", "opencl", cwd=tmp_path, TMPDIR=str(tmp_path / "temporary"))
-    skip_without_device(done)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
+def right(name: str, lines: "Sequence[str]", file: str) -> None:
+    """Asserts that `gen check` says of a kernel of the catalogue that it is right."""
     hero = HEROES.get(name, "loop")
     assert re.fullmatch(rf"  PASS {name} {hero} (0|\S+ of the allowed error), \d+ rounds", lines[0]), lines
-    assert re.match(rf"PASS {re.escape(str(CATALOGUE / name))}\.hlo opencl 1/1 {hero} \S.*\(\d+ values compared", lines[-1]), lines
+    assert re.match(rf"PASS {re.escape(file)} opencl 1/1 {hero} \S.*\(\d+ values compared", lines[-1]), lines
     if name in MOVES:
         assert re.search(rf" opencl 1/1 {hero} 0 \(\d+ values compared, all equal\)$", lines[-1]), lines
+
+
+def test_catalogue(tmp_path: Path) -> None:
+    """Every small kernel agrees with its reference."""
+    device_or_skip("opencl")
+    names = [name for name in NAMES if name not in LARGE]
+    builts = [run.build(build.program(run.load(str(CATALOGUE / f"{name}.hlo"))), tmp_path / name, "opencl", run.Options()) for name in names]
+    results = run.check_built(builts, "opencl", run.Options())
+    assert [result.fusion for result in results] == names
+    for name, result in zip(names, results):
+        right(name, [result.line(), run.file_line(f"{name}.hlo", "opencl", [result])], f"{name}.hlo")
+
+
+def test_check_leaves_nothing(tmp_path: Path) -> None:
+    """Nothing but the answer is left behind."""
+    (tmp_path / "temporary").mkdir()
+    file = CATALOGUE / "layouts_f32.hlo"
+    done = gen("check", file, "--target", "opencl", cwd=tmp_path, TMPDIR=str(tmp_path / "temporary"))
+    skip_without_device(done)
+    assert done.returncode == 0, done.stdout + done.stderr
+    right("layouts_f32", done.stdout.splitlines(), str(file))
     assert files_below(tmp_path) == []
 
 
@@ -162,7 +181,7 @@ def test_names(tmp_path: Path) -> None:
 
 def test_seed_of_inputs() -> None:
     """Another seed is another set of inputs: the errors of functions differ, and both are within the bound."""
-    answers = [gen("check", CATALOGUE / "softmax_f32.hlo", "--seed", seed) for seed in (1, 1, 2, 3)]
+    answers = [gen("check", CATALOGUE / "softmax_f32.hlo", "--target", "c", "--seed", seed) for seed in (1, 1, 2, 3)]
     skip_without_device(answers[0])
     assert [a.returncode for a in answers] == [0] * 4, [a.stdout for a in answers]
     assert answers[0].stdout == answers[1].stdout
@@ -176,7 +195,7 @@ def test_excess_precision(tmp_path: Path) -> None:
                     "  p = bf16[777] multiply(s, b)\n  t = bf16[777] subtract(p, a)\n"
                     "  n = s8[777] convert(t)\n  ROOT r = (bf16[777], s8[777]) tuple(t, n)\n}\n")
     for path in (file, CATALOGUE / "concatenate_bf16.hlo"):
-        done = gen("check", path, "--excess-precision")
+        done = gen("check", path, "--target", "c", "--excess-precision")
         skip_without_device(done)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -279,7 +298,8 @@ def test_without_shuffles(old_compiler: str) -> None:
     assert done.returncode == 0 and f"{len(files)} files: {len(files)} PASS" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("device", ["sm_80", pytest.param("sm_90", marks=pytest.mark.peer)])
+@pytest.mark.peer
+@pytest.mark.parametrize("device", ["sm_80", "sm_90"])
 def test_cuda_compiles(device: str, tmp_path: Path) -> None:
     """nvcc takes the kernels without a warning; 16-byte accesses where they are due, no local memory."""
     if not shutil.which("nvcc"):

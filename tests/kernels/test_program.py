@@ -15,6 +15,7 @@ from gen import hlo, pipeline, run
 from gen.program import build, proof
 from gen.program.ir import Program
 from gen.program.steps import Move, leaves
+from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -196,8 +197,7 @@ def test_scratch_is_shared() -> None:
 def test_apart(tmp_path: Path) -> None:
     """--apart writes the files of each fusion."""
     file = written(tmp_path, module(ENTRIES["results that are read on"]))
-    done = subprocess.run(["python3", "-m", "gen", "build", file, "-o", str(tmp_path / "out"), "--target", "c", "--apart"], cwd=pipeline.ROOT,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = gen("build", file, "-o", tmp_path / "out", "--target", "c", "--apart")
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "out").glob("*.c")} == {"m_twice.c", "m_twice_ref.c", "m_add.c", "m_add_ref.c"}
 

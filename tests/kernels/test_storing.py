@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
@@ -24,6 +22,7 @@ from gen import hlo, lower, run, schedule
 from gen.plan import nests, plan, storing
 from gen.plan.whole import whole_of
 from gen.program.build import programs
+from gen_run import gen
 
 try:
     import numpy as np
@@ -249,14 +248,12 @@ def test_what_is_said(tmp_path: Path) -> None:
     said = {}
     for dtype in ("s4", "s32"):
         (tmp_path / f"{dtype}.hlo").write_text(steps(dtype, 9))
-        done = subprocess.run([sys.executable, "-m", "gen", "build", str(tmp_path / f"{dtype}.hlo"), "-o", str(tmp_path / dtype), "--target", "c"],
-                              cwd=ROOT, capture_output=True, text=True, timeout=900)
+        done = gen("build", tmp_path / f"{dtype}.hlo", "-o", tmp_path / dtype, "--target", "c")
         assert done.returncode == 0, done.stderr
         said[dtype] = done.stderr
     assert re.search(r"s4: [\d.]+ times the operations of the graph are computed", said["s4"]), said
     assert "times the operations" not in said["s32"], said
-    done = subprocess.run([sys.executable, "-m", "gen", "explain", str(tmp_path / "s32.hlo"), "--target", "c", "--stage", "partition"],
-                          cwd=ROOT, capture_output=True, text=True, timeout=900)
+    done = gen("explain", tmp_path / "s32.hlo", "--target", "c", "--stage", "partition")
     assert re.search(r"^s32: [\d.e+]+ operations, [1-9](\.\d+)? times the graph's$", done.stdout, re.M), done.stdout
     assert re.search(r"^  u\d: read \d+ times an element, stored: storing it saves [\d.e+]+ us, by estimate$", done.stdout, re.M), done.stdout
     assert re.search(r"^  u\d: read \d+ times an element, computed \d+ times an element: storing it would cost", done.stdout, re.M), done.stdout

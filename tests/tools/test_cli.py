@@ -120,12 +120,12 @@ def test_module_and_folder(tmp_path: Path) -> None:
 # ---- gen run against a computation of its own ------------------------------------------------------------------------
 
 
-def run(file: Path, folder: Path, inputs: "list[bytes]", count: int) -> "list[bytes]":
+def run(file: Path, folder: Path, inputs: "list[bytes]", count: int, target: str = "c") -> "list[bytes]":
     """The results of `gen run` on raw buffers."""
     (folder / "in").mkdir()
     for number, data in enumerate(inputs):
         (folder / "in" / f"p{number}.bin").write_bytes(data)
-    done = gen("run", file, "--target", "opencl", "--in", folder / "in", "--out", folder / "out")
+    done = gen("run", file, "--target", target, "--in", folder / "in", "--out", folder / "out")
     skip_without_device(done)
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(f"r{k}.bin" for k in range(count))
@@ -138,7 +138,7 @@ def f32(value: float) -> float:
 
 def test_run_hash(tmp_path: Path) -> None:
     inputs = [(k * 2654435761) % 2**32 for k in range(4096)]
-    (result,) = run(CATALOGUE / "hash_u32.hlo", tmp_path, [struct.pack("<4096I", *inputs)], 1)
+    (result,) = run(CATALOGUE / "hash_u32.hlo", tmp_path, [struct.pack("<4096I", *inputs)], 1, "opencl")
     expected = []
     for x in inputs:
         x = (x ^ x >> 16) * 2146121005 % 2**32
