@@ -50,7 +50,7 @@ def build() -> Path:
     started = max(path.stat().st_mtime_ns for path in _sources())
     handle, name = tempfile.mkstemp(prefix=".libsett.", suffix=".so", dir=LIBRARY.parent)
     os.close(handle)
-    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
+    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
                str(SOURCE), "-o", name]
     try:
         done = child.compiler(command)

@@ -324,6 +324,7 @@ def test_chains_stay_linear() -> None:
     assert sizes[1] < 2.5 * sizes[0], sizes
 
 
+@pytest.mark.peer
 def test_cuda_compiles(tmp_path: Path) -> None:
     for k, name in enumerate(("same element", "elsewhere")):
         (tmp_path / str(k)).mkdir()

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 import pytest
 
@@ -15,6 +15,7 @@ from gen import hlo, pipeline, run
 from gen.plan.nest import BuildError
 from gen.program import build
 from gen.schedule import DEVICES, EMBEDDED
+from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
 JAX = ROOT.parent / "shared" / "peer" / "jax"
@@ -25,6 +26,7 @@ PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
 # Files that `ninja test` takes; `ninja test-peer` takes all.
 SHORT = ["controller", "perceptron", "kalman", "softmax_f32", "sort_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "svd_f32", "functions_f32", "gelu_bf16", "update_bf16",
          "column_cummax_f32", "triangular_solve_f32", "moves_u16", "gather_f32"]
+LARGE = "gelu_bf16"     # whose values take as long as all others
 MARKED = [pytest.param(path, id=path.stem, marks=[] if path.stem in SHORT else pytest.mark.peer) for path in [*FILES, *PEERS]]
 
 STRICT = """-std=c11 -pedantic -Wall -Wextra -Werror -Wdouble-promotion -Wfloat-conversion -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
@@ -89,19 +91,21 @@ def test_plain(path: Path, tmp_path: Path) -> None:
         compiled(tmp_path, name, *STRICT, "-Wno-unknown-pragmas", "-O2", compiler="clang")
 
 
+@pytest.mark.parametrize("levels", [pytest.param(levels, id=levels[0], marks=pytest.mark.peer if "-O1" in levels else [])
+                                    for levels in (("-O0", "-O2"), ("-O1", "-Os", "-O3"))])
 @pytest.mark.parametrize("path", MARKED)
-def test_stack(path: Path, tmp_path: Path) -> None:
+def test_stack(path: Path, levels: "Tuple[str, ...]", tmp_path: Path) -> None:
     name = built(path, tmp_path)
     probe = subprocess.run(["gcc", "-fcallgraph-info=su", "-x", "c", "-c", "-o", str(tmp_path / "probe.o"), "-"], input="", capture_output=True, text=True)
     if probe.returncode:
         pytest.skip("gcc has no -fcallgraph-info")
-    for level in ("-O0", "-O1", "-Os", "-O2", "-O3"):
+    for level in levels:
         compiled(tmp_path, name, "-std=c11", level, "-w", "-fcallgraph-info=su")
         needed = stack((tmp_path / f"{name}.ci").read_text(), f"{name}_c_run")
         assert 0 < needed <= stated(tmp_path, name), level
 
 
-@pytest.mark.parametrize("path", MARKED)
+@pytest.mark.parametrize("path", [param if param.id != LARGE else pytest.param(*param.values, id=LARGE, marks=pytest.mark.peer) for param in MARKED])
 def test_values(path: Path) -> None:
     """Results are within the same bounds as the usual build's."""
     results = run.check(str(path), "c", run.Options(schedule=EMBEDDED, most_bytes=1 << 60, rounds=-6))
@@ -155,6 +159,6 @@ def refusal(program: build.Program) -> str:
     (["--profile", "small"], 2, "unknown profile 'small'"), (["--profile", "embedded", "--most-bytes", "600"], 2, "where 600 are allowed: --most-bytes N allows more")])
 def test_command(words: List[str], status: int, said: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = subprocess.run(["python3", "-m", "gen", "build", str(OWN[0]), "-o", str(out), *words], cwd=ROOT, capture_output=True, text=True)
+    done = gen("build", OWN[0], "-o", out, *words)
     assert done.returncode == status and said in done.stderr, done.stderr
     assert sorted(path.name for path in out.glob("*")) == ([] if status else [f"controller{end}" for end in (".c", ".d", ".h", ".json", "_ref.c")])

@@ -267,6 +267,7 @@ COMPILED = {"row": reduce("f32", [512, 4096], [1]), "bf16": reduce("bf16", [512,
             "whole": reduce("f32", [1 << 22], [0], "maximum"), "middle": reduce("s8", [16, 100, 64], [1])}
 
 
+@pytest.mark.peer
 def test_compiled(tmp_path: Path) -> None:
     """nvcc says nothing and keeps nothing in local memory; lanes fold by shuffles where a row is a warp's."""
     for number, (name, text) in enumerate(COMPILED.items()):

@@ -217,6 +217,7 @@ def test_bound_is_the_same_optimised(tmp_path: Path) -> None:
     assert found[0] == found[1] and any(found[0])
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("dtype, dims, window, form", [
     ("f32", "64,4100", "size=1x4100 pad=0_0x4099_0", PLAIN), ("bf16", "64,4096", "size=1x4096 pad=0_0x0_4095", PLAIN),
     ("f64", "64,100", "size=1x100 pad=0_0x99_0", PLAIN), ("s8", "64,9000", "size=1x9000 pad=0_0x8999_0", PLAIN),

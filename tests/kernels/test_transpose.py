@@ -279,6 +279,7 @@ COMPILED: "Dict[str, str]" = {
     "side": SIDE}
 
 
+@pytest.mark.peer
 def test_compiled(tmp_path: Path) -> None:
     """nvcc says nothing, keeps nothing in local memory, and moves 16 bytes at once where the maps prove it."""
     for number, (name, text) in enumerate(COMPILED.items()):

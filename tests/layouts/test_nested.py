@@ -15,6 +15,8 @@ from pathlib import Path
 
 from indexing_analysis_eval import PEER, ROOT, Index, box, read
 
+import pytest
+
 from gen import algebra
 
 FIELDS = ["subgroup_tile", "batch_tile", "outer_tile", "thread_tile", "element_tile", "subgroup_strides", "thread_strides"]
@@ -584,6 +586,7 @@ int main() {
 """
 
 
+@pytest.mark.peer
 def test_cuda() -> None:
     """A plan in a kernel, beside the whole header on the host: no warning, no stack, no spill."""
     if not shutil.which("nvcc"):

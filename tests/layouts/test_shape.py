@@ -16,6 +16,8 @@ from typing import Optional
 
 from indexing_analysis_eval import PEER, ROOT, Index, box, read
 
+import pytest
+
 from gen import algebra
 
 
@@ -691,6 +693,7 @@ DEVICE_SHAPES = ["f32[3,5]{1,0:T(2,2)}", "bf16[20,300]{1,0:T(8,128)(2,1)}", "s8[
                  "f32[2,6,10]{2,1,0:T(*,2,5)}"]
 
 
+@pytest.mark.peer
 def test_device_cuda() -> None:
     """nvcc compiles the device's part without a warning, and ptxas keeps everything in registers."""
     if not shutil.which("nvcc"):
