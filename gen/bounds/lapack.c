@@ -43,14 +43,14 @@ struct call {
 
 #define FAILED "info says that the routine failed"
 
-static wide norm(const number *a, int64_t count) {
+static inline wide norm(const number *a, int64_t count) {
   wide sum = 0;
   for (int64_t i = 0; i < count; ++i) sum += RE(a[i]) * RE(a[i]) + IM(a[i]) * IM(a[i]);
   return ROOT(sum);
 }
 
 /* whether rounding errors are small beside the whole: other matrices may be scaled before they are worked on */
-static int tame(const number *a, int64_t count) {
+static inline int tame(const number *a, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     for (int part = 0; part < 2; ++part) {
       const wide x = part ? IM(a[i]) : RE(a[i]), size = x < 0 ? -x : x;
@@ -59,25 +59,25 @@ static int tame(const number *a, int64_t count) {
   return 1;
 }
 
-static int finite(const number *a, int64_t count) {
+static inline int finite(const number *a, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (!isfinite(RE(a[i])) || !isfinite(IM(a[i]))) return 0;
   return 1;
 }
 
 /* whether all are NaNs */
-static int unfinished(const number *a, int64_t count) {
+static inline int unfinished(const number *a, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (!isnan(RE(a[i]))) return 0;
   return 1;
 }
 
-static int same(number a, number b) {
+static inline int same(number a, number b) {
   return (RE(a) == RE(b) || (isnan(RE(a)) && isnan(RE(b)))) && (IM(a) == IM(b) || (isnan(IM(a)) && isnan(IM(b))));
 }
 
 /* to = a b, of m x k and k x n elements */
-static void product(number *to, const number *a, const number *b, int64_t m, int64_t k, int64_t n) {
+static inline void product(number *to, const number *a, const number *b, int64_t m, int64_t k, int64_t n) {
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       number sum = 0;
@@ -86,23 +86,23 @@ static void product(number *to, const number *a, const number *b, int64_t m, int
     }
 }
 
-static void adjoint(number *to, const number *a, int64_t m, int64_t n) {
+static inline void adjoint(number *to, const number *a, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) to[j * m + i] = CONJ(a[i * n + j]);
 }
 
-static wide distance(const number *a, const number *b, int64_t count) {
+static inline wide distance(const number *a, const number *b, int64_t count) {
   wide sum = 0;
   for (int64_t i = 0; i < count; ++i) sum += RE((a[i] - b[i]) * CONJ(a[i] - b[i]));
   return ROOT(sum);
 }
 
-static void identity(number *to, int64_t m, int64_t n) {
+static inline void identity(number *to, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m * n; ++i) to[i] = i / n == i % n;
 }
 
 /* whether columns are orthonormal. w: m n + n n elements */
-static int orthonormal(const number *q, int64_t m, int64_t n, wide u, number *w) {
+static inline int orthonormal(const number *q, int64_t m, int64_t n, wide u, number *w) {
   number *const of = w + m * n, *const square = w;
   adjoint(of, q, m, n);
   product(square, of, q, n, m, n);
@@ -111,14 +111,14 @@ static int orthonormal(const number *q, int64_t m, int64_t n, wide u, number *w)
 }
 
 /* the Hermitian matrix of a triangle */
-static void hermitian(number *to, const number *a, int64_t n, int lower) {
+static inline void hermitian(number *to, const number *a, int64_t n, int lower) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j)
       to[i * n + j] = i == j ? RE(a[i * n + i]) : (lower ? i > j : i < j) ? a[i * n + j] : CONJ(a[j * n + i]);
 }
 
 /* a = (1 - tau v v^H) a, of m rows */
-static void reflected(number *a, int64_t m, int64_t n, const number *v, number tau) {
+static inline void reflected(number *a, int64_t m, int64_t n, const number *v, number tau) {
   for (int64_t j = 0; j < n; ++j) {
     number sum = 0;
     for (int64_t i = 0; i < m; ++i) sum += CONJ(v[i]) * a[i * n + j];
@@ -127,12 +127,12 @@ static void reflected(number *a, int64_t m, int64_t n, const number *v, number t
 }
 
 /* the vector of reflector k, which begins with 1 at row k + below, from column k of a matrix with that stride */
-static void reflector(number *v, const number *a, int64_t m, int64_t stride, int64_t k, int64_t below) {
+static inline void reflector(number *v, const number *a, int64_t m, int64_t stride, int64_t k, int64_t below) {
   for (int64_t i = 0; i < m; ++i) v[i] = i < k + below ? 0 : i == k + below ? 1 : a[i * stride + k];
 }
 
 /* whether a - value is as near to a singular matrix as rounding errors may bring it. w: 2 n n elements */
-static int singular(const number *a, number value, int64_t n, wide error, number *w) {
+static inline int singular(const number *a, number value, int64_t n, wide error, number *w) {
   number *const x = w, *const inverse = w + n * n;
   for (int64_t i = 0; i < n * n; ++i) x[i] = a[i];
   for (int64_t i = 0; i < n; ++i) x[i * n + i] -= value;
@@ -159,7 +159,7 @@ static int singular(const number *a, number value, int64_t n, wide error, number
 
 /* whether numbers may be all the eigenvalues of a matrix: their sums, and the sums of their squares, are as they must be;
    each is one, of small matrices. w: 2 n n elements */
-static const char *eigenvalues(const number *a, const number *values, int64_t n, wide u, number *w) {
+static inline const char *eigenvalues(const number *a, const number *values, int64_t n, wide u, number *w) {
   const wide size = norm(a, n * n), error = 64 * (wide)n * u * size;
   number sum = 0, squares = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -175,7 +175,7 @@ static const char *eigenvalues(const number *a, const number *values, int64_t n,
 }
 
 /* vectors: columns; of length 1, the component of the largest size a real number */
-static const char *eigenvectors(const number *a, const number *values, const number *vectors, int64_t n, int left, wide u) {
+static inline const char *eigenvectors(const number *a, const number *values, const number *vectors, int64_t n, int left, wide u) {
   const wide error = 64 * (wide)n * u * norm(a, n * n);
   for (int64_t k = 0; k < n; ++k) {
     wide most = 0, real = 0, length = 0, rest = 0;
@@ -198,7 +198,7 @@ static const char *eigenvectors(const number *a, const number *values, const num
 }
 
 /* of a real matrix, vectors of pairs lie in neighbouring columns */
-static const char *holds_geev(const struct call *c) {
+static inline const char *holds_geev(const struct call *c) {
   const int64_t n = c->n, first = c->real ? 2 : 1;
   number *const values = c->w, *const vectors = values + n, *const w = vectors + n * n;
   if (!tame(c->x[0], n * n)) return "";
@@ -222,7 +222,7 @@ static const char *holds_geev(const struct call *c) {
   return wrong;
 }
 
-static const char *holds_gees(const struct call *c) {
+static inline const char *holds_gees(const struct call *c) {
   const int64_t n = c->n, first = 2;
   const number *const t = c->r[0], *const z = c->r[1];
   number *const back = c->w, *const other = back + n * n, *const values = other + n * n, *const w = values + n;
@@ -249,7 +249,7 @@ static const char *holds_gees(const struct call *c) {
 }
 
 /* whether Q T Q^H is A. w: 2 n n elements */
-static const char *similar(const number *a, const number *t, const number *q, int64_t n, wide u, number *w) {
+static inline const char *similar(const number *a, const number *t, const number *q, int64_t n, wide u, number *w) {
   number *const other = w + n * n;
   product(w, q, t, n, n, n);
   for (int64_t i = 0; i < n; ++i)
@@ -260,7 +260,7 @@ static const char *similar(const number *a, const number *t, const number *q, in
   return distance(other, a, n * n) <= 64 * (wide)n * u * norm(a, n * n) ? 0 : "Q T Q^H is not A";
 }
 
-static const char *holds_gehrd(const struct call *c) {
+static inline const char *holds_gehrd(const struct call *c) {
   const int64_t n = c->n;
   number *const q = c->w, *const t = q + n * n, *const v = t + n * n, *const w = v + n;
   if (!tame(c->x[0], n * n)) return "";
@@ -275,7 +275,7 @@ static const char *holds_gehrd(const struct call *c) {
   return similar(c->x[0], t, q, n, c->u, w);
 }
 
-static const char *holds_sytrd(const struct call *c) {
+static inline const char *holds_sytrd(const struct call *c) {
   const int64_t n = c->n;
   const int lower = c->letters[0] == 'L';
   const number *const out = c->r[0];
@@ -302,7 +302,7 @@ static const char *holds_sytrd(const struct call *c) {
   return similar(a, t, q, n, c->u, w);
 }
 
-static const char *holds_heevd(const struct call *c) {
+static inline const char *holds_heevd(const struct call *c) {
   const int64_t n = c->n;
   const number *const values = c->r[1];
   number *const a = c->w, *const t = a + n * n, *const w = t + n * n;
@@ -317,7 +317,7 @@ static const char *holds_heevd(const struct call *c) {
   return similar(a, t, c->r[0], n, c->u, w);
 }
 
-static const char *holds_gesdd(const struct call *c) {
+static inline const char *holds_gesdd(const struct call *c) {
   const int64_t m = c->m, n = c->n, k = m < n ? m : n, most = m < n ? n : m;
   const number *const values = c->r[1], *const left = c->r[2], *const right = c->r[3];
   number *const back = c->w, *const other = back + most * most, *const w = other + most * most;
@@ -350,7 +350,7 @@ static const char *holds_gesdd(const struct call *c) {
 }
 
 /* whether Q R is A, of columns in an order counted from 1, or as they are */
-static const char *holds_geqrf_in(const struct call *c, const number *order) {
+static inline const char *holds_geqrf_in(const struct call *c, const number *order) {
   const int64_t m = c->m, n = c->n, k = m < n ? m : n;
   number *const back = c->w, *const a = back + m * n, *const v = a + m * n;
   if (!tame(c->x[0], m * n)) return "";
@@ -370,10 +370,10 @@ static const char *holds_geqrf_in(const struct call *c, const number *order) {
   return distance(back, a, m * n) <= 64 * (wide)(m + n) * c->u * norm(a, m * n) ? 0 : "Q R is not A";
 }
 
-static const char *holds_geqrf(const struct call *c) { return holds_geqrf_in(c, 0); }
+static inline const char *holds_geqrf(const struct call *c) { return holds_geqrf_in(c, 0); }
 
 /* columns that are free to move are taken by length: those whose number in the operand is 0 */
-static const char *holds_geqp3(const struct call *c) {
+static inline const char *holds_geqp3(const struct call *c) {
   const int64_t n = c->n, k = c->m < n ? c->m : n;
   const char *const wrong = holds_geqrf_in(c, c->r[1]);
   int64_t fixed = 0;
@@ -390,7 +390,7 @@ static const char *holds_geqp3(const struct call *c) {
 }
 
 /* how far a product of k reflectors with a matrix of a size may be from the right one; 0: it may overflow */
-static wide grown(wide size, const number *tau, const number *a, int64_t m, int64_t stride, int64_t k, wide u, number *v) {
+static inline wide grown(wide size, const number *tau, const number *a, int64_t m, int64_t stride, int64_t k, wide u, number *v) {
   wide error = 0;
   for (int64_t step = 0; step < k; ++step) {
     reflector(v, a, m, stride, step, 0);
@@ -401,7 +401,7 @@ static wide grown(wide size, const number *tau, const number *a, int64_t m, int6
   return size < 0x1p90 ? error + u * size : 0;
 }
 
-static const char *holds_ungqr(const struct call *c) {
+static inline const char *holds_ungqr(const struct call *c) {
   const int64_t m = c->m, n = c->n;
   number *const q = c->w, *const v = q + m * n;
   const int good = tame(c->x[0], m * n) && tame(c->x[1], c->k);
@@ -416,7 +416,7 @@ static const char *holds_ungqr(const struct call *c) {
 }
 
 /* m, n: of the right sides; p: columns of the reflectors */
-static const char *holds_ormqr(const struct call *c) {
+static inline const char *holds_ormqr(const struct call *c) {
   const int left = c->letters[0] == 'L', forward = (c->letters[1] != 'N') == left;
   const int64_t m = left ? c->m : c->n, n = left ? c->n : c->m;
   number *const back = c->w, *const v = back + m * n, *const other = v + m;
@@ -436,7 +436,7 @@ static const char *holds_ormqr(const struct call *c) {
   return distance(other, c->r[0], m * n) <= error ? 0 : "the product with Q is another";
 }
 
-static const char *holds_getrf(const struct call *c) {
+static inline const char *holds_getrf(const struct call *c) {
   const int64_t m = c->m, n = c->n, k = m < n ? m : n;
   number *const a = c->w, *const back = a + m * n;
   int64_t zero = 0;
@@ -462,7 +462,7 @@ static const char *holds_getrf(const struct call *c) {
   return distance(a, back, m * n) <= 64 * (wide)k * c->u * (norm(a, m * n) + norm(c->r[0], m * n)) * (wide)k ? 0 : "L U is not P A";
 }
 
-static const char *holds_potrf(const struct call *c) {
+static inline const char *holds_potrf(const struct call *c) {
   const int64_t n = c->n, info = (int64_t)RE(c->r[1][0]), whole = info ? info - 1 : n;
   const int lower = c->letters[0] == 'L';
   number *const a = c->w, *const l = a + n * n;

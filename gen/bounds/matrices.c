@@ -11,7 +11,7 @@ typedef float real;
 /* ---- Errors of matrices ---- */
 
 /* whether no product of a few elements leaves the range of normal numbers */
-static int tame_real(const real *a, int64_t count, double u) {
+static inline int tame_real(const real *a, int64_t count, double u) {
   const double most = u < 0x1p-40 ? 0x1p250 : 0x1p30;
   for (int64_t i = 0; i < count; ++i)
     if (!(a[i] == 0 || (fabs((double)a[i]) <= most && fabs((double)a[i]) >= 1 / most))) return 0;
@@ -19,7 +19,7 @@ static int tame_real(const real *a, int64_t count, double u) {
 }
 
 /* w: 2 n^2 + n elements */
-static int cholesky_error_real(const real *a, const real *out, double *e, double *w, int64_t n, int lower, double u) {
+static inline int cholesky_error_real(const real *a, const real *out, double *e, double *w, int64_t n, int lower, double u) {
   const double gamma = 4 * ((double)n + 2) * u;
   double *const l = w, *const inverse = w + n * n, *const g = inverse + n * n;
   int sure = tame_real(a, n * n, u), failed = 0;
@@ -59,7 +59,7 @@ static int cholesky_error_real(const real *a, const real *out, double *e, double
 }
 
 /* w: n^2 + 2 n elements */
-static int triangular_solve_error_real(const real *a, const real *b, const real *x, double *e, double *w, int64_t n,
+static inline int triangular_solve_error_real(const real *a, const real *b, const real *x, double *e, double *w, int64_t n,
                                        int64_t sides, int64_t as0, int64_t as1, int64_t bs0, int64_t bs1, int forward,
                                        int unit, double u) {
   const double gamma = 2 * ((double)n + 2) * u;
@@ -98,7 +98,7 @@ static int triangular_solve_error_real(const real *a, const real *b, const real 
 }
 
 /* pe: of pivots. w: 2 m n + m + n elements */
-static int lu_error_real(const real *a, const real *out, const int32_t *pivots, double *e, double *pe, double *w, int64_t m,
+static inline int lu_error_real(const real *a, const real *out, const int32_t *pivots, double *e, double *pe, double *w, int64_t m,
                          int64_t n, double u) {
   const int64_t steps = m < n ? m : n;
   const double gamma = 4 * ((double)steps + 2) * u;
@@ -161,7 +161,7 @@ static int lu_error_real(const real *a, const real *out, const int32_t *pivots, 
 }
 
 /* te: of tau. w: k^2 + n elements */
-static int qr_error_real(const real *a, const real *out, const real *tau, double *e, double *te, double *w, int64_t m, int64_t n,
+static inline int qr_error_real(const real *a, const real *out, const real *tau, double *e, double *te, double *w, int64_t m, int64_t n,
                          double u) {
   const int64_t k = m < n ? m : n;
   double *const inverse = w, *const norm = w + k * k;
@@ -195,7 +195,7 @@ static int qr_error_real(const real *a, const real *out, const real *tau, double
   return 1;
 }
 
-static int householder_product_error_real(const real *a, const real *tau, double *e, int64_t m, int64_t n, int64_t count,
+static inline int householder_product_error_real(const real *a, const real *tau, double *e, int64_t m, int64_t n, int64_t count,
                                           double u) {
   const double most = u < 0x1p-40 ? 0x1p900 : 0x1p100;
   double size = 1, error = 2 * u;
@@ -215,10 +215,10 @@ static int householder_product_error_real(const real *a, const real *tau, double
 }
 
 /* the size of a number, at least; im: NULL where it is real */
-static double size_real(const real *re, const real *im, int64_t at) { return fabs((double)re[at]) + (im ? fabs((double)im[at]) : 0); }
+static inline double size_real(const real *re, const real *im, int64_t at) { return fabs((double)re[at]) + (im ? fabs((double)im[at]) : 0); }
 
 /* in, x, e: real and imaginary parts in turn, NULL: there are none; inverse: of the matrix, its imaginary part behind it */
-static int tridiagonal_solve_error_real(const real *const *in, const real *const *x, double *const *e, const real *inverse,
+static inline int tridiagonal_solve_error_real(const real *const *in, const real *const *x, double *const *e, const real *inverse,
                                         int64_t n, int64_t sides, double u) {
   const real *const turned = in[1] ? inverse + n * n : NULL;
   const double unit = in[1] ? 128 * u : 32 * u; /* a product of complex numbers is four, of which two are added twice */
@@ -247,7 +247,7 @@ static int tridiagonal_solve_error_real(const real *const *in, const real *const
 }
 
 /* ve: of vectors, which are columns */
-static int eigh_error_real(const real *a, const real *vectors, const real *values, double *ve, double *e, int64_t n,
+static inline int eigh_error_real(const real *a, const real *vectors, const real *values, double *ve, double *e, int64_t n,
                            int with_vectors, double u) {
   const int sure = tame_real(a, n * n, u);
   double norm = 0;
@@ -274,7 +274,7 @@ static int eigh_error_real(const real *a, const real *vectors, const real *value
 
 /* left, right: vectors as rows of length m and n each are at u[i * uk + k], vt[k * n + i]; e, ue, ve: of the values, u
    and vt */
-static int svd_error_real(const real *a, const real *values, const real *left, double *e, double *ue, double *ve, int64_t m,
+static inline int svd_error_real(const real *a, const real *values, const real *left, double *e, double *ue, double *ve, int64_t m,
                           int64_t n, int64_t uk, int64_t vk, int vectors, double u) {
   const int64_t k = m < n ? m : n;
   const int sure = tame_real(a, m * n, u);
@@ -302,7 +302,7 @@ static int svd_error_real(const real *a, const real *values, const real *left, d
 }
 
 /* an interval around a value; of a NaN that is certain, itself */
-static range matrix_range(double value, double error) {
+static inline range matrix_range(double value, double error) {
   if (error == 0) return range_of(value, value);
   return value - value == 0 && error - error == 0 ? range_of(value - error, value + error) : range_all();
 }

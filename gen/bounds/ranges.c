@@ -9,57 +9,57 @@ typedef struct {
   double lo, hi;
 } range;
 
-static range range_of(double lo, double hi) {
+static inline range range_of(double lo, double hi) {
   range r;
   r.lo = lo;
   r.hi = hi;
   return r;
 }
 
-static range range_all(void) { return range_of(-INFINITY, INFINITY); }
+static inline range range_all(void) { return range_of(-INFINITY, INFINITY); }
 
-static bool range_is_all(range r) { return r.lo == -INFINITY && r.hi == INFINITY; }
+static inline bool range_is_all(range r) { return r.lo == -INFINITY && r.hi == INFINITY; }
 
-static bool range_is_point(range r) {
+static inline bool range_is_point(range r) {
   return (r.lo == r.hi && !signbit(r.lo) == !signbit(r.hi)) || (r.lo != r.lo && r.hi != r.hi);
 }
 
-static double lesser(double a, double b) {
+static inline double lesser(double a, double b) {
   if (a < b) return a;
   return a == b && signbit(a) ? a : b;
 }
 
-static double greater(double a, double b) {
+static inline double greater(double a, double b) {
   if (a > b) return a;
   return a == b && !signbit(a) ? a : b;
 }
 
-static range range_between(double a, double b) {
+static inline range range_between(double a, double b) {
   if (a != a && b != b) return range_of(a, b);
   if (a != a || b != b) return range_all();
   return range_of(lesser(a, b), greater(a, b));
 }
 
-static range range_hull(range a, range b) {
+static inline range range_hull(range a, range b) {
   if (a.lo != a.lo && b.lo != b.lo) return a;
   return range_of(range_between(a.lo, b.lo).lo, range_between(a.hi, b.hi).hi);
 }
 
-static range range_with(range r, double v) {
+static inline range range_with(range r, double v) {
   if (r.lo <= v && v <= r.hi && v != 0.0) return r;
   return range_hull(range_between(r.lo, r.hi), range_of(v, v));
 }
 
-static double range_middle(range r) {
+static inline double range_middle(range r) {
   if (range_is_point(r)) return r.lo;
   return r.lo > -INFINITY && r.hi < INFINITY ? 0.5 * r.lo + 0.5 * r.hi : 0.0;
 }
 
-static double range_most(range r) { return range_is_point(r) ? fabs(r.lo) : fmax(fabs(r.lo), fabs(r.hi)); }
+static inline double range_most(range r) { return range_is_point(r) ? fabs(r.lo) : fmax(fabs(r.lo), fabs(r.hi)); }
 
-static range range_either_zero(range r) { return range_of(r.lo == 0.0 ? -0.0 : r.lo, r.hi == 0.0 ? 0.0 : r.hi); }
+static inline range range_either_zero(range r) { return range_of(r.lo == 0.0 ? -0.0 : r.lo, r.hi == 0.0 ? 0.0 : r.hi); }
 
-static double range_bound(range r, double v) {
+static inline double range_bound(range r, double v) {
   if (v != v) return r.lo != r.lo ? 0.0 : INFINITY;
   if (r.lo == v && r.hi == v) return 0.0;
   return r.lo != r.lo ? INFINITY : fmax(r.hi - v, v - r.lo);
@@ -67,7 +67,7 @@ static double range_bound(range r, double v) {
 
 /* ---- Intervals of floats: ulps and rounding to a type ---- */
 
-static double ulp_f32(double y) {
+static inline double ulp_f32(double y) {
   uint64_t bits;
   double power;
   if (!(fabs(y) < INFINITY)) return 0.0;
@@ -78,7 +78,7 @@ static double ulp_f32(double y) {
   return power > 0x1p-126 ? power * 0x1p-23 : 0x1p-149;
 }
 
-static double ulp_f64(double y) {
+static inline double ulp_f64(double y) {
   uint64_t bits;
   double power;
   if (!(fabs(y) < INFINITY)) return 0.0;
@@ -89,89 +89,89 @@ static double ulp_f64(double y) {
   return power > 0x1p-1022 ? power * 0x1p-52 : 0x1p-1074;
 }
 
-static range range_widen_f32(range r, double ulps) {
+static inline range range_widen_f32(range r, double ulps) {
   return range_of(r.lo - ulps * ulp_f32(r.lo), r.hi + ulps * ulp_f32(r.hi));
 }
 
-static range range_widen_f64(range r, double ulps) {
+static inline range range_widen_f64(range r, double ulps) {
   return range_of(r.lo - ulps * ulp_f64(r.lo), r.hi + ulps * ulp_f64(r.hi));
 }
 
-static range range_round_f16(range r) {
+static inline range range_round_f16(range r) {
   return range_of((double)f16_to_float(f16_from_double(r.lo)), (double)f16_to_float(f16_from_double(r.hi)));
 }
 
-static range range_round_bf16(range r) {
+static inline range range_round_bf16(range r) {
   return range_of((double)bf16_to_float(bf16_from_double(r.lo)), (double)bf16_to_float(bf16_from_double(r.hi)));
 }
 
-static range range_round_f32(range r) { return range_of((double)(float)r.lo, (double)(float)r.hi); }
+static inline range range_round_f32(range r) { return range_of((double)(float)r.lo, (double)(float)r.hi); }
 
 /* rounded to f16, or to float only */
-static range range_kept_f16(range r) {
+static inline range range_kept_f16(range r) {
   const range small = range_round_f16(r), single = range_round_f32(r);
   return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
 }
 
 /* rounded to bf16, or to float only */
-static range range_kept_bf16(range r) {
+static inline range range_kept_bf16(range r) {
   const range small = range_round_bf16(r), single = range_round_f32(r);
   return range_of(lesser(small.lo, single.lo), greater(small.hi, single.hi));
 }
 
 /* what a type of 8 bits or less makes of the ends */
-static range range_of_small(range r, double lo, double hi) {
+static inline range range_of_small(range r, double lo, double hi) {
   if (range_is_point(r)) return range_of(lo, lo);
   return lo != lo || hi != hi ? range_all() : range_of(lo, hi);
 }
 
-static range range_round_small(range r, const float *values, const double *middles, int top, double beyond, int sign_bit,
+static inline range range_round_small(range r, const float *values, const double *middles, int top, double beyond, int sign_bit,
                                int over, int nan, bool negative_zero) {
   return range_of_small(
       r, (double)values[small_from_double(r.lo, middles, top, beyond, sign_bit, over, nan, negative_zero)],
       (double)values[small_from_double(r.hi, middles, top, beyond, sign_bit, over, nan, negative_zero)]);
 }
 
-static range range_round_scale(range r, const float *values, const double *middles, int top, double beyond, int nan) {
+static inline range range_round_scale(range r, const float *values, const double *middles, int top, double beyond, int nan) {
   return range_of_small(r, (double)values[scale_from_double(r.lo, middles, top, beyond, nan)],
                         (double)values[scale_from_double(r.hi, middles, top, beyond, nan)]);
 }
 
 /* ---- Intervals of floats: ops, on the ends ---- */
 
-static range range_add(range a, range b) {
+static inline range range_add(range a, range b) {
   if (range_is_all(a) || range_is_all(b)) return range_all();
   return range_of(a.lo + b.lo, a.hi + b.hi);
 }
 
-static range range_subtract(range a, range b) {
+static inline range range_subtract(range a, range b) {
   if (range_is_all(a) || range_is_all(b)) return range_all();
   return range_of(a.lo - b.hi, a.hi - b.lo);
 }
 
-static range range_corners(double a, double b, double c, double d) {
+static inline range range_corners(double a, double b, double c, double d) {
   return range_hull(range_between(a, b), range_between(c, d));
 }
 
-static range range_multiply(range a, range b) {
+static inline range range_multiply(range a, range b) {
   if (range_is_all(a) || range_is_all(b)) return range_all();
   return range_corners(a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi);
 }
 
-static range range_square(range a) {
+static inline range range_square(range a) {
   range r = range_between(a.lo * a.lo, a.hi * a.hi);
   if (range_is_all(a)) return a;
   if (a.lo < 0.0 && a.hi > 0.0) r.lo = 0.0;
   return r;
 }
 
-static range range_divide(range a, range b) {
+static inline range range_divide(range a, range b) {
   if (range_is_all(a) || range_is_all(b)) return range_all();
   if (!range_is_point(b) && b.lo <= 0.0 && b.hi >= 0.0) return range_all();
   return range_corners(a.lo / b.lo, a.lo / b.hi, a.hi / b.lo, a.hi / b.hi);
 }
 
-static range range_remainder(range a, range b) {
+static inline range range_remainder(range a, range b) {
   /* |result| <= |a| and < |b|, with a's sign; on one branch of fmod it grows with a */
   const double most = fmax(fabs(b.lo), fabs(b.hi));
   double lo, hi;
@@ -184,82 +184,82 @@ static range range_remainder(range a, range b) {
   return range_of(a.lo < 0.0 ? fmax(a.lo, -most) : 0.0, a.hi > 0.0 ? fmin(a.hi, most) : 0.0);
 }
 
-static range range_maximum(range a, range b) {
+static inline range range_maximum(range a, range b) {
   if (range_is_all(a) || range_is_all(b)) return range_all();
   return range_of(f64_maximum(a.lo, b.lo), f64_maximum(a.hi, b.hi));
 }
 
-static range range_minimum(range a, range b) {
+static inline range range_minimum(range a, range b) {
   if (range_is_all(a) || range_is_all(b)) return range_all();
   return range_of(f64_minimum(a.lo, b.lo), f64_minimum(a.hi, b.hi));
 }
 
-static range range_negate(range a) { return range_of(-a.hi, -a.lo); }
+static inline range range_negate(range a) { return range_of(-a.hi, -a.lo); }
 
-static range range_abs(range a) {
+static inline range range_abs(range a) {
   range r = range_between(fabs(a.lo), fabs(a.hi));
   if (range_is_all(a)) return a;
   if (a.lo <= 0.0 && a.hi >= 0.0) r.lo = 0.0;
   return r;
 }
 
-static range range_sign(range r) { return range_is_all(r) ? r : range_of(f64_sign(r.lo), f64_sign(r.hi)); }
+static inline range range_sign(range r) { return range_is_all(r) ? r : range_of(f64_sign(r.lo), f64_sign(r.hi)); }
 
 /* ---- Intervals of floats: functions ---- */
 
 /* of a monotone function, whose ends decide; those that mind their domain follow */
-static range range_monotone(range x, double (*function)(double)) {
+static inline range range_monotone(range x, double (*function)(double)) {
   const double a = function(x.lo), b = range_is_point(x) ? a : function(x.hi);
   if (range_is_all(x)) return range_all();
   return range_between(a, b);
 }
 
-static range range_sin(range x) {
+static inline range range_sin(range x) {
   const double a = sin(x.lo), b = sin(x.hi), reach = (x.hi - x.lo) * 0.5000001;
   if (range_is_all(x) || range_is_point(x)) return range_is_all(x) ? x : range_of(a, a);
   if (!(reach < INFINITY)) return range_all();
   return range_of(fmax(-1.0, fmin(a, b) - reach), fmin(1.0, fmax(a, b) + reach));
 }
 
-static range range_cos(range x) {
+static inline range range_cos(range x) {
   const double a = cos(x.lo), b = cos(x.hi), reach = (x.hi - x.lo) * 0.5000001;
   if (range_is_all(x) || range_is_point(x)) return range_is_all(x) ? x : range_of(a, a);
   if (!(reach < INFINITY)) return range_all();
   return range_of(fmax(-1.0, fmin(a, b) - reach), fmin(1.0, fmax(a, b) + reach));
 }
 
-static range range_tan(range x) {
+static inline range range_tan(range x) {
   const double a = tan(x.lo), b = tan(x.hi);
   if (range_is_point(x)) return range_of(a, a);
   return x.hi - x.lo < 1.5 && a <= b ? range_of(a, b) : range_all();
 }
 
-static range range_cosh(range x) {
+static inline range range_cosh(range x) {
   range r = range_between(cosh(x.lo), cosh(x.hi));
   if (range_is_all(x)) return x;
   if (x.lo < 0.0 && x.hi > 0.0) r.lo = 1.0;
   return r;
 }
 
-static range range_asin(range x) {
+static inline range range_asin(range x) {
   const double a = asin(x.lo), b = range_is_point(x) ? a : asin(x.hi);
   if (x.lo < -1.0 && x.hi > 1.0) return range_all();
   return range_between(a, b);
 }
 
-static range range_acos(range x) {
+static inline range range_acos(range x) {
   const double a = acos(x.lo), b = range_is_point(x) ? a : acos(x.hi);
   if (x.lo < -1.0 && x.hi > 1.0) return range_all();
   return range_between(a, b);
 }
 
-static range range_atanh(range x) {
+static inline range range_atanh(range x) {
   const double a = atanh(x.lo), b = range_is_point(x) ? a : atanh(x.hi);
   if (x.lo <= -1.0 && x.hi >= 1.0) return range_all();
   return range_between(a, b);
 }
 
-static range range_logistic(range x) {
+static inline range range_logistic(range x) {
   /* where exp(-x) overflows, here or in the kernel, 0 stands for a subnormal */
   double a = logistic(x.lo), b = range_is_point(x) ? a : logistic(x.hi);
   if (range_is_all(x)) return range_all();
@@ -268,13 +268,13 @@ static range range_logistic(range x) {
   return range_between(a, b);
 }
 
-static range range_inverse_sqrt(range x) {
+static inline range range_inverse_sqrt(range x) {
   const double a = inverse_sqrt(x.hi);
   if (range_is_point(x)) return range_of(a, a);
   return x.lo > 0.0 ? range_of(a, inverse_sqrt(x.lo)) : range_all();
 }
 
-static range range_power(range x, range y) {
+static inline range range_power(range x, range y) {
   range r;
   if (range_is_point(x) && range_is_point(y)) return range_between(power(x.lo, y.lo), power(x.lo, y.lo));
   if (range_is_all(x) || range_is_all(y)) return range_all();
@@ -287,7 +287,7 @@ static range range_power(range x, range y) {
   return r;
 }
 
-static range range_atan2(range y, range x) {
+static inline range range_atan2(range y, range x) {
   const bool points = range_is_point(y) && range_is_point(x);
   if (points) return range_between(atan2(y.lo, x.lo), atan2(y.lo, x.lo));
   if (range_is_all(y) || range_is_all(x)) return range_all();
@@ -297,7 +297,7 @@ static range range_atan2(range y, range x) {
   return range_of(-0x1.921fb54442d19p1, 0x1.921fb54442d19p1);
 }
 
-static range range_magnitude(range x, range y) {
+static inline range range_magnitude(range x, range y) {
   const range a = range_abs(x), b = range_abs(y);
   if (range_is_point(x) && range_is_point(y)) return range_between(magnitude(x.lo, y.lo), magnitude(x.lo, y.lo));
   if (range_is_all(x) || range_is_all(y) || x.lo != x.lo || y.lo != y.lo) return range_all();
@@ -311,7 +311,7 @@ typedef struct {
   bool plus, minus, nan, unknown;
 } range_sum;
 
-static void range_sum_add(range_sum *s, range x) {
+static inline void range_sum_add(range_sum *s, range x) {
   if (x.lo != x.lo) {
     s->nan = true;
   } else if (fabs(x.lo) < INFINITY && fabs(x.hi) < INFINITY) {
@@ -328,7 +328,7 @@ static void range_sum_add(range_sum *s, range x) {
 }
 
 /* additions in any order, each off by at most unit (relative) and lost; no partial sum may pass largest */
-static range range_sum_result(const range_sum *s, double additions, double unit, double largest, double lost) {
+static inline range range_sum_result(const range_sum *s, double additions, double unit, double largest, double lost) {
   const double error = additions * ((unit + 0x1p-52) * s->mass + lost);
   if (s->nan || (s->plus && s->minus)) return range_of(NAN, NAN);
   if (s->unknown || !(s->mass + error <= largest)) return range_all();
@@ -338,7 +338,7 @@ static range range_sum_result(const range_sum *s, double additions, double unit,
 }
 
 /* a sum of `terms` products of magnitude mass in any order, fused or not; slack: what the factors' errors may move it by */
-static range range_of_products(double sum, double mass, double slack, double terms, double unit, double least,
+static inline range range_of_products(double sum, double mass, double slack, double terms, double unit, double least,
                                double largest) {
   const double error = slack + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
   /* below 0x1p1000 no sum in double overflows, and a NaN is one of a factor or of infinities */
@@ -356,7 +356,7 @@ typedef struct {
   bool nan, infinite, zero, unknown;
 } range_product;
 
-static void range_product_multiply(range_product *p, range x) {
+static inline void range_product_multiply(range_product *p, range x) {
   const double a = fabs(x.lo), b = fabs(x.hi);
   if (x.lo != x.lo) {
     p->nan = true;
@@ -372,7 +372,7 @@ static void range_product_multiply(range_product *p, range x) {
   p->value = range_multiply(p->value, x);
 }
 
-static range range_product_result(const range_product *p, double factors, double unit, double largest, double least) {
+static inline range range_product_result(const range_product *p, double factors, double unit, double largest, double least) {
   const double relative = expm1(factors * (unit + 0x1p-51));
   const double grow = fmax(fabs(p->value.lo), fabs(p->value.hi)) * relative;
   if (p->nan || (p->infinite && p->zero)) return range_of(NAN, NAN);
@@ -388,86 +388,86 @@ typedef struct {
   int64_t lo, hi;
 } irange;
 
-static irange irange_of(int64_t lo, int64_t hi) {
+static inline irange irange_of(int64_t lo, int64_t hi) {
   irange r;
   r.lo = lo;
   r.hi = hi;
   return r;
 }
 
-static bool irange_is_point(irange r) { return r.lo == r.hi; }
+static inline bool irange_is_point(irange r) { return r.lo == r.hi; }
 
-static irange irange_hull(irange a, irange b) {
+static inline irange irange_hull(irange a, irange b) {
   return irange_of(a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
 }
 
-static irange irange_fit(irange r, int64_t least, int64_t most) {
+static inline irange irange_fit(irange r, int64_t least, int64_t most) {
   return r.lo < least || r.hi > most ? irange_of(least, most) : r;
 }
 
-static irange irange_maximum(irange a, irange b) {
+static inline irange irange_maximum(irange a, irange b) {
   return irange_of(a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi);
 }
 
-static irange irange_minimum(irange a, irange b) {
+static inline irange irange_minimum(irange a, irange b) {
   return irange_of(a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi);
 }
 
-static irange irange_multiply(irange a, irange b) {
+static inline irange irange_multiply(irange a, irange b) {
   return irange_hull(irange_hull(irange_of(a.lo * b.lo, a.lo * b.lo), irange_of(a.lo * b.hi, a.lo * b.hi)),
                      irange_hull(irange_of(a.hi * b.lo, a.hi * b.lo), irange_of(a.hi * b.hi, a.hi * b.hi)));
 }
 
-static double irange_bound(irange r, int64_t v) {
+static inline double irange_bound(irange r, int64_t v) {
   const double above = (double)((uint64_t)r.hi - (uint64_t)v), below = (double)((uint64_t)v - (uint64_t)r.lo);
   return above > below ? above : below;
 }
 
-static int64_t u64_key(uint64_t x) { return (int64_t)(x ^ 0x8000000000000000u); }
+static inline int64_t u64_key(uint64_t x) { return (int64_t)(x ^ 0x8000000000000000u); }
 
-static uint64_t u64_of_key(int64_t x) { return (uint64_t)x ^ 0x8000000000000000u; }
+static inline uint64_t u64_of_key(int64_t x) { return (uint64_t)x ^ 0x8000000000000000u; }
 
 /* ---- Intervals of preds: what compare and select do ---- */
 
-static irange irange_less(irange a, irange b) { return irange_of(a.hi < b.lo, a.lo < b.hi); }
+static inline irange irange_less(irange a, irange b) { return irange_of(a.hi < b.lo, a.lo < b.hi); }
 
-static irange irange_less_equal(irange a, irange b) { return irange_of(a.hi <= b.lo, a.lo <= b.hi); }
+static inline irange irange_less_equal(irange a, irange b) { return irange_of(a.hi <= b.lo, a.lo <= b.hi); }
 
-static irange irange_equal(irange a, irange b) {
+static inline irange irange_equal(irange a, irange b) {
   return irange_of(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.lo <= b.hi && b.lo <= a.hi);
 }
 
-static irange irange_not(irange a) { return irange_of(!a.hi, !a.lo); }
+static inline irange irange_not(irange a) { return irange_of(!a.hi, !a.lo); }
 
-static irange irange_nonzero(irange a) { return irange_of(a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0); }
+static inline irange irange_nonzero(irange a) { return irange_of(a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0); }
 
-static irange range_less(range a, range b) {
+static inline irange range_less(range a, range b) {
   const bool unknown = range_is_all(a) || range_is_all(b);
   return irange_of(!unknown && a.hi < b.lo, unknown || a.lo < b.hi);
 }
 
-static irange range_less_equal(range a, range b) {
+static inline irange range_less_equal(range a, range b) {
   const bool unknown = range_is_all(a) || range_is_all(b);
   return irange_of(!unknown && a.hi <= b.lo, unknown || a.lo <= b.hi);
 }
 
-static irange range_equal(range a, range b) {
+static inline irange range_equal(range a, range b) {
   const bool unknown = range_is_all(a) || range_is_all(b);
   return irange_of(!unknown && a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, unknown || (a.lo <= b.hi && b.lo <= a.hi));
 }
 
-static irange range_nonzero(range a) {
+static inline irange range_nonzero(range a) {
   return irange_of(a.lo != a.lo || (!range_is_all(a) && (a.lo > 0.0 || a.hi < 0.0)), a.lo != 0.0 || a.hi != 0.0);
 }
 
-static irange range_is_number(range a) { return irange_of(a.lo == a.lo && !range_is_all(a), a.lo == a.lo); }
+static inline irange range_is_number(range a) { return irange_of(a.lo == a.lo && !range_is_all(a), a.lo == a.lo); }
 
-static irange range_is_finite(range a) {
+static inline irange range_is_finite(range a) {
   return irange_of(fabs(a.lo) < INFINITY && fabs(a.hi) < INFINITY, a.lo < INFINITY && a.hi > -INFINITY);
 }
 
-static range range_select(irange p, range a, range b) { return p.lo == p.hi ? (p.lo != 0 ? a : b) : range_hull(a, b); }
+static inline range range_select(irange p, range a, range b) { return p.lo == p.hi ? (p.lo != 0 ? a : b) : range_hull(a, b); }
 
-static irange irange_select(irange p, irange a, irange b) {
+static inline irange irange_select(irange p, irange a, irange b) {
   return p.lo == p.hi ? (p.lo != 0 ? a : b) : irange_hull(a, b);
 }

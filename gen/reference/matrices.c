@@ -16,7 +16,7 @@ typedef double wide;
 /* ---- Matrices ---- */
 
 /* row after row of L, each element by its sum; info: the first pivot that is not above zero, counted from 1 */
-static int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n, int lower, int keep) {
+static inline int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n, int lower, int keep) {
   int32_t info = 0;
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j <= i; ++j) {
@@ -36,7 +36,7 @@ static int32_t cholesky_real(const real *a, real *out, wide *l, int64_t n, int l
 
 /* column after column of the right sides; each unknown by its equation. as, bs: strides of the rows and columns of T
    and of the right sides */
-static void triangular_solve_real(const real *a, const real *b, real *x, wide *w, int64_t n, int64_t sides, int64_t as0,
+static inline void triangular_solve_real(const real *a, const real *b, real *x, wide *w, int64_t n, int64_t sides, int64_t as0,
                                   int64_t as1, int64_t bs0, int64_t bs1, int forward, int unit) {
   for (int64_t s = 0; s < sides; ++s)
     for (int64_t step = 0; step < n; ++step) {
@@ -49,7 +49,7 @@ static void triangular_solve_real(const real *a, const real *b, real *x, wide *w
 }
 
 /* column after column, each element by its sum (Crout's order) */
-static int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w, int64_t m, int64_t n) {
+static inline int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w, int64_t m, int64_t n) {
   int32_t info = 0;
   for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
   for (int64_t j = 0; j < n; ++j) {
@@ -75,7 +75,7 @@ static int32_t lu_real(const real *a, real *out, int32_t *pivots, wide *w, int64
 
 /* Householder's reflectors as LAPACK has them: H = I - tau v v^T with v[k] = 1 takes column k to beta e_k, where beta has
    the sign that x[k] has not; tau is 0 where the column is zero below k */
-static void qr_real(const real *a, real *out, real *tau, wide *w, int64_t m, int64_t n) {
+static inline void qr_real(const real *a, real *out, real *tau, wide *w, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m * n; ++i) w[i] = (wide)a[i];
   for (int64_t k = 0; k < (m < n ? m : n); ++k) {
     wide most = 0, rest = 0, sum = 0, beta, factor;
@@ -102,7 +102,7 @@ static void qr_real(const real *a, real *out, real *tau, wide *w, int64_t m, int
 }
 
 /* each column of the identity through all reflectors, the last one first */
-static void householder_product_real(const real *a, const real *tau, real *out, wide *w, int64_t m, int64_t n, int64_t count) {
+static inline void householder_product_real(const real *a, const real *tau, real *out, wide *w, int64_t m, int64_t n, int64_t count) {
   for (int64_t j = 0; j < n; ++j) {
     for (int64_t i = 0; i < m; ++i) w[i] = i == j;
     for (int64_t k = count - 1; k >= 0; --k) {
@@ -116,13 +116,13 @@ static void householder_product_real(const real *a, const real *tau, real *out, 
 }
 
 /* out = a b, of complex numbers as pairs of parts */
-static void times_real(const wide *a, const wide *b, wide *out) {
+static inline void times_real(const wide *a, const wide *b, wide *out) {
   const wide re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
   out[0] = re, out[1] = im;
 }
 
 /* out = a / b, of complex numbers; that is divided which is larger in b, so that nothing overflows */
-static void over_real(const wide *a, const wide *b, wide *out) {
+static inline void over_real(const wide *a, const wide *b, wide *out) {
   const int turned = SIZE(b[0]) < SIZE(b[1]);
   const wide large = turned ? b[1] : b[0], ratio = (turned ? b[0] : b[1]) / large;
   const wide below = large + (turned ? b[0] : b[1]) * ratio;
@@ -132,19 +132,19 @@ static void over_real(const wide *a, const wide *b, wide *out) {
 }
 
 /* out -= a b */
-static void less_real(wide *out, const wide *a, const wide *b) {
+static inline void less_real(wide *out, const wide *a, const wide *b) {
   wide product[2];
   times_real(a, b, product);
   out[0] -= product[0], out[1] -= product[1];
 }
 
-static wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : ROOT(a[0] * a[0] + a[1] * a[1]); }
+static inline wide length_real(const wide *a) { return a[1] == 0 ? SIZE(a[0]) : ROOT(a[0] * a[0] + a[1] * a[1]); }
 
 /* elimination with pivoting between neighbouring rows, on rows of three elements and all right sides. in: dl, d, du and
    the right sides, the real and the imaginary parts of each in turn; out: the same of what is left of the matrix, as
    LAPACK's gtsv leaves it, and of the solution. NULL: real numbers have no imaginary parts, and what perturbs pivots
    gives the solution alone. w: 6 n + 2 n sides elements */
-static int32_t tridiagonal_solve_real(const real *const *in, real *const *out, wide *w, int64_t n, int64_t sides, int perturbed) {
+static inline int32_t tridiagonal_solve_real(const real *const *in, real *const *out, wide *w, int64_t n, int64_t sides, int perturbed) {
   int32_t info = 0;
   wide *const rows = w, *const right = w + 6 * n; /* rows[6 i + 2 k]: element i + k of row i */
   const wide one[2] = {1, 0};
@@ -232,7 +232,7 @@ static int32_t tridiagonal_solve_real(const real *const *in, real *const *out, w
 
 /* Jacobi's method, column after column; vectors are columns of out, with their component of the largest size above
    zero. w: 2 n^2 elements. */
-static int32_t eigh_real(const real *a, real *out, real *values, wide *w, int64_t n, int lower, int vectors) {
+static inline int32_t eigh_real(const real *a, real *out, real *values, wide *w, int64_t n, int lower, int vectors) {
   wide *const m = w, *const v = w + n * n;
   wide all = 0;
   for (int64_t i = 0; i < n; ++i)
@@ -294,7 +294,7 @@ static int32_t eigh_real(const real *a, real *out, real *values, wide *w, int64_
    all are orthogonal; their lengths are the singular values. The component of largest size of a left vector is above
    zero. u: m x uk, vt: vk x n; what goes beyond min(m, n), or belongs to a value of zero, completes the basis by the unit
    vectors that are farthest from it. vectors: 0 leaves u and vt zero. w: long x short + short^2 + long^2 elements */
-static int32_t svd_real(const real *a, real *values, real *u, real *vt, wide *w, int64_t m, int64_t n, int64_t uk, int64_t vk,
+static inline int32_t svd_real(const real *a, real *values, real *u, real *vt, wide *w, int64_t m, int64_t n, int64_t uk, int64_t vk,
                         int vectors) {
   const int64_t rows = m < n ? n : m, k = m < n ? m : n, many = m < n ? vk : uk;
   wide *const x = w, *const v = w + rows * k, *const basis = v + k * k; /* columns lie in rows */

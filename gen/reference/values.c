@@ -16,7 +16,7 @@
 
 /* ---- Floats of 16 bits and less ---- */
 
-static float f16_to_float(uint16_t h) {
+static inline float f16_to_float(uint16_t h) {
   const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 0x1fu, fraction = h & 0x3ffu;
   uint32_t bits;
   float value;
@@ -29,7 +29,7 @@ static float f16_to_float(uint16_t h) {
   return value;
 }
 
-static uint16_t f16_from_double(double x) {
+static inline uint16_t f16_from_double(double x) {
   const double a = fabs(x);
   uint64_t bits;
   uint32_t sign;
@@ -43,7 +43,7 @@ static uint16_t f16_from_double(double x) {
   return (uint16_t)(sign | ((uint32_t)(bits >> 42) - (1008u << 10)));
 }
 
-static float bf16_to_float(uint16_t h) {
+static inline float bf16_to_float(uint16_t h) {
   const uint32_t bits = (uint32_t)h << 16;
   float value;
   memcpy(&value, &bits, sizeof value);
@@ -51,7 +51,7 @@ static float bf16_to_float(uint16_t h) {
 }
 
 /* to float with the last bit set where that is not exact, so that the second rounding is the only one */
-static uint16_t bf16_from_double(double x) {
+static inline uint16_t bf16_from_double(double x) {
   float f = (float)x;
   uint32_t bits;
   memcpy(&bits, &f, sizeof bits);
@@ -65,7 +65,7 @@ static uint16_t bf16_from_double(double x) {
 
 /* to the nearest pattern by the middles between the finite values up to pattern `top`; from `beyond` on (where top is
    even: after it) `over` */
-static uint8_t small_from_double(double x, const double *middles, int top, double beyond, int sign_bit, int over, int nan,
+static inline uint8_t small_from_double(double x, const double *middles, int top, double beyond, int sign_bit, int over, int nan,
                                  bool negative_zero) {
   const double a = fabs(x);
   const int sign = signbit(x) ? sign_bit : 0;
@@ -77,7 +77,7 @@ static uint8_t small_from_double(double x, const double *middles, int top, doubl
 }
 
 /* the same of powers of two, up from the middle */
-static uint8_t scale_from_double(double x, const double *middles, int top, double beyond, int nan) {
+static inline uint8_t scale_from_double(double x, const double *middles, int top, double beyond, int nan) {
   int k = 0;
   if (!(x > 0.0) || x >= beyond) return (uint8_t)nan;
   while (k < top && x >= middles[k]) ++k;
@@ -86,33 +86,33 @@ static uint8_t scale_from_double(double x, const double *middles, int top, doubl
 
 /* ---- Bits of floats ---- */
 
-static uint64_t f32_bits(float x) {
+static inline uint64_t f32_bits(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 
-static uint64_t f64_bits(double x) {
+static inline uint64_t f64_bits(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 
-static float f32_of_bits(uint64_t bits) {
+static inline float f32_of_bits(uint64_t bits) {
   const uint32_t low = (uint32_t)bits;
   float x;
   memcpy(&x, &low, sizeof x);
   return x;
 }
 
-static double f64_of_bits(uint64_t bits) {
+static inline double f64_of_bits(uint64_t bits) {
   double x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
 /* to nearest even with fewer mantissa bits, then with fewer exponent bits */
-static uint64_t reduced_precision(uint64_t x, int width, int mantissa, int exponent_bits, int mantissa_bits) {
+static inline uint64_t reduced_precision(uint64_t x, int width, int mantissa, int exponent_bits, int mantissa_bits) {
   const uint64_t sign = x >> (width - 1) << (width - 1);
   const uint64_t largest_bias = ((uint64_t)1 << (width - 2 - mantissa)) - 1;
   const uint64_t infinity = (2 * largest_bias + 1) << mantissa;
@@ -133,59 +133,59 @@ static uint64_t reduced_precision(uint64_t x, int width, int mantissa, int expon
 }
 
 /* a key whose order is TOTALORDER's */
-static int64_t total_order(uint64_t bits, int width) {
+static inline int64_t total_order(uint64_t bits, int width) {
   const uint64_t sign = (uint64_t)1 << (width - 1);
   return (bits & sign) != 0 ? -1 - (int64_t)(bits & (sign - 1)) : (int64_t)bits;
 }
 
 /* ---- Functions of floats ---- */
 
-static float f32_maximum(float a, float b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
+static inline float f32_maximum(float a, float b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
 
-static double f64_maximum(double a, double b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
+static inline double f64_maximum(double a, double b) { return a != a ? a : b != b ? b : a >= b ? a : b; }
 
-static float f32_minimum(float a, float b) { return a != a ? a : b != b ? b : a <= b ? a : b; }
+static inline float f32_minimum(float a, float b) { return a != a ? a : b != b ? b : a <= b ? a : b; }
 
-static double f64_minimum(double a, double b) { return a != a ? a : b != b ? b : a <= b ? a : b; }
+static inline double f64_minimum(double a, double b) { return a != a ? a : b != b ? b : a <= b ? a : b; }
 
-static float f32_sign(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
+static inline float f32_sign(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
 
-static double f64_sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
+static inline double f64_sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
 
-static double logistic(double x) { return 1.0 / (1.0 + exp(-x)); }
+static inline double logistic(double x) { return 1.0 / (1.0 + exp(-x)); }
 
-static double inverse_sqrt(double x) { return 1.0 / sqrt(x); }
+static inline double inverse_sqrt(double x) { return 1.0 / sqrt(x); }
 
 /* pow, which may answer with a NaN for a signalling one where it says 1 for all others */
-static double power(double x, double y) { return y == 0.0 || x == 1.0 ? 1.0 : pow(x, y); }
+static inline double power(double x, double y) { return y == 0.0 || x == 1.0 ? 1.0 : pow(x, y); }
 
 /* hypot, infinite where a part is, also beside a signalling NaN */
-static double magnitude(double x, double y) {
+static inline double magnitude(double x, double y) {
   return fabs(x) == INFINITY || fabs(y) == INFINITY ? INFINITY : hypot(x, y);
 }
 
 /* ---- Integers ---- */
 
-static int64_t s64_maximum(int64_t a, int64_t b) { return a >= b ? a : b; }
+static inline int64_t s64_maximum(int64_t a, int64_t b) { return a >= b ? a : b; }
 
-static uint64_t u64_maximum(uint64_t a, uint64_t b) { return a >= b ? a : b; }
+static inline uint64_t u64_maximum(uint64_t a, uint64_t b) { return a >= b ? a : b; }
 
-static int64_t s64_minimum(int64_t a, int64_t b) { return a <= b ? a : b; }
+static inline int64_t s64_minimum(int64_t a, int64_t b) { return a <= b ? a : b; }
 
-static uint64_t u64_minimum(uint64_t a, uint64_t b) { return a <= b ? a : b; }
+static inline uint64_t u64_minimum(uint64_t a, uint64_t b) { return a <= b ? a : b; }
 
-static int64_t s64_divide(int64_t a, int64_t b) {
+static inline int64_t s64_divide(int64_t a, int64_t b) {
   if (b == 0) return -1;
   return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
 }
 
-static uint64_t u64_divide(uint64_t a, uint64_t b) { return b == 0 ? UINT64_MAX : a / b; }
+static inline uint64_t u64_divide(uint64_t a, uint64_t b) { return b == 0 ? UINT64_MAX : a / b; }
 
-static int64_t s64_remainder(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+static inline int64_t s64_remainder(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
 
-static uint64_t u64_remainder(uint64_t a, uint64_t b) { return b == 0 ? a : a % b; }
+static inline uint64_t u64_remainder(uint64_t a, uint64_t b) { return b == 0 ? a : a % b; }
 
-static int64_t s64_power(int64_t x, int64_t n) {
+static inline int64_t s64_power(int64_t x, int64_t n) {
   uint64_t base = (uint64_t)x, result = 1;
   if (n < 0) return x == 1 ? 1 : x == -1 ? (n % 2 == 0 ? 1 : -1) : 0;
   for (; n > 0; n /= 2) {
@@ -195,7 +195,7 @@ static int64_t s64_power(int64_t x, int64_t n) {
   return (int64_t)result;
 }
 
-static uint64_t u64_power(uint64_t x, uint64_t n) {
+static inline uint64_t u64_power(uint64_t x, uint64_t n) {
   uint64_t result = 1;
   for (; n > 0; n /= 2) {
     if (n % 2 != 0) result *= x;
@@ -204,63 +204,63 @@ static uint64_t u64_power(uint64_t x, uint64_t n) {
   return result;
 }
 
-static uint64_t shift_left(uint64_t x, uint64_t n, uint64_t width) { return n >= width ? 0 : x << n; }
+static inline uint64_t shift_left(uint64_t x, uint64_t n, uint64_t width) { return n >= width ? 0 : x << n; }
 
-static uint64_t shift_right_logical(uint64_t x, uint64_t n, uint64_t width) {
+static inline uint64_t shift_right_logical(uint64_t x, uint64_t n, uint64_t width) {
   return n >= width ? 0 : (x << (64 - width) >> (64 - width)) >> n;
 }
 
 /* ~(~x >> n) for negative x: >> of a negative number is left to the compiler by C */
-static uint64_t shift_right_arithmetic(uint64_t x, uint64_t n, uint64_t width) {
+static inline uint64_t shift_right_arithmetic(uint64_t x, uint64_t n, uint64_t width) {
   const bool negative = (x >> (width - 1) & 1u) != 0;
   const uint64_t bits = (negative ? ~x : x) << (64 - width) >> (64 - width), shifted = n >= width ? 0 : bits >> n;
   return negative ? ~shifted : shifted;
 }
 
-static int count_ones(uint64_t x, int width) {
+static inline int count_ones(uint64_t x, int width) {
   int count = 0;
   for (x = x << (64 - width); x != 0; x <<= 1) count += (int)(x >> 63);
   return count;
 }
 
-static int count_leading_zeros(uint64_t x, int width) {
+static inline int count_leading_zeros(uint64_t x, int width) {
   int count = width;
   for (x = x << (64 - width) >> (64 - width); x != 0; x >>= 1) --count;
   return count;
 }
 
 /* the number that the low bits are */
-static int64_t s64_of_bits(uint64_t x, int width) {
+static inline int64_t s64_of_bits(uint64_t x, int width) {
   const uint64_t sign = (uint64_t)1 << (width - 1);
   return (int64_t)(((x & (2 * sign - 1)) ^ sign) - sign);
 }
 
 /* truncates and saturates; NaN gives 0 */
-static int64_t s64_from_double(double x, int width) {
+static inline int64_t s64_from_double(double x, int width) {
   const double limit = ldexp(1.0, width - 1);
   const int64_t most = INT64_MAX >> (64 - width);
   if (x != x) return 0;
   return x >= limit ? most : x <= -limit ? -most - 1 : (int64_t)x;
 }
 
-static uint64_t u64_from_double(double x, int width) {
+static inline uint64_t u64_from_double(double x, int width) {
   if (!(x > 0.0)) return 0;
   return x >= ldexp(1.0, width) ? UINT64_MAX >> (64 - width) : (uint64_t)x;
 }
 
 /* an index that is read, brought into 0 .. last */
-static int64_t s64_index(int64_t x, int64_t last) { return x < 0 ? 0 : x > last ? last : x; }
+static inline int64_t s64_index(int64_t x, int64_t last) { return x < 0 ? 0 : x > last ? last : x; }
 
-static int64_t u64_index(uint64_t x, int64_t last) { return x > (uint64_t)last ? last : (int64_t)x; }
+static inline int64_t u64_index(uint64_t x, int64_t last) { return x > (uint64_t)last ? last : (int64_t)x; }
 
 /* ---- Elements of less than a byte: the bits of element i ---- */
 
-static uint8_t unpack(const uint8_t *from, int64_t i, int width) {
+static inline uint8_t unpack(const uint8_t *from, int64_t i, int width) {
   return (uint8_t)(from[i * width / 8] >> i * width % 8 & ((1 << width) - 1));
 }
 
 /* into a byte where they are zero */
-static void pack(uint8_t *to, int64_t i, int bits, int width) {
+static inline void pack(uint8_t *to, int64_t i, int bits, int width) {
   to[i * width / 8] = (uint8_t)(to[i * width / 8] | (bits & ((1 << width) - 1)) << i * width % 8);
 }
 
@@ -269,11 +269,11 @@ static void pack(uint8_t *to, int64_t i, int bits, int width) {
 /* Transforms the middle one of three dimensions: of complex numbers as pairs, row-major. A row has n of them, of which
    `of` has `given` and `to` gets `kept`. half: what is given is half of a spectrum, whose other elements are conjugates,
    and what is its own conjugate is real. room: for 4 n numbers. */
-static void transform_rows(int64_t outer, int64_t given, int64_t n, int64_t kept, int64_t inner, bool inverse,
+static inline void transform_rows(int64_t outer, int64_t given, int64_t n, int64_t kept, int64_t inner, bool inverse,
                            bool half, const long double *of, long double *to, long double *room);
 /* y: the transform of n complex numbers x, step apart, by the definition after each least prime factor of n. roots: of
    which every apart-th is a root of n. Numbers are pairs; t: room for n of them. */
-static void dft(int64_t n, const long double *roots, int64_t apart, const long double *x, int64_t step, long double *y,
+static inline void dft(int64_t n, const long double *roots, int64_t apart, const long double *x, int64_t step, long double *y,
                 long double *t) {
   int64_t p = 2;
   while (p < n && n % p != 0) p = p * p > n ? n : p + 1;
@@ -293,7 +293,7 @@ static void dft(int64_t n, const long double *roots, int64_t apart, const long d
     y[2 * k + 1] = im;
   }
 }
-static void transform_rows(int64_t outer, int64_t given, int64_t n, int64_t kept, int64_t inner, bool inverse,
+static inline void transform_rows(int64_t outer, int64_t given, int64_t n, int64_t kept, int64_t inner, bool inverse,
                            bool half, const long double *of, long double *to, long double *room) {
   long double *roots = room, *row = room + 2 * n, *there = room + 4 * n;
   for (int64_t k = 0; k < n; ++k) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Dict, FrozenSet, List, Set, Tuple
@@ -130,13 +131,15 @@ INTRINSICS = "#include <immintrin.h>\n"
 
 
 class _OnCpu(Runner):
-    """The harness' threads share out the items of each stage, as many of them as it is worth."""
+    """The harness' threads share out the items of each stage, as many of them as it is worth. SETT_LEVEL is another
+    level than -O3, for tests that ask for values alone."""
 
     name, target, template = "c", TARGET, "harness/c.j2"
     missing = {"-llapack": "the LAPACK library is missing"}
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        return [c_compiler(), "-std=c11", "-O1" if long else "-O3", *native(), "-fno-math-errno", "-fPIC", "-I",
+        level = "-O1" if long else os.environ.get("SETT_LEVEL", "-O3")
+        return [c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC", "-I",
                 str(folder), "-c"]
 
     def slow_header(self, text: str) -> "Tuple[str, int]":

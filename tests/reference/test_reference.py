@@ -1074,7 +1074,7 @@ def test_library_lists() -> None:
     """What is called is noted with its text, C's own functions are not; a list that is too long for a line is wrapped."""
     call = library.Calls()
     assert call("f16_to_float", "x[0]") == "f16_to_float(x[0])" and call("exp", "y") == "exp(y)"
-    assert list(call.texts) == ["f16_to_float"] and call.texts["f16_to_float"].startswith("static float f16_to_float(uint16_t h) {\n")
+    assert list(call.texts) == ["f16_to_float"] and call.texts["f16_to_float"].startswith("static inline float f16_to_float(uint16_t h) {\n")
     assert call.table(("t", "float", list(map(str, range(40))))) == "t"
     lines = call.texts["t"].split("\n")
     assert lines[0] == "static const float t[40] = {" and lines[1].startswith("  0, 1,") and lines[-2].endswith("39,") and lines[-1] == "};"
