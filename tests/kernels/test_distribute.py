@@ -215,7 +215,7 @@ def module(folder: Path, *names: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.parametrize("target, device", [pytest.param(*pair, marks=[] if pair[0] == "c" else pytest.mark.peer) for pair in ON])
 def test_beside_the_reference(target: str, device: Optional[str], tmp_path: Path) -> None:
     device_or_skip(target)
     results = run.check(module(tmp_path, *FUSIONS), target, run.Options(schedule=device))

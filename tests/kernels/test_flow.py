@@ -397,7 +397,7 @@ ENTRY e {
 """
 
 
-@pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "cuda-on-cpu" else pytest.mark.peer) for t in TARGETS])
+@pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
 def test_condition_with_a_branch(target: str, tmp_path: Path) -> None:
     """A block that holds a loop reads the selector of a branch in its condition, and then the predicate."""
     device_or_skip(target)
