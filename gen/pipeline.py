@@ -49,16 +49,16 @@ def program_of(source: Source) -> Program:
     return source if isinstance(source, Program) else build.single(source)
 
 
-Plan = Dict[Fusion, Planned]
+Plans = Dict[Fusion, Planned]
 
 
-def plan_of(program: Program, cpu: bool) -> Plan:
+def plan_of(program: Program, cpu: bool) -> Plans:
     """The nests of each fusion of a program, for CPUs or for GPUs."""
     return {fusion: planned(fusion, cpu) for fusion in program.fusions}
 
 
 def target_file(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
-                plan: Optional[Plan] = None) -> TargetFile:
+                plan: Optional[Plans] = None) -> TargetFile:
     """A program in one language. plan: that of its device's class, where it is known."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
@@ -75,7 +75,7 @@ def _language(target: str, device: Device) -> Target:
     return TARGETS[target].on(device.most_bytes > 0).of_file()
 
 
-def with_copies(program: Program, plan: Plan, device: Device) -> "Tuple[storage.Body, Plan]":
+def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage.Body, Plans]":
     """The calls of a program, with copies of what they update in place and others need, and the nests of all."""
     aliases = {fusion: {result.number: parameter.number for nest in of.nests
                         for result, parameter in nest.aliases.items()}
@@ -85,7 +85,7 @@ def with_copies(program: Program, plan: Plan, device: Device) -> "Tuple[storage.
 
 
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
-            plan: Optional[Plan] = None) -> "List[Tuple[Fusion, List[Choice[Any, Any]], Context]]":
+            plan: Optional[Plans] = None) -> "List[Tuple[Fusion, List[Choice[Any, Any]], Context]]":
     """The choices for the nests of each fusion of a program in one language. No statement exists yet."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
@@ -94,7 +94,7 @@ def choices(source: Source, target: str, device_name: Optional[str] = None, exce
             for fusion, of in plan.items()]
 
 
-def dialect(program: Program, body: storage.Body, plan: Plan, language: Target, device: Device,
+def dialect(program: Program, body: storage.Body, plan: Plans, language: Target, device: Device,
             excess: bool) -> Dialect:
     """The kernels of a program, and the launches of them on arrays that have their places."""
     helpers = Helpers(language)
@@ -122,7 +122,7 @@ def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], 
     return {array: placed.places[owner(array)] for array in arrays if owner(array) in placed.places}
 
 
-def _with_flow(program: Program, plan: Plan, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
+def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
                device: Device, excess: bool) -> Dialect:
     """The same of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))

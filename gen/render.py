@@ -16,7 +16,7 @@ from gen.plan.buffer import Buffer
 from gen.plan.nests import Planned
 from gen.program.ir import Array, Program
 from gen.program.stack import stack_bytes
-from gen.program.steps import Chain, Launch, Step, deciding, every, launches_of
+from gen.program.steps import Chain, Launch, Step, deciding, all_steps, launches_of
 from gen.program.storage import Place, Storage
 from gen.schedule import Device
 from gen.targets import TARGETS, Target
@@ -151,7 +151,7 @@ class TargetFile:
 
     @property
     def has_loops(self) -> bool:
-        return any(step.kind == "repeat" for dialect in self.dialects for step in every(dialect.steps))
+        return any(step.kind == "repeat" for dialect in self.dialects for step in all_steps(dialect.steps))
 
     @property
     def symbols(self) -> "List[str]":

@@ -34,7 +34,7 @@ class Info(NamedTuple):
     results: tuple[Bounded, ...]
     constraints: tuple[Bounded, ...]
 
-    def of(self, kind: str) -> tuple[Variable, ...]:
+    def of_kind(self, kind: str) -> tuple[Variable, ...]:
         return tuple(v for v in self.variables if v.kind == kind)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import List, Mapping, Optional, Sequence
 
 from gen.bounds.types import (
-    every,
+    full_range,
     interval_of,
     key_of,
     kind_of,
@@ -125,7 +125,7 @@ class Intervals:
             if opcode == "not":
                 return f"irange_not({r[0]})"
             return f"irange_{'maximum' if PRED[opcode] == '|' else 'minimum'}({r[0]}, {r[1]})"
-        otherwise = every(to)
+        otherwise = full_range(to)
         if bits_of(to) <= 32 and (to, opcode) != ("u32", "multiply"):
             sums = {"add": "irange_of({0}.lo + {1}.lo, {0}.hi + {1}.hi)",
                     "subtract": "irange_of({0}.lo - {1}.hi, {0}.hi - {1}.lo)",
@@ -156,7 +156,7 @@ class Intervals:
             return r
         if to == "pred":
             if dtype == "u64":
-                return where_points([r], to, v, every(to))
+                return where_points([r], to, v, full_range(to))
             return f"{'range' if dtype in FLOATS else 'irange'}_nonzero({r})"
         if dtype in FLOATS and to in FLOATS:
             exact = to in ("f32", "f64") if dtype in TINY or to in TINY else SIGNIFICANT[dtype] <= SIGNIFICANT[to] and (
@@ -172,7 +172,7 @@ class Intervals:
             return self.rounded(f"range_of({ends[0]}, {ends[1]})", to, v, slack)
         if bits_of(dtype) == 64 or bits_of(to) == 64:
             widens = bits_of(dtype) < 64 and (to == "s64" or not is_signed(dtype)) and to != "u64"
-            return r if widens else where_points([r], to, v, every(to))
+            return r if widens else where_points([r], to, v, full_range(to))
         return where_points([r], to, v, f"irange_fit({r}, {least(to)}, {most(to)})")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 from gen.bounds.following import Bounds
-from gen.bounds.types import every, key_of
+from gen.bounds.types import full_range, key_of
 from gen.hlo import Instruction
 from gen.hlo.opcodes import TRIDIAGONAL
 from gen.reference.library import functions
@@ -97,7 +97,7 @@ def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
     if not b.exact(*x):
         b.unknown.append(f"errors of the operands of {i.name} are not followed")
         for out, to in zip(outs, ranges):
-            b.step(i.name, [f"for (int64_t i = 0; i < {out.count}; ++i) {to}[i] = {every(out.dtype)};"], [to], [])
+            b.step(i.name, [f"for (int64_t i = 0; i < {out.count}; ++i) {to}[i] = {full_range(out.dtype)};"], [to], [])
         return
     rank = i.operands[-1 if i.opcode in (*TRIDIAGONAL, "triangular-solve") else 0].shape.rank - 2
     count, dtype = count_of(outs[0].dims[:rank]), outs[0].dtype
@@ -140,7 +140,7 @@ def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, 
     if out.dtype == "s32":
         certain = f"{error}[i] == 0" if i.opcode == "lu" and number == 1 else f"{sure}[i]"
         point = key_of(out.dtype, f"{out}[i]")
-        return f"{certain} ? irange_of({point}, {point}) : {every(out.dtype)}"
+        return f"{certain} ? irange_of({point}, {point}) : {full_range(out.dtype)}"
     value = to_double(b.e.call, out.dtype, f"{out}[i]")
     if i.opcode == "svd" and number == 0:       # a copy of the operand
         return f"range_of({value}, {value})"

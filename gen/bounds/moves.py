@@ -7,7 +7,7 @@ from typing import List, Sequence
 
 from gen.bounds.following import Bounds
 from gen.bounds.intervals import point_test
-from gen.bounds.types import every, Known, of_ends
+from gen.bounds.types import full_range, Known, of_ends
 from gen.hlo import Instruction, Shape
 from gen.reference.computation import OPS
 from gen.reference.indexed import index_positions
@@ -43,9 +43,9 @@ def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequen
         read = index_positions(indices[0].dims, a["index_vector_dim"], row, len(a["start_index_map"]))
         test = " || ".join(f"!irange_is_point({b.interval(indices[0], at)})" for at in read)
         at = position_of(place, strides_of(out.dims))
-        return loops_over(out.dims, [f"if ({test}) {ranges}[{at}] = {every(out.dtype)};"])
+        return loops_over(out.dims, [f"if ({test}) {ranges}[{at}] = {full_range(out.dtype)};"])
     test = " || ".join(f"!irange_is_point({b.interval(index, '0')})" for index in indices if not b.exact(index))
-    return block(f"if ({test})", loops_over((out.count,), [f"{ranges}[{out.all()}] = {every(out.dtype)};"]))
+    return block(f"if ({test})", loops_over((out.count,), [f"{ranges}[{out.all()}] = {full_range(out.dtype)};"]))
 
 
 def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
@@ -64,7 +64,7 @@ def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> Non
     there = bitcast_values(b.e, replace(i, shape=of_bits(i.shape), operands=[operand], users=[]), [known])
     ranges, at = b.ranges(i, out), out.all()
     point = of_ends(b.e.call, out.dtype, f"{out}[{at}]", f"{out}[{at}]")
-    line = f"{ranges}[{at}] = {there}[{at}] == {ones(out.dtype, '1')} ? {point} : {every(out.dtype)};"
+    line = f"{ranges}[{at}] = {there}[{at}] == {ones(out.dtype, '1')} ? {point} : {full_range(out.dtype)};"
     b.step(i.name, loops_over((out.count,), [line]), [ranges], [out, there])
 
 

@@ -8,7 +8,7 @@ from typing import List, Optional, Sequence
 from gen.bounds.combiners import combine, combine_part
 from gen.bounds.following import Bounds
 from gen.bounds.reductions import SUM
-from gen.bounds.types import every, Known, LARGEST, LEAST_NORMAL, Ranged, SIGNIFICANT
+from gen.bounds.types import full_range, Known, LARGEST, LEAST_NORMAL, Ranged, SIGNIFICANT
 from gen.hlo import Instruction, unique_indices, unshared_places, zero_sign_matters
 from gen.reference.combiners import combiner_parts, through
 from gen.reference.loops import block, loops_over
@@ -86,7 +86,7 @@ def in_its_order(b: Bounds, i: Instruction, s: Scattering, table: Array, way: st
     body = combine_part(b, part, k, totals[0], elements[0]) if part else combine(b, i.attributes["to_apply"], totals,
                                                                                  elements)
     body.append(f"++{met}[at];")
-    body += [f"if ({met}[at] > 1) {out}[at] = {every(copy.dtype)};"
+    body += [f"if ({met}[at] > 1) {out}[at] = {full_range(copy.dtype)};"
              for out, copy in zip(ranges, now) if way == "met"]
     b.step(i.name, lines + s.loops(table, body), [*now, met, *ranges], [*operands, table, *updates])
 
@@ -97,5 +97,5 @@ def anywhere(b: Bounds, i: Instruction, table: Array, out: Array) -> None:
     ranges, at = b.ranges(i, out, bits), out.all()
     test = f"unsure = unsure || !irange_is_point({b.interval(table, table.all())});"
     lines = ["bool unsure = false;", *loops_over((table.count,), [test]),
-             *loops_over((out.count,), [f"{ranges}[{at}] = unsure ? {every(out.dtype)} : {before}[{at}];"])]
+             *loops_over((out.count,), [f"{ranges}[{at}] = unsure ? {full_range(out.dtype)} : {before}[{at}];"])]
     b.step(f"indices of {i.name}", block("", lines), [ranges], [table, before])

@@ -6,7 +6,7 @@ import math
 from typing import List
 
 from gen.bounds.following import Bounds
-from gen.bounds.types import every, interval_of, kind_of, Known, Ranged
+from gen.bounds.types import full_range, interval_of, kind_of, Known, Ranged
 from gen.hlo import Instruction
 from gen.reference.loops import block, loops_over
 from gen.reference.select_and_scatter import selection
@@ -26,7 +26,7 @@ def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
     ranges, at = b.ranges(i, out, out.dtype not in FLOATS), out.all()
     if vague and size > MOST_COMPARED:
         b.unknown.append(f"{i.name} compares more than {MOST_COMPARED} elements")
-        b.step(i.name, loops_over((out.count,), [f"{ranges}[{at}] = {every(out.dtype)};"]), [ranges], [])
+        b.step(i.name, loops_over((out.count,), [f"{ranges}[{at}] = {full_range(out.dtype)};"]), [ranges], [])
         return
     now = b.e.array(f"{i.name}_now", out.dtype, out.dims)
     lines = loops_over((out.count,), [f"{now}[{at}] = {init}[0];", f"{ranges}[{at}] = {b.interval(init, '0')};"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List
 
 from gen.bounds.following import Bounds
-from gen.bounds.types import every, Known, Ranged
+from gen.bounds.types import full_range, Known, Ranged
 from gen.hlo import Instruction
 from gen.reference.loops import loops_over
 from gen.reference.types import FLOATS
@@ -21,7 +21,7 @@ def sorted_(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> Non
             b.known[out] = Known(None, bits)
         else:
             ranges = b.ranges(i, out, bits)
-            b.step(i.name, loops_over((out.count,), [f"{ranges}[{out.all()}] = {every(out.dtype)};"]), [ranges], [])
+            b.step(i.name, loops_over((out.count,), [f"{ranges}[{out.all()}] = {full_range(out.dtype)};"]), [ranges], [])
     if not sure:
         b.unknown.append(f"rounding decides an order in {i.name}")
 

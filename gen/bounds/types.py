@@ -63,7 +63,7 @@ def interval_of(call: Calls, x: Scalar) -> str:
     return isinstance(x, Ranged) and x.interval or of_ends(call, x.dtype, x.v, x.v)
 
 
-def every(dtype: str) -> str:
+def full_range(dtype: str) -> str:
     """The interval of all values of a type."""
     return "range_all()" if dtype in FLOATS else f"irange_of({least(dtype)}, {most(dtype)})"
 

@@ -118,7 +118,7 @@ class Form:
 
     # ---- accesses ----
 
-    def stored(self, dtype: str) -> str:
+    def element_type(self, dtype: str) -> str:
         """The type of an element in this body: its own, or its bits."""
         return f"u{bits(dtype) * self.loop.joined}" if self.moves else dtype
 
@@ -145,7 +145,7 @@ class Form:
         return all(flat != EMPTY and not {"vec", "lane", "down", "row"} & set(algebra.info(flat).results[0].variables)
                    for flat in flats)
 
-    def turned(self, flat: str, region: Region) -> bool:
+    def is_along_rows(self, flat: str, region: Region) -> bool:
         """Whether an access of a tile is contiguous along the tile's rows, not along its lanes."""
         if not self.loop.tile or not self.open(region):
             return False
@@ -210,7 +210,7 @@ class Form:
         stride, align = self.stride(algebra.substitute(flat, lane=0), "vec")
         return stride == 1 and align % unit == 0
 
-    def spread(self, flat: str, region: Region) -> bool:
+    def is_interleaved(self, flat: str, region: Region) -> bool:
         """Whether neighbours of an access are spread over the registers of a step, by shuffles."""
         if (
             self.loop.interleaved_rows == 1
@@ -221,16 +221,16 @@ class Form:
         start = algebra.substitute(flat, lane=0)
         return self.stride(start, "vec")[0] == 1
 
-    def whole(self, flat: str, dtype: str) -> bool:
+    def is_contiguous(self, flat: str, dtype: str) -> bool:
         """Whether a register's elements, or what is joined to one, are neighbours."""
         stride, align = self.stride(flat, "lane")
         return stride == self.loop.joined and dtype not in TINY and align % self.loop.joined == 0
 
-    def picked(self, flat: str, buffer: Buffer) -> bool:
+    def is_picked(self, flat: str, buffer: Buffer) -> bool:
         """Whether a register's elements are picked from whole vectors. These hold what lies between, which another
         work-item may be writing where a result is updated in place."""
         stride = self.stride(flat, "lane")[0]
-        return stride is not None and self.stored(buffer.shape.dtype) not in TINY and (
+        return stride is not None and self.element_type(buffer.shape.dtype) not in TINY and (
             stride == -1 or (2 <= stride <= PICKED_STRIDE and buffer not in self.shared))
 
     @property
@@ -272,23 +272,24 @@ class Form:
         for visit in self.visits:
             buffer = buffer_of(self.partition, visit.read) if visit.read and visit.wide else None
             flat = self.mapped(self.position(visit.read)) if visit.read and buffer else EMPTY
-            if buffer and flat != EMPTY and not self.turned(flat, visit.region):
-                dtype, own = self.stored(buffer.shape.dtype), visit.region is self.function.body
-                if self.spread(flat, visit.region) or own and (
-                        self.in_words(flat, dtype, self.loop.interleaved) or self.whole(flat, dtype)):
+            if buffer and flat != EMPTY and not self.is_along_rows(flat, visit.region):
+                dtype, own = self.element_type(buffer.shape.dtype), visit.region is self.function.body
+                if self.is_interleaved(flat, visit.region) or own and (
+                        self.in_words(flat, dtype, self.loop.interleaved) or self.is_contiguous(flat, dtype)):
                     return True
         return False
 
-    def apart(self) -> bool:
+    def beyond_registers(self) -> bool:
         """Whether a step of whole vectors loads or stores what is not register by register."""
         body, unit = self.function.body, self.loop.interleaved
         reads = [(visit.read, buffer_of(self.partition, visit.read), visit.region) for visit in self.visits
                  if visit.read and visit.wide]
-        accesses = [(self.mapped(self.position(read)), self.stored(buffer.shape.dtype), region, unit)
+        accesses = [(self.mapped(self.position(read)), self.element_type(buffer.shape.dtype), region, unit)
                     for read, buffer, region in reads if buffer]
-        accesses += [(self.mapped(compose(root.at or root.map, memory_map(root.shape))), self.stored(root.shape.dtype),
+        accesses += [(self.mapped(compose(root.at or root.map, memory_map(root.shape))),
+                      self.element_type(root.shape.dtype),
                       body, unit * self.lanes) for root in self.written_roots]
-        return any(self.turned(flat, region) or self.spread(flat, region)
+        return any(self.is_along_rows(flat, region) or self.is_interleaved(flat, region)
                    or self.open(region) and self.in_words(flat, dtype, of) for flat, dtype, region, of in accesses)
 
     # ---- lanes ----
@@ -337,7 +338,7 @@ class Form:
             return False, []
         entry = self._entries[source, self.partition.home(read, region), read.map]
         if entry.callee is not None:
-            return not self.same(entry), []
+            return not self.is_uniform_call(entry), []
         opcode = entry.instruction.opcode
         if opcode == "reduce" or opcode in LOOPS or opcode in PADS or opcode in ("concatenate", "dynamic-update-slice"):
             return True, []
@@ -351,7 +352,7 @@ class Form:
         return {(entry.instruction, region, entry.map): entry
                 for region in regions(self.function.body) for entry in region.entries}
 
-    def same(self, entry: Entry) -> bool:
+    def is_uniform_call(self, entry: Entry) -> bool:
         """Whether a call is the same for all lanes."""
         index = self.mapped(entry.map)
         return self.lanes == 1 or (
@@ -430,7 +431,7 @@ class Form:
             if visit.guard and visit.wide and self.uniform(visit.guard) is None \
                     and (visit.in_loop or self.uneven(visit.guard) is None):
                 return False
-            if visit.read and visit.wide and self.loop.joined > 1 and not self._joined(visit.read, visit.region):
+            if visit.read and visit.wide and self.loop.joined > 1 and not self._is_joined(visit.read, visit.region):
                 return False
         return all(map(self._stores, self.written_roots))
 
@@ -440,16 +441,16 @@ class Form:
             return ()
         return self.partition.roots if self.stores is None else self.stores
 
-    def _joined(self, read: Read, region: Region) -> bool:
+    def _is_joined(self, read: Read, region: Region) -> bool:
         """Whether joined elements that are read lie side by side, or are turned."""
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY
-        return buffer is None or self.turned(flat, region) or self.spread(flat, region) \
-            or self.whole(flat, self.stored(buffer.shape.dtype))
+        return buffer is None or self.is_along_rows(flat, region) or self.is_interleaved(flat, region) \
+            or self.is_contiguous(flat, self.element_type(buffer.shape.dtype))
 
     def _stores(self, root: Root) -> bool:
         """Whether a step's elements of a root are stored as the schedule wants."""
-        dtype, body = self.stored(root.shape.dtype), self.function.body
+        dtype, body = self.element_type(root.shape.dtype), self.function.body
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
         if self.moves and self.registers_down == self.loop.interleaved > 1:
             return self._interleaved(root, flat)
@@ -457,7 +458,8 @@ class Form:
             per, step = dtypes.per_byte(dtype), self.loop.step
             stride, align = self.stride(flat, "vec") if self.box.get("vec", (0, 0)) != (0, 0) else (1, per)
             return self.lanes == 1 and stride == 1 and (step == 1 or not (step % per or align % per))
-        return self.loop.joined == 1 or self.turned(flat, body) or self.spread(flat, body) or self.whole(flat, dtype)
+        return self.loop.joined == 1 or self.is_along_rows(flat, body) or self.is_interleaved(flat, body) \
+            or self.is_contiguous(flat, dtype)
 
     def _interleaved(self, root: Root, flat: str) -> bool:
         """Whether an interleaved step is whole lines, here of words, there of each row."""
@@ -547,24 +549,25 @@ class Form:
         return list(found)
 
     def _read_at_once(self, d: Target, visit: Visit, buffer: Buffer, flat: str) -> int:
-        dtype, open_ = self.stored(buffer.shape.dtype), self.open(visit.region)
+        dtype, open_ = self.element_type(buffer.shape.dtype), self.open(visit.region)
         if dtype in dtypes.PACKED:
             return 1
         if not visit.wide:
             return self._step_at_once(d, flat, dtype, open_)
-        whole = self.turned(flat, visit.region) or open_ and self.in_words(flat, dtype, self.loop.interleaved) \
-            or self.spread(flat, visit.region) or self.whole(flat, dtype) or self.picked(flat, buffer)
+        whole = self.is_along_rows(flat, visit.region) or open_ and self.in_words(flat, dtype, self.loop.interleaved) \
+            or self.is_interleaved(flat, visit.region) or self.is_contiguous(flat, dtype) \
+            or self.is_picked(flat, buffer)
         return self.lanes * self.loop.joined if whole else 1
 
     def _written_at_once(self, d: Target, root: Root, flat: str) -> int:
-        dtype, body = self.stored(root.shape.dtype), self.function.body
+        dtype, body = self.element_type(root.shape.dtype), self.function.body
         if dtype in dtypes.PACKED:
             return dtypes.per_byte(dtype) if self.loop.step > 1 else 1
         if self.lanes == 1:
             return self._step_at_once(d, flat, dtype, True)
         whole = self.moves and self.registers_down == self.loop.interleaved > 1 \
-            or self.in_words(flat, dtype, self.loop.interleaved * self.lanes) or self.turned(flat, body) \
-            or self.spread(flat, body) or self.whole(flat, dtype) and not self.stored_lanes
+            or self.in_words(flat, dtype, self.loop.interleaved * self.lanes) or self.is_along_rows(flat, body) \
+            or self.is_interleaved(flat, body) or self.is_contiguous(flat, dtype) and not self.stored_lanes
         return self.lanes * self.loop.joined if whole else 1
 
     def _step_at_once(self, d: Target, flat: str, dtype: str, open_: bool) -> int:
@@ -587,7 +590,7 @@ class Form:
             yield self.thread
         for visit in self.visits:
             if visit.call:
-                yield self._at_first(self.mapped(visit.call.map), visit.wide and self.same(visit.call))
+                yield self._at_first(self.mapped(visit.call.map), visit.wide and self.is_uniform_call(visit.call))
             elif visit.guard:
                 yield from self._of_guard(visit.guard, visit.wide)
             elif visit.read and visit.read.source not in self.given and visit.read.source not in self.partition.given:
@@ -625,16 +628,16 @@ class Form:
         if buffer is None or buffer.shape.dtype in dtypes.PACKED:
             yield from self._of_gather(flat, index, visit)
             return
-        dtype = self.stored(buffer.shape.dtype)
+        dtype = self.element_type(buffer.shape.dtype)
         if (buffer.pointer, flat) in self.staged:
             return
         if not visit.wide:
             yield from self._of_step(d, flat, dtype, self.open(visit.region))
-        elif self.turned(flat, visit.region) or (
+        elif self.is_along_rows(flat, visit.region) or (
                 self.in_words(flat, dtype, self.loop.interleaved) and self.open(visit.region)) \
-                or self.spread(flat, visit.region):
+                or self.is_interleaved(flat, visit.region):
             yield from self._of_tiles(flat)
-        elif self.whole(flat, dtype) or self.picked(flat, buffer):
+        elif self.is_contiguous(flat, dtype) or self.is_picked(flat, buffer):
             yield algebra.substitute(flat, lane=0)
         else:
             yield from self._of_gather(flat, index, visit)
@@ -672,7 +675,7 @@ class Form:
                 yield algebra.substitute(flat, lane=0)
 
     def _of_root(self, d: Target, root: Root) -> "Iterator[str]":
-        dtype = self.stored(root.shape.dtype)
+        dtype = self.element_type(root.shape.dtype)
         flat, body = self.mapped(compose(root.at or root.map, memory_map(root.shape))), self.function.body
         if flat == EMPTY or (root.buffer.pointer, flat) in self.staged:
             return
@@ -682,11 +685,11 @@ class Form:
             yield algebra.substitute(flat, vec=0) if self.loop.step > 1 else flat
         elif self.lanes == 1:
             yield from self._of_step(d, flat, dtype, True)
-        elif self.in_words(flat, dtype, self.loop.interleaved * self.lanes) or self.turned(flat, body) \
-                or self.spread(flat, body):
+        elif self.in_words(flat, dtype, self.loop.interleaved * self.lanes) or self.is_along_rows(flat, body) \
+                or self.is_interleaved(flat, body):
             yield from self._of_tiles(flat)
         else:
-            yield self._at_first(flat, self.whole(flat, dtype) and not self.stored_lanes)
+            yield self._at_first(flat, self.is_contiguous(flat, dtype) and not self.stored_lanes)
 
 
 def _inside(*bounds: "Tuple[str, int, int]") -> Optional[str]:

@@ -135,7 +135,7 @@ class Loads(Accesses):
 
     def load_flat(self, parameter: Buffer, flat: str, region: Region,
                   unbroken: "Optional[Tuple[str, int]]" = None) -> Value:
-        dtype, pointer = self.stored(parameter.shape.dtype), parameter.pointer
+        dtype, pointer = self.element_type(parameter.shape.dtype), parameter.pointer
         self.accessed("read", parameter, flat)
         step = self.loop.step
         if dtype in dtypes.PACKED:
@@ -159,7 +159,7 @@ class Loads(Accesses):
             return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"),
                                 dtype == "f16")
         stride, align = self.stride(flat, "lane")
-        if self.turned(flat, region):
+        if self.is_along_rows(flat, region):
             return self._load_tile(parameter, pointer, dtype, flat)
         if self.in_words(flat, dtype, self.loop.interleaved) and self.open(region):
             words, n = self.name(pointer, "w_"), self.lanes
@@ -179,9 +179,9 @@ class Loads(Accesses):
             return self.declare(parameter.name, dtype, n,
                                 text if dtype in ("pred", "f16", f"u{width}")
                                 else self.d.reinterpret(text, f"u{width}", dtype, n), dtype == "f16")
-        if self.spread(flat, region):
+        if self.is_interleaved(flat, region):
             return self._load_spread(parameter, pointer, dtype, flat)
-        if self.whole(flat, dtype):
+        if self.is_contiguous(flat, dtype):
             at = self._element(pointer, dtype, self._first(flat), "const ")
             if region is self.function.body and self.loop.interleaved_rows > 1:
                 for k in range(self.loop.vec):
@@ -201,7 +201,7 @@ class Loads(Accesses):
                                 self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0),
                                 dtype == "f16")
         assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
-        if stride is not None and self.picked(flat, parameter):
+        if stride is not None and self.is_picked(flat, parameter):
             return self.declare(parameter.name, dtype, self.lanes, self._load_apart(pointer, dtype, flat, stride),
                                 dtype == "f16")
 

@@ -115,7 +115,7 @@ class Regions(Loads, Elementwise):
         instruction = entry.instruction
         shape = instruction.shape.leaves()
         index = self.mapped(entry.map)
-        same = self.same(entry)
+        same = self.is_uniform_call(entry)
         results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
         arguments = [*(buffer.pointer for buffer in buffers_of(self.partition, entry.callee)), *results]
         if len(shape) > 1:

@@ -34,7 +34,7 @@ class Registers(State):
         # bits are always rounded
         return Value(f"{self.helpers.need('value', 'f16', *wide)}({value.text})", "f16", value.lanes)
 
-    def settled(self, value: Value, of: str) -> Value:
+    def without_excess(self, value: Value, of: str) -> Value:
         """A value with its excess precision rounded away."""
         return value if value.rounded else self.declare(of, value.dtype, value.lanes,
                                                         self.round(value.text, value.dtype, value.lanes,
@@ -42,7 +42,7 @@ class Registers(State):
 
     def moved(self, value: Value) -> Value:
         """A value in the form that moves keep: rounded, and an f16 as its bits."""
-        value = self.settled(value, "rounded")
+        value = self.without_excess(value, "rounded")
         if value.dtype != "f16" or value.bits:
             return value
         wide = () if value.lanes == 1 else (str(value.lanes),)

@@ -10,7 +10,7 @@ from gen.emit.values import Touched, Value
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.partition import Root, compose
-from gen.schedule import VECTOR_BITS, Loop
+from gen.schedule import VECTOR_BITS, LoopSchedule
 from gen.targets import SMALL, bits
 
 
@@ -18,7 +18,7 @@ class Stores(Loads):
     """Stores of roots."""
 
     def _result(self, root: Root) -> Value:
-        return self.settled(self.read(self.partition.root_read(root), self.function.body), root.buffer.pointer)
+        return self.without_excess(self.read(self.partition.root_read(root), self.function.body), root.buffer.pointer)
 
     def final(self, root: Root) -> str:
         """A root's value as it is stored."""
@@ -28,15 +28,15 @@ class Stores(Loads):
         """A root's register as memory has it, an unsigned integer in each lane."""
         text = self.splat(self.moved(self._result(root)))
         if self.lanes > 1:
-            return self.to_bits(self.stored(root.shape.dtype), text, self.lanes)
-        text, dtype = self.final(root), self.stored(root.shape.dtype)
+            return self.to_bits(self.element_type(root.shape.dtype), text, self.lanes)
+        text, dtype = self.final(root), self.element_type(root.shape.dtype)
         return text if self.d.memory(dtype) == self.d.types[f"u{bits(dtype)}"] else self.d.reinterpret(
             text, dtype, f"u{bits(dtype)}")
 
     def _store_interleaved(self, root: Root) -> None:
         """Moves an interleaved step: whole lines of words become whole lines of each row, or the reverse, in
         registers."""
-        read, n, dtype = self.partition.root_read(root), self.loop.interleaved, self.stored(root.shape.dtype)
+        read, n, dtype = self.partition.root_read(root), self.loop.interleaved, self.element_type(root.shape.dtype)
         buffer, whole = buffer_of(self.partition, read), VECTOR_BITS // bits(root.shape.dtype)
         assert buffer is not None
         accesses = [Touched(verb, of, self.mapped(compose(index, memory_map(of.shape))))
@@ -56,7 +56,7 @@ class Stores(Loads):
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
             registers.append([(number, at[number]) for number in order])
         loop = self.loop
-        assert isinstance(loop, Loop), "whose schedule has interleaved rows"
+        assert isinstance(loop, LoopSchedule), "whose schedule has interleaved rows"
         pointer, flat = sides[0]
         if words[0]:
             self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
@@ -80,7 +80,7 @@ class Stores(Loads):
             self._store_interleaved(root)
             return
         value = self._result(root)
-        pointer, dtype = root.buffer.pointer, self.stored(root.shape.dtype)
+        pointer, dtype = root.buffer.pointer, self.element_type(root.shape.dtype)
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
         self.accessed("write", root.buffer, flat)
         step = self.loop.step
@@ -150,13 +150,13 @@ class Stores(Loads):
             at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
             self.after.add(Call(self.d.store_word(stream), name, f"({self.d.pointer}{kind} *)({at})"))
             return
-        if self.turned(flat, self.function.body):
+        if self.is_along_rows(flat, self.function.body):
             self._store_tile(pointer, dtype, self.to_bits(dtype, text, n), flat)
             return
-        if self.spread(flat, self.function.body):
+        if self.is_interleaved(flat, self.function.body):
             self._store_spread(pointer, dtype, self.to_bits(dtype, text, n), flat)
             return
-        if self.whole(flat, dtype) and not self.stored_lanes:
+        if self.is_contiguous(flat, dtype) and not self.stored_lanes:
             at = self._element(pointer, dtype, self._first(flat))
             align = self.stride(flat, "lane")[1] // self.loop.joined
             t = self.d.memory(dtype, n)

@@ -31,7 +31,7 @@ def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
             refusals.append(f"{hero.__module__.rpartition('.')[2]}: refused, {reason}")
             continue
         if choice:
-            choice.scratch = [context.new(shape) for shape in hero.between(nest, choice.schedule, context)]
+            choice.scratch = [context.new(shape) for shape in hero.scratch_shapes(nest, choice.schedule, context)]
             choice.grids = hero.grids(choice, context)
             chosen, others = [choice], () if hero.sides else nest.sides
             break

@@ -36,7 +36,7 @@ class Sections(Schedule):
 
 
 @dataclass(frozen=True)
-class Part:
+class WalkRange:
     """A walk that has the kernel's blocks from `first` to before `last`."""
 
     walk: Walk
@@ -45,12 +45,12 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Parts:
+class ConcatenateRecord:
     """The walks of a kernel. `together`: the walk whose every step is a step of each part, so that what they share is
     read once; `alternate`: block b belongs to part b mod len(parts), so that neighbours in time read the same operand,
     which is in the cache then; else each part has the blocks `first` to `last`."""
 
-    parts: List[Part]
+    parts: List[WalkRange]
     alternate: bool
     together: Optional[Walk]
 
@@ -114,9 +114,9 @@ def _joined(choice: Choice[Concatenate, Optional[Sections]], sections: Sections,
     writes = [root.buffer for part in nest.parts for root in part.partition.roots]
     largest = max(kernels, key=lambda k: k.nest.shape.elements)
     lasts = list(itertools.accumulate(k.blocks for k in kernels))
-    parts = [Part(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
+    parts = [WalkRange(k.walk, last - k.blocks, last) for k, last in zip(kernels, lasts) if k.walk]
     together = _together([part.walk for part in parts]) if sections.together else None
-    text = Text("kernels/concatenate", Parts(parts, sections.alternate, together),
+    text = Text("kernels/concatenate", ConcatenateRecord(parts, sections.alternate, together),
                 [f for k in kernels for f in k.text.functions], largest.text.attribute)
     return Kernel(choice.grids[0], nest, arguments(context.target, reads, writes), text,
                   Report([a for k in kernels for a in k.report.touched]), sections=kernels)

@@ -17,7 +17,7 @@ from gen.emit.form import Form
 from gen.emit.statements import Assign, Call, Statement
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import CFunction, Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, memory_map, touches
@@ -25,7 +25,7 @@ from gen.plan.concatenation import Concatenate, SideBySide
 from gen.plan.digits import iteration_space, moves
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
-from gen.schedule import LINE, Device, Loop, Schedule, chunks_of
+from gen.schedule import LINE, Device, LoopSchedule, Schedule, chunks_of
 from gen.targets import COMPLEX, TINY
 
 
@@ -172,8 +172,9 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, grid: Grid, con
     written = Touched("write", root.buffer, compose(grid.thread, compose(root.map, memory_map(root.shape))))
     return Kernel(grid, nest, arguments(d, reads, [root.buffer]),
                   Text("kernels/concatenate_cpu", record, functions, d.launch_bounds(staged.threads)),
-                  Report([*accesses, written], Step([], [line for run in runs for line in (*run.lines, run.store)], [],
-                                                    repeated="for each vector")))
+                  Report([*accesses, written],
+                         StepCode([], [line for run in runs for line in (*run.lines, run.store)], [],
+                                  repeated="for each vector")))
 
 
 def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Device) -> Form:
@@ -186,8 +187,8 @@ def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Devi
     # where an operand's rows follow one another, so do the elements that are prefetched
     follows = space is not None and any(not a.write and a.strides and a.strides[-2:] == (length, 1)
                                         for a in space.accesses)
-    loop = Loop(lanes=lanes, moves=moved and lanes > 1, l2_prefetch=device.loop_cpu.prefetch
-                if staged.stream and follows and lanes * dtypes.storage_bytes(root.shape.dtype) >= LINE // 2 else 0)
+    long = staged.stream and follows and lanes * dtypes.storage_bytes(root.shape.dtype) >= LINE // 2
+    loop = LoopSchedule(lanes=lanes, moves=moved and lanes > 1, l2_prefetch=device.loop_cpu.prefetch if long else 0)
     last = length - lanes
     box = {"row": (0, rows.rows - 1), "at": (0, last), "vec": (0, 0), "lane": (0, lanes - 1)}
     thread = algebra.simplify(f"(row, at)[vec, lane] -> (row * {length} + at + lane), domain: "

@@ -23,13 +23,13 @@ from gen.heroes.hero import Choice, Context
 from gen.heroes.kernel import Grid, Kernel
 from gen.hlo import distribution
 from gen.plan.nest import Nest
-from gen.schedule import LANES, Loop
+from gen.schedule import LANES, LoopSchedule
 
 SHOWN = (16, 110)         # lines and columns of a picture
 
 
 @dataclass(frozen=True)
-class Distributed(Loop):
+class Distributed(LoopSchedule):
     """layout: canonical; grid: tiles; index: (th_x, bl_x)[(chunk,) vec] -> the result's index; whole: no step is cut by
     the result's end."""
 
@@ -74,10 +74,10 @@ class DistributeHero(loop.LoopHero):
     def takes(self, nest: Nest, context: Context) -> bool:
         return bool(nest.layout) and not context.device.cpu
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Loop]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[LoopSchedule]":
         return [schedule(nest.layout, nest.shape.dims, nest.shape.minor_to_major)]
 
-    def describe(self, choice: Choice[Nest, Loop], grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Nest, LoopSchedule], grid: Grid, context: Context) -> "List[str]":
         assert isinstance(grid.loop, Distributed)
         return ["tile: " + "\n    ".join(grid.loop.picture()),
                 f"layout: {algebra.call('nested', 'map', grid.loop.layout)}"]
@@ -95,7 +95,7 @@ def schedule(layout: str, dims: "Sequence[int]", minor_to_major: "Sequence[int]"
     info = distribution.info(layout)
     tile, subgroups, threads = info["undistributed"], info["subgroups"][0], info["threads"][0]
     nested = algebra.call("nested", "map", layout)
-    slots = {v.name: v.hi + 1 for v in algebra.info(nested).of("range")}
+    slots = {v.name: v.hi + 1 for v in algebra.info(nested).of_kind("range")}
     first = len(dims) - len(tile)              # the result's dimension that is the layout's first
     minor = next((d for d in minor_to_major if d >= first and slots[f"e{d - first}"] > 1), -1)
     element = f"e{minor - first}" if minor >= 0 else ""

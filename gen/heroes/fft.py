@@ -18,7 +18,7 @@ from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.emit.templates import macro
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments
 from gen.hlo import Shape, array_shape, dtypes
 from gen.plan import fft
 from gen.plan.buffer import Buffer
@@ -35,7 +35,7 @@ class Pass:
     kind: str
     of: str
     to: str
-    stage: Optional[fft.Stage] = None
+    stage: Optional[fft.Radix] = None
     offset: int = 0
 
 
@@ -100,7 +100,7 @@ def rows_of(source: Shape, target: Shape, dimension: int) -> "Tuple[Tuple[int, i
 
 
 @dataclass(frozen=True)
-class Plan:
+class FftSchedule:
     """axes: the kernels in their order. between: the arrays that they leave for each other, by name."""
 
     axes: Tuple[Axis, ...]
@@ -108,7 +108,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Record:
+class FftRecord:
     """The values that templates/kernels/fft.j2 prints. real: the type of a number. origin: of a unit of rows in the array that is
     read and in the one that is written; steps: elements from one to the next along the row, and from row to row. count:
     rows of the unit, as C text; whole: whether it is the same for all; group: the number of the unit among
@@ -171,7 +171,7 @@ class Record:
         return number(1 / self.axis.m, self.axis.part)
 
 
-class FftHero(Hero[Whole, Plan]):
+class FftHero(Hero[Whole, FftSchedule]):
     """All dimensions of one fft."""
 
     name = "fft"
@@ -180,21 +180,22 @@ class FftHero(Hero[Whole, Plan]):
     def takes(self, nest: Whole, context: Context) -> bool:
         return nest.op.opcode == "fft"
 
-    def schedules(self, nest: Whole, context: Context) -> "Iterable[Plan]":
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[FftSchedule]":
         return [plan(nest, context.device)]
 
-    def index_types(self, schedule: Plan) -> "Sequence[str]":
+    def index_types(self, schedule: FftSchedule) -> "Sequence[str]":
         most = max(4 * axis.rows * axis.m for axis in schedule.axes)
         return INDEX_TYPES[:1] if most < 1 << 31 else INDEX_TYPES[-1:]
 
-    def forms(self, nest: Whole, schedule: Plan, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Whole, schedule: FftSchedule, context: Context) -> "Iterable[Form]":
         return []
 
-    def between(self, nest: Whole, schedule: Plan, context: Context) -> "List[Shape]":
-        work = max(items(axis, context)[0] * axis.numbers * (not own(axis, context)) for axis in schedule.axes)
+    def scratch_shapes(self, nest: Whole, schedule: FftSchedule, context: Context) -> "List[Shape]":
+        work = max(items(axis, context)[0] * axis.numbers * (not in_own_buffers(axis, context))
+                   for axis in schedule.axes)
         return [*schedule.between.values(), *([array_shape(schedule.axes[0].part, (work,))] if work else [])]
 
-    def grids(self, choice: Choice[Whole, Plan], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Whole, FftSchedule], context: Context) -> "List[Grid]":
         grids = []
         for number, axis in enumerate(choice.schedule.axes):
             count = items(axis, context)[0]
@@ -204,13 +205,13 @@ class FftHero(Hero[Whole, Plan]):
                               choice.index, blocks, f"(bl_x) -> (bl_x), domain: bl_x in [0, {blocks - 1}]"))
         return grids
 
-    def build(self, choice: Choice[Whole, Plan], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Whole, FftSchedule], context: Context) -> "List[Kernel]":
         nest, plan_ = choice.nest, choice.schedule
         arrays = {"parameter": nest.operands[0], "result": nest.results[0], **dict(zip(plan_.between, choice.scratch))}
-        return [written(context, grid, choice, axis, (arrays[axis.source], arrays[axis.target]), choice.scratch)
+        return [axis_kernel(context, grid, choice, axis, (arrays[axis.source], arrays[axis.target]), choice.scratch)
                 for grid, axis in zip(choice.grids, plan_.axes)]
 
-    def describe(self, choice: Choice[Whole, Plan], grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Whole, FftSchedule], grid: Grid, context: Context) -> "List[str]":
         axis = choice.schedule.axes[choice.grids.index(grid)]
         by = "convolution, transforms of length %d" % axis.m if axis.convolved else "length %d" % axis.m
         radices = [radix for length in halves(axis) for radix in fft.radices(length)] * (1 + axis.convolved)
@@ -222,7 +223,7 @@ class FftHero(Hero[Whole, Plan]):
 HERO = FftHero()
 
 
-def plan(nest: Whole, device: Device) -> Plan:
+def plan(nest: Whole, device: Device) -> FftSchedule:
     """The kernels of an fft: the last dimension goes first where it is real before, last where it is real after."""
     of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
     lengths = nest.op.attributes["fft_length"]
@@ -254,7 +255,7 @@ def plan(nest: Whole, device: Device) -> Plan:
         axis = replace(axis, late=axis.convolved and 2 * axis.m * axis.bytes > device.fft.kernel_bytes)
         axes += _divided(axis, device, between) if n > device.fft.own_length else [axis]
         now, name = goal, target
-    return Plan(tuple(axes), between)
+    return FftSchedule(tuple(axes), between)
 
 
 def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[Axis]":
@@ -295,7 +296,7 @@ def units(axis: Axis) -> int:
     return math.prod(size for size, _, _ in axis.others[:-1]) * -(-axis.others[-1][0] // axis.lanes)
 
 
-def own(axis: Axis, context: Context) -> bool:
+def in_own_buffers(axis: Axis, context: Context) -> bool:
     """True if a work-item's buffers are its own."""
     return axis.numbers * axis.bytes <= context.device.fft.own_bytes
 
@@ -304,7 +305,7 @@ def items(axis: Axis, context: Context) -> "Tuple[int, int]":
     """Work-items, and the units that each has."""
     numbers = context.device.fft
     most = numbers.items
-    if numbers.scratch_bytes and not own(axis, context):
+    if numbers.scratch_bytes and not in_own_buffers(axis, context):
         most = max(1, min(most, numbers.scratch_bytes // (axis.numbers * axis.bytes)))
     chunk = -(-units(axis) // most)
     return -(-units(axis) // chunk), chunk
@@ -317,7 +318,7 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
     made: List[Pass] = []
     offset = 0
 
-    def add(kind: str, stage: "Optional[fft.Stage]" = None) -> None:
+    def add(kind: str, stage: "Optional[fft.Radix]" = None) -> None:
         nonlocal of, offset
         to = "b" if of == "a" else "a"
         made.append(Pass(kind, of, to, stage, offset))
@@ -339,8 +340,8 @@ def halves(axis: Axis) -> "Tuple[int, int]":
     return fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
 
 
-def written(context: Context, grid: Grid, choice: Choice[Whole, Plan], axis: Axis, buffers: "Tuple[Buffer, Buffer]",
-            scratch: "List[Buffer]") -> Kernel:
+def axis_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule], axis: Axis, buffers: "Tuple[Buffer, Buffer]",
+                scratch: "List[Buffer]") -> Kernel:
     d, (now, to), pair = context.target, buffers, halves(axis)
     passes, at = core(axis, "a", pair)
     first: List[Pass] = []
@@ -351,11 +352,11 @@ def written(context: Context, grid: Grid, choice: Choice[Whole, Plan], axis: Axi
         passes, at = [*passes, Pass("times", at, at), *again], end
     passes = [Pass("load", "", "a"), *passes, Pass("store", at, "")]
     count, chunk = items(axis, context)
-    mine = own(axis, context)
+    mine = in_own_buffers(axis, context)
     others = axis.others
     size, fast_of, fast_to = others[-1]
     groups, left = -(-size // axis.lanes), size % axis.lanes
-    record = Record(
+    record = FftRecord(
         axis, d.register(axis.part), d.types["u64"], now.pointer, to.pointer, units(axis), chunk, count,
         (origin(others, axis.lanes, 1, choice.index), origin(others, axis.lanes, 2, choice.index)), axis.along,
         (fast_of, fast_to),
@@ -368,7 +369,7 @@ def written(context: Context, grid: Grid, choice: Choice[Whole, Plan], axis: Axi
     lines = macro("parts/fft.j2", "transform", r=record, f=record.real, p=stage.radix).splitlines() if stage else []
     kernel = Kernel(grid, choice.nest, arguments(d, [] if now == to else [now], writes),
                     Text("kernels/fft", record, attribute=d.launch_bounds(grid.threads)),
-                    Report(code=Step([], lines, [], repeated="for each transform of the first stage")))
+                    Report(code=StepCode([], lines, [], repeated="for each transform of the first stage")))
     kernel.arguments = [
         replace(argument, type=d.array(axis.part, argument.read_only))
         if dtypes.is_complex(argument.buffer.shape.dtype) else argument for argument in kernel.arguments]

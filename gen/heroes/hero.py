@@ -21,7 +21,7 @@ The interface, `gen/heroes/hero.py`:
 - A nest may be of the hero's kind and still not be for it: its size, its types, the device. Then `Hero.takes`
   (`gen/heroes/hero.py`) or `Hero.schedules` raises `Refused` with the reason, in a few words for `gen explain`.
 - `Hero.schedules` gives what may be tried, the best first. A hero with the steps of the loop hero takes those of its
-  `HERO` (`gen/heroes/loop.py`) that suit it: a simple one takes `Loop.without_bursts` (`gen/schedule/`) in place of one
+  `HERO` (`gen/heroes/loop.py`) that suit it: a simple one takes `LoopSchedule.without_bursts` (`gen/schedule/`) in place of one
   that has it, then leaves out those whose `Schedule.streams` or `Schedule.interleaved` is above 1. Where
   `Context.threads` (`gen/heroes/hero.py`) is not 0, a schedule has that number of threads.
 - `Hero.forms` gives what the bodies of a schedule's kernels compute, each a `Form` (`gen/emit/form.py`): a function,
@@ -33,8 +33,8 @@ The interface, `gen/heroes/hero.py`:
   threads. `Hero.accesses` (`gen/heroes/hero.py`) gives what a step accesses, with the elements of each at once.
 - `Hero.build` gives the kernels of a choice, each with its grid, and cannot fail: what a body prints, it must print
   from the forms and maps that were asked. The first kernel of a nest has the nest's name, a further kernel that name
-  with a suffix. A buffer between them is one of `Choice.scratch`, whose shapes `Hero.between` gives, each an
-  `array_shape` (`gen/hlo/graph.py`). A further kernel without a walk has a plain `Schedule` (`gen/schedule/`) and a `Step`
+  with a suffix. A buffer between them is one of `Choice.scratch`, whose shapes `Hero.scratch_shapes` gives, each an
+  `array_shape` (`gen/hlo/graph.py`). A further kernel without a walk has a plain `Schedule` (`gen/schedule/`) and a `StepCode`
   (`gen/heroes/kernel.py`) as its code.
 - `Hero.describe` (`gen/heroes/hero.py`) says what is special of a choice, `Hero.manifest` of a kernel; `Hero.refusal`
   says why no schedule fits.
@@ -47,8 +47,8 @@ function, that map and the schedule, `step_body` (`gen/heroes/loop.py`) a `Body`
 `gen/emit/state.py`, `before`, `text` and `after` hold the statements for the record; `Code.add`
 (`gen/emit/statements.py`) adds one of the hero's. The template declares the numbers of group and work-item only where
 the lines name them, else nvcc warns: `uses` (`gen/emit/state.py`) says so for a body's maps, `tested`
-(`gen/emit/maps.py`) for a guard. If `Loop.cut` (`gen/schedule/`) says that the end may cut a step, a second body
-computes one element: `Loop.scalar` has its thread map and its guard. Each body names its values from the beginning, so
+(`gen/emit/maps.py`) for a guard. If `LoopSchedule.cut` (`gen/schedule/`) says that the end may cut a step, a second body
+computes one element: `LoopSchedule.scalar` has its thread map and its guard. Each body names its values from the beginning, so
 lines of two bodies in one scope may clash: the template puts those of the second in braces.
 
 For a reduction, the function is that of `Reduction.inputs` (`gen/plan/plan.py`), whose roots are what is reduced, then
@@ -58,7 +58,7 @@ result, so the loop hero's functions do not serve, and a side result is what to 
 `gen/heroes/reduction.py` `ReductionEmitter` emits both, and what follows the totals: `plain` refuses what it cannot,
 `digits_of` gives what it is made with, `ReductionEmitter.values` a step's elements, with the side results stored,
 `ReductionEmitter.start` and `ReductionEmitter.combined` an accumulator, `ReductionEmitter.epilogue` the results from
-totals, `ReductionEmitter.kernel` the kernel. `second` (`gen/heroes/reduction_cpu.py`) is a short example: it adds what
+totals, `ReductionEmitter.kernel` the kernel. `parts_kernel` (`gen/heroes/reduction_cpu.py`) is a short example: it adds what
 parts left in a scratch buffer.
 
 The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`): its `Text` is what is printed, its `Report` what
@@ -216,7 +216,7 @@ class Hero(Generic[N, S]):
         """The maps that are C text beside those of the forms: they decide which index type holds."""
         return ()
 
-    def between(self, nest: N, schedule: S, context: Context) -> "List[Shape]":
+    def scratch_shapes(self, nest: N, schedule: S, context: Context) -> "List[Shape]":
         """The shapes of the buffers between its kernels."""
         return []
 

@@ -75,7 +75,7 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepCode:
     """The C lines of a step of `vec` registers of `lanes` elements (parts/step.j2): loads of whole vectors, the
     computation of one register, stores of whole vectors. repeated: words for people, where the text is not done once
     for each register ("for each update")."""
@@ -88,8 +88,8 @@ class Step:
     repeated: str = ""
 
     @staticmethod
-    def of(body: Body, vec: int) -> "Step":
-        return Step(body.before.lines, body.text.lines, body.after.lines, vec, body.lanes)
+    def of_body(body: Body, vec: int) -> "StepCode":
+        return StepCode(body.before.lines, body.text.lines, body.after.lines, vec, body.lanes)
 
 
 @dataclass
@@ -126,7 +126,7 @@ class Report:
     kind, and why. manifest: what a manifest says beside name, schedule and launch."""
 
     touched: "List[Touched]" = field(default_factory=list)
-    code: "Optional[Step]" = None
+    code: "Optional[StepCode]" = None
     refusals: "List[str]" = field(default_factory=list)
     manifest: "Dict[str, str]" = field(default_factory=dict)
 

@@ -75,7 +75,7 @@ class LapackHero(MatricesHero):
     def schedules(self, nest: Whole, context: Context) -> "Iterable[Matrices]":
         return [replace(schedule, local=False) for schedule in super().schedules(nest, context)]
 
-    def between(self, nest: Whole, schedule: Matrices, context: Context) -> "List[Shape]":
+    def scratch_shapes(self, nest: Whole, schedule: Matrices, context: Context) -> "List[Shape]":
         return [array_shape(room.dtype, (schedule.sizes.matrices, _size(room))) for room in _in_scratch(nest)]
 
     def build(self, choice: Choice[Whole, Matrices], context: Context) -> "List[Kernel]":

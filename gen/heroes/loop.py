@@ -11,7 +11,7 @@ from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Code, If, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.heroes.walk import Bursts, Walk
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
@@ -19,7 +19,7 @@ from gen.plan.digits import Interleaving, falling, interleaving, row
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
 from gen.plan.update import bound_in
-from gen.schedule import LINE, Device, Loop, Schedule, candidates, reversed_walk
+from gen.schedule import LINE, Device, LoopSchedule, Schedule, candidates, reversed_walk
 from gen.targets import COMPLEX, TINY
 
 
@@ -53,7 +53,7 @@ def _mostly_contiguous(flat: str, elements: int) -> bool:
     return _along(flat, elements, 16) == 1
 
 
-def _widened(device: Device, nest: Nest, loop: Loop) -> Loop:
+def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
     """The schedule with steps widened to the bytes that one index selects, so that an address is computed once a step.
 
     They are widened up to the device's gathered_bytes. Rows that indices of later steps select are prefetched."""
@@ -80,24 +80,24 @@ def _widened(device: Device, nest: Nest, loop: Loop) -> Loop:
                    l1_prefetch=0, gathered_prefetch_steps=steps)
 
 
-def thread_map(nest: Nest, loop: Loop) -> str:
+def thread_map(nest: Nest, loop: LoopSchedule) -> str:
     """The map (th_x, bl_x)[..] -> the index of the first root, in its memory order or as a layout distributes it."""
     if loop.index:
         return loop.index
     return compose(loop.thread_map(nest.shape.elements), algebra.call("shape", "unmap", nest.shape.text))
 
 
-def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: Loop, whole: bool) -> str:
+def guard(thread: str, box: "Dict[str, Tuple[int, int]]", index_type: str, loop: LoopSchedule, whole: bool) -> str:
     """The condition that a step (an element, if not `whole`) is inside, as C text; "" where it always is."""
     return " && ".join(conditions(_at_last(thread, loop) if whole else thread, box, index_type))
 
 
-def is_cut(nest: Nest, loop: Loop) -> bool:
+def is_cut(nest: Nest, loop: LoopSchedule) -> bool:
     """Whether some step is not inside."""
     return bool(tested(_at_last(thread_map(nest, loop), loop), loop.box(nest.shape.elements)))
 
 
-def _at_last(thread: str, loop: Loop) -> str:
+def _at_last(thread: str, loop: LoopSchedule) -> str:
     """The map of a step's last element."""
     last = {"vec": loop.vec - 1}
     if loop.lanes > 1:
@@ -107,13 +107,13 @@ def _at_last(thread: str, loop: Loop) -> str:
     return algebra.substitute(thread, **last)
 
 
-class LoopHero(Hero[Nest, Loop]):
+class LoopHero(Hero[Nest, LoopSchedule]):
     """Every nest, in the memory order of its first result."""
 
     name, walks, overwrites = "loop", True, True
     nest_class: Type[Nest] = Nest
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Loop]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[LoopSchedule]":
         device, at_index = context.device, nest.reads_first or bool(bound_in(nest.partition))
         plain = not nest.reads_first and not touches(nest, {*dtypes.PACKED, *TINY, *COMPLEX})
         spread = interleaving(nest) if device.lanes > 1 and plain else Interleaving()
@@ -123,7 +123,8 @@ class LoopHero(Hero[Nest, Loop]):
         packed = _packed(nest)
         if packed:      # a work-item writes whole bytes; elements that do not fill one byte are one work-item's
             few = nest.shape.elements < max(packed)
-            loops = [Loop(chunks=nest.shape.elements, blocked=True) if few else replace(loops[-1], vec=max(packed))]
+            loops = [LoopSchedule(chunks=nest.shape.elements, blocked=True) if few
+                     else replace(loops[-1], vec=max(packed))]
         if touches(nest, COMPLEX) or (nest.reads_first and not device.cpu):     # written from any element on
             loops = loops[-1:]
         products = any(e.instruction.opcode in hlo.CONTRACTIONS for e in nest.partition.entry.body.entries)
@@ -139,7 +140,7 @@ class LoopHero(Hero[Nest, Loop]):
             loops = [replace(loop.without_bursts or loop, threads=context.threads) for loop in loops]
         return [_with_bursts(nest, loop) for loop in loops]
 
-    def forms(self, nest: Nest, schedule: Loop, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "Iterable[Form]":
         for loop in schedule.variants():
             yield step_form(nest, loop)
             if loop.cut(nest.shape.elements) and loop.step > 1:
@@ -148,20 +149,20 @@ class LoopHero(Hero[Nest, Loop]):
             if later:
                 yield step_form(nest, loop, thread=later)
 
-    def maps(self, nest: Nest, schedule: Loop, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "Iterable[str]":
         """Those of the last element of a step that is cut, whose guards are C text."""
         for loop in schedule.variants():
             if is_cut(nest, loop):
                 yield from (_at_last(thread, loop) for thread in (thread_map(nest, loop), _later(nest, loop)) if thread)
 
-    def grids(self, choice: Choice[Nest, Loop], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, LoopSchedule], context: Context) -> "List[Grid]":
         return [walk_grid(choice.nest, choice.schedule, choice.index)]
 
-    def build(self, choice: Choice[Nest, Loop], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, LoopSchedule], context: Context) -> "List[Kernel]":
         return [walk_kernel(context, choice.nest, choice.grids[0])]
 
-    def describe(self, choice: Choice[Nest, Loop], grid: Grid, context: Context) -> "List[str]":
-        assert isinstance(grid.loop, Loop)
+    def describe(self, choice: Choice[Nest, LoopSchedule], grid: Grid, context: Context) -> "List[str]":
+        assert isinstance(grid.loop, LoopSchedule)
         return [f"position: {grid.loop.thread_map(choice.nest.shape.elements)}"]
 
     def refusal(self, nest: Nest) -> str:
@@ -175,7 +176,7 @@ class LoopHero(Hero[Nest, Loop]):
 HERO = LoopHero()
 
 
-def _with_bursts(nest: Nest, loop: Loop) -> Loop:
+def _with_bursts(nest: Nest, loop: LoopSchedule) -> LoopSchedule:
     """The schedule, without bursts of prefetches where no read is contiguous."""
     if not loop.burst or step_form(nest, loop).has_prefetches():
         return replace(loop, without_bursts=_with_bursts(nest, loop.without_bursts)) if loop.without_bursts else loop
@@ -195,7 +196,7 @@ class Gathered(NamedTuple):
     register: Sequence[Statement]
 
 
-def _later(nest: Nest, loop: Loop) -> str:
+def _later(nest: Nest, loop: LoopSchedule) -> str:
     """The map from a thread and its step to the index of the later step whose rows it prefetches; "": there is none."""
     elements, distance = nest.shape.elements, loop.gathered_prefetch_steps * loop.step
     if not distance or distance >= elements:
@@ -204,7 +205,7 @@ def _later(nest: Nest, loop: Loop) -> str:
     return compose(compose(loop.thread_map(elements), shift), algebra.call("shape", "unmap", nest.shape.text))
 
 
-def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: str) -> Gathered:
+def _gathered_prefetches(context: Context, nest: Nest, loop: LoopSchedule, index_type: str) -> Gathered:
     """The prefetches of the rows that the indices of a later step select, where there is such a step.
 
     A register of at least a line prefetches its own part of that step's row: as many prefetches at once would wait for
@@ -230,7 +231,7 @@ def _gathered_prefetches(context: Context, nest: Nest, loop: Loop, index_type: s
     return Gathered(out.lines, register)
 
 
-def walk_grid(nest: Nest, loop: Loop, index_type: str) -> Grid:
+def walk_grid(nest: Nest, loop: LoopSchedule, index_type: str) -> Grid:
     """The kernel of a nest that walks as `loop` says."""
     plain = walk_grid(nest, loop.without_bursts, index_type) if loop.without_bursts else None
     return Grid(nest.name, loop, index_type, loop.blocks(nest.shape.elements), thread_map(nest, loop), plain=plain)
@@ -240,7 +241,7 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
     """The kernel of a walk; its record is a Walk or, where the grid has another, Bursts."""
     d, helpers, partition, elements = context.target, context.helpers, nest.partition, nest.shape.elements
     loop, index_type = grid.loop, grid.index
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, LoopSchedule)
     thread = grid.thread
     body = step_body(context, step_form(nest, loop), index_type)
     bodies, tail, inside = [body], [], ""
@@ -264,11 +265,11 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
     text = Text("kernels/loop_bursts" if plain else "kernels/loop", Bursts(walk, plain.text.record) if plain else walk,
                 functions, d.launch_bounds(loop.threads))
     return Kernel(grid, nest, arguments(d, reads, writes, nest.shared), text,
-                  Report(body.touched, Step.of(body, loop.vec)), without_bursts=plain,
+                  Report(body.touched, StepCode.of_body(body, loop.vec)), without_bursts=plain,
                   walk=plain.walk if plain else walk)
 
 
-def step_form(nest: Nest, loop: Loop, whole: bool = True, thread: str = "") -> Form:
+def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = "") -> Form:
     """A step of `loop` in whole vectors where it can or, if not `whole`, one element of it. thread: another map than
     the schedule's."""
     return Form(nest.partition, nest.partition.entry, thread or thread_map(nest, loop), loop if whole else Schedule(),

@@ -64,7 +64,7 @@ class View(NamedTuple):
         return View(self.pointer, self.start, (size, 1))
 
     @property
-    def turned(self) -> "View":
+    def transposed(self) -> "View":
         """The transposed matrix."""
         return View(self.pointer, self.start, self.strides[::-1])
 
@@ -154,7 +154,7 @@ class MatricesHero(Hero[Whole, Matrices]):
         buffers = [*nest.operands, *nest.results]
         return [text for buffer in buffers for text in (memory_map(buffer.shape), _start(nest, buffer.shape)) if text]
 
-    def between(self, nest: Whole, schedule: Matrices, context: Context) -> "List[Shape]":
+    def scratch_shapes(self, nest: Whole, schedule: Matrices, context: Context) -> "List[Shape]":
         if schedule.local:
             return []
         return [array_shape(nest.shape.dtype, (schedule.sizes.matrices, size))

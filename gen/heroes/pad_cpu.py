@@ -17,7 +17,7 @@ from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Statement
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.plan.buffers import buffers_of, memory_map, touches
 from gen.plan.nest import Nest
@@ -27,7 +27,7 @@ from gen.targets import COMPLEX, TINY
 
 
 @dataclass(frozen=True)
-class Rows(Schedule):
+class PadSchedule(Schedule):
     """chunks: rows of a work-item. outer: the result's dimensions that count rows, inner: those of a row, both in the
     order of memory, the outermost first. rows, row: number of rows, elements of a row."""
 
@@ -41,7 +41,7 @@ class Rows(Schedule):
 
 
 @dataclass(frozen=True)
-class DimensionLoop:
+class OperandLoop:
     """A loop over a dimension of the operand: its variable, and the first and the last index that the result has."""
 
     name: str
@@ -69,7 +69,7 @@ class PadCpuRecord:
     inside: str
     places: List[Coordinate]
     covered: bool
-    loops: List[DimensionLoop]
+    loops: List[OperandLoop]
     element: Sequence[Statement]
 
 
@@ -91,7 +91,7 @@ def _along(pad: Instruction, d: int) -> str:
                         *pad_words([pad.attributes["padding"][d]]))
 
 
-class PadCpuHero(Hero[Nest, Rows]):
+class PadCpuHero(Hero[Nest, PadSchedule]):
     name = "pad"
     nest_class = Nest
 
@@ -99,7 +99,7 @@ class PadCpuHero(Hero[Nest, Rows]):
         return context.device.cpu and type(nest) is Nest and not nest.layout and not nest.reads_first \
             and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) and _pad_of(nest) is not None
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Rows]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[PadSchedule]":
         device, pad, dims = context.device, _pad_of(nest), nest.shape.dims
         order = [d for d in nest.shape.minor_to_major if dims[d] > 1]
         if pad is None or len(order) < 2:
@@ -113,23 +113,23 @@ class PadCpuHero(Hero[Nest, Rows]):
         rows = nest.shape.elements // row
         chunks = max(1, min(rows // (device.unit_items * device.units), device.part_bytes // (row * size)))
         outer, inner = tuple(order[count:][::-1]), tuple(order[:count][::-1])
-        return [Rows(chunks=chunks, outer=outer, inner=inner, rows=rows, row=row)]
+        return [PadSchedule(chunks=chunks, outer=outer, inner=inner, rows=rows, row=row)]
 
-    def index_types(self, schedule: Rows) -> "Sequence[str]":
+    def index_types(self, schedule: PadSchedule) -> "Sequence[str]":
         """Signed ones: a row may lie before the operand's first."""
         return "int", "long"
 
-    def forms(self, nest: Nest, schedule: Rows, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: PadSchedule, context: Context) -> "Iterable[Form]":
         return _forms(nest)
 
-    def maps(self, nest: Nest, schedule: Rows, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: PadSchedule, context: Context) -> "Iterable[str]":
         return [_position(nest), _rows_map(nest, schedule), *_backs(nest, schedule).values()]
 
-    def grids(self, choice: Choice[Nest, Rows], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, PadSchedule], context: Context) -> "List[Grid]":
         form, (_, element) = choice.schedule, _forms(choice.nest)
         return [Grid(choice.nest.name, form, choice.index, -(-form.rows // form.chunks), element.function.index)]
 
-    def build(self, choice: Choice[Nest, Rows], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, PadSchedule], context: Context) -> "List[Kernel]":
         return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
@@ -165,13 +165,13 @@ def _position(nest: Nest) -> str:
     return compose(_place(nest), memory_map(nest.partition.roots[0].shape))
 
 
-def _rows_map(nest: Nest, form: Rows) -> str:
+def _rows_map(nest: Nest, form: PadSchedule) -> str:
     """The map from the number of a row to its coordinates."""
     sizes = tuple(nest.shape.dims[k] for k in form.outer)
     return algebra.rename(algebra.call("shape", "unmap", array_shape("s32", sizes).text), "row")
 
 
-def _backs(nest: Nest, form: Rows) -> "Dict[int, str]":
+def _backs(nest: Nest, form: PadSchedule) -> "Dict[int, str]":
     """For each dimension that counts rows, or has one element, the map from its coordinate to the operand's index."""
     pad, backs = _pad_of(nest), {}
     assert pad is not None
@@ -183,7 +183,7 @@ def _backs(nest: Nest, form: Rows) -> "Dict[int, str]":
     return backs
 
 
-def _kernel(nest: Nest, form: Rows, grid: Grid, context: Context) -> Kernel:
+def _kernel(nest: Nest, form: PadSchedule, grid: Grid, context: Context) -> Kernel:
     d, target, forms, index_type = context.target, nest.partition.roots[0], _forms(nest), grid.index
     start, values = (of.partition for of in forms)
     begin, body = (Body(d, context.helpers, of, index_type, context.excess) for of in forms)
@@ -204,7 +204,7 @@ def _kernel(nest: Nest, form: Rows, grid: Grid, context: Context) -> Kernel:
         if body.uses(f"i{k}"):
             places.append(Coordinate(f"i{k}", algebra.c_text(back, index_type).results[0]))
             used |= set(algebra.info(back).results[0].variables)
-    loops = [DimensionLoop(f"i{k}", *bounds[f"i{k}"]) for k in form.inner]
+    loops = [OperandLoop(f"i{k}", *bounds[f"i{k}"]) for k in form.inner]
     record = PadCpuRecord(
         form.rows > form.chunks,
         form.chunks,
@@ -226,4 +226,4 @@ def _kernel(nest: Nest, form: Rows, grid: Grid, context: Context) -> Kernel:
     return Kernel(grid, nest, arguments(d, reads, [target.buffer], nest.shared),
                   Text("kernels/pad_cpu", record, functions, d.launch_bounds(1)),
                   Report([*begin.touched, *body.touched],
-                         Step([], record.element, [], repeated="for each element of the operand")))
+                         StepCode([], record.element, [], repeated="for each element of the operand")))

@@ -110,14 +110,14 @@ class ReductionEmitter:
         return "f32" if dtype in SMALL else dtype
 
     def start(self, h: int, k: int) -> str:
-        return self.d.literal(self.combiners[h].start_of(k), self.accumulators_of(h)[k])
+        return self.d.literal(self.combiners[h].start_of(k), self.types_of(h)[k])
 
-    def accumulators_of(self, h: int) -> List[str]:
+    def types_of(self, h: int) -> List[str]:
         return [dtype for hero, _, dtype in self.accumulators if hero == h]
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
         """C text of f(a, b) for each component; the lines that compute them are in body.text."""
-        dtypes_ = self.accumulators_of(h)
+        dtypes_ = self.types_of(h)
         values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*dtypes_, *dtypes_])]
         new = body.with_excess().scalar(self.nest.heroes[h].called[0], values)
         new = [body.declare("next", v.dtype, v.lanes, v.text) for v in new] if len(new) > 1 else new
@@ -131,9 +131,9 @@ class ReductionEmitter:
 
     def body(self, thread: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, partition: Partition,
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Body:
-        return self.written(self.form(thread, box, sweep, partition, given))
+        return self.body_for(self.form(thread, box, sweep, partition, given))
 
-    def written(self, form: Form) -> Body:
+    def body_for(self, form: Form) -> Body:
         return Body(self.d, self.helpers, form, self.index_type, self.excess)
 
     def plain(self, lanes: int = 1) -> Body:
@@ -166,7 +166,7 @@ class ReductionEmitter:
         """The elements at the step, and side results written."""
         body.region(body.function.body)
         roots = self.nest.inputs.roots
-        values = [body.real(body.settled(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))
+        values = [body.real(body.without_excess(body.read(self.nest.inputs.root_read(root), body.function.body), "x"))
                   for root in roots[:len(self.accumulators)]]
         for root in self.sides:
             body.store(root)
@@ -193,7 +193,7 @@ class ReductionEmitter:
 
     def total(self, body: Body, h: int, texts: List[str]) -> List[Value]:
         """A hero's values, with its init where the parts did not start from it."""
-        hero, kinds, lanes = self.nest.heroes[h], self.accumulators_of(h), body.lanes
+        hero, kinds, lanes = self.nest.heroes[h], self.types_of(h), body.lanes
         if self.combiners[h].apply_init:
             partition = self.nest.epilogue
             inits = [body.real(body.read(partition.scalar_read(init), partition.entry.body))
@@ -201,10 +201,10 @@ class ReductionEmitter:
             first = [v.text if v.lanes == lanes else self.d.splat(v.dtype, lanes, v.text) for v in inits]
             texts = self.combined(body, h, first, texts, lanes)
         values = [Value(text, dtype, lanes, rounded=dtype not in SMALL) for text, dtype in zip(texts, kinds)]
-        return [v if self.excess else body.settled(v, "total") for v in values]
+        return [v if self.excess else body.without_excess(v, "total") for v in values]
 
-    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]",
-               odd: str) -> Body:
+    def store_totals(self, position: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, texts: "List[List[str]]",
+                     odd: str) -> Body:
         """The body that stores totals in the scratch buffers of parts, or computes and stores the results from them.
 
         texts: of the totals, by hero and component. odd: C text that is not 0 where a NaN was met that matters."""

@@ -33,7 +33,7 @@ from gen.emit.statements import Assign, Statement, weight
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Step, Text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, StepCode, Text
 from gen.heroes.reduction import Digits, digits_of, plain
 from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role
@@ -46,7 +46,7 @@ from gen.targets import FLOATS
 
 
 @dataclass(frozen=True)
-class Sweep(Schedule):
+class SweepSchedule(Schedule):
     """kind: rows, columns, flat, parts (the second kernel). rows: results a work-item folds together; per_part: steps
     of the digit that is cut into `parts`;
     streams: equal pieces of a part, or of all blocks of rows; chunks: blocks of rows that a work-item takes one after
@@ -82,10 +82,10 @@ class Sweep(Schedule):
         return ", ".join(words + ["pairs interleaved"] * self.interleaved_pairs)
 
 
-Way = Tuple[Digits, Sweep]
+Candidate = Tuple[Digits, SweepSchedule]
 
 
-class ReductionCpuHero(Hero[Reduction, Way]):
+class ReductionCpuHero(Hero[Reduction, Candidate]):
     """A sweep, and a second kernel that combines its parts."""
 
     name, sides = "reduction", True
@@ -98,31 +98,31 @@ class ReductionCpuHero(Hero[Reduction, Way]):
             raise Refused("the device has no vectors")
         return True
 
-    def schedules(self, nest: Reduction, context: Context) -> "Iterable[Way]":
+    def schedules(self, nest: Reduction, context: Context) -> "Iterable[Candidate]":
         digits, accesses = digits_of(nest)
         return [(digits, _sweep(context.device, nest, digits, accesses))] if digits.reduced() else []
 
-    def forms(self, nest: Reduction, schedule: Way, context: Context) -> "Iterable[Form]":
-        return asked(Asked(context, nest, *schedule, "")).forms
+    def forms(self, nest: Reduction, schedule: Candidate, context: Context) -> "Iterable[Form]":
+        return collected_forms(FormCollector(context, nest, *schedule, "")).forms
 
-    def maps(self, nest: Reduction, schedule: Way, context: Context) -> "Iterable[str]":
-        return asked(Asked(context, nest, *schedule, "")).maps
+    def maps(self, nest: Reduction, schedule: Candidate, context: Context) -> "Iterable[str]":
+        return collected_forms(FormCollector(context, nest, *schedule, "")).maps
 
-    def between(self, nest: Reduction, schedule: Way, context: Context) -> "List[Shape]":
+    def scratch_shapes(self, nest: Reduction, schedule: Candidate, context: Context) -> "List[Shape]":
         (digits, sweep), parts = schedule, schedule[1].parts
         return ReductionCpuEmitter(context, nest, digits, sweep, "").parts(parts) if parts > 1 else []
 
-    def grids(self, choice: Choice[Reduction, Way], context: Context) -> "List[Grid]":
-        return asked(Asked(context, choice.nest, *choice.schedule, choice.index)).grids
+    def grids(self, choice: Choice[Reduction, Candidate], context: Context) -> "List[Grid]":
+        return collected_forms(FormCollector(context, choice.nest, *choice.schedule, choice.index)).grids
 
-    def build(self, choice: Choice[Reduction, Way], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Reduction, Candidate], context: Context) -> "List[Kernel]":
         return ReductionCpuEmitter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
 HERO = ReductionCpuHero()
 
 
-def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationSpace) -> Sweep:
+def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationSpace) -> SweepSchedule:
     numbers = device.reduction_cpu
     sizes, out, minor = digits.sizes, digits.out, digits.minor
     reads = [a for a in accesses.accesses if not a.write and a.strides]
@@ -170,9 +170,9 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
             chunks = max(1, min(per_stream, device.part_bytes // data, shares))
             if data * blocks * outer < numbers.flat_parts * device.part_bytes or streams > 1 or size < LANES:
                 items = -(-per_stream // chunks) * outer
-                return Sweep(threads if items >= device.group_items * threads else 1, chunks, vec,
-                             interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
-                             burst=numbers.prefetch_burst, kind="rows", rows=LANES)
+                return SweepSchedule(threads if items >= device.group_items * threads else 1, chunks, vec,
+                                     interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
+                                     burst=numbers.prefetch_burst, kind="rows", rows=LANES)
         lane = size
         below = 1
     elif sizes[minor] >= LANES and not _periodic(device, digits):
@@ -204,7 +204,7 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
         items, count, per = cut_in(registers)
         in_memory = registers > numbers.column_registers
         together = numbers.column_rows if in_memory and sizes[digits.reduced()[-1]] >= 2 * numbers.column_rows else 1
-        return Sweep(
+        return SweepSchedule(
             threads if items * count >= device.group_items * threads else 1,
             vec=registers,
             kind="columns",
@@ -233,8 +233,8 @@ def _sweep(device: Device, nest: Reduction, digits: Digits, accesses: IterationS
     count, per = parts(results // below, steps, vec * LANES * streams * width * inner, numbers.part_steps)
     if streams > 1 and count * per != steps:   # all parts are alike: further steps belong to the rest
         per = steps // count
-    return Sweep(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
-                 burst=numbers.prefetch_burst, parts=count, per_part=per)
+    return SweepSchedule(vec=vec, interleaved_pairs=paired, streams=streams, l2_prefetch=numbers.prefetch,
+                         burst=numbers.prefetch_burst, parts=count, per_part=per)
 
 
 def _column_block(device: Device, most: int, size: int) -> int:
@@ -314,7 +314,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Steps:
+class RowSteps:
     """Steps along a row, from `first` to `last`. prefetches: lines, for each step; burst: steps whose prefetches stand
     together (0: of all), which end before `burst_end`. step: a[..] = f(a[..], element)."""
 
@@ -323,7 +323,7 @@ class Steps:
     prefetches: List[str]
     burst: int
     burst_end: str
-    step: Step
+    step: StepCode
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ class Rest:
 
     numbers: str
     skipped: int
-    step: Step
+    step: StepCode
 
 
 @dataclass(frozen=True)
@@ -344,7 +344,7 @@ class ScalarRest:
 
     count: int
     part: str
-    step: Step
+    step: StepCode
 
 
 @dataclass(frozen=True)
@@ -355,8 +355,8 @@ class Results:
     matters).
     lanes: of a register. nan: the register of flags."""
 
-    step: Step
-    again: Optional[Step]
+    step: StepCode
+    again: Optional[StepCode]
     lanes: int
     nan: str
     when: str
@@ -383,7 +383,7 @@ class ReductionCpuRecord:
 
 
 @dataclass(frozen=True)
-class Rows(ReductionCpuRecord):
+class RowsRecord(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_rows.j2. streams: blocks that are walked side by side, each with `vec` of the
     registers. As C text: first, the number of a stream's first register; stream, that of the stream; total, that of a
     row's total among those of all streams. halves: registers after each fold of pairs."""
@@ -395,25 +395,25 @@ class Rows(ReductionCpuRecord):
     first: str
     stream: str
     total: str
-    steps: Steps
+    steps: RowSteps
     rest: Optional[Rest]
     halves: List[int]
     results: Results
 
 
 @dataclass(frozen=True)
-class ShortRows(ReductionCpuRecord):
+class ShortRowsRecord(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_short_rows.j2."""
 
     blocks: Blocks
     digits: List[Digit]
-    step: Step
+    step: StepCode
     halves: List[int]
     results: Results
 
 
 @dataclass(frozen=True)
-class Columns(ReductionCpuRecord):
+class ColumnsRecord(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_columns.j2. groups: groups of `step.vec` accumulators, which are in memory where
     there is more than one. rows: rows that are folded into a group before the next; unrolled: whether their loop is;
     rest: whether some may be left. blocks: None where all columns are one block; edge: the step of a
@@ -426,14 +426,14 @@ class Columns(ReductionCpuRecord):
     blocks: Optional[Blocks]
     digits: List[Digit]
     prefetches: List[str]
-    step: Step
+    step: StepCode
     results: Results
-    edge: Optional[Step]
+    edge: Optional[StepCode]
     edge_results: Optional[Results]
 
 
 @dataclass(frozen=True)
-class Flat(ReductionCpuRecord):
+class FlatRecord(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_flat.j2. columns: results that lie side by side; column: the variable that counts
     them, or 0. turn: steps from `first` to `last` that are summed by themselves; 0: all are. whole: whether these are a
     multiple of a turn."""
@@ -444,7 +444,7 @@ class Flat(ReductionCpuRecord):
     whole: bool
     first: str
     last: str
-    steps: Steps
+    steps: RowSteps
     rest: Optional[ScalarRest]
     columns: int
     column: str
@@ -452,11 +452,11 @@ class Flat(ReductionCpuRecord):
 
 
 @dataclass(frozen=True)
-class Parts(ReductionCpuRecord):
+class PartsRecord(ReductionCpuRecord):
     """templates/kernels/reduction_cpu_parts.j2. step: t[0] = f(t[0], the part's)."""
 
     parts: int
-    step: Step
+    step: StepCode
     results: Results
 
 
@@ -465,9 +465,10 @@ class Parts(ReductionCpuRecord):
 class ReductionCpuEmitter(reduction.ReductionEmitter):
     """The kernels of one nest."""
 
-    sweep: Sweep
+    sweep: SweepSchedule
 
-    def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: Sweep, index_type: str) -> None:
+    def __init__(self, context: Context, nest: Reduction, digits: Digits, sweep: SweepSchedule,
+                 index_type: str) -> None:
         super().__init__(context, nest, digits, sweep, index_type)
         self.device = context.device
         self.at: Dict[int, str] = {}                    # the text of each digit's coordinate
@@ -563,7 +564,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         common, blocks = self.common(counts, sweep.threads, LANES, sweep.registers)
         short = sweep.kind == "rows" and self.digits.sizes[self.digits.minor] < LANES
         kind = "short_rows" if short else sweep.kind
-        records: "Dict[str, Callable[[Dict[str, Any]], Union[Rows, ShortRows, Columns, Flat]]]" = {
+        records: "Dict[str, Callable[[Dict[str, Any]], Union[RowsRecord, ShortRowsRecord, ColumnsRecord, FlatRecord]]]" = {
             "rows": self.rows, "short_rows": self.short_rows, "columns": self.columns, "flat": self.flat}
         record = records[kind](common)
         reads = buffers_of(self.nest.inputs, self.nest.inputs.entry)
@@ -577,8 +578,8 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         grid = Grid(self.nest.name, sweep, self.index_type, blocks, self.of_thread)
         first = self.kernel(grid, reads, writes, partitions)
         first.text.template, first.text.record = f"kernels/reduction_cpu_{kind}", record
-        first.report.code = record.steps.step if isinstance(record, (Rows, Flat)) else record.step
-        return [first, self.second()] if sweep.parts > 1 else [first]
+        first.report.code = record.steps.step if isinstance(record, (RowsRecord, FlatRecord)) else record.step
+        return [first, self.parts_kernel()] if sweep.parts > 1 else [first]
 
     def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int,
                registers: int) -> "Tuple[Dict[str, Any], int]":
@@ -587,7 +588,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         c = algebra.c_text(place, self.index_type)
         coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, c.results)]
         pairs = self.sweep.kind == "rows" and lanes > 1
-        reduces = [Reduce([self.accumulator(h, k, lanes, pairs) for k in range(len(self.accumulators_of(h)))],
+        reduces = [Reduce([self.accumulator(h, k, lanes, pairs) for k in range(len(self.types_of(h)))],
                           partial(self.combine, h)) for h in range(len(self.nest.heroes))]
         flags = Flags(self.d.register("s32", lanes), self.d.splat("s32", lanes, "0") if lanes > 1
                       else "0") if self.watched else None
@@ -596,19 +597,19 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
                 "registers": registers}, blocks
 
     def accumulator(self, h: int, k: int, lanes: int, pairs: bool) -> Accumulator:
-        dtype, start = self.accumulators_of(h)[k], self.start(h, k)
+        dtype, start = self.types_of(h)[k], self.start(h, k)
         even, odd = (self.shuffle(which, dtype) if pairs else "" for which in (0, 1))
         return Accumulator(self.name(h, k, ""), dtype, self.d.register(dtype, lanes), self.d.register(dtype),
                            self.d.splat(dtype, lanes, start) if lanes > 1 else start, even, odd)
 
     def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[Statement]:
         """The lines of into = f(a, b), where {} stands for the id of each of a reduce's accumulators."""
-        body, ids = self.plain(lanes), [self.name(h, k, "") for k in range(len(self.accumulators_of(h)))]
+        body, ids = self.plain(lanes), [self.name(h, k, "") for k in range(len(self.types_of(h)))]
         before, x = ([side.format(number) for number in ids] for side in (a, b))
         texts = self.combined(body, h, before, x, lanes)
         return body.text.lines + [Assign(into.format(number), text) for number, text in zip(ids, texts)]
 
-    def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
+    def fold_step(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> StepCode:
         """A step of `count` registers: a[slot] = f(a[slot], element), in the lanes that are inside."""
         values = self.values(body)
         lanes = body.lanes
@@ -622,18 +623,18 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
             own = [n for n, (hero, _, _) in enumerate(self.accumulators) if hero == h]
             old = [f"{self.name(h, k, of)}[{slot}]" for k in range(len(own))]
             new = self.combined(body, h, old, [texts[n] for n in own], lanes)
-            for target, text, dtype in zip(old, new, self.accumulators_of(h)):
+            for target, text, dtype in zip(old, new, self.types_of(h)):
                 if inside:
                     kept = self.kept_as(dtype)
                     text = body.apply("select", {}, kept, ["pred", kept, kept],
                                       [Value(inside, "pred", lanes), *(Value(x, kept, lanes) for x in (text, target))],
                                       "kept").text
                 body.text.add(Assign(target, text))
-        return Step.of(body, count)
+        return StepCode.of_body(body, count)
 
     # ---- sweeps ----
 
-    def rows(self, common: "Dict[str, Any]") -> Rows:
+    def rows(self, common: "Dict[str, Any]") -> RowsRecord:
         """Each of 16 rows into its accumulators, these into one vector; then the 16 vectors are folded."""
         sweep, digits, row = self.sweep, self.digits, self.special()
         size, step, vec = digits.sizes[digits.minor], sweep.step, sweep.vec
@@ -646,11 +647,11 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         self.at = before
         first, stream, total = (f"stream * {vec}", "stream",
                                 f"stream * {LANES} + row") if sweep.streams > 1 else ("0", "0", "row")
-        return Rows(**common, blocks=self.blocks, digits=loops, streams=sweep.streams, vec=vec, first=first,
-                    stream=stream, total=total, steps=steps, rest=rest, halves=_halves(LANES),
-                    results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
+        return RowsRecord(**common, blocks=self.blocks, digits=loops, streams=sweep.streams, vec=vec, first=first,
+                          stream=stream, total=total, steps=steps, rest=rest, halves=_halves(LANES),
+                          results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
-    def short_rows(self, common: "Dict[str, Any]") -> ShortRows:
+    def short_rows(self, common: "Dict[str, Any]") -> ShortRowsRecord:
         """16 rows of 2, 4 or 8 elements are that many vectors; the neighbouring lanes of a row are folded together."""
         sweep, row = self.sweep, self.special()
         assert row is not None and self.blocks
@@ -659,12 +660,12 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         box = {**self.box, "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
         body = self.body(self.thread(self.position(f"vec * {LANES} + lane"), box, ("vec", "lane")), box, sweep,
                          self.nest.inputs)
-        step = self.folded(body, "vec", sweep.vec)
+        step = self.fold_step(body, "vec", sweep.vec)
         self.at = before
-        return ShortRows(**common, blocks=self.blocks, digits=loops, step=step, halves=_halves(sweep.vec),
-                         results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
+        return ShortRowsRecord(**common, blocks=self.blocks, digits=loops, step=step, halves=_halves(sweep.vec),
+                               results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
-    def steps(self, first: str, last: str, count: int, base: str = "", turn: int = 0) -> Steps:
+    def steps(self, first: str, last: str, count: int, base: str = "", turn: int = 0) -> RowSteps:
         """Whole steps along the minor positions; with streams of a part count is a stream's length. turn: steps from
         `first` to `last`, where that is known of text that is no number (0: it is not)."""
         sweep = self.sweep
@@ -677,14 +678,14 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
             slot = f"stream * {sweep.vec} + vec" if sweep.vec > 1 else "stream"
         body = self.body(self.thread(self.position(f"{base}step * {sweep.step} + {inner}"), box, ("vec", "lane")), box,
                          sweep, self.nest.inputs)
-        step = self.folded(body, slot, sweep.vec)
+        step = self.fold_step(body, slot, sweep.vec)
         prefetches = self.prefetches_of(body)
         burst = max(1, sweep.burst // max(1, len(prefetches)))
         if not prefetches or count <= burst:
             burst = 0
         even = bool(burst) and (turn > 0 and turn % burst == 0 or first == "0" and count % burst == 0)
         end = f"burst + {burst}" if even else f"(burst + {burst} < {last} ? burst + {burst} : {last})"
-        return Steps(first, last, prefetches, burst, end, step)
+        return RowSteps(first, last, prefetches, burst, end, step)
 
     def rest(self, rest: int, size: int) -> Optional[Rest]:
         """The rest of a row after its whole steps: vectors that end where the row ends, without the lanes that steps
@@ -699,14 +700,14 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         numbers = self.numbers(count) if skipped else ""
         slot = f"vec % {sweep.vec}" if count > sweep.vec else "vec" if count > 1 else "0"
         slot = f"stream * {sweep.vec} + {slot}" if sweep.streams > 1 else slot
-        return Rest(numbers, skipped, self.folded(body, slot, count, "inside" if skipped else ""))
+        return Rest(numbers, skipped, self.fold_step(body, slot, count, "inside" if skipped else ""))
 
     def numbers(self, count: int) -> str:
         """C text: the numbers of the elements in one of `count` registers."""
         of_registers = f" + {self.d.splat('s32', LANES, f'(int)vec * {LANES}')}" if count > 1 else ""
         return f"{self.helpers.numbers(LANES)}()" + of_registers
 
-    def columns(self, common: "Dict[str, Any]") -> Columns:
+    def columns(self, common: "Dict[str, Any]") -> ColumnsRecord:
         """A vector for each 16 columns, and where all are one block, one that ends with them."""
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         size = digits.sizes[minor]
@@ -722,13 +723,13 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
                          replace(sweep, vec=vec), self.nest.inputs)
         slot = "vec" if vec > 1 else "0"
         slot = f"group * {vec} + {slot}" if groups > 1 else slot
-        step, edge, edge_results = self.folded(body, slot, vec), None, None
+        step, edge, edge_results = self.fold_step(body, slot, vec), None, None
         cut = not self.blocks and size % LANES != 0
         if cut:
             box = {**self.box, "vec": (0, 0), "lane": (0, LANES - 1)}
             last = self.body(self.thread(self.position(f"{size - LANES} + vec + lane"), box, ("vec", "lane")), box,
                              Schedule(lanes=LANES), self.nest.inputs)
-            edge = self.folded(last, "0", 1, of="e")
+            edge = self.fold_step(last, "0", 1, of="e")
         self.at = before
         results = self.wide_results("a", vec, f"{self.at[minor]} + {group}vec * {LANES} + lane", minor, groups)
         if cut:
@@ -736,12 +737,12 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         rows, inner = sweep.rows_together, digits.reduced()[-1]
         whole = digits.sizes[inner] % rows == 0 and (
             inner != cut_digit or sweep.parts == 1 or sweep.per_part % rows == 0)
-        return Columns(**common, groups=groups, rows=rows, rest=not whole, blocks=self.blocks, digits=loops,
-                       unrolled=weight(step.before) + weight(step.text) <= UNROLLED_STATEMENTS,
-                       prefetches=self.prefetches_of(body), step=step, results=results, edge=edge,
-                       edge_results=edge_results)
+        return ColumnsRecord(**common, groups=groups, rows=rows, rest=not whole, blocks=self.blocks, digits=loops,
+                             unrolled=weight(step.before) + weight(step.text) <= UNROLLED_STATEMENTS,
+                             prefetches=self.prefetches_of(body), step=step, results=results, edge=edge,
+                             edge_results=edge_results)
 
-    def flat(self, common: "Dict[str, Any]") -> Flat:
+    def flat(self, common: "Dict[str, Any]") -> FlatRecord:
         """Few results: a stream of vectors, whose lanes are folded in pairs at the end."""
         sweep, digits, minor = self.sweep, self.digits, self.digits.minor
         columns = digits.sizes[minor] if digits.out[minor] else 1
@@ -769,7 +770,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
             body = self.body(self.thread(self.position(f"{count * span} + rest"), box, ()), box, Schedule(),
                              self.nest.inputs)
             rest = ScalarRest(left, str(sweep.parts - 1) if sweep.parts > 1 else "",
-                              self.folded(body, "rest" if left <= span else f"rest % {span}", 1, of="x"))
+                              self.fold_step(body, "rest" if left <= span else f"rest % {span}", 1, of="x"))
         for h in range(len(self.nest.heroes)):      # now: so that the file has the functions that this calls
             self.combine(h, "t{}", "t{}", "x{}[at]", 1)
         self.at = {k: text for k, text in before.items() if digits.out[k]}
@@ -779,8 +780,8 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
             self.box["column"] = (0, columns - 1)
         box = {n: b for n, b in self.box.items() if n in self.at.values() or n == "part"}
         results = self.finish(self.out_position(self.at), box, Schedule(), "t{}", "nan_t")
-        return Flat(**common, digits=loops, streams=sweep.streams, turn=turn, whole=whole, first=first, last=last,
-                    steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
+        return FlatRecord(**common, digits=loops, streams=sweep.streams, turn=turn, whole=whole, first=first, last=last,
+                          steps=steps, rest=rest, columns=columns, column="column" if columns > 1 else "0", results=results)
 
     def sums(self) -> bool:
         """Whether all reduces are sums of floats."""
@@ -813,12 +814,12 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         id.
 
         nan: C text that is not 0 where a NaN was met that matters."""
-        totals = [[total.format(self.name(h, k, "")) for k in range(len(self.accumulators_of(h)))]
+        totals = [[total.format(self.name(h, k, "")) for k in range(len(self.types_of(h)))]
                   for h in range(len(self.nest.heroes))]
-        step = Step.of(self.stored(position, box, schedule, totals, nan), schedule.vec)
+        step = StepCode.of_body(self.store_totals(position, box, schedule, totals, nan), schedule.vec)
         again = None
         if self.watched and not self.partial:
-            again = Step.of(self.in_order(position, box, ("vec", "lane") if schedule.lanes > 1 else ()), 1)
+            again = StepCode.of_body(self.in_order(position, box, ("vec", "lane") if schedule.lanes > 1 else ()), 1)
         # a lane of rows' input is not one of the results
         when = (
             " | ".join(f"odd[{n}]" for n in range(LANES))
@@ -833,7 +834,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
 
     # ---- the second kernel ----
 
-    def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> Step:
+    def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> StepCode:
         """The step that folds a part into the totals."""
         body = self.body(flat, box, sweep, self.nest.epilogue)
         values = [body.load_flat(buffer, flat, body.function.body) for buffer in buffers]
@@ -844,9 +845,9 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
             old = [f"{self.name(h, k, 't')}[0]" for k in range(len(own))]
             new = self.combined(body, h, old, [values[n].text for n in own], sweep.lanes)
             body.text.add(*(Assign(a, b) for a, b in zip(old, new)))
-        return Step.of(body, 1)
+        return StepCode.of_body(body, 1)
 
-    def second(self) -> Kernel:
+    def parts_kernel(self) -> Kernel:
         """Combines the parts of every result in their order."""
         least = self.device.reduction_cpu.fold_vectors * LANES
         lanes = LANES if self.results % LANES == 0 and self.results >= least else 1
@@ -857,7 +858,7 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         box = {"item": (0, items - 1), "part": (0, self.sweep.parts - 1),
                **({"vec": (0, 0), "lane": (0, lanes - 1)} if lanes > 1 else {})}
         inner, ranges = (f"item * {lanes} + vec + lane", ("vec", "lane")) if lanes > 1 else ("item", ())
-        sweep = Sweep(threads, lanes=lanes, kind="parts")
+        sweep = SweepSchedule(threads, lanes=lanes, kind="parts")
         flat = self.map(f"part * {self.results} + {inner}", box, ranges)
         step = self.part(flat, box, sweep, buffers)
         del box["part"]
@@ -866,15 +867,15 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
         kernel = self.kernel(grid, [*buffers, *self.read_for_results()],
                              [root.buffer for root in self.nest.epilogue.roots], self.results_of())
         kernel.text.template = "kernels/reduction_cpu_parts"
-        kernel.text.record = Parts(**common, parts=self.sweep.parts, step=step, results=results)
+        kernel.text.record = PartsRecord(**common, parts=self.sweep.parts, step=step, results=results)
         kernel.report.code = step
         return kernel
 
 
-NOTHING = Step([], [], [])
+NOTHING = StepCode([], [], [])
 
 
-class Asked(ReductionCpuEmitter):
+class FormCollector(ReductionCpuEmitter):
     """Goes an emitter's way without a statement. forms: what its bodies compute; maps: those that are C text beside;
     grids: its kernels as they are launched."""
 
@@ -884,7 +885,7 @@ class Asked(ReductionCpuEmitter):
         self.maps: List[str] = []
         self.grids: List[Grid] = []
 
-    def written(self, form: Form) -> Any:
+    def body_for(self, form: Form) -> Any:
         self.forms.append(form)
         return form
 
@@ -895,7 +896,7 @@ class Asked(ReductionCpuEmitter):
         return {"group": False, "item": False, "guard": "", "coordinates": [], "lanes": lanes, "reduces": [],
                 "flags": None, "registers": registers}, blocks
 
-    def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
+    def fold_step(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> StepCode:
         return NOTHING
 
     def combine(self, h: int, into: str, a: str, b: str, lanes: int = LANES) -> List[Statement]:
@@ -915,7 +916,7 @@ class Asked(ReductionCpuEmitter):
         self.forms += self.stored_forms(position, box, schedule)
         return Results(NOTHING, None, schedule.lanes, nan, nan)
 
-    def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> Step:
+    def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> StepCode:
         empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
         self.forms.append(self.form(flat, box, sweep, empty))
         return NOTHING
@@ -926,7 +927,7 @@ class Asked(ReductionCpuEmitter):
         return Kernel(grid, self.nest, [], Text("", None))
 
 
-def asked(emitter: Asked) -> Asked:
+def collected_forms(emitter: FormCollector) -> FormCollector:
     """The emitter, once it has gone its way."""
     parts = emitter.sweep.parts
     emitter.kernels([Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(emitter.parts(parts))]

@@ -31,7 +31,7 @@ from gen.emit.maps import conditions
 from gen.emit.statements import Assign, Statement
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Step
+from gen.heroes.kernel import Coordinate, Grid, Kernel, StepCode
 from gen.heroes.reduction import Digits
 from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role
@@ -47,7 +47,7 @@ Box = Dict[str, Tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Block(Schedule):
+class BlockSchedule(Schedule):
     """digit: the one that `across` goes along (None: none). slots: accumulators of a thread for each value; steps of
     `fold` units (a vector where the minor digit is reduced, else one row), cut into parts of `per_part`; unroll: steps
     whose loads may be together."""
@@ -73,7 +73,7 @@ class Block(Schedule):
 
 # ---- numbers ----
 
-def _over(digits: Digits, vec: int) -> "Dict[int, int]":
+def _digit_units(digits: Digits, vec: int) -> "Dict[int, int]":
     """Units of the reduced digits."""
     return {k: digits.sizes[k] // (vec if k == digits.minor else 1) for k in digits.reduced()}
 
@@ -91,7 +91,7 @@ def _across(wide: int, most: int) -> int:
 
 
 def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, most_vec: int, threads: int,
-           first: bool) -> Block:
+           first: bool) -> BlockSchedule:
     """widths: bytes of the elements that neighbouring positions read or write side by side; values: accumulators for
     each result.
     first: the kernel that reads the inputs; the second finds what it reads in a cache, and there is little of it."""
@@ -102,7 +102,7 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
     while vec > 1 and (vec * max(widths) > device.step_bytes or sizes[minor] % vec
                        or (column and vec * values > numbers.values)):
         vec //= 2
-    width, over = max(widths, default=4), _over(digits, vec)
+    width, over = max(widths, default=4), _digit_units(digits, vec)
     units, digit = math.prod(over.values()), minor if column else None
     if (
         not column
@@ -136,8 +136,8 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
         per = -(-steps // (loads * -(-numbers.part_blocks * device.units // blocks))) * loads
         parts = -(-steps // per)
     slots = vec if column else min(vec, numbers.thread_results)
-    return Block(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=loads,
-                 parts=parts, per_part=per)
+    return BlockSchedule(used, vec=vec, rows=together, fold=fold, across=across, digit=digit, slots=slots, unroll=loads,
+                         parts=parts, per_part=per)
 
 
 def _widths(digits: Digits, space: IterationSpace) -> List[int]:
@@ -166,7 +166,7 @@ def _as_read(nest: Reduction) -> Reduction:
     return replace(nest, space=replace(nest.space, text=text, minor_to_major=order))
 
 
-class Way(NamedTuple):
+class Candidate(NamedTuple):
     """The nest as it is walked, its digits, and its accesses in these."""
 
     nest: Reduction
@@ -174,7 +174,7 @@ class Way(NamedTuple):
     space: IterationSpace
 
 
-class ReductionGpuHero(Hero[Reduction, Way]):
+class ReductionGpuHero(Hero[Reduction, Candidate]):
     """A block's share of the results, and a second kernel that combines parts."""
 
     name, sides = "reduction", True
@@ -183,28 +183,28 @@ class ReductionGpuHero(Hero[Reduction, Way]):
     def takes(self, nest: Reduction, context: Context) -> bool:
         return not context.device.cpu and not nest.layout and reduction.plain(nest)
 
-    def schedules(self, nest: Reduction, context: Context) -> "Iterable[Way]":
+    def schedules(self, nest: Reduction, context: Context) -> "Iterable[Candidate]":
         nest = _as_read(nest)
         digits, accesses = reduction.digits_of(nest)
-        return [Way(nest, digits, accesses)] if digits.reduced() else []
+        return [Candidate(nest, digits, accesses)] if digits.reduced() else []
 
-    def forms(self, nest: Reduction, schedule: Way, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Reduction, schedule: Candidate, context: Context) -> "Iterable[Form]":
         return _emitter(context, schedule).forms()
 
-    def maps(self, nest: Reduction, schedule: Way, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Reduction, schedule: Candidate, context: Context) -> "Iterable[str]":
         return _emitter(context, schedule).maps()
 
-    def between(self, nest: Reduction, schedule: Way, context: Context) -> "List[Shape]":
+    def scratch_shapes(self, nest: Reduction, schedule: Candidate, context: Context) -> "List[Shape]":
         emitter = _emitter(context, schedule)
         return emitter.parts(emitter.sweep.parts) if emitter.sweep.parts > 1 else []
 
-    def grids(self, choice: Choice[Reduction, Way], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Reduction, Candidate], context: Context) -> "List[Grid]":
         return _emitter(context, choice.schedule, choice.index).grids()
 
-    def build(self, choice: Choice[Reduction, Way], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Reduction, Candidate], context: Context) -> "List[Kernel]":
         return _emitter(context, choice.schedule, choice.index).kernels(choice.scratch, choice.grids)
 
-    def describe(self, choice: Choice[Reduction, Way], grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Reduction, Candidate], grid: Grid, context: Context) -> "List[str]":
         positions = _emitter(context, choice.schedule, choice.index).positions()
         return [f"position: {positions[choice.grids.index(grid)]}"]
 
@@ -212,7 +212,7 @@ class ReductionGpuHero(Hero[Reduction, Way]):
 HERO = ReductionGpuHero()
 
 
-def _emitter(context: Context, way: Way, index_type: str = "") -> "ReductionGpuEmitter":
+def _emitter(context: Context, way: Candidate, index_type: str = "") -> "ReductionGpuEmitter":
     """index_type: "": of an emitter that is only asked."""
     return ReductionGpuEmitter(context, way.nest, way.digits, _widths(way.digits, way.space), index_type)
 
@@ -256,12 +256,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Steps:
+class ThreadSteps:
     """Steps that all threads of a block take: their count, how many may have their loads together, and one of them."""
 
     count: int
     unroll: int
-    step: Step
+    step: StepCode
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ class Rest:
     """The last step, which some threads take."""
 
     guard: str
-    step: Step
+    step: StepCode
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ class ReductionGpuRecord:
     watched: bool
     parts: int
     per_part: int
-    steps: Optional[Steps]
+    steps: Optional[ThreadSteps]
     rest: Optional[Rest]
     fold: int
     across: int
@@ -307,12 +307,12 @@ class ReductionGpuRecord:
     own: Optional[Cell]
     others: Optional[Cell]
     warps: int
-    results: Step
-    again: Optional[Step]
+    results: StepCode
+    again: Optional[StepCode]
     combine: "Callable[[str], List[Statement]]"
 
 
-class Place(NamedTuple):
+class BlockPlace(NamedTuple):
     """Which results a thread is for. map: (th_x, bl_x) -> coordinates. coordinates: those of more than one value.
     condition: what a thread must satisfy to have any."""
 
@@ -321,7 +321,7 @@ class Place(NamedTuple):
     condition: str
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """map: from the ids of a thread to its coordinates, which have `names`; box: the bounds of the ids; share: the map to
     the number of the thread among those that share a result; blocks: that are launched."""
 
@@ -332,7 +332,7 @@ class Placed(NamedTuple):
     blocks: int
 
 
-class Unit(NamedTuple):
+class StepUnit(NamedTuple):
     """A step's reduced unit, as text of a map, and the bounds of the variables in it."""
 
     text: str
@@ -342,7 +342,7 @@ class Unit(NamedTuple):
 class OwnSteps(NamedTuple):
     """steps: those that all threads of a block take; rest: a last one that some do; body: of the first of these."""
 
-    steps: Optional[Steps]
+    steps: Optional[ThreadSteps]
     rest: Optional[Rest]
     body: Body
 
@@ -362,9 +362,10 @@ class BlockEmitter(reduction.ReductionEmitter):
     source: the scratch buffers that a kernel over totals of parts reads (none: it reads the inputs). slots: results of
     a thread."""
 
-    sweep: Block
+    sweep: BlockSchedule
 
-    def __init__(self, context: Context, nest: Reduction, digits: Digits, block: Block, index_type: str) -> None:
+    def __init__(self, context: Context, nest: Reduction, digits: Digits, block: BlockSchedule,
+                 index_type: str) -> None:
         super().__init__(context, nest, digits, block, index_type)
         self.device = context.device
         self.source: List[Buffer] = []
@@ -372,10 +373,10 @@ class BlockEmitter(reduction.ReductionEmitter):
 
     # ---- numbers ----
 
-    def shuffles(self, block: Block) -> bool:
+    def shuffles(self, block: BlockSchedule) -> bool:
         return self.d.has_shuffles and block.even and block.fold > 1
 
-    def cells(self, block: Block) -> int:
+    def cells(self, block: BlockSchedule) -> int:
         """Values of one slot that a block's threads leave for each other: 0, of every thread, or of the first lanes of
         every warp."""
         if block.fold == 1:
@@ -391,7 +392,7 @@ class BlockEmitter(reduction.ReductionEmitter):
 
     # ---- where a thread is ----
 
-    def placed(self) -> Placed:
+    def placement(self) -> Placement:
         """Which results a thread is for, as maps; then `bounds` has the bounds of its coordinates."""
         block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
@@ -419,16 +420,16 @@ class BlockEmitter(reduction.ReductionEmitter):
         share = algebra.simplify(
             f"(th_x) -> ((th_x floordiv {block.across}) mod {block.fold}), domain: th_x in [0, {block.rows * group - 1}]"
         )
-        return Placed(place, list(texts), box, share, blocks)
+        return Placement(place, list(texts), box, share, blocks)
 
-    def place(self) -> Place:
+    def place(self) -> BlockPlace:
         """The same as C text."""
-        place, names, box, share, _ = self.placed()
+        place, names, box, share, _ = self.placement()
         values = [*zip(names, algebra.c_text(place, self.index_type).results),
                   ("f", algebra.c_text(share, self.index_type).results[0])]
         sizes = {**{name: high for name, (_, high) in self.bounds.items()}, "f": self.sweep.fold - 1}
-        return Place(place, [Coordinate(name, text) for name, text in values if sizes[name]],
-                     _needed(place, box, self.index_type))
+        return BlockPlace(place, [Coordinate(name, text) for name, text in values if sizes[name]],
+                          _needed(place, box, self.index_type))
 
     def wide(self) -> int:
         """Units along the digit that goes across."""
@@ -443,32 +444,32 @@ class BlockEmitter(reduction.ReductionEmitter):
 
     # ---- a thread's own steps ----
 
-    def units(self) -> "Tuple[Optional[Unit], Optional[Unit]]":
+    def units(self) -> "Tuple[Optional[StepUnit], Optional[StepUnit]]":
         """The unit of a step that all threads of a block take, and of a last one that some do."""
         block = self.sweep
-        count, left = divmod(math.prod(_over(self.digits, block.vec).values()), block.fold)
+        count, left = divmod(math.prod(_digit_units(self.digits, block.vec).values()), block.fold)
         share = "f" if block.fold > 1 else "0"
-        return (Unit(f"step * {block.fold} + {share}", {"step": (0, count - 1), "f": (0, block.fold - 1)})
-                if count else None, Unit(f"{count * block.fold} + f", {"f": (0, left - 1)}) if left else None)
+        return (StepUnit(f"step * {block.fold} + {share}", {"step": (0, count - 1), "f": (0, block.fold - 1)})
+                if count else None, StepUnit(f"{count * block.fold} + f", {"f": (0, left - 1)}) if left else None)
 
     def steps(self) -> OwnSteps:
         """What a thread does alone."""
         block, (unit, short), steps, rest, body = self.sweep, self.units(), None, None, None
         if unit:
-            body = self.stepped(unit)
-            steps = Steps(unit.more["step"][1] + 1, block.unroll, Step.of(body, block.vec))
+            body = self.step_body(unit)
+            steps = ThreadSteps(unit.more["step"][1] + 1, block.unroll, StepCode.of_body(body, block.vec))
         if short:
-            left, last = self.stepped(short), f"part == {block.parts - 1} && " if block.parts > 1 else ""
-            rest = Rest(f"{last}f < {short.more['f'][1] + 1}", Step.of(left, block.vec))
+            left, last = self.step_body(short), f"part == {block.parts - 1} && " if block.parts > 1 else ""
+            rest = Rest(f"{last}f < {short.more['f'][1] + 1}", StepCode.of_body(left, block.vec))
             body = body or left
         assert body
         return OwnSteps(steps, rest, body)
 
-    def step_form(self, unit: Unit) -> Form:
+    def step_form(self, unit: StepUnit) -> Form:
         """What a step computes."""
         block, digits = self.sweep, self.digits
         box = {**self.bounds, **unit.more, "vec": (0, block.vec - 1)}
-        over, at = _over(digits, block.vec), self.kept_at()
+        over, at = _digit_units(digits, block.vec), self.kept_at()
         below = math.prod(over.values())
         for k, size in over.items():
             below //= size
@@ -480,9 +481,9 @@ class BlockEmitter(reduction.ReductionEmitter):
             return self.form(self.map(position, box, ranges), box, block, self.nest.epilogue)
         return self.form(self.thread(position, box, ranges), box, block, self.nest.inputs)
 
-    def stepped(self, unit: Unit) -> Body:
+    def step_body(self, unit: StepUnit) -> Body:
         """A step's body."""
-        block, body = self.sweep, self.written(self.step_form(unit))
+        block, body = self.sweep, self.body_for(self.step_form(unit))
         slot = "0" if block.slots == 1 else "vec" if block.slots == block.vec else f"vec % {block.slots}"
         if self.source:
             values = [body.load_flat(buffer, body.thread, body.function.body) for buffer in self.source]
@@ -566,7 +567,7 @@ class BlockEmitter(reduction.ReductionEmitter):
     def block_forms(self) -> "List[Form]":
         """What the bodies of a kernel compute."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
-        self.placed()
+        self.placement()
         steps = [self.step_form(unit) for unit in self.units() if unit]
         if self.source:     # totals are read as they lie
             empty = Partition(self.nest.epilogue.computation, [], "", self.nest.epilogue.entry.dims)
@@ -576,7 +577,7 @@ class BlockEmitter(reduction.ReductionEmitter):
     def block_maps(self) -> "List[str]":
         """The maps that are C text beside those."""
         self.slots = self.sweep.slots if self.sweep.digit == self.digits.minor else 1
-        placed = self.placed()
+        placed = self.placement()
         return [placed.map, placed.share, *(cell for cell, _ in self.cell_maps())]
 
 
@@ -585,10 +586,10 @@ class ReductionGpuEmitter(BlockEmitter):
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, widths: Sequence[int],
                  index_type: str) -> None:
-        super().__init__(context, nest, digits, Block(), index_type)
+        super().__init__(context, nest, digits, BlockSchedule(), index_type)
         self.sweep = self.fitting(digits, widths, True)
 
-    def fitting(self, digits: Digits, widths: Sequence[int], first: bool) -> Block:
+    def fitting(self, digits: Digits, widths: Sequence[int], first: bool) -> BlockSchedule:
         """The largest block whose values fit into the shared memory."""
         sizes = [self.d.register_bits(dtype) // 8 for _, _, dtype in self.accumulators] + [4] * bool(self.watched)
         for vec in (16, 4, 2, 1):
@@ -600,24 +601,24 @@ class ReductionGpuEmitter(BlockEmitter):
         raise AssertionError("the least threads fit")
 
     def forms(self) -> "List[Form]":
-        return list(self._asked(self.block_forms))
+        return list(self._of_each_kernel(self.block_forms))
 
     def maps(self) -> "List[str]":
-        return self._asked(self.block_maps)
+        return self._of_each_kernel(self.block_maps)
 
     def positions(self) -> "List[str]":
         """The map from a thread to its results, of each kernel."""
-        return self._asked(lambda: [self.placed().map])
+        return self._of_each_kernel(lambda: [self.placement().map])
 
     def grids(self) -> "List[Grid]":
         """The kernels as they are launched."""
         def grid() -> "List[Grid]":
             thread, block = self.block_forms()[0].thread, self.sweep
-            return [Grid(self.nest.name + "_parts" * bool(self.source), block, self.index_type, self.placed().blocks,
+            return [Grid(self.nest.name + "_parts" * bool(self.source), block, self.index_type, self.placement().blocks,
                          thread)]
-        return self._asked(grid)
+        return self._of_each_kernel(grid)
 
-    def _asked(self, ask: "Callable[[], List[Any]]") -> "List[Any]":
+    def _of_each_kernel(self, ask: "Callable[[], List[Any]]") -> "List[Any]":
         """The answers of the kernel and, where there are parts, of that which combines these."""
         parts = self.sweep.parts
         if parts == 1:
@@ -643,29 +644,29 @@ class ReductionGpuEmitter(BlockEmitter):
         results = [root.buffer for root in nest.epilogue.roots]
         if not between:
             both = [*reads, *self.read_for_results()]
-            return [self.whole(grids[0], both, [*writes, *results], [nest.inputs, *self.results_of()])]
+            return [self.block_kernel(grids[0], both, [*writes, *results], [nest.inputs, *self.results_of()])]
         self.partial = between
-        first = self.whole(grids[0], reads, [*writes, *between], [nest.inputs])
+        first = self.block_kernel(grids[0], reads, [*writes, *between], [nest.inputs])
         self.fold_parts()
-        return [first, self.whole(grids[1], [*between, *self.read_for_results()], results, self.results_of())]
+        return [first, self.block_kernel(grids[1], [*between, *self.read_for_results()], results, self.results_of())]
 
-    def whole(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
-              partitions: Sequence[Partition]) -> Kernel:
+    def block_kernel(self, grid: Grid, reads: "Sequence[Buffer]", writes: "Sequence[Buffer]",
+                     partitions: Sequence[Partition]) -> Kernel:
         """One kernel: the threads' own steps, the fold, the results."""
         block, digits = self.sweep, self.digits
         self.slots = block.slots if block.digit == digits.minor else 1
         slot = "vec" if self.slots > 1 else "0"
         _, coordinates, guard = self.place()
         steps, rest, body = self.steps()
-        totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.accumulators_of(h)))]
+        totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.types_of(h)))]
                   for h in range(len(self.nest.heroes))]
         where, box = self.result_place()
-        results = Step.of(self.stored(where, box, Schedule(vec=self.slots), totals,
-                                      "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
-        again = Step.of(self.in_order(where, box), 1) if self.watched and not self.partial else None
+        results = StepCode.of_body(self.store_totals(where, box, Schedule(vec=self.slots), totals,
+                                                     "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
+        again = StepCode.of_body(self.in_order(where, box), 1) if self.watched and not self.partial else None
         own, others, warps = self.exchanged()
         kernel = self.kernel(grid, reads, writes, partitions)
-        kernel.report.code = Step.of(body, block.vec)
+        kernel.report.code = StepCode.of_body(body, block.vec)
         kernel.text.template = "kernels/reduction_gpu"
         kernel.text.record = ReductionGpuRecord(
             coordinates=coordinates, guard=guard,

@@ -78,13 +78,13 @@ def view(nest: Rows, stage: Stage) -> Reduction:
     return Reduction(nest.name, nest.rows, stage.totals, [], stage.heroes, stage.inputs, stage.totals, nest.space)
 
 
-def settled(context: Context, body: Body, value: Value) -> Value:
+def without_excess(context: Context, body: Body, value: Value) -> Value:
     """A value as it is left for later stages: rounded, where excess precision is not kept."""
     value = body.real(value)
-    return value if context.excess else body.settled(value, "x")
+    return value if context.excess else body.without_excess(value, "x")
 
 
-def left(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[Value]":
+def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) -> "List[Value]":
     """The same as a later stage reads it."""
     dtype = i.shape.leaves()[0].dtype
     return [Value(text, dtype, lanes, rounded=not (context.excess and dtype in SMALL))]

@@ -29,10 +29,11 @@ from gen.emit.statements import Assign, Declare, For, If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments
 from gen.heroes.reduction import Digits, digits_of as digits_of_reduction
-from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, Steps, Sweep
-from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
+from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, RowSteps, SweepSchedule
+from gen.heroes.rows import (RowsHero, digits_of, functions_of, later_values, reads_of, totals, view, without_excess,
+                             writes_of)
 from gen.hlo import Instruction, Shape, array_shape, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffer import Buffer, Role
@@ -45,7 +46,7 @@ from gen.schedule import LANES, Device, Schedule
 
 
 @dataclass(frozen=True)
-class RowSweep(Sweep):
+class RowSweepSchedule(SweepSchedule):
     """kept: registers of each kept value of a row. columns: of each accumulator of columns. distances: of each buffer that is read, the prefetch distance
     in bytes, from what is read for some rows to the same for the next ones."""
 
@@ -66,10 +67,10 @@ class RowSweep(Sweep):
         return ", ".join(words)
 
 
-Way = Tuple[Digits, RowSweep]
+Candidate = Tuple[Digits, RowSweepSchedule]
 
 
-class RowsCpuHero(RowsHero[Way]):
+class RowsCpuHero(RowsHero[Candidate]):
     """All stages in one kernel, and a second one that combines the parts of columns."""
 
     columns = True
@@ -81,35 +82,35 @@ class RowsCpuHero(RowsHero[Way]):
             raise Refused("the device has no vectors")
         return True
 
-    def schedules(self, nest: Rows, context: Context) -> "Iterable[Way]":
+    def schedules(self, nest: Rows, context: Context) -> "Iterable[Candidate]":
         digits, space = digits_of(nest), nest.iteration_space()
         if not digits or not space:
             raise Refused("some access has no stride in the rows")
         return [(digits, _sweep(context.device, nest, digits, space))]
 
-    def forms(self, nest: Rows, schedule: Way, context: Context) -> "Iterable[Form]":
-        return _Asked(context, nest, *schedule, "").asked().forms
+    def forms(self, nest: Rows, schedule: Candidate, context: Context) -> "Iterable[Form]":
+        return RowsFormCollector(context, nest, *schedule, "").collect().forms
 
-    def maps(self, nest: Rows, schedule: Way, context: Context) -> "Iterable[str]":
-        return _Asked(context, nest, *schedule, "").asked().maps
+    def maps(self, nest: Rows, schedule: Candidate, context: Context) -> "Iterable[str]":
+        return RowsFormCollector(context, nest, *schedule, "").collect().maps
 
-    def between(self, nest: Rows, schedule: Way, context: Context) -> "List[Shape]":
-        return RowsCpuWriter(context, nest, *schedule, "").between()
+    def scratch_shapes(self, nest: Rows, schedule: Candidate, context: Context) -> "List[Shape]":
+        return RowsCpuWriter(context, nest, *schedule, "").scratch_shapes()
 
-    def grids(self, choice: Choice[Rows, Way], context: Context) -> "List[Grid]":
-        return _Asked(context, choice.nest, *choice.schedule, choice.index).asked().grids
+    def grids(self, choice: Choice[Rows, Candidate], context: Context) -> "List[Grid]":
+        return RowsFormCollector(context, choice.nest, *choice.schedule, choice.index).collect().grids
 
-    def describe(self, choice: Choice[Rows, Way], grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Rows, Candidate], grid: Grid, context: Context) -> "List[str]":
         return super().describe(choice, grid, context) if grid is choice.grids[0] else []
 
-    def build(self, choice: Choice[Rows, Way], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Rows, Candidate], context: Context) -> "List[Kernel]":
         return RowsCpuWriter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
 HERO = RowsCpuHero()
 
 
-def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) -> RowSweep:
+def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) -> RowSweepSchedule:
     numbers = device.rows_cpu
     sizes, out, minor = digits.sizes, digits.out, digits.minor
     size, reads = sizes[minor], list(space.accesses[1 + len(nest.columns):])
@@ -163,7 +164,7 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     few = parts < 2 * device.units and of_row > numbers.block
     if columns and (few or parts * device.reduction_cpu.part_rows > rows + device.reduction_cpu.part_rows):
         raise Refused(f"the columns of {rows} rows in {parts} parts")
-    return RowSweep(
+    return RowSweepSchedule(
         1,
         chunks,
         vec,
@@ -208,8 +209,8 @@ class ColumnTotals:
     count: int
     start: str
     steps: int
-    step: Step
-    rest: Optional[Step]
+    step: StepCode
+    rest: Optional[StepCode]
 
 
 @dataclass(frozen=True)
@@ -222,9 +223,9 @@ class StageLines:
     digits: List[Digit]
     count: int
     turn: int
-    steps: Steps
+    steps: RowSteps
     rest: Optional[Rest]
-    row_step: Step
+    row_step: StepCode
     lanes: int = LANES
     flags = None
 
@@ -289,7 +290,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
         for hero, root in zip(columns, inputs.roots[first:]):
             self.whole.columns[hero].add(body, inputs.root_read(root), self.column)
         for instruction, root in zip(kept, inputs.roots[first + len(columns):]):
-            value = settled(self.whole.context, body, body.read(self.nest.inputs.root_read(root), body.function.body))
+            read = body.read(self.nest.inputs.root_read(root), body.function.body)
+            value = without_excess(self.whole.context, body, read)
             if instruction is kept[0]:
                 body.text.add(*self.before_kept)
             body.text.add(Assign(f"{self.whole.kept[instruction].name}[{self.slot}]", body.splat(value)))
@@ -299,8 +301,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
     def sides(self) -> List[Root]:
         return self.stage.writes
 
-    def folded(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> Step:
-        step = super().folded(body, slot, count, inside, of)
+    def fold_step(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> StepCode:
+        step = super().fold_step(body, slot, count, inside, of)
         self.prefetched.update((key[1], lines) for key, lines in body.prefetches.items())
         return step
 
@@ -363,21 +365,21 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
             self.whole.totals(self),
         )
 
-    def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Step:
+    def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
         """The statements of that."""
-        wide, partition, body = self.sweep.rows > 1, self.nest.epilogue, self.written(self.row_form(row, box))
+        wide, partition, body = self.sweep.rows > 1, self.nest.epilogue, self.body_for(self.row_form(row, box))
         body.region(partition.entry.body)
         roots = partition.roots
         for root in roots[:len(self.stage.row_writes)]:
             body.store(root)
         for instruction, root in zip(self.stage.row_values, roots[len(self.stage.row_writes):]):
-            value = settled(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
+            value = without_excess(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
             name = self.whole.values[instruction].name
             body.text.add(
                 self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else Assign(f"{name}[0]", value.text)
             )
         self.seen += [a for a in body.touched if a not in self.seen]
-        return Step.of(body, 1)
+        return StepCode.of_body(body, 1)
 
 
 class _Columns:
@@ -393,7 +395,7 @@ class _Columns:
 
     def add(self, body: Body, read: Read, slot: str) -> None:
         """The lines that add an element to a register."""
-        value = body.real(body.settled(body.read(read, body.function.body), "x"))
+        value = body.real(body.without_excess(body.read(read, body.function.body), "x"))
         new = self.emitter.combined(body, self.h, [f"c{self.number}[{slot}]"], [body.splat(value)], LANES)
         body.text.add(Assign(f"c{self.number}[{slot}]", new[0]))
 
@@ -414,12 +416,12 @@ class _Columns:
         before = "".join(f"{text} + " for text in run)
         place = f"lane * {vec} + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
         steps = {**box, **inner, "step": (0, max(0, count - 1))}
-        step = self.stored(f"{at} + step * {sweep.step} + {place}", steps, vec, f"{before}step * {vec}", buffer,
+        step = self.store_step(f"{at} + step * {sweep.step} + {place}", steps, vec, f"{before}step * {vec}", buffer,
                            sweep.interleaved_pairs)
         left, rest = -(-(size % sweep.step) // LANES), None
         if left:
-            rest = self.stored(f"{at} + {size - left * LANES} + vec * {LANES} + lane", {**box, **inner}, left,
-                               f"{before}{count * vec}", buffer)
+            rest = self.store_step(f"{at} + {size - left * LANES} + vec * {LANES} + lane", {**box, **inner}, left,
+                                   f"{before}{count * vec}", buffer)
         start = d.splat(self.dtype, LANES, self.emitter.start(self.h, 0))
         return ColumnTotals(d.register(self.dtype, LANES), f"c{self.number}", weight, start, count, step, rest)
 
@@ -430,14 +432,14 @@ class _Columns:
         thread = self.emitter.map(position, box, () if by_lane else ("vec", "lane"))
         return Form(empty, empty.entry, thread, Schedule(vec=vec, lanes=LANES), box)
 
-    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
-               by_lane: bool = False) -> Step:
+    def store_step(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
+               by_lane: bool = False) -> StepCode:
         """A step that stores `vec` registers from a slot on. by_lane: lanes are no neighbours in memory."""
         emitter, d = self.emitter, self.whole.context.target
         slot += " + vec" if vec > 1 else ""
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
         form = self.form(position, box, vec, by_lane)
-        body = emitter.written(form)
+        body = emitter.body_for(form)
         if by_lane:
             text = algebra.c_text(form.thread, self.whole.index_type).results[0]
             body.text.add(
@@ -447,12 +449,12 @@ class _Columns:
             )
         else:
             body.store_wide(Value(f"c{self.number}[{slot}]", self.dtype, LANES), buffer.pointer, self.dtype, form.thread)
-        return Step.of(body, vec)
+        return StepCode.of_body(body, vec)
 
 
-def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, Sweep]":
+def _by_columns(nest: Reduction, parts: int) -> "Tuple[Digits, SweepSchedule]":
     """The digits and the schedule of a reduction by columns, in so many parts."""
-    return digits_of_reduction(nest)[0], Sweep(kind="columns", parts=parts)
+    return digits_of_reduction(nest)[0], SweepSchedule(kind="columns", parts=parts)
 
 
 class RowsCpuWriter:
@@ -461,7 +463,7 @@ class RowsCpuWriter:
 
     of_columns: "Type[_Columns]" = _Columns
 
-    def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
+    def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweepSchedule, index_type: str) -> None:
         self.context, self.nest, self.digits, self.sweep, self.index_type = context, nest, digits, sweep, index_type
         d = context.target
         self.values = {i: Kept(d.register(i.shape.leaves()[0].dtype), f"of_row{n}", sweep.rows)
@@ -486,10 +488,10 @@ class RowsCpuWriter:
 
     def of_row(self, late: bool = False) -> "Dict[Instruction, Given]":
         row, word = "row" if self.sweep.rows > 1 else "0", "late_" if late else ""
-        return {i: left(self.context, i, f"{word}{array.name}[{row}]") for i, array in self.values.items()}
+        return {i: later_values(self.context, i, f"{word}{array.name}[{row}]") for i, array in self.values.items()}
 
     def kept_at(self, slot: str) -> "Dict[Instruction, Given]":
-        return {i: left(self.context, i, f"{array.name}[{slot}]", LANES) for i, array in self.kept.items()}
+        return {i: later_values(self.context, i, f"{array.name}[{slot}]", LANES) for i, array in self.kept.items()}
 
     def totals(self, upto: RowsCpuStageWriter) -> "Dict[Instruction, Given]":
         """The totals of a stage and of those before it."""
@@ -515,7 +517,7 @@ class RowsCpuWriter:
             and given & set(before[-1].kept)
             and not given & {i for stage in before[:-1] for i in stage.kept}
             and not read & {pointer for pointer, _ in self.sweep.distances}
-            and not _Asked(self.context, self.nest, self.digits, self.sweep, "").apart()
+            and not RowsFormCollector(self.context, self.nest, self.digits, self.sweep, "").beyond_registers()
         )
 
     def lines(
@@ -538,7 +540,7 @@ class RowsCpuWriter:
         last.coordinates("before")
         return last.lines(last.at, last.box, 0, [])
 
-    def of_row_before(self, step: Step) -> "List[Statement]":
+    def of_row_before(self, step: StepCode) -> "List[Statement]":
         """The statements of a step of the row before, where there is one."""
         blocks = self.writers[0].blocks
         assert blocks
@@ -570,7 +572,7 @@ class RowsCpuWriter:
         """The kernel of all stages as it is launched."""
         return Grid(self.nest.name, self.sweep, self.index_type, groups, self.writers[0].of_thread)
 
-    def between(self) -> "List[Shape]":
+    def scratch_shapes(self) -> "List[Shape]":
         """The shapes of the buffers for the parts of columns."""
         parts = math.prod(size for _, size in self.writers[0].coordinates())
         return [array_shape(self.columns[hero].dtype, (parts, self.emitter(member, parts).results))
@@ -603,7 +605,7 @@ class RowsCpuWriter:
                 emitter.partial.append(buffer)
                 columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, buffer))
             writes.update(emitter.partial)
-            seconds.append(emitter.second())
+            seconds.append(emitter.parts_kernel())
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
         record = RowsCpuRecord(
@@ -623,7 +625,7 @@ class RowsCpuWriter:
             reduction_cpu._halves(LANES),
         )
         steps = [stage.steps.step for stage in stages]
-        code = Step(
+        code = StepCode(
             [],
             [line for step in steps for line in (*step.before, *step.text, *step.after)],
             [],
@@ -635,46 +637,46 @@ class RowsCpuWriter:
 
 # ---- what is asked before ----
 
-class _AskedStage(reduction_cpu.Asked, RowsCpuStageWriter):
+class StageFormCollector(reduction_cpu.FormCollector, RowsCpuStageWriter):
     """A stage that is only asked."""
 
-    def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> Step:
+    def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
         self.forms.append(self.row_form(row, box))
         return reduction_cpu.NOTHING
 
 
-class _AskedColumns(_Columns):
+class ColumnsFormCollector(_Columns):
     """A reduction by columns that is only asked."""
 
-    def stored(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
-               by_lane: bool = False) -> Step:
-        assert isinstance(self.whole, _Asked)
+    def store_step(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
+               by_lane: bool = False) -> StepCode:
+        assert isinstance(self.whole, RowsFormCollector)
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
         self.whole.forms.append(self.form(position, box, vec, by_lane))
         return reduction_cpu.NOTHING
 
 
-class _Asked(RowsCpuWriter):
+class RowsFormCollector(RowsCpuWriter):
     """Goes a writer's way without a statement. forms: what its bodies compute; maps: those that are C text beside;
     grids: its kernels as they are launched."""
 
-    of_columns = _AskedColumns
+    of_columns = ColumnsFormCollector
 
-    def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweep, index_type: str) -> None:
-        self.stages: "List[_AskedStage]" = []
+    def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweepSchedule, index_type: str) -> None:
+        self.stages: "List[StageFormCollector]" = []
         super().__init__(context, nest, digits, sweep, index_type)
         self.forms: "List[Form]" = []
         self.maps: "List[str]" = []
         self.grids: "List[Grid]" = []
 
-    def stage_writer(self, stage: Stage, number: int) -> _AskedStage:
-        self.stages.append(_AskedStage(self, stage, number))
+    def stage_writer(self, stage: Stage, number: int) -> StageFormCollector:
+        self.stages.append(StageFormCollector(self, stage, number))
         return self.stages[-1]
 
-    def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.Asked:
-        return reduction_cpu.Asked(self.context, nest, *_by_columns(nest, parts), self.index_type)
+    def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.FormCollector:
+        return reduction_cpu.FormCollector(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
-    def asked(self) -> "_Asked":
+    def collect(self) -> "RowsFormCollector":
         first = self.writers[0]
         counts, part, parts = first.coordinates(), "0", 1
         place, groups = placed_at(counts, self.sweep.threads)
@@ -692,7 +694,7 @@ class _Asked(RowsCpuWriter):
             for hero in member.heroes:
                 emitter.partial.append(Buffer(Role.SCRATCH, 0, array_shape(self.columns[hero].dtype, (1,)), "x"))
                 self.columns[hero].lines(part, {name: (0, size - 1) for name, size in counts}, emitter.partial[-1])
-            emitter.second()
+            emitter.parts_kernel()
             emitters.append(emitter)
         self.grids = [self.grid(groups), *(grid for of in emitters for grid in of.grids)]
         for of in [*self.stages, *emitters]:
@@ -700,10 +702,10 @@ class _Asked(RowsCpuWriter):
             self.maps += of.maps
         return self
 
-    def apart(self) -> bool:
+    def beyond_registers(self) -> bool:
         """Whether the last stage loads or stores what is not register by register."""
         last = self.stages[-1]
         last.late, last.at, last.box = True, {}, {}
         last.coordinates("before")
         last.lines(last.at, last.box, 0, [])
-        return any(form.apart() for form in last.forms)
+        return any(form.beyond_registers() for form in last.forms)

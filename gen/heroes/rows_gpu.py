@@ -21,10 +21,11 @@ from gen.emit.statements import Assign, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments
 from gen.heroes.reduction import Digits
-from gen.heroes.reduction_gpu import Accumulator, Block, Cell, Rest, Steps, Unit
-from gen.heroes.rows import RowsHero, digits_of, functions_of, left, reads_of, settled, totals, view, writes_of
+from gen.heroes.reduction_gpu import Accumulator, BlockSchedule, Cell, Rest, ThreadSteps, StepUnit
+from gen.heroes.rows import (RowsHero, digits_of, functions_of, later_values, reads_of, totals, view, without_excess,
+                             writes_of)
 from gen.hlo import Instruction
 from gen.plan import buffers
 from gen.plan.digits import IterationSpace
@@ -35,7 +36,7 @@ from gen.targets import bits
 
 
 @dataclass(frozen=True)
-class RowBlock(Block):
+class RowBlockSchedule(BlockSchedule):
     """steps: of a thread. held: registers of a thread that hold its part of a row."""
 
     steps: int = 1
@@ -46,48 +47,48 @@ class RowBlock(Block):
                 f"{self.held} registers hold a row")
 
 
-class Way(NamedTuple):
+class Candidate(NamedTuple):
     """The digits of the rows, a block of threads, and the parameters that it holds in registers, with the map of each
     to its place in the row."""
 
     digits: Digits
-    block: RowBlock
+    block: RowBlockSchedule
     held: Dict[Instruction, str]
 
 
-class RowsGpuHero(RowsHero[Way]):
+class RowsGpuHero(RowsHero[Candidate]):
     """All stages in one kernel."""
 
     def takes(self, nest: Rows, context: Context) -> bool:
         return not context.device.cpu and super().takes(nest, context)
 
-    def schedules(self, nest: Rows, context: Context) -> "Iterable[Way]":
+    def schedules(self, nest: Rows, context: Context) -> "Iterable[Candidate]":
         digits, space = digits_of(nest), nest.iteration_space()
         if context.threads:
             return []
         if not digits or not space:
             raise Refused("some access has no stride in the rows")
         held = _held(nest)
-        return [Way(digits, _block(context, nest, digits, space, held), held)]
+        return [Candidate(digits, _block(context, nest, digits, space, held), held)]
 
-    def forms(self, nest: Rows, schedule: Way, context: Context) -> "Iterable[Form]":
-        return [form for writer in RowsGpuWriter(context, nest, *schedule, "").writers for form in writer.asked()]
+    def forms(self, nest: Rows, schedule: Candidate, context: Context) -> "Iterable[Form]":
+        return [form for writer in RowsGpuWriter(context, nest, *schedule, "").writers for form in writer.stage_forms()]
 
-    def maps(self, nest: Rows, schedule: Way, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Rows, schedule: Candidate, context: Context) -> "Iterable[str]":
         writer = RowsGpuWriter(context, nest, *schedule, "")
         return [writer.row(), *(index for stage in writer.writers for index in stage.block_maps())]
 
-    def grids(self, choice: Choice[Rows, Way], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Rows, Candidate], context: Context) -> "List[Grid]":
         writer = RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index)
         (first, *_), block = writer.writers, choice.schedule.block
-        return [Grid(choice.nest.name, block, choice.index, first.placed().blocks, first.asked()[0].thread)]
+        return [Grid(choice.nest.name, block, choice.index, first.placement().blocks, first.stage_forms()[0].thread)]
 
-    def build(self, choice: Choice[Rows, Way], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Rows, Candidate], context: Context) -> "List[Kernel]":
         return [RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index).kernel(choice.grids[0])]
 
-    def describe(self, choice: Choice[Rows, Way], grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Rows, Candidate], grid: Grid, context: Context) -> "List[str]":
         writer = RowsGpuWriter(context, choice.nest, *choice.schedule, choice.index)
-        return [*super().describe(choice, grid, context), f"position: {writer.writers[0].placed().map}",
+        return [*super().describe(choice, grid, context), f"position: {writer.writers[0].placement().map}",
                 f"shared: {writer.shared_bytes} bytes of a block"]
 
 
@@ -124,7 +125,7 @@ def _words(i: Instruction) -> int:
 
 
 def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
-           held: "Dict[Instruction, str]") -> RowBlock:
+           held: "Dict[Instruction, str]") -> RowBlockSchedule:
     device, minor, sizes = context.device, digits.minor, digits.sizes
     accesses = space.accesses[1:]
     if not digits.kept():
@@ -159,8 +160,8 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
         # reductions in parts keep more processors busy
         raise Refused(f"{rows} long row{'s' * (rows > 1)}: too few for all processors")
     threads, count = -(-together * fold // device.warp) * device.warp, -(-units // fold)
-    return RowBlock(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,
-                    held=count * words)
+    return RowBlockSchedule(threads, vec=vec, rows=together, fold=fold, unroll=count, per_part=count, steps=count,
+                            held=count * words)
 
 
 # ---- what templates/kernels/rows_gpu.j2 is handed ----
@@ -180,7 +181,7 @@ class StageLines:
     row_writes: lines of what follows from the totals, for all threads and for the first of the row."""
 
     accumulators: List[Accumulator]
-    steps: Optional[Steps]
+    steps: Optional[ThreadSteps]
     rest: Optional[Rest]
     combine: "Callable[[str], List[Statement]]"
     row_values: Sequence[Statement]
@@ -237,7 +238,7 @@ class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
             value = body.read(Read(i, self.whole.held[i]), body.function.body)
             body.text.add(Assign(f"{self.whole.arrays[i].name}[{self.slot}]", value.text))
         for i, root in zip(self.stage.kept, inputs.roots[len(inputs.roots) - len(self.stage.kept):]):
-            value = settled(self.whole.context, body, body.read(inputs.root_read(root), body.function.body))
+            value = without_excess(self.whole.context, body, body.read(inputs.root_read(root), body.function.body))
             body.text.add(Assign(f"{self.whole.arrays[i].name}[{self.slot}]", value.text))
         return values
 
@@ -245,15 +246,15 @@ class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
     def sides(self) -> List[Root]:
         return self.stage.writes
 
-    def stepped(self, unit: Unit) -> Body:
+    def step_body(self, unit: StepUnit) -> Body:
         vec = self.sweep.vec
         first = f"step * {vec}" if "step" in unit.more else str(self.whole.block.steps * vec - vec)
         self.slot = f"{first} + vec" if vec > 1 else first
-        return super().stepped(unit)
+        return super().step_body(unit)
 
-    def asked(self) -> "List[Form]":
+    def stage_forms(self) -> "List[Form]":
         """What its bodies compute."""
-        self.placed()
+        self.placement()
         return [*(self.step_form(unit) for unit in self.units() if unit), self.row_form()]
 
     def row_form(self) -> Form:
@@ -264,11 +265,11 @@ class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
 
     def lines(self) -> StageLines:
         steps, rest, _ = self.steps()
-        partition, body = self.nest.epilogue, self.written(self.row_form())
+        partition, body = self.nest.epilogue, self.body_for(self.row_form())
         body.region(partition.entry.body)
         count = len(self.stage.row_writes)
         for i, root in zip(self.stage.row_values, partition.roots[count:]):
-            value = settled(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
+            value = without_excess(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
             body.text.add(Assign(self.whole.values[i].name, value.text))
         values = body.text.take()
         for root in partition.roots[:count]:
@@ -281,7 +282,7 @@ class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
 class RowsGpuWriter:
     """The one kernel. arrays: the registers of what is held and kept; values: those of what is left of a row."""
 
-    def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlock, held: "Dict[Instruction, str]",
+    def __init__(self, context: Context, nest: Rows, digits: Digits, block: RowBlockSchedule, held: "Dict[Instruction, str]",
                  index_type: str) -> None:
         self.context, self.nest, self.digits, self.block, self.held = context, nest, digits, block, held
         self.index_type = index_type
@@ -303,9 +304,9 @@ class RowsGpuWriter:
     def given(self, writer: RowsGpuStageWriter, slot: str) -> "Dict[Instruction, Given]":
         """What a stage finds in registers."""
         of_partition = writer.stage.inputs.given
-        given: "Dict[Instruction, Given]" = {i: left(self.context, i, array.name)
+        given: "Dict[Instruction, Given]" = {i: later_values(self.context, i, array.name)
                                              for i, array in self.values.items() if i in of_partition}
-        given.update({i: left(self.context, i, f"{array.name}[{slot}]")
+        given.update({i: later_values(self.context, i, f"{array.name}[{slot}]")
                       for i, array in self.arrays.items() if i in of_partition})
         given.update({i: [Value(f"{self.arrays[i].name}[{slot}]", i.shape.dtype, 1, i.shape.dtype == "f16")]
                       for i in self.held if self.first_read[i] is not writer.stage})
@@ -341,8 +342,8 @@ class RowsGpuWriter:
         reads, writes = reads_of(nest), writes_of(nest)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         steps = [part.step for stage in stages for part in [stage.steps or stage.rest] if part]
-        code = Step([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],
-                    repeated="for each step of a thread, stage by stage")
+        code = StepCode([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],
+                        repeated="for each step of a thread, stage by stage")
         return Kernel(grid, nest, arguments(d, reads, writes),
                       Text("kernels/rows_gpu", record, functions_of(nest, context), d.launch_bounds(block.threads, 1)),
                       Report(seen, code))

@@ -17,7 +17,7 @@ from gen.emit.form import Form, Given
 from gen.emit.statements import Assign, Statement
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
-from gen.heroes.kernel import CFunction, Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import CFunction, Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import Instruction, combiner, dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
@@ -55,7 +55,7 @@ class Carry:
 
 
 @dataclass(frozen=True)
-class Prefixes(Schedule):
+class ScanSchedule(Schedule):
     """kind: rows, row_lanes (of CPUs), columns. chunks: rows (or 16 rows) of a work-item; registers: of a block of
     columns."""
 
@@ -89,7 +89,7 @@ class ScanRecord:
 
 
 @dataclass(frozen=True)
-class Columns(ScanRecord):
+class ScanColumnsRecord(ScanRecord):
     """templates/kernels/scan_columns.j2. lanes: columns of a register. registers: of a block, the last one of which
     has `remaining`, and the columns that are left over: one more register, that ends with the columns (edge)."""
 
@@ -97,8 +97,8 @@ class Columns(ScanRecord):
     blocks: int
     registers: int
     remaining: int
-    step: Step
-    edge: Optional[Step]
+    step: StepCode
+    edge: Optional[StepCode]
 
 
 def whole_bytes(nest: Nest) -> bool:
@@ -123,7 +123,7 @@ class ScanEmitter:
     """What the kernels of a nest are written with. free: its combiners are. components: of all heroes;
     seen: accesses, for explain."""
 
-    def __init__(self, nest: Scan, schedule: Prefixes, index_type: str, context: Context) -> None:
+    def __init__(self, nest: Scan, schedule: ScanSchedule, index_type: str, context: Context) -> None:
         self.nest, self.schedule, self.index_type, self.context = nest, schedule, index_type, context
         self.d, self.helpers, self.excess = context.target, context.helpers, context.excess
         self.free = free(nest)
@@ -131,7 +131,7 @@ class ScanEmitter:
         self.components = combiner.components(nest.heroes)
         self.seen: List[Touched] = []
 
-    def of(self, h: int) -> List[str]:
+    def types_of(self, h: int) -> List[str]:
         """The types of a hero's components."""
         return [dtype for hero, _, dtype in self.components if hero == h]
 
@@ -140,14 +140,14 @@ class ScanEmitter:
 
     def identity(self, h: int, k: int) -> str:
         """What may stand before the first element of any part: of free combiners."""
-        return self.d.literal(self.combiners[h].start_of(k), self.of(h)[k])
+        return self.d.literal(self.combiners[h].start_of(k), self.types_of(h)[k])
 
     def begin(self) -> Tuple[List[Statement], List[str]]:
         """Lines that compute what the heroes start from, and its texts."""
         partition = self.nest.inits
         body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
         body.region(partition.entry.body)
-        values = [body.real(body.settled(body.read(partition.scalar_read(init), partition.entry.body), "init"))
+        values = [body.real(body.without_excess(body.read(partition.scalar_read(init), partition.entry.body), "init"))
                   for init in partition.scalars]
         return body.text.lines, [value.text for value in values]
 
@@ -157,15 +157,15 @@ class ScanEmitter:
 
     def combined(self, body: Body, h: int, a: Sequence[str], b: Sequence[str], lanes: int) -> List[str]:
         """Texts of f(a, b) by components, after the statements that compute them in body.text."""
-        values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*self.of(h), *self.of(h)])]
+        values = [Value(text, dtype, lanes) for text, dtype in zip([*a, *b], [*self.types_of(h), *self.types_of(h)])]
         new = (body.with_excess() if self.free else body).scalar(self.nest.heroes[h].called[0], values)
-        new = [body.declare("next", v.dtype, v.lanes, self.widened(body, v)) for v in new] if len(new) > 1 else new
-        return [self.widened(body, v) for v in new] if len(new) == 1 else [v.text for v in new]
+        new = [body.declare("next", v.dtype, v.lanes, self.in_all_lanes(body, v)) for v in new] if len(new) > 1 else new
+        return [self.in_all_lanes(body, v) for v in new] if len(new) == 1 else [v.text for v in new]
 
-    def widened(self, body: Body, value: Value) -> str:
+    def in_all_lanes(self, body: Body, value: Value) -> str:
         return value.text if value.lanes == body.lanes else self.d.splat(value.dtype, body.lanes, value.text)
 
-    def extended(self, body: Body, h: int, before: Sequence[str], x: Sequence[str]) -> List[str]:
+    def next_prefix(self, body: Body, h: int, before: Sequence[str], x: Sequence[str]) -> List[str]:
         """f of what came before and the element, each on its side: in reverse what came before lies behind."""
         return self.combined(body, h, x, before,
                              body.lanes) if self.nest.reverse else self.combined(body, h, before, x, body.lanes)
@@ -193,20 +193,20 @@ class ScanEmitter:
 
     # ---- what is asked before ----
 
-    def asked(self) -> "List[Tuple[At, Partition]]":
+    def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
         """The steps, and what they compute."""
         return [(at, self.nest.steps) for at in self.columns_at() if at]
 
     def forms(self) -> "List[Form]":
         inits = self.nest.inits
-        return [Form(inits, inits.entry), *(self.form(*of) for of in self.asked())]
+        return [Form(inits, inits.entry), *(self.form(*of) for of in self.steps_and_partitions())]
 
     def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
         """What a work-item's number counts beside rows, or blocks of rows, and the number of these."""
         count = -(-(self.nest.below // self.schedule.lanes) // self.schedule.registers)
         return [("block", count)] * (count > 1), self.nest.outer
 
-    def placed(self, counts: "List[Tuple[str, int]]", turns: int) -> "Tuple[str, List[str], int]":
+    def placement(self, counts: "List[Tuple[str, int]]", turns: int) -> "Tuple[str, List[str], int]":
         """The map from a work-item to where it stands, the names of that, and the number of work-groups."""
         items = -(-turns // self.schedule.chunks)
         counts = [("chunk", items)] * (items > 1) + counts
@@ -228,24 +228,24 @@ class ScanEmitter:
         return body
 
     def _values(self, body: Body, h: int, extend: Extend) -> List[Value]:
-        kinds = self.of(h)
+        kinds = self.types_of(h)
         values = [Value(text, dtype, body.lanes, rounded=not self.free or dtype not in SMALL)
                   for text, dtype in zip(extend(body, h, self.elements(body, h, self.nest.steps)), kinds)]
-        return [v if self.excess else body.settled(v, "scan") for v in values]
+        return [v if self.excess else body.without_excess(v, "scan") for v in values]
 
     def elements(self, body: Body, h: int, partition: Partition) -> List[Value]:
         """A hero's elements at the step."""
-        first = sum(len(self.of(k)) for k in range(h))
-        roots = partition.roots[len(partition.roots) - len(self.components):][first:first + len(self.of(h))]
-        return [body.real(body.settled(body.read(partition.root_read(root), body.function.body), "x"))
+        first = sum(len(self.types_of(k)) for k in range(h))
+        roots = partition.roots[len(partition.roots) - len(self.components):][first:first + len(self.types_of(h))]
+        return [body.real(body.without_excess(body.read(partition.root_read(root), body.function.body), "x"))
                 for root in roots]
 
     def grid(self) -> Grid:
         """The kernel as it is launched."""
-        return Grid(self.nest.name, self.schedule, self.index_type, self.placed(*self.counts())[2],
-                    self.asked()[0][0].thread)
+        return Grid(self.nest.name, self.schedule, self.index_type, self.placement(*self.counts())[2],
+                    self.steps_and_partitions()[0][0].thread)
 
-    def kernel(self, template: str, record: Any, code: Step, *partitions: Partition) -> Kernel:
+    def kernel(self, template: str, record: Any, code: StepCode, *partitions: Partition) -> Kernel:
         """The kernel, which evaluates these partitions and what the heroes start from."""
         partitions = (self.nest.inits, *partitions)
         functions: List[CFunction] = [function_text(self.d, self.helpers, partition, f, self.excess)
@@ -259,7 +259,7 @@ class ScanEmitter:
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Dict[str, Any]":
         """The fields of ScanRecord. turns: rows, or blocks of rows, that the work-items share."""
         chunks, threads = self.schedule.chunks, self.schedule.threads
-        items, (at, names, blocks) = -(-turns // chunks), self.placed(counts, turns)
+        items, (at, names, blocks) = -(-turns // chunks), self.placement(counts, turns)
         c = algebra.c_text(at, self.index_type)
         begin, starts = self.begin()
         if self.free:
@@ -277,8 +277,8 @@ class ScanEmitter:
     def carry(self, slot: str, of: str = "a") -> Extend:
         """What is carried is the result before: of{id}slot."""
         def extend(body: Body, h: int, x: List[Value]) -> List[str]:
-            names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.of(h)))]
-            new = self.extended(body, h, names, [self.widened(body, v) for v in x])
+            names = [f"{of}{self.id(h, k)}{slot}" for k in range(len(self.types_of(h)))]
+            new = self.next_prefix(body, h, names, [self.in_all_lanes(body, v) for v in x])
             body.text.add(*(Assign(name, text) for name, text in zip(names, new)))
             return new
         return extend
@@ -300,12 +300,12 @@ class ScanEmitter:
         return step, At(self.thread(self.position("row", "place", f"{nest.below - lanes} + vec + lane"), box, ranges),
                         box, Schedule(lanes=lanes))
 
-    def columns(self) -> Columns:
+    def columns(self) -> ScanColumnsRecord:
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, count = nest.below // lanes, -(-(nest.below // lanes) // schedule.registers)
         common = self.common(*self.counts(), lanes)
         at, at_edge = self.columns_at()
-        step = Step.of(self.results(at, self.carry("[vec]")), schedule.registers)
-        edge = Step.of(self.results(at_edge, self.carry("", "e")), 1) if at_edge else None
-        return Columns(**common, lanes=lanes, blocks=count, registers=schedule.registers,
-                       remaining=whole - (count - 1) * schedule.registers, step=step, edge=edge)
+        step = StepCode.of_body(self.results(at, self.carry("[vec]")), schedule.registers)
+        edge = StepCode.of_body(self.results(at_edge, self.carry("", "e")), 1) if at_edge else None
+        return ScanColumnsRecord(**common, lanes=lanes, blocks=count, registers=schedule.registers,
+                                 remaining=whole - (count - 1) * schedule.registers, step=step, edge=edge)

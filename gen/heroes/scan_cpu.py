@@ -22,8 +22,8 @@ from gen.emit.statements import Assign
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Step
-from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes, widths
+from gen.heroes.kernel import Grid, Kernel, StepCode
+from gen.heroes.scan import At, Box, ScanSchedule, ScanRecord, free, whole_bytes, widths
 from gen.plan.buffers import buffers_of, touches
 from gen.hlo.combiner import identity
 from gen.hlo.opcodes import ELEMENTWISE
@@ -33,7 +33,7 @@ from gen.schedule import LANES, Device, Schedule
 from gen.targets import COMPLEX, TINY
 
 
-class ScanCpuHero(Hero[Scan, Prefixes]):
+class ScanCpuHero(Hero[Scan, ScanSchedule]):
     """One kernel, of the kind that the memory order and the combiner allow."""
 
     name = "scan"
@@ -42,22 +42,22 @@ class ScanCpuHero(Hero[Scan, Prefixes]):
     def takes(self, nest: Scan, context: Context) -> bool:
         return context.device.cpu and whole_bytes(nest)
 
-    def schedules(self, nest: Scan, context: Context) -> "Iterable[Prefixes]":
+    def schedules(self, nest: Scan, context: Context) -> "Iterable[ScanSchedule]":
         wide = context.device.wide and not touches(nest, {*COMPLEX, *TINY})
         return [*(_wide(context.device, nest) if wide else []), _columns(context.device, nest, 1)]
 
-    def forms(self, nest: Scan, schedule: Prefixes, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Scan, schedule: ScanSchedule, context: Context) -> "Iterable[Form]":
         return ScanCpuEmitter(nest, schedule, "", context).forms()
 
-    def maps(self, nest: Scan, schedule: Prefixes, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Scan, schedule: ScanSchedule, context: Context) -> "Iterable[str]":
         emitter = ScanCpuEmitter(nest, schedule, "", context)
-        return [emitter.placed(*emitter.counts())[0]]
+        return [emitter.placement(*emitter.counts())[0]]
 
-    def grids(self, choice: Choice[Scan, Prefixes], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Scan, ScanSchedule], context: Context) -> "List[Grid]":
         return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).grid()]
 
-    def build(self, choice: Choice[Scan, Prefixes], context: Context) -> "List[Kernel]":
-        return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).written()]
+    def build(self, choice: Choice[Scan, ScanSchedule], context: Context) -> "List[Kernel]":
+        return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).nest_kernel()]
 
 
 HERO = ScanCpuHero()
@@ -75,24 +75,24 @@ def _shared(device: Device, rows: int, row_bytes: int) -> "Tuple[int, int]":
     return chunks, device.group if -(-rows // chunks) >= device.group_items * device.group else 1
 
 
-def _wide(device: Device, nest: Scan) -> "Iterable[Prefixes]":
+def _wide(device: Device, nest: Scan) -> "Iterable[ScanSchedule]":
     sizes, stream = widths(nest), _streams(device, nest)
     row_bytes = nest.size * max(sizes)
     if nest.below >= LANES:
         yield _columns(device, nest, LANES)
     if nest.below > 1:
         return
-    rows: List[Prefixes] = []
+    rows: List[ScanSchedule] = []
     if nest.size >= LANES and free(nest):
         vec = max(1, min(device.line // (LANES * min(sizes)), nest.size // LANES))
         chunks, threads = _shared(device, nest.outer, row_bytes)
-        rows = [Prefixes(threads, chunks, vec, LANES, kind="rows", stream=stream)]
+        rows = [ScanSchedule(threads, chunks, vec, LANES, kind="rows", stream=stream)]
     if _cheap(nest):
         yield from rows
     lanes = LANES if max(sizes) <= 4 else 8
     if nest.size >= lanes and nest.outer >= lanes:
         chunks, threads = _shared(device, nest.outer // lanes, lanes * row_bytes)
-        yield Prefixes(threads, chunks, lanes, lanes, kind="row_lanes", tile=True, stream=stream)
+        yield ScanSchedule(threads, chunks, lanes, lanes, kind="row_lanes", tile=True, stream=stream)
     yield from rows
 
 
@@ -105,7 +105,7 @@ def _cheap(nest: Scan) -> bool:
                for opcode in ops)
 
 
-def _columns(device: Device, nest: Scan, lanes: int) -> Prefixes:
+def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
     """A block of columns is walked down; where there are few columns, a work-item has several outer positions, one
     after another."""
     width = max(widths(nest))
@@ -118,22 +118,22 @@ def _columns(device: Device, nest: Scan, lanes: int) -> Prefixes:
     ):
         registers, blocks = -(-registers // 2), -(-whole // -(-registers // 2))
     chunks, threads = _shared(device, nest.outer, nest.size * registers * lanes * width) if blocks == 1 else (1, 1)
-    return Prefixes(threads, chunks, lanes=lanes, kind="columns", registers=registers, stream=_streams(device, nest))
+    return ScanSchedule(threads, chunks, lanes=lanes, kind="columns", registers=registers, stream=_streams(device, nest))
 
 
 # ---- what the templates are handed ----
 
 @dataclass(frozen=True)
-class Rows(ScanRecord):
+class ScanCpuRecord(ScanRecord):
     """templates/kernels/scan_cpu_rows.j2. row: the text of a block's first row ("": the element's code has it). count:
     steps of a row; step: of `vec` registers; left: elements that are in no step, rest: the code for one of them, which
     carries a scalar where `scalar`: what all lanes of the register have."""
 
     row: str
     count: int
-    step: Step
+    step: StepCode
     left: int
-    rest: Optional[Step]
+    rest: Optional[StepCode]
     scalar: bool
 
 
@@ -142,7 +142,7 @@ class Rows(ScanRecord):
 class ScanCpuEmitter(scan.ScanEmitter):
     """The kernel of one nest."""
 
-    def written(self) -> Kernel:
+    def nest_kernel(self) -> Kernel:
         if self.schedule.kind == "columns":
             columns = self.columns()
             return self.kernel("kernels/scan_columns", columns, columns.step, self.nest.steps)
@@ -154,17 +154,17 @@ class ScanCpuEmitter(scan.ScanEmitter):
     def prefixes(self, body: Body, h: int, x: List[Value]) -> List[str]:
         """The prefixes of a register's lanes by doubling; then with what is carried, which grows by the whole
         register."""
-        kinds, names = self.of(h), [f"a{self.id(h, k)}" for k in range(len(self.of(h)))]
-        now = [self.widened(body, v) for v in x]
+        kinds, names = self.types_of(h), [f"a{self.id(h, k)}" for k in range(len(self.types_of(h)))]
+        now = [self.in_all_lanes(body, v) for v in x]
         distance = 1
         while distance < LANES:
             before = [f"{self.shift(dtype, distance)}({text}, {self.d.splat(dtype, LANES, self.filling(h, k))})"
                       for k, (dtype, text) in enumerate(zip(kinds, now))]
-            now = self.extended(body, h, before, now)
+            now = self.next_prefix(body, h, before, now)
             distance *= 2
-        new = self.extended(body, h, names, now)
+        new = self.next_prefix(body, h, names, now)
         total = [f"{self.last(dtype)}({text})" for dtype, text in zip(kinds, now)]
-        grown = self.extended(body, h, names, total)
+        grown = self.next_prefix(body, h, names, total)
         body.text.add(*(Assign(name, text) for name, text in zip(names, grown)))
         return new
 
@@ -172,7 +172,7 @@ class ScanCpuEmitter(scan.ScanEmitter):
         """What lanes before the first are filled with: of a sum of floats -0.0, because LLVM makes expansions of shuffles
         with zeros, which take three times as long on Zen 4."""
         ops = [i for i in self.nest.heroes[h].called[0].instructions if i.opcode != "parameter"]
-        dtype = self.of(h)[k]
+        dtype = self.types_of(h)[k]
         start = identity(ops[0].opcode, dtype) if len(ops) == 1 and ops[0].opcode == "add" else None
         return self.identity(h, k) if start is None else self.d.literal(start, dtype)
 
@@ -195,9 +195,9 @@ class ScanCpuEmitter(scan.ScanEmitter):
             return super().counts()
         return [], self.nest.outer // (self.schedule.lanes if self.schedule.kind == "row_lanes" else 1)
 
-    def asked(self) -> "List[Tuple[At, Partition]]":
+    def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
         if self.schedule.kind == "columns":
-            return super().asked()
+            return super().steps_and_partitions()
         steps = self.rows_at() if self.schedule.kind == "rows" else self.row_lanes_at()
         return [(at, self.nest.steps) for at in steps if at]
 
@@ -228,15 +228,15 @@ class ScanCpuEmitter(scan.ScanEmitter):
         return step, At(self.thread(self.position(outer, f"{count * schedule.vec} + rest + vec", "0"), box,
                                     ("vec", "lane")), box, Schedule(lanes=lanes))
 
-    def rows(self) -> Rows:
+    def rows(self) -> ScanCpuRecord:
         nest, schedule, (at, at_rest) = self.nest, self.schedule, self.rows_at()
         common = self.common(*self.counts(), LANES)
         count, left = divmod(nest.size, schedule.step)
-        step = Step.of(self.results(at, self.prefixes), schedule.vec)
-        rest = Step.of(self.results(at_rest, self.carry("", "c")), 1) if at_rest else None
-        return Rows(**common, row="", count=count, step=step, left=left, rest=rest, scalar=True)
+        step = StepCode.of_body(self.results(at, self.prefixes), schedule.vec)
+        rest = StepCode.of_body(self.results(at_rest, self.carry("", "c")), 1) if at_rest else None
+        return ScanCpuRecord(**common, row="", count=count, step=step, left=left, rest=rest, scalar=True)
 
-    def row_lanes(self) -> Rows:
+    def row_lanes(self) -> ScanCpuRecord:
         nest, schedule, lanes = self.nest, self.schedule, self.schedule.lanes
         whole, moved = divmod(nest.outer, lanes)
         common = self.common(*self.counts(), lanes)
@@ -244,7 +244,7 @@ class ScanCpuEmitter(scan.ScanEmitter):
             turns, items = whole + 1, -(-whole // schedule.chunks)
             common["last"] = f"(chunk < {items - 1} ? {common['last']} : {turns})" if items > 1 else str(turns)
         (at, at_rest), (count, left) = self.row_lanes_at(), divmod(nest.size, schedule.step // lanes)
-        step = Step.of(self.results(at, self.carry("")), schedule.vec)
-        rest = Step.of(self.results(at_rest, self.carry("")), 1) if at_rest else None
+        step = StepCode.of_body(self.results(at, self.carry("")), schedule.vec)
+        rest = StepCode.of_body(self.results(at_rest, self.carry("")), 1) if at_rest else None
         start = f"block < {whole} ? block * {lanes} : {nest.outer - lanes}" if moved else ""
-        return Rows(**common, row=start, count=count, step=step, left=left, rest=rest, scalar=False)
+        return ScanCpuRecord(**common, row=start, count=count, step=step, left=left, rest=rest, scalar=False)

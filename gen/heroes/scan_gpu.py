@@ -23,8 +23,8 @@ from gen.emit.statements import Assign, Block, Statement
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Step
-from gen.heroes.scan import At, Box, Prefixes, ScanRecord, free, whole_bytes
+from gen.heroes.kernel import Grid, Kernel, StepCode
+from gen.heroes.scan import At, Box, ScanSchedule, ScanRecord, free, whole_bytes
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.partition import Partition
@@ -33,7 +33,7 @@ from gen.schedule import Schedule
 from gen.targets import COMPLEX, SMALL, TINY
 
 
-class ScanGpuHero(Hero[Scan, Prefixes]):
+class ScanGpuHero(Hero[Scan, ScanSchedule]):
     """One kernel, of the kind that the memory order and the combiner allow."""
 
     name = "scan"
@@ -42,7 +42,7 @@ class ScanGpuHero(Hero[Scan, Prefixes]):
     def takes(self, nest: Scan, context: Context) -> bool:
         return not context.device.cpu and whole_bytes(nest)
 
-    def schedules(self, nest: Scan, context: Context) -> "Iterable[Prefixes]":
+    def schedules(self, nest: Scan, context: Context) -> "Iterable[ScanSchedule]":
         device, widths = context.device, scan.widths(nest)
         if nest.below == 1 and nest.size >= device.warp and free(nest) and not touches(nest, {*COMPLEX, *TINY}):
             vec = max(1, min(device.line // min(widths), device.step_bytes // max(widths)))
@@ -53,24 +53,24 @@ class ScanGpuHero(Hero[Scan, Prefixes]):
                 threads *= 2
             while nest.size < vec * threads and vec > 1:
                 vec //= 2
-            yield Prefixes(threads, vec=vec, kind="rows")
+            yield ScanSchedule(threads, vec=vec, kind="rows")
         items = nest.outer * nest.below
-        yield Prefixes(min(device.transpose_gpu.threads, -(-items // device.warp) * device.warp), kind="columns")
+        yield ScanSchedule(min(device.transpose_gpu.threads, -(-items // device.warp) * device.warp), kind="columns")
 
-    def forms(self, nest: Scan, schedule: Prefixes, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Scan, schedule: ScanSchedule, context: Context) -> "Iterable[Form]":
         return ScanGpuEmitter(nest, schedule, "", context).forms()
 
-    def maps(self, nest: Scan, schedule: Prefixes, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Scan, schedule: ScanSchedule, context: Context) -> "Iterable[str]":
         emitter = ScanGpuEmitter(nest, schedule, "", context)
-        return [emitter.placed(*emitter.counts())[0]]
+        return [emitter.placement(*emitter.counts())[0]]
 
-    def grids(self, choice: Choice[Scan, Prefixes], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Scan, ScanSchedule], context: Context) -> "List[Grid]":
         return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).grid()]
 
-    def build(self, choice: Choice[Scan, Prefixes], context: Context) -> "List[Kernel]":
-        return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).written()]
+    def build(self, choice: Choice[Scan, ScanSchedule], context: Context) -> "List[Kernel]":
+        return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).nest_kernel()]
 
-    def describe(self, choice: Choice[Scan, Prefixes], grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Scan, ScanSchedule], grid: Grid, context: Context) -> "List[str]":
         nest = choice.nest
         reads = buffers_of(nest.partition, nest.partition.entry)
         moved = sum(buffer.shape.bytes for buffer in [*reads, *(root.buffer for root in nest.partition.roots)])
@@ -92,19 +92,19 @@ HERO = ScanGpuHero()
 # ---- what the template is handed ----
 
 @dataclass(frozen=True)
-class Part:
+class BlockStep:
     """A step of the block, each thread with `vec` elements. loaded: the element of register `vec`, from x{id}, which
     `joined` left before it, to x{id}[vec]. stored: results from before{id} and x{id}[vec]. inside: the condition
     that the thread has elements ("": it has)."""
 
     vec: int
-    loaded: Step
-    stored: Step
+    loaded: StepCode
+    stored: StepCode
     inside: str
 
 
 @dataclass(frozen=True)
-class Rows(ScanRecord):
+class ScanGpuRecord(ScanRecord):
     """templates/kernels/scan_gpu_rows.j2. threads: of a block, in warps of `width`; shuffles: whether lanes of a warp
     read each other's registers. count: whole steps of a row, if any; rest_count: steps of single elements, the last
     of them cut. join(into, before, x): the lines of into = f(before, x), where {} stands for each carry's id. identity:
@@ -114,9 +114,9 @@ class Rows(ScanRecord):
     width: int
     shuffles: bool
     count: int
-    step: Optional[Part]
+    step: Optional[BlockStep]
     rest_count: int
-    rest: Optional[Part]
+    rest: Optional[BlockStep]
     identity: List[str]
     join: Callable[[str, str, str], List[Statement]]
 
@@ -126,7 +126,7 @@ class Rows(ScanRecord):
 class ScanGpuEmitter(scan.ScanEmitter):
     """The kernel of one nest."""
 
-    def written(self) -> Kernel:
+    def nest_kernel(self) -> Kernel:
         if self.schedule.kind == "columns":
             record = self.columns()
             return self.kernel("kernels/scan_columns", record, record.step, self.nest.steps)
@@ -135,14 +135,14 @@ class ScanGpuEmitter(scan.ScanEmitter):
         assert part
         lines = [line for step in (part.loaded, part.stored) for line in (*step.before, *step.text, *step.after)]
         return self.kernel("kernels/scan_gpu_rows", rows,
-                           Step([], lines, [], repeated="for each step of a thread: loads, then stores"),
+                           StepCode([], lines, [], repeated="for each step of a thread: loads, then stores"),
                            self.nest.inputs, self.nest.epilogue)
 
     def grid(self) -> Grid:
         grid = super().grid()
         return replace(grid, blocks=self.nest.outer) if self.schedule.kind == "rows" else grid
 
-    def rows(self) -> Rows:
+    def rows(self) -> ScanGpuRecord:
         nest, schedule, device = self.nest, self.schedule, self.context.device
         threads, vec = schedule.threads, schedule.vec
         common = self.common(*self.counts(), 1)
@@ -150,16 +150,16 @@ class ScanGpuEmitter(scan.ScanEmitter):
         rest_count, (step, rest) = -(-left // threads), [self.part(*part) if part else None for part in self.parts()]
         shuffles = self.d.has_shuffles
         identity = [self.identity(h, k) for h, k, _ in self.components]
-        return Rows(**{**common, "group": nest.outer > 1, "item": True}, threads=threads,
-                    width=device.warp if shuffles else 1, shuffles=shuffles, count=count, step=step,
-                    rest_count=rest_count, rest=rest, identity=identity, join=self.join)
+        return ScanGpuRecord(**{**common, "group": nest.outer > 1, "item": True}, threads=threads,
+                             width=device.warp if shuffles else 1, shuffles=shuffles, count=count, step=step,
+                             rest_count=rest_count, rest=rest, identity=identity, join=self.join)
 
     def counts(self) -> "Tuple[List[Tuple[str, int]], int]":
         return super().counts() if self.schedule.kind == "columns" else ([], 1)
 
-    def asked(self) -> "List[Tuple[At, Partition]]":
+    def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
         if self.schedule.kind == "columns":
-            return super().asked()
+            return super().steps_and_partitions()
         steps = [self.part_at(*part)[0] for part in self.parts() if part]
         return [(at, partition) for at in steps for partition in (self.nest.inputs, self.nest.epilogue)]
 
@@ -182,14 +182,14 @@ class ScanGpuEmitter(scan.ScanEmitter):
         return At(self.thread(self.position("bl_x", place, "0"), box, ("vec",), where), box,
                   Schedule(threads, vec=vec)), inside
 
-    def part(self, count: int, vec: int, first: int, left: int) -> Part:
+    def part(self, count: int, vec: int, first: int, left: int) -> BlockStep:
         """Steps of the block that begin at the row's element `first`; left: elements in all of them, where the last one
         is cut."""
         at, inside = self.part_at(count, vec, first, left)
         loaded = self.body(*at, self.nest.inputs)
         loaded.region(self.nest.inputs.entry.body)
         for h in range(len(self.nest.heroes)):
-            names = [f"x{self.id(h, k)}" for k in range(len(self.of(h)))]
+            names = [f"x{self.id(h, k)}" for k in range(len(self.types_of(h)))]
             x = [v.text for v in self.elements(loaded, h, self.nest.inputs)]
             loaded.text.add(*(Assign(f"{name}[vec]", text) for name, text in zip(names, x)))
         stored = self.body(*at, self.nest.epilogue,
@@ -198,25 +198,25 @@ class ScanGpuEmitter(scan.ScanEmitter):
         for root in self.nest.partition.roots:
             stored.store(root)
         self.seen += [a for body in (loaded, stored) for a in body.touched if a not in self.seen]
-        return Part(vec, Step.of(loaded, vec), Step.of(stored, vec), inside)
+        return BlockStep(vec, StepCode.of_body(loaded, vec), StepCode.of_body(stored, vec), inside)
 
     def given(self, h: int) -> Given:
         """A hero's values in the second loop over a thread's elements."""
         def values(body: Body) -> List[Value]:
-            ids = [self.id(h, k) for k in range(len(self.of(h)))]
-            new = self.extended(body, h, [f"before{suffix}" for suffix in ids], [f"x{suffix}[vec]" for suffix in ids])
-            values = [Value(text, dtype, 1, rounded=dtype not in SMALL) for text, dtype in zip(new, self.of(h))]
-            return [v if self.excess else body.settled(v, "scan") for v in values]
+            ids = [self.id(h, k) for k in range(len(self.types_of(h)))]
+            new = self.next_prefix(body, h, [f"before{suffix}" for suffix in ids], [f"x{suffix}[vec]" for suffix in ids])
+            values = [Value(text, dtype, 1, rounded=dtype not in SMALL) for text, dtype in zip(new, self.types_of(h))]
+            return [v if self.excess else body.without_excess(v, "scan") for v in values]
         return values
 
     def join(self, into: str, before: str, x: str) -> List[Statement]:
         """The lines of into = f(before, x), where {} stands for the id of each carry."""
         lines: List[Statement] = []
         for h in range(len(self.nest.heroes)):
-            partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.of(h)))]
+            partition, ids = self.nest.inits, [self.id(h, k) for k in range(len(self.types_of(h)))]
             body = Body(self.d, self.helpers, Form(partition, partition.entry), self.index_type, self.excess)
             old, elements = ([side.format(suffix) for suffix in ids] for side in (before, x))
-            new = self.extended(body, h, old, elements)
+            new = self.next_prefix(body, h, old, elements)
             body.text.add(*(Assign(into.format(suffix), text) for suffix, text in zip(ids, new)))
             lines.append(Block(body.text.lines))
         return lines

@@ -32,12 +32,12 @@ from gen.emit.statements import Assign, Block, Call, Code, If, Let, Statement
 from gen.emit.text import offset
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import Shape, array_shape, dtypes, sorted_indices
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.partition import Function, Root, compose
 from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
-from gen.schedule import LANES, Device, Loop, Schedule
+from gen.schedule import LANES, Device, LoopSchedule, Schedule
 from gen.targets import NARROW, TINY, Target, bits
 
 
@@ -87,7 +87,7 @@ class InOrder(Schedule):
 
 
 @dataclass(frozen=True)
-class Updates(Loop):
+class Updates(LoopSchedule):
     """One thread for each update. plain: no two updates write one element. run: rows of one thread. how: words for
     people."""
 
@@ -413,7 +413,7 @@ class ScatterWriter:
         used = parameters_used(combiner)
         old = [self.load(x, at) if k in used else Value("0", x.shape.dtype)
                for k, (x, at) in enumerate(zip(nest.targets, at_of))]
-        results = [body.settled(v, "next") for v in body.scalar(combiner, [*old, *new])]
+        results = [body.without_excess(v, "next") for v in body.scalar(combiner, [*old, *new])]
         for target, at, value in zip(nest.targets, at_of, results):
             self.store(target, at, value)
         return body.text.lines
@@ -424,8 +424,8 @@ class ScatterWriter:
         body.region(nest.partition.entry.body)
         new = [Value("0", target.shape.dtype) for target in nest.targets]
         for root in nest.partition.roots:
-            new[root.result] = body.settled(body.read(nest.partition.root_read(root), nest.partition.entry.body),
-                                            "update")
+            new[root.result] = body.without_excess(body.read(nest.partition.root_read(root), nest.partition.entry.body),
+                                                   "update")
         variables: Dict[str, str] = {}
         at_of = []
         for target in nest.targets:
@@ -452,7 +452,7 @@ class ScatterWriter:
                  for k, (target, at) in enumerate(zip(nest.targets, at_of))]
         update = body.text.take()
         for k, total in enumerate(totals):
-            body.text.add(Assign(total.text, body.settled(self.component(body, [*totals, *new], k), 'next').text))
+            body.text.add(Assign(total.text, body.without_excess(self.component(body, [*totals, *new], k), 'next').text))
         return {"positions": positions, "sums": sums, "flush": flush, "update": update, "combine": body.text.lines}
 
     def load(self, target: Root, at: str) -> Value:
@@ -499,7 +499,7 @@ class ScatterWriter:
         new = Value("update", dtype, 1, half)
         unused = Value("0", dtype)
         values = [old if j == k else unused for j in range(count)] + [new if j == k else unused for j in range(count)]
-        result = body.settled(self.component(body, values, k), "next")
+        result = body.without_excess(self.component(body, values, k), "next")
         text = body.to_memory(result)
         text = d.reinterpret(text, dtype, f"u{width}") if dtype in ("f32", "f64") else f"({word}){text}"
         self.swaps[name] = Swap(name, d.array(dtype, False), body.type(dtype, 1, half), word, per, width, mask,
@@ -536,8 +536,8 @@ def _kernel(d: Target, writer: ScatterWriter, grid: Grid, template: str, record:
     writes = [target.buffer for target in nest.targets]
     functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition)
                  for f in reversed(p.functions[1:])]
-    code = Step([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
-                repeated="for each update")
+    code = StepCode([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
+                    repeated="for each update")
     return Kernel(grid, nest, arguments(d, reads, writes),
                   Text(template, record, functions, d.launch_bounds(grid.threads)),
                   Report(writer.at.touched + writer.of.touched, code))

@@ -74,7 +74,7 @@ class Lane:
         return f"{self.buffer.pointer}[{base} + {step}]" if base != "0" else f"{self.buffer.pointer}[{step}]"
 
 
-class Rows:
+class SortedRows:
     """The rows of a nest. size: elements of a row. kept: those of a result's row."""
 
     def __init__(self, nest: Whole) -> None:
@@ -117,7 +117,7 @@ class Rows:
                 for buffer in buffers]
 
 
-class Writer:
+class SortWriter:
     """C text about elements of a nest's operands."""
 
     def __init__(self, nest: Whole, context: Context, index_type: str) -> None:

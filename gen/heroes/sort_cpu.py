@@ -26,8 +26,8 @@ from typing import Callable, Iterable, List, Optional, Sequence, Tuple
 from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments
-from gen.heroes.sort import Lane, Rows, Word, Writer, order_of, scratch
+from gen.heroes.kernel import CFunction, Grid, Kernel, Report, StepCode, Text, arguments
+from gen.heroes.sort import Lane, SortedRows, Word, SortWriter, order_of, scratch
 from gen.hlo import Shape
 from gen.hlo.order import Key
 from gen.plan.whole import Whole
@@ -35,7 +35,7 @@ from gen.schedule import Schedule
 
 
 @dataclass(frozen=True)
-class SortRows(Schedule):
+class SortRowsSchedule(Schedule):
     """items: work-items, with `rows` rows each. how: as the module's first lines say. digit: bits of a radix digit.
     words: whether rows are sorted by words where that can be. parts: of a row, each a work-item's; 1: rows are whole."""
 
@@ -128,22 +128,22 @@ class SortRecord:
         return self.lanes[n].at(place, "0" if self.lanes[n].base == "0" else f"at{n}")
 
 
-def _placed(rows: Rows) -> int:
+def _placed(rows: SortedRows) -> int:
     """The bits of a word of a key and a place, or 0 where there is none."""
     order = order_of(rows.op)
     bits = order.bits + (rows.size - 1).bit_length()
     return 0 if order.keys is None or bits > 64 else 64 if bits > 32 else 32
 
 
-class SortCpuHero(Hero[Whole, SortRows]):
+class SortCpuHero(Hero[Whole, SortRowsSchedule]):
     name = "sort"
     nest_class = Whole
 
     def takes(self, nest: Whole, context: Context) -> bool:
         return nest.op.opcode in ("sort", "topk") and context.device.cpu
 
-    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortRows]":
-        rows, order, numbers = Rows(nest), order_of(nest.op), context.device.sort_cpu
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortRowsSchedule]":
+        rows, order, numbers = SortedRows(nest), order_of(nest.op), context.device.sort_cpu
         word = Word.of(context.target, nest)
         digit = numbers.long_digit if rows.size >= numbers.long_row else numbers.digit
         if nest.op.opcode == "topk":
@@ -164,29 +164,29 @@ class SortCpuHero(Hero[Whole, SortRows]):
         if how == "network":
             each += -each % numbers.side
         parted = radix and word is not None and context.device.wide and rows.count == 1 and rows.size >= numbers.parted
-        yield SortRows(items=max(1, -(-rows.count // each)), rows=each, how=how, digit=digit * radix,
-                       words=word is not None and (radix or how == "network" and word.rest == 0), parts=numbers.parts if parted else 1)
+        yield SortRowsSchedule(items=max(1, -(-rows.count // each)), rows=each, how=how, digit=digit * radix,
+                               words=word is not None and (radix or how == "network" and word.rest == 0), parts=numbers.parts if parted else 1)
 
-    def _side_by_side(self, rows: Rows, word: "Optional[Word]", context: Context) -> bool:
+    def _side_by_side(self, rows: SortedRows, word: "Optional[Word]", context: Context) -> bool:
         """True if rows are sorted by a network, in lanes."""
         numbers = context.device.sort_cpu
         return context.device.wide and rows.count >= numbers.side and 1 < rows.size <= numbers.network and (
             _placed(rows) > 0 or word is not None and word.rest == 0)
 
-    def index_types(self, schedule: SortRows) -> "Sequence[str]":
+    def index_types(self, schedule: SortRowsSchedule) -> "Sequence[str]":
         return INDEX_TYPES[1:]
 
-    def forms(self, nest: Whole, schedule: SortRows, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Whole, schedule: SortRowsSchedule, context: Context) -> "Iterable[Form]":
         return ()
 
-    def maps(self, nest: Whole, schedule: SortRows, context: Context) -> "Iterable[str]":
-        return Rows(nest).all_maps()
+    def maps(self, nest: Whole, schedule: SortRowsSchedule, context: Context) -> "Iterable[str]":
+        return SortedRows(nest).all_maps()
 
-    def between(self, nest: Whole, schedule: SortRows, context: Context) -> "List[Shape]":
-        count = schedule.items * Rows(nest).size
+    def scratch_shapes(self, nest: Whole, schedule: SortRowsSchedule, context: Context) -> "List[Shape]":
+        count = schedule.items * SortedRows(nest).size
         if schedule.how == "heap":
             group = order_of(nest.op).groups()[0]
-            count = schedule.items * Rows(nest).kept
+            count = schedule.items * SortedRows(nest).kept
             return [scratch("u64" if group[0].bits > 32 else "u32", count), scratch("s32", count)]
         word = Word.of(context.target, nest) if schedule.words else None
         parted = [scratch("u32", schedule.parts << schedule.digit)] * (schedule.parts > 1)
@@ -196,16 +196,16 @@ class SortCpuHero(Hero[Whole, SortRows]):
         types = {"indices": ["u64"], "keys": ["u64", "u32"], "merge": ["u32"]}.get(schedule.how, [])
         return [scratch(dtype, count) for dtype in types for _ in (0, 1)] + parted
 
-    def grids(self, choice: Choice[Whole, SortRows], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Whole, SortRowsSchedule], context: Context) -> "List[Grid]":
         nest, schedule = choice.nest, choice.schedule
         stages = 3 if schedule.parts > 1 else 1
         return [Grid(nest.name + (f"_{stage}" if stage else ""), schedule, choice.index,
                      schedule.parts if stages > 1 else schedule.items, nest.partition.entry.index)
                 for stage in range(stages)]
 
-    def build(self, choice: Choice[Whole, SortRows], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Whole, SortRowsSchedule], context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
-        rows, writer = Rows(nest), Writer(nest, context, choice.index)
+        rows, writer = SortedRows(nest), SortWriter(nest, context, choice.index)
         functions: List[CFunction] = []
         how, size = schedule.how, rows.size
         lanes = [rows.lane(buffer, choice.index) for buffer in rows.buffers]
@@ -252,7 +252,7 @@ class SortCpuHero(Hero[Whole, SortRows]):
             text = Text("kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu", record, functions,
                         d.launch_bounds(1))
             return [Kernel(choice.grids[0], nest, arguments(d, nest.operands, [*nest.results, *choice.scratch]), text,
-                           Report(rows.touched(), Step([], [], [])))]
+                           Report(rows.touched(), StepCode([], [], [])))]
         sure = by_words is not None and by_words.sure
         words_from, words_to, *others = choice.scratch
         counts, between = others[len(others) - 2 + sure:], others[:len(others) - 2 + sure]
@@ -261,7 +261,7 @@ class SortCpuHero(Hero[Whole, SortRows]):
                   ([*([] if sure else nest.operands), *counts], [*nest.results, words_from, words_to, *between])]
         return [Kernel(grid, nest, arguments(d, reads, writes),
                        Text("kernels/sort_cpu", replace(record, stage=stage), [] if stage else functions,
-                            d.launch_bounds(1)), Report(rows.touched(), Step([], [], [])))
+                            d.launch_bounds(1)), Report(rows.touched(), StepCode([], [], [])))
                 for stage, (grid, (reads, writes)) in enumerate(zip(choice.grids, stages))]
 
 

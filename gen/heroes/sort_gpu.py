@@ -18,9 +18,9 @@ from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes import sort_cpu
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import CFunction, Grid, Kernel, Report, Step, Text, arguments
-from gen.heroes.sort import Lane, Order, Rows, Writer, order_of, scratch
-from gen.heroes.sort_cpu import SortRows
+from gen.heroes.kernel import CFunction, Grid, Kernel, Report, StepCode, Text, arguments
+from gen.heroes.sort import Lane, Order, SortedRows, SortWriter, order_of, scratch
+from gen.heroes.sort_cpu import SortRowsSchedule
 from gen.hlo import Shape
 from gen.plan.buffer import Buffer
 from gen.plan.whole import Whole
@@ -28,7 +28,7 @@ from gen.schedule import Schedule
 
 
 @dataclass(frozen=True)
-class SortTiles(Schedule):
+class SortTilesSchedule(Schedule):
     """elements: that a block sorts, a power of two."""
 
     elements: int = 2
@@ -38,33 +38,33 @@ class SortTiles(Schedule):
 
 
 @dataclass(frozen=True)
-class Runs:
+class SortedRuns:
     """Sorted runs of a row: `count` of them, of `length` elements each but for the last one, `total` in all."""
 
     count: int
     length: int
     total: int
 
-    def merged(self, kept: int) -> "Runs":
+    def merged(self, kept: int) -> "SortedRuns":
         """Two and two, of at most so many elements each."""
         count, length = (self.count + 1) // 2, min(2 * self.length, kept)
         last = self.total - self.length * (self.count - 1)
         end = min(kept, last if self.count % 2 else self.length + last)
-        return Runs(count, length, (count - 1) * length + end)
+        return SortedRuns(count, length, (count - 1) * length + end)
 
 
-def runs(size: int, tile: int, kept: int) -> List[Runs]:
+def runs(size: int, tile: int, kept: int) -> List[SortedRuns]:
     """The runs that each kernel leaves."""
     tiles = -(-size // tile)
     length = min(tile, kept)
-    found = [Runs(tiles, length, (tiles - 1) * length + min(kept, size - tile * (tiles - 1)))]
+    found = [SortedRuns(tiles, length, (tiles - 1) * length + min(kept, size - tile * (tiles - 1)))]
     while found[-1].count > 1:
         found.append(found[-1].merged(kept))
     return found
 
 
 @dataclass(frozen=True)
-class GpuRecord:
+class SortGpuRecord:
     """The values that the template prints.
 
     lanes: the rows of arrays, operands then results. indices: whether the second result is places. keys: the type of
@@ -81,7 +81,7 @@ class GpuRecord:
     indices: bool
     keys: List[Tuple[str, Callable[[str], str]]]
     before: Any
-    after: Runs
+    after: SortedRuns
     source: List[str]
     target: List[str]
 
@@ -99,42 +99,42 @@ class SortRowsHero(sort_cpu.SortCpuHero):
     def takes(self, nest: Whole, context: Context) -> bool:
         return nest.op.opcode in ("sort", "topk") and not context.device.cpu and order_of(nest.op).keys is None
 
-    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortRows]":
-        return [SortRows(items=max(1, Rows(nest).count), rows=1, how="merge")]
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortRowsSchedule]":
+        return [SortRowsSchedule(items=max(1, SortedRows(nest).count), rows=1, how="merge")]
 
 
-class SortGpuHero(Hero[Whole, SortTiles]):
+class SortGpuHero(Hero[Whole, SortTilesSchedule]):
     name = "sort"
     nest_class = Whole
 
     def takes(self, nest: Whole, context: Context) -> bool:
         return nest.op.opcode in ("sort", "topk") and not context.device.cpu and order_of(nest.op).keys is not None
 
-    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortTiles]":
-        rows, order, tile = Rows(nest), order_of(nest.op), 2
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[SortTilesSchedule]":
+        rows, order, tile = SortedRows(nest), order_of(nest.op), 2
         while tile < min(rows.size, context.device.sort_gpu.tile) \
                 and 2 * tile * _held(order) <= context.target.shared_bytes:
             tile *= 2
-        yield SortTiles(threads=max(1, min(tile // 2, context.device.sort_gpu.threads)), elements=tile)
+        yield SortTilesSchedule(threads=max(1, min(tile // 2, context.device.sort_gpu.threads)), elements=tile)
 
-    def index_types(self, schedule: SortTiles) -> "Sequence[str]":
+    def index_types(self, schedule: SortTilesSchedule) -> "Sequence[str]":
         return INDEX_TYPES[1:]
 
-    def forms(self, nest: Whole, schedule: SortTiles, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Whole, schedule: SortTilesSchedule, context: Context) -> "Iterable[Form]":
         return ()
 
-    def maps(self, nest: Whole, schedule: SortTiles, context: Context) -> "Iterable[str]":
-        return Rows(nest).all_maps()
+    def maps(self, nest: Whole, schedule: SortTilesSchedule, context: Context) -> "Iterable[str]":
+        return SortedRows(nest).all_maps()
 
-    def between(self, nest: Whole, schedule: SortTiles, context: Context) -> "List[Shape]":
-        rows = Rows(nest)
+    def scratch_shapes(self, nest: Whole, schedule: SortTilesSchedule, context: Context) -> "List[Shape]":
+        rows = SortedRows(nest)
         found = runs(rows.size, schedule.elements, rows.kept)
         types = [*(_key_type(group) for group in order_of(nest.op).groups()), "s32"]
         return [scratch(dtype, rows.count * left.total) for left in found[:-1][:2] for dtype in types]
 
-    def grids(self, choice: Choice[Whole, SortTiles], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Whole, SortTilesSchedule], context: Context) -> "List[Grid]":
         nest, schedule = choice.nest, choice.schedule
-        rows, grids, threads = Rows(nest), [], schedule.threads
+        rows, grids, threads = SortedRows(nest), [], schedule.threads
         left = runs(rows.size, schedule.elements, rows.kept)
         for number, after in enumerate(left):
             blocks = -(-rows.count * left[number - 1].total // threads) if number else rows.count * after.count
@@ -143,9 +143,9 @@ class SortGpuHero(Hero[Whole, SortTiles]):
                               nest.partition.entry.index))
         return grids
 
-    def build(self, choice: Choice[Whole, SortTiles], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Whole, SortTilesSchedule], context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
-        rows, writer = Rows(nest), Writer(nest, context, choice.index)
+        rows, writer = SortedRows(nest), SortWriter(nest, context, choice.index)
         groups = writer.order.groups()
         found = [writer.key_function(f"{nest.name}_key{n}", group) for n, group in enumerate(groups)]
         functions = [function for function, _ in found]
@@ -163,7 +163,7 @@ class SortGpuHero(Hero[Whole, SortTiles]):
             before, last = left[number - 1] if number else None, number == len(left) - 1
             source: List[Buffer] = buffers[(number - 1) % 2] if number else []
             target: List[Buffer] = [] if last else buffers[number % 2]
-            record = GpuRecord(
+            record = SortGpuRecord(
                 rows.size, rows.count, schedule.elements, threads, lanes, len(nest.operands), nest.op.opcode == "topk",
                 [key(function, used) for function, used in found], before, after,
                 [buffer.pointer for buffer in source], [buffer.pointer for buffer in target])
@@ -171,7 +171,7 @@ class SortGpuHero(Hero[Whole, SortTiles]):
             writes = target or nest.results
             text = Text("kernels/sort_gpu", record, functions if before is None else [], d.launch_bounds(threads))
             kernels.append(Kernel(choice.grids[number], nest, arguments(d, reads, writes), text,
-                                  Report(rows.touched(), Step([], [], []))))
+                                  Report(rows.touched(), StepCode([], [], []))))
         return kernels
 
 

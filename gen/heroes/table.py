@@ -14,7 +14,7 @@ from gen.emit.statements import Return
 from gen.emit.text import offset
 from gen.emit.values import Access, Touched
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Argument, CFunction, Grid, Kernel, Report, Step, Table, Text
+from gen.heroes.kernel import Argument, CFunction, Grid, Kernel, Report, StepCode, Table, Text
 from gen.heroes.loop import HERO as LOOP_HERO
 from gen.heroes.loop import guard, thread_map
 from gen.heroes.walk import Walk
@@ -24,7 +24,7 @@ from gen.plan.buffers import buffers_of, memory_map, reads_of
 from gen.plan.digits import strides
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, compose
-from gen.schedule import Device, Loop
+from gen.schedule import Device, LoopSchedule
 
 VECTOR = 8      # values that are stored at once: the positions of vectors are multiples of it
 
@@ -45,7 +45,7 @@ class LookUp:
     store: str
 
 
-class TableHero(Hero[Nest, Loop]):
+class TableHero(Hero[Nest, LoopSchedule]):
     """A walk of the loop hero, whose steps look up instead of computing."""
 
     name, overwrites = "loop", True
@@ -54,29 +54,29 @@ class TableHero(Hero[Nest, Loop]):
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.wide and _table_source(context.device, nest) is not None
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Loop]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[LoopSchedule]":
         return [schedule for schedule in LOOP_HERO.schedules(nest, context) if schedule.interleaved_pairs]
 
-    def forms(self, nest: Nest, schedule: Loop, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "Iterable[Form]":
         source = _table_source(context.device, nest)
         assert source is not None
         return [Form(nest.partition, nest.partition.entry, given={source: []})]
 
-    def maps(self, nest: Nest, schedule: Loop, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "Iterable[str]":
         whole, single = _flats(nest, schedule)
         return algebra.substitute(whole, lane=0, vec=0), single
 
-    def accesses(self, nest: Nest, schedule: Loop, context: Context) -> "List[Access]":
+    def accesses(self, nest: Nest, schedule: LoopSchedule, context: Context) -> "List[Access]":
         (read,), (root,) = buffers_of(nest.partition, nest.partition.entry), nest.partition.roots
         flat = _flats(nest, schedule)[0]
         return [Access(verb, buffer, flat, schedule.step) for verb, buffer in (("read", read), ("write", root.buffer))]
 
-    def grids(self, choice: Choice[Nest, Loop], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, LoopSchedule], context: Context) -> "List[Grid]":
         loop = choice.schedule
         return [Grid(choice.nest.name, replace(loop, table=True, vec=1, lanes=loop.step, interleaved_pairs=False),
                      choice.index, loop.blocks(choice.nest.shape.elements), thread_map(choice.nest, loop))]
 
-    def build(self, choice: Choice[Nest, Loop], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, LoopSchedule], context: Context) -> "List[Kernel]":
         return [_table_kernel(context, choice.nest, choice.schedule, choice.grids[0])]
 
 
@@ -126,14 +126,14 @@ def _in_vectors(position: str) -> bool:
     return digits is not None and start is not None and start[0] % VECTOR == 0
 
 
-def _flats(nest: Nest, loop: Loop) -> "List[str]":
+def _flats(nest: Nest, loop: LoopSchedule) -> "List[str]":
     """The maps to the position of an element of a step and, where the end cuts it, of one."""
     (root,) = nest.partition.roots
     position = compose(root.map, memory_map(root.shape))
     return [compose(thread_map(nest, schedule), position) for schedule in (loop, loop.scalar())]
 
 
-def _table_kernel(context: Context, nest: Nest, loop: Loop, grid: Grid) -> Kernel:
+def _table_kernel(context: Context, nest: Nest, loop: LoopSchedule, grid: Grid) -> Kernel:
     """The kernel that looks a function of one 16-bit value up; the function itself fills its table, once, on the
     device."""
     d, helpers, source = context.target, context.helpers, _table_source(context.device, nest)
@@ -171,4 +171,4 @@ def _table_kernel(context: Context, nest: Nest, loop: Loop, grid: Grid) -> Kerne
     text = Text("kernels/table", look_up, [function], d.launch_bounds(loop.threads), Table(f"{nest.name}_fill", value))
     return Kernel(grid, nest, arguments, text, Report(
         [Touched("read", read, flats[0]), Touched("write", root.buffer, flats[0])],
-        Step([], function.lines, [], repeated="for each of the table's 65536 values x, once")))
+        StepCode([], function.lines, [], repeated="for each of the table's 65536 values x, once")))

@@ -20,7 +20,7 @@ from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
@@ -32,7 +32,7 @@ from gen.targets import COMPLEX, TINY, Target
 
 
 @dataclass(frozen=True)
-class Tile(Schedule):
+class RegisterTileSchedule(Schedule):
     """A CPU's tile: `vec` rows (along the source's contiguous digit) of `registers_down` registers of `lanes` elements
     (along the output's). Where registers_down is 2, both lines of a row are stored one after the other, so that a pair
     of lines goes to memory together."""
@@ -65,15 +65,15 @@ def takes(nest: Nest, context: Context) -> bool:
 
 
 @dataclass(frozen=True)
-class Tiled:
+class Candidate:
     """The nest with its values inlined, where its tiles lie, and a tile."""
 
     nest: Nest
     frame: "Frame"
-    tile: Tile
+    tile: RegisterTileSchedule
 
 
-class TransposeCpuHero(Hero[Nest, Tiled]):
+class TransposeCpuHero(Hero[Nest, Candidate]):
     """Register tiles, the best that fit first."""
 
     name = "transpose"
@@ -82,7 +82,7 @@ class TransposeCpuHero(Hero[Nest, Tiled]):
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.wide and takes(nest, context)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Tiled]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Candidate]":
         nest = inlined(nest)
         single = iteration_space(nest.partition, nest.shape)
         if single is None:
@@ -92,22 +92,23 @@ class TransposeCpuHero(Hero[Nest, Tiled]):
             digit = transposed(space)
             if digit is not None:
                 frame = _frame(context.device, space, digit, joined)
-                yield from (Tiled(nest, frame, tile) for tile in _tiles(context.device, context.target, frame, moved))
+                for tile in _tiles(context.device, context.target, frame, moved):
+                    yield Candidate(nest, frame, tile)
 
-    def forms(self, nest: Nest, schedule: Tiled, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
         return [_step(schedule).form]
 
-    def maps(self, nest: Nest, schedule: Tiled, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[str]":
         return [_placing(schedule)[0]]
 
-    def grids(self, choice: Choice[Nest, Tiled], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Candidate], context: Context) -> "List[Grid]":
         tiled = choice.schedule
         return [Grid(tiled.nest.name, tiled.tile, choice.index, _placing(tiled)[1], _step(tiled).form.thread)]
 
-    def build(self, choice: Choice[Nest, Tiled], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Candidate], context: Context) -> "List[Kernel]":
         return [_on_cpu(choice.schedule, choice.grids[0], context)]
 
-    def describe(self, choice: Choice[Nest, Tiled], grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Nest, Candidate], grid: Grid, context: Context) -> "List[str]":
         return [f"position: {_step(choice.schedule).position}"]
 
 
@@ -197,7 +198,7 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
     return Frame(space, tuple(runs[0]), tuple(runs[1]), joined)
 
 
-def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Tile]:
+def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[RegisterTileSchedule]:
     """Tiles that fit, best first."""
     numbers = device.transpose_cpu
     space, digit = frame.space, frame.rows[0]
@@ -224,10 +225,11 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Til
             # a line may be that of several rows, one after another
             stream = traffic > device.cache and line >= device.line
             items = _items(frame, lanes * down, rows, chunks)
-            yield Tile(threads if items >= device.group_items * threads else 1, chunks, rows, lanes, down, load_bytes,
-                       stream, moves, frame.joined, row_prefetch=numbers.prefetch if traffic > device.cache
-                       and rows * width >= device.line else 0, page=device.page,
-                       turns=down * PIECES if shape.pipelined else 1)
+            prefetches = traffic > device.cache and rows * width >= device.line
+            yield RegisterTileSchedule(
+                threads if items >= device.group_items * threads else 1, chunks, rows, lanes, down, load_bytes, stream,
+                moves, frame.joined, row_prefetch=numbers.prefetch if prefetches else 0, page=device.page,
+                turns=down * PIECES if shape.pipelined else 1)
 
 
 def _grid(frame: Frame, lanes: int, rows: int, chunks: int) -> List[Tuple[str, int]]:
@@ -303,7 +305,7 @@ class TransposeCpuRecord:
     turns: "Optional[Turns]"        # where a tile is loaded while the one before is stored
 
 
-def _turns(d: Target, helpers: Helpers, frame: Frame, tile: Tile) -> "Optional[Turns]":
+def _turns(d: Target, helpers: Helpers, frame: Frame, tile: RegisterTileSchedule) -> "Optional[Turns]":
     if tile.turns == 1:
         return None
     width = 8 * frame.space.accesses[0].width
@@ -320,7 +322,7 @@ class TileStep(NamedTuple):
     origins: Dict[int, str]
 
 
-def _step(tiled: Tiled) -> TileStep:
+def _step(tiled: Candidate) -> TileStep:
     nest, frame, tile = tiled.nest, tiled.frame, tiled.tile
     digit, minor = frame.rows[0], frame.lanes[0]
     box: "Dict[str, Tuple[int, int]]" = {}
@@ -344,13 +346,13 @@ def _step(tiled: Tiled) -> TileStep:
     return TileStep(form, position, origins)
 
 
-def _placing(tiled: Tiled) -> "Tuple[str, int]":
+def _placing(tiled: Candidate) -> "Tuple[str, int]":
     """The map from the ids of a work-item to where its tiles are, and the number of groups."""
     frame, tile = tiled.frame, tiled.tile
     return place(_grid(frame, tile.lanes * tile.registers_down, tile.vec, tile.chunks), tile.threads)
 
 
-def _on_cpu(tiled: Tiled, grid: Grid, context: Context) -> Kernel:
+def _on_cpu(tiled: Candidate, grid: Grid, context: Context) -> Kernel:
     nest, frame, tile, d, helpers = tiled.nest, tiled.frame, tiled.tile, context.target, context.helpers
     (form, _, origins), digit, minor, index_type = _step(tiled), frame.rows[0], frame.lanes[0], grid.index
     body = Body(d, helpers, form, index_type, context.excess)
@@ -382,4 +384,4 @@ def _on_cpu(tiled: Tiled, grid: Grid, context: Context) -> Kernel:
                  for f in reversed(nest.partition.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, writes),
                   Text("kernels/transpose_cpu", record, functions, d.launch_bounds(tile.threads)),
-                  Report(body.touched, Step.of(body, tile.vec)))
+                  Report(body.touched, StepCode.of_body(body, tile.vec)))

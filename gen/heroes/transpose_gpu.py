@@ -27,10 +27,10 @@ from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.text import joined
-from gen.emit.values import Access as BufferAccess, Touched
+from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
@@ -42,7 +42,7 @@ from gen.targets import Target
 
 
 @dataclass(frozen=True)
-class Access:
+class DigitAccess:
     """A buffer as the body reads or writes it: its strides along the digits, and its map from the kernel's index.
 
     maps: that map, in each of the texts in which accesses have it."""
@@ -70,7 +70,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Tile(Schedule):
+class SharedTileSchedule(Schedule):
     """A tile of rows x lanes x unit elements; a thread has `pack` rows of `vec` of them. notes: how the tile's lines
     lie in banks, for people."""
 
@@ -87,14 +87,14 @@ class Tile(Schedule):
 
 
 @dataclass(frozen=True)
-class Stage:
+class StagedAccess:
     """An access that goes through a tile in shared memory.
 
     word: bytes of a word there. vec: elements that a thread moves between tile and memory at once. pitch: words from
     lane to lane.
     turn: after each `turn[0]` lanes the words are rotated by `turn[1]` more."""
 
-    access: Access
+    access: DigitAccess
     name: str
     word: int
     vec: int
@@ -131,12 +131,12 @@ class Frame:
         inside = {*self.rows, *self.lanes, *([len(self.sizes) - 1] if self.unit > 1 else [])}
         return [k for k in range(len(self.sizes)) if k not in inside]
 
-    def counts(self, tile: Tile) -> "List[Tuple[str, int]]":
+    def counts(self, tile: SharedTileSchedule) -> "List[Tuple[str, int]]":
         """The counts that a block's number is split into, slowest first."""
         tiles = [("row_tile", -(-self.high // tile.rows)), ("lane_tile", -(-self.wide // tile.lanes_))]
         return [(f"g{k}", self.sizes[k]) for k in self.outer] + [(name, count) for name, count in tiles if count > 1]
 
-    def position(self, tile: Tile) -> str:
+    def position(self, tile: SharedTileSchedule) -> str:
         """(g.., row_tile, lane_tile, r, l, e) -> the position in the first result's memory."""
         weights = [math.prod(self.sizes[k + 1:]) for k in range(len(self.sizes))]
         counts = dict(self.counts(tile))
@@ -155,18 +155,18 @@ class Frame:
 
 # ---- what goes through tiles ----
 
-def _accesses(nest: Nest, space: IterationSpace) -> List[Access]:
+def _accesses(nest: Nest, space: IterationSpace) -> List[DigitAccess]:
     """Reads of the body (not of loops and guards in it) and writes, each once."""
     partition, unmap = nest.partition, algebra.call("shape", "unmap", nest.shape.text)
     split = position(space.sizes)
-    accesses: Dict[Tuple[Buffer, str], Access] = {}
+    accesses: Dict[Tuple[Buffer, str], DigitAccess] = {}
 
     def add(buffer: Buffer, index: str, write: bool) -> None:
         digits = compose(split, compose(unmap, index))
         steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(space.sizes))]
         strides = None if None in steps or algebra.guards(digits) else tuple(s or 0 for s in steps)
         maps = accesses[buffer, digits].maps if (buffer, digits) in accesses else ()
-        accesses[buffer, digits] = Access(buffer, write, strides, (*maps, index))
+        accesses[buffer, digits] = DigitAccess(buffer, write, strides, (*maps, index))
     for read, region in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims and region is partition.entry.body:
@@ -176,13 +176,13 @@ def _accesses(nest: Nest, space: IterationSpace) -> List[Access]:
     return list(accesses.values())
 
 
-def _frame(device: Device, space: IterationSpace, accesses: Sequence[Access]) -> "Optional[Tuple[Frame, List[Access]]]":
+def _frame(device: Device, space: IterationSpace, accesses: Sequence[DigitAccess]) -> "Optional[Tuple[Frame, List[DigitAccess]]]":
     """Rows and lanes, and the accesses that lie along rows; None where there are none."""
     last = len(space.sizes) - 1
     units = [1, space.sizes[-1]] if last and space.sizes[-1] * max(a.width for a in accesses) <= device.line else [1]
     for unit in units:
         lane = last if unit == 1 else last - 1
-        along: Dict[int, List[Access]] = {}
+        along: Dict[int, List[DigitAccess]] = {}
         for access in accesses:
             for k, stride in enumerate((access.strides or ())[:lane]):
                 if access.strides and stride == unit and access.strides[lane] > unit and (
@@ -195,7 +195,7 @@ def _frame(device: Device, space: IterationSpace, accesses: Sequence[Access]) ->
 
 
 def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
-          staged: Sequence[Access]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
+          staged: Sequence[DigitAccess]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
     """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from
     it join."""
     runs, line = {"rows": [row], "lanes": [lane]}, max(
@@ -238,7 +238,8 @@ def _power(n: int, most: int) -> int:
     return min(most, n & -n)
 
 
-def _tiles(device: Device, frame: Frame, staged: Sequence[Access], others: Sequence[Access]) -> Iterator[Tile]:
+def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
+           others: Sequence[DigitAccess]) -> Iterator[SharedTileSchedule]:
     """Tiles, best first: words of several rows, wide accesses, large."""
     numbers = device.transpose_gpu
     small = min(a.width for a in staged)
@@ -260,7 +261,7 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[Access], others: Seque
                                                                           pack, frame.unit):
                     accesses = rows // pack * lanes * frame.unit // vec
                     threads = min(numbers.threads, -(-accesses // numbers.tile_threads) * numbers.tile_threads)
-                    yield Tile(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
+                    yield SharedTileSchedule(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
                 vec //= 2
 
 
@@ -283,7 +284,7 @@ class Local(NamedTuple):
     bound: str
 
 
-def _local(tile: Tile, vec: int, along: str) -> Local:
+def _local(tile: SharedTileSchedule, vec: int, along: str) -> Local:
     """A thread's elements in a phase that goes along rows or lanes."""
     by_lanes = along == "lanes"
     high = tile.rows // tile.pack if by_lanes else tile.rows
@@ -302,12 +303,12 @@ def _local(tile: Tile, vec: int, along: str) -> Local:
     return Local(f"{here[0]}, {here[1]}, (({thread}) * {vec} + vec) mod {tile.unit}", box, bound)
 
 
-def _box(frame: Frame, tile: Tile, vec: int, along: str) -> "Dict[str, Tuple[int, int]]":
+def _box(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> "Dict[str, Tuple[int, int]]":
     counts = dict(frame.counts(tile))
     return {name: (0, size - 1) for name, size in {**counts, **_local(tile, vec, along).counts}.items()}
 
 
-def _in_tile(tile: Tile, vec: int, along: str) -> str:
+def _in_tile(tile: SharedTileSchedule, vec: int, along: str) -> str:
     """(th_x)[(pass, row,) vec] -> (r, l, e)."""
     local = _local(tile, vec, along)
     names = [name for name in local.counts if name != "th_x"]
@@ -315,7 +316,7 @@ def _in_tile(tile: Tile, vec: int, along: str) -> str:
     return algebra.simplify(f"(th_x)[{', '.join(names)}] -> ({local.element}), domain: {domain}{local.bound}")
 
 
-def _in_output(frame: Frame, tile: Tile, vec: int, along: str) -> str:
+def _in_output(frame: Frame, tile: SharedTileSchedule, vec: int, along: str) -> str:
     """(g.., row_tile, lane_tile, th_x)[(pass, row,) vec] -> the position in the first result's memory."""
     local, counts = _local(tile, vec, along), dict(frame.counts(tile))
     inner = [name for name in local.counts if name != "th_x"]
@@ -324,7 +325,7 @@ def _in_output(frame: Frame, tile: Tile, vec: int, along: str) -> str:
     return compose(algebra.simplify(here), frame.position(tile))
 
 
-def _address(tile: Tile, stage: Stage) -> str:
+def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
     """(r, l, e) -> the word of a tile."""
     pack = stage.held if tile.unit == 1 else 1
     count, words = tile.rows // pack, max(1, tile.unit // stage.held)
@@ -363,21 +364,21 @@ def conflicts(device: Device, address: str, word: int, threads: int, at: "Sequen
     return worst
 
 
-def _degree(device: Device, tile: Tile, stage: Stage) -> int:
+def _degree(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> int:
     """Conflicts in both phases that a tile is used in."""
     degree = 1
     for vec, along, held in ((stage.vec, "rows", stage.held), (tile.vec, "lanes", stage.held if tile.unit > 1 else 1)):
         local = _in_tile(tile, vec, along)
-        names = [v.name for v in algebra.info(local).of("range")]
+        names = [v.name for v in algebra.info(local).of_kind("range")]
         at = [[k if name == "vec" else 0 for name in names] for k in sorted({0, (vec - 1) // held * held})]
         degree = max(degree, conflicts(device, compose(local, _address(tile, stage)), stage.word, tile.threads, at))
     return degree
 
 
-def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
+def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> "Tuple[StagedAccess, str]":
     """A tile's lines as they are, a word longer, rotated, or both: the first without conflicts, else the one with
     fewest. Where the widest accesses have none without, those half as wide are tried."""
-    tried: "List[Tuple[int, Stage]]" = []
+    tried: "List[Tuple[int, StagedAccess]]" = []
     for vec in (stage.vec, stage.vec // 2) if stage.vec * stage.access.width == 16 and stage.vec > stage.held else (
             stage.vec,):
         pack = stage.held if tile.unit == 1 else 1
@@ -404,16 +405,16 @@ def _in_banks(device: Device, tile: Tile, stage: Stage) -> "Tuple[Stage, str]":
 # ---- the kernel ----
 
 @dataclass(frozen=True)
-class Tiled:
+class Candidate:
     """The nest with its values inlined, where its tiles lie, a tile, and what goes through it."""
 
     nest: Nest
     frame: Frame
-    tile: Tile
-    stages: List[Stage]
+    tile: SharedTileSchedule
+    stages: List[StagedAccess]
 
 
-class TransposeGpuHero(Hero[Nest, Tiled]):
+class TransposeGpuHero(Hero[Nest, Candidate]):
     """Tiles that go through the memory that a block's threads share."""
 
     name = "transpose"
@@ -422,7 +423,7 @@ class TransposeGpuHero(Hero[Nest, Tiled]):
     def takes(self, nest: Nest, context: Context) -> bool:
         return not context.device.cpu and transpose_cpu.takes(nest, context)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Tiled]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Candidate]":
         nest = transpose_cpu.inlined(nest)
         space = iteration_space(nest.partition, nest.shape)
         accesses = _accesses(nest, space) if space else []
@@ -438,15 +439,15 @@ class TransposeGpuHero(Hero[Nest, Tiled]):
             laid = [_in_banks(context.device, tile, stage) for stage in stages]
             stages, tile = [stage for stage, _ in laid], replace(tile, notes=tuple(note for _, note in laid))
             if sum(stage.pitch * tile.lanes_ * stage.word for stage in stages) <= context.target.shared_bytes:
-                yield Tiled(nest, frame, tile, stages)
+                yield Candidate(nest, frame, tile, stages)
 
-    def forms(self, nest: Nest, schedule: Tiled, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
         thread = _thread(schedule)
         staged = {(stage.access.buffer.pointer, compose(thread, index)): "" for stage in schedule.stages
                   for index in stage.access.maps}
         return [_form(schedule, staged)]
 
-    def maps(self, nest: Nest, schedule: Tiled, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[str]":
         frame, tile = schedule.frame, schedule.tile
         in_tile, in_output = _in_tile(tile, tile.vec, "lanes"), _in_output(frame, tile, tile.vec, "lanes")
         yield _at_last(in_output, tile.vec, tile, _box(frame, tile, tile.vec, "lanes"))
@@ -459,23 +460,23 @@ class TransposeGpuHero(Hero[Nest, Tiled]):
             yield from [local] if stage.held == 1 else _held_cells(local, tile, stage)
         yield from [placing for placing in [_placing(frame.counts(tile))] if placing]
 
-    def accesses(self, nest: Nest, schedule: Tiled, context: Context) -> "List[BufferAccess]":
+    def accesses(self, nest: Nest, schedule: Candidate, context: Context) -> "List[Access]":
         """Of the phases along rows, then of the step between them."""
-        along = [BufferAccess("write" if stage.access.write else "read", stage.access.buffer,
+        along = [Access("write" if stage.access.write else "read", stage.access.buffer,
                         _flat(schedule.frame, schedule.tile, schedule.nest, stage.access, stage.vec, "rows"), stage.vec)
                  for stage in schedule.stages]
         return [*along, *super().accesses(nest, schedule, context)]
 
-    def grids(self, choice: Choice[Nest, Tiled], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Candidate], context: Context) -> "List[Grid]":
         tiled = choice.schedule
         blocks = math.prod(count for _, count in tiled.frame.counts(tiled.tile))
         return [Grid(tiled.nest.name, tiled.tile, choice.index, blocks, _thread(tiled))]
 
-    def build(self, choice: Choice[Nest, Tiled], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Candidate], context: Context) -> "List[Kernel]":
         return [TransposeGpuWriter(context.target, context.helpers, choice.schedule, choice.index,
                                    context.excess).kernel(choice.grids[0])]
 
-    def describe(self, choice: Choice[Nest, Tiled], grid: Grid, context: Context) -> "List[str]":
+    def describe(self, choice: Choice[Nest, Candidate], grid: Grid, context: Context) -> "List[str]":
         tiled = choice.schedule
         return [f"position: {_in_output(tiled.frame, tiled.tile, tiled.tile.vec, 'lanes')}"]
 
@@ -483,7 +484,7 @@ class TransposeGpuHero(Hero[Nest, Tiled]):
 HERO = TransposeGpuHero()
 
 
-def _flat(frame: Frame, tile: Tile, nest: Nest, access: Access, vec: int, along: str) -> str:
+def _flat(frame: Frame, tile: SharedTileSchedule, nest: Nest, access: DigitAccess, vec: int, along: str) -> str:
     """A phase's map to an access's buffer."""
     return compose(compose(_in_output(frame, tile, vec, along), algebra.call("shape", "unmap", nest.shape.text)),
                    access.index)
@@ -495,8 +496,8 @@ def _aligned(flat: str, width: int, vec: int, size: int) -> bool:
     return vec == 1 or (access.stride == 1 and access.align * width % size == 0)
 
 
-def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequence[Access],
-            others: Sequence[Access]) -> "Optional[List[Stage]]":
+def _stages(device: Device, frame: Frame, tile: SharedTileSchedule, nest: Nest, staged: Sequence[DigitAccess],
+            others: Sequence[DigitAccess]) -> "Optional[List[StagedAccess]]":
     """How each access goes through its tile; None where the tile's vectors are not aligned."""
     for access in others:
         if not _aligned(_flat(frame, tile, nest, access, tile.vec, "lanes"), access.width, tile.vec,
@@ -517,7 +518,7 @@ def _stages(device: Device, frame: Frame, tile: Tile, nest: Nest, staged: Sequen
             if frame.unit == 1:
                 return None
             held = vec = vec // 2
-        stages.append(Stage(access, f"tile_{access.buffer.pointer}", held * width, vec))
+        stages.append(StagedAccess(access, f"tile_{access.buffer.pointer}", held * width, vec))
     return [replace(s, name=f"{s.name}_{k}") if any(o.name == s.name for o in stages[:k]) else s
             for k, s in enumerate(stages)]
 
@@ -576,22 +577,22 @@ class TransposeGpuRecord:
     guard: str
     held: List[Held]
     pack: int
-    step: Step
+    step: StepCode
 
 
-def _thread(tiled: Tiled) -> str:
+def _thread(tiled: Candidate) -> str:
     """The map from a thread and its step, while it goes along lanes, to the index."""
     return compose(_in_output(tiled.frame, tiled.tile, tiled.tile.vec, "lanes"),
                    algebra.call("shape", "unmap", tiled.nest.shape.text))
 
 
-def _form(tiled: Tiled, staged: "Dict[Tuple[str, str], str]") -> Form:
+def _form(tiled: Candidate, staged: "Dict[Tuple[str, str], str]") -> Form:
     partition, tile = tiled.nest.partition, tiled.tile
     return Form(partition, partition.entry, _thread(tiled), tile, _box(tiled.frame, tile, tile.vec, "lanes"),
                 staged=staged)
 
 
-def _at_last(index: str, vec: int, tile: Tile, box: "Dict[str, Tuple[int, int]]") -> str:
+def _at_last(index: str, vec: int, tile: SharedTileSchedule, box: "Dict[str, Tuple[int, int]]") -> str:
     """The map of a vector's last element."""
     return algebra.substitute(index, vec=vec - 1, **({"row": tile.pack - 1} if "row" in box else {}))
 
@@ -601,7 +602,7 @@ def _cells(address: str, vec: int, held: int) -> "List[str]":
     return [algebra.substitute(address, vec=k) for k in range(0, vec, held)]
 
 
-def _held_cells(address: str, tile: Tile, stage: Stage) -> "List[str]":
+def _held_cells(address: str, tile: SharedTileSchedule, stage: StagedAccess) -> "List[str]":
     """The maps to the words that a thread holds."""
     per = 1 if tile.unit == 1 else stage.held
     return [algebra.substitute(address, vec=vec, **({"row": row} if tile.pack > 1 else {}))
@@ -625,7 +626,7 @@ class TransposeGpuWriter:
 
     d: Target
     helpers: Helpers
-    tiled: Tiled
+    tiled: Candidate
     index_type: str
     excess: bool
     flats: "List[Touched]" = field(default_factory=list)
@@ -637,14 +638,14 @@ class TransposeGpuWriter:
     def c(self, index: str, **known: int) -> str:
         return algebra.c_text(algebra.substitute(index, **known) if known else index, self.index_type).results[0]
 
-    def element(self, stage: Stage) -> str:
+    def element(self, stage: StagedAccess) -> str:
         return self.d.memory(stage.access.dtype)
 
     def word(self, size: int) -> str:
         return {16: "uint4", 8: self.d.types["u64"], 4: self.d.types["u32"], 2: self.d.types["u16"],
                 1: self.d.types["u8"]}[size]
 
-    def held(self, stage: Stage) -> str:
+    def held(self, stage: StagedAccess) -> str:
         """The type of a tile's words."""
         return self.element(stage) if stage.held == 1 else self.word(stage.word)
 
@@ -652,7 +653,7 @@ class TransposeGpuWriter:
         """The condition that a vector is inside: that its last element is."""
         return " && ".join(conditions(_at_last(index, vec, self.tile, box), box, self.index_type))
 
-    def along_rows(self, stage: Stage) -> Copy:
+    def along_rows(self, stage: StagedAccess) -> Copy:
         """A phase that goes along rows, between a buffer and its tile."""
         access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
         flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
@@ -709,7 +710,7 @@ class TransposeGpuWriter:
         tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]
         record = TransposeGpuRecord(
             coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
-            self.guard(position_map, box, tile.vec), held, tile.pack, Step.of(body, tile.vec))
+            self.guard(position_map, box, tile.vec), held, tile.pack, StepCode.of_body(body, tile.vec))
         return Kernel(grid, nest, arguments(d, reads, writes),
                       Text("kernels/transpose_gpu", record, functions, d.launch_bounds(tile.threads)),
                       Report(self.flats + body.touched, record.step))

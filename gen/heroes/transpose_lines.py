@@ -20,7 +20,7 @@ from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.emit.form import Form
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import IterationSpace, iteration_space, moves, place, transposed
@@ -30,7 +30,7 @@ from gen.schedule import Device, Schedule
 
 
 @dataclass(frozen=True)
-class Lines(Schedule):
+class LinesSchedule(Schedule):
     """width: bytes of an element; columns: of a work-item; parts: into which the way down is cut. Tiles are square."""
 
     stream: bool = True
@@ -53,16 +53,16 @@ class Lines(Schedule):
 
 
 @dataclass(frozen=True)
-class Carried:
+class Candidate:
     """The nest with its values inlined, its iteration space, the digit that is transposed, and a schedule."""
 
     nest: Nest
     space: IterationSpace
     digit: int
-    lines: Lines
+    lines: LinesSchedule
 
 
-class TransposeLinesHero(Hero[Nest, Carried]):
+class TransposeLinesHero(Hero[Nest, Candidate]):
     """Lines that are put together from tiles that follow one another."""
 
     name = "transpose"
@@ -71,7 +71,7 @@ class TransposeLinesHero(Hero[Nest, Carried]):
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.wide and transpose_cpu.takes(nest, context)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Carried]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[Candidate]":
         nest = transpose_cpu.inlined(nest)
         space = iteration_space(nest.partition, nest.shape)
         digit = transposed(space) if space else None
@@ -79,31 +79,31 @@ class TransposeLinesHero(Hero[Nest, Carried]):
                 moves(nest.partition, space) and transpose_cpu.joins(space)):
             lines = _lines(context.device, nest, space, digit)
             if lines is not None:
-                yield Carried(nest, space, digit, lines)
+                yield Candidate(nest, space, digit, lines)
 
-    def forms(self, nest: Nest, schedule: Carried, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
         return ()       # elements are only moved, by functions that are made for the lines
 
-    def maps(self, nest: Nest, schedule: Carried, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[str]":
         return TransposeLinesWriter(context, schedule, "").maps()
 
-    def accesses(self, nest: Nest, schedule: Carried, context: Context) -> "List[Access]":
+    def accesses(self, nest: Nest, schedule: Candidate, context: Context) -> "List[Access]":
         return [Access(verb, buffer, flat, schedule.lines.side) for verb, buffer, flat in
                 TransposeLinesWriter(context, schedule, "").flats()]
 
-    def grids(self, choice: Choice[Nest, Carried], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, Candidate], context: Context) -> "List[Grid]":
         writer = TransposeLinesWriter(context, choice.schedule, choice.index)
         thread = compose(writer.position("row", "column", writer.box), writer.index)
         return [Grid(writer.nest.name, writer.form, choice.index, writer.placing()[2], thread)]
 
-    def build(self, choice: Choice[Nest, Carried], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, Candidate], context: Context) -> "List[Kernel]":
         return [TransposeLinesWriter(context, choice.schedule, choice.index).kernel(choice.grids[0])]
 
 
 HERO = TransposeLinesHero()
 
 
-def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[Lines]":
+def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Optional[LinesSchedule]":
     """The schedule where one array is moved into rows that begin anywhere; None where that is not so, or tiles do not
     fit."""
     numbers = device.transpose_lines
@@ -133,8 +133,8 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
     while columns > numbers.sides * side and outer * max(1, space.sizes[digit] // columns) < wanted:
         columns //= 2
     parts = max(1, min(strips // numbers.strips, -(-wanted // (outer * max(1, space.sizes[digit] // columns)))))
-    return Lines(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes, width=width,
-                 columns=columns, parts=parts, row_prefetch=device.transpose_cpu.prefetch)
+    return LinesSchedule(vec=side, lanes=side, registers_down=square.tiles_down, load_bytes=square.load_bytes,
+                         width=width, columns=columns, parts=parts, row_prefetch=device.transpose_cpu.prefetch)
 
 
 def _strides(space: IterationSpace, write: bool) -> "Tuple[int, ...]":
@@ -189,7 +189,7 @@ class Function(NamedTuple):
 class TransposeLinesWriter:
     """index_type: "": of a writer that is only asked for maps."""
 
-    def __init__(self, context: Context, carried: Carried, index_type: str) -> None:
+    def __init__(self, context: Context, carried: Candidate, index_type: str) -> None:
         self.d, self.helpers, self.index_type = context.target, context.helpers, index_type
         nest, space, digit, form = carried.nest, carried.space, carried.digit, carried.lines
         self.nest, self.space, self.form = nest, space, form
@@ -375,4 +375,4 @@ class TransposeLinesWriter:
         lines = self.step("next", 1, False)
         return Kernel(grid, nest, arguments(d, [self.source], [self.target]),
                       Text("kernels/transpose_lines_cpu", record, attribute=d.launch_bounds(1)),
-                      Report(self.flats(), Step([], lines, [], repeated="for each tile")))
+                      Report(self.flats(), StepCode([], lines, [], repeated="for each tile")))

@@ -17,7 +17,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import place
@@ -31,7 +31,7 @@ Box = Dict[str, Tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Rows(Schedule):
+class WindowSchedule(Schedule):
     """sizes: of the result's dimensions in memory, major first. chunks: rows of a work-item. inside: columns of a row
     that no border concerns, from the first to before the last. lines: vectors lie where the result's whole lines do,
     whatever the column that a row has there."""
@@ -49,7 +49,7 @@ class Rows(Schedule):
 MOST_OPS = 256  # the step is written three times: before, between and after the borders
 
 
-class WindowCpuHero(Hero[Nest, Rows]):
+class WindowCpuHero(Hero[Nest, WindowSchedule]):
     """One kernel, whose work-items have rows each."""
 
     name = "window"
@@ -66,7 +66,7 @@ class WindowCpuHero(Hero[Nest, Rows]):
             and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) \
             and not any(root.at for root in nest.partition.roots)
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Rows]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[WindowSchedule]":
         device, lanes = context.device, context.device.lanes
         order = nest.shape.minor_to_major[::-1]
         sizes = tuple(nest.shape.dims[k] for k in order if nest.shape.dims[k] > 1)
@@ -81,7 +81,7 @@ class WindowCpuHero(Hero[Nest, Rows]):
         chunks = max(1, min(rows, rows * outer // (device.unit_items * device.units), device.part_bytes // row_bytes))
         reads = buffers_of(partition, partition.entry)
         traffic = sum(root.shape.bytes for root in partition.roots) + sum(buffer.shape.bytes for buffer in reads)
-        plain = Rows(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)
+        plain = WindowSchedule(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)
         written = min(dtypes.storage_bytes(root.shape.dtype) for root in partition.roots)
         lines = (
             plain.stream
@@ -94,22 +94,22 @@ class WindowCpuHero(Hero[Nest, Rows]):
         lines = lines and not _row_forms(nest, by_lines).step.names(context.target, "lane")
         return [by_lines] * lines + [plain]
 
-    def index_types(self, schedule: Rows) -> "Sequence[str]":
+    def index_types(self, schedule: WindowSchedule) -> "Sequence[str]":
         """A signed one first: what reads beside each other is then one address with displacements."""
         return "int", "uint", "long"
 
-    def forms(self, nest: Nest, schedule: Rows, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: WindowSchedule, context: Context) -> "Iterable[Form]":
         row = _row_forms(nest, schedule)
         return [row.step, *row.edges, *([row.element] if row.element else [])]
 
-    def maps(self, nest: Nest, schedule: Rows, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: WindowSchedule, context: Context) -> "Iterable[str]":
         return [_placing(schedule)[0], *([_row_forms(nest, schedule).ends] if schedule.lines else [])]
 
-    def grids(self, choice: Choice[Nest, Rows], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, WindowSchedule], context: Context) -> "List[Grid]":
         schedule, step = choice.schedule, _row_forms(choice.nest, choice.schedule).step
         return [Grid(choice.nest.name, schedule, choice.index, _placing(schedule)[1], step.thread)]
 
-    def build(self, choice: Choice[Nest, Rows], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, WindowSchedule], context: Context) -> "List[Kernel]":
         return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
@@ -249,10 +249,10 @@ class WindowCpuRecord:
     last: str
     begin: str
     end: str
-    step: Step
-    edges: List[Step]
+    step: StepCode
+    edges: List[StepCode]
     elements: "List[Tuple[int, int]]"
-    element: Optional[Step]
+    element: Optional[StepCode]
 
 
 class RowForms(NamedTuple):
@@ -268,7 +268,7 @@ class RowForms(NamedTuple):
     ends: str
 
 
-def _row_forms(nest: Nest, schedule: Rows, index_type: str = "") -> RowForms:
+def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> RowForms:
     """The forms of a row. index_type: "": what depends on it is left out."""
     sizes, lanes, (low, high), partition = schedule.sizes, schedule.lanes, schedule.inside, inlined(nest)
     outer, ends = _outer(sizes), ""
@@ -301,17 +301,17 @@ def _row_forms(nest: Nest, schedule: Rows, index_type: str = "") -> RowForms:
     return RowForms(step, edges, element, begin, end, ends)
 
 
-def _placing(schedule: Rows) -> "Tuple[str, int]":
+def _placing(schedule: WindowSchedule) -> "Tuple[str, int]":
     """The map from a work-item to its coordinates, and the number of work-groups."""
     return place(_counts(schedule), 1)
 
 
-def _counts(schedule: Rows) -> "List[Tuple[str, int]]":
+def _counts(schedule: WindowSchedule) -> "List[Tuple[str, int]]":
     sizes, chunks = schedule.sizes, -(-schedule.sizes[-2] // schedule.chunks)
     return [(f"g{k}", size) for k, size in enumerate(sizes[:-2])] + [("chunk", chunks)] * (chunks > 1)
 
 
-def _kernel(nest: Nest, schedule: Rows, grid: Grid, context: Context) -> Kernel:
+def _kernel(nest: Nest, schedule: WindowSchedule, grid: Grid, context: Context) -> Kernel:
     index_type = grid.index
     d, sizes, partition, (low, high) = context.target, schedule.sizes, inlined(nest), schedule.inside
     chunks, rows = -(-sizes[-2] // schedule.chunks), sizes[-2]
@@ -320,7 +320,7 @@ def _kernel(nest: Nest, schedule: Rows, grid: Grid, context: Context) -> Kernel:
     forms = _row_forms(nest, schedule, index_type)
     seen: List[Touched] = []
 
-    def written(form: Form) -> Body:
+    def body_for(form: Form) -> Body:
         body = Body(d, context.helpers, form, index_type, context.excess)
         body.region(partition.entry.body)
         for root in partition.roots:
@@ -328,9 +328,9 @@ def _kernel(nest: Nest, schedule: Rows, grid: Grid, context: Context) -> Kernel:
         seen.extend(access for access in body.touched if access not in seen)
         return body
 
-    step, edges = written(forms.step), [written(edge) for edge in forms.edges]
+    step, edges = body_for(forms.step), [body_for(edge) for edge in forms.edges]
     elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
-    element = written(forms.element) if forms.element else None
+    element = body_for(forms.element) if forms.element else None
     name = f"g{len(sizes) - 2}"
     begin, end = (
         ("0", str(rows))
@@ -348,13 +348,13 @@ def _kernel(nest: Nest, schedule: Rows, grid: Grid, context: Context) -> Kernel:
         end,
         forms.begin,
         forms.end,
-        Step.of(step, 1),
-        [Step.of(edge, 1) for edge in edges],
+        StepCode.of_body(step, 1),
+        [StepCode.of_body(edge, 1) for edge in edges],
         elements,
-        Step.of(element, 1) if element else None,
+        StepCode.of_body(element, 1) if element else None,
     )
     reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
     functions = [function_text(d, context.helpers, partition, f, context.excess)
                  for f in reversed(partition.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, writes, nest.shared),
-                  Text("kernels/window_cpu", record, functions, d.launch_bounds(1)), Report(seen, Step.of(step, 1)))
+                  Text("kernels/window_cpu", record, functions, d.launch_bounds(1)), Report(seen, StepCode.of_body(step, 1)))

@@ -16,7 +16,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.statements import Assign, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, Step, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.lower.select_and_scatter import SCATTER
 from gen.plan.buffers import buffers_of, memory_map, touches
@@ -27,7 +27,7 @@ from gen.targets import COMPLEX, TINY
 
 
 @dataclass(frozen=True)
-class Parts(Schedule):
+class WindowScatterSchedule(Schedule):
     """chunks: rows of a work-item, along `dimension` of the result. items: work-items."""
 
     dimension: int = 0
@@ -38,7 +38,7 @@ class Parts(Schedule):
 
 
 @dataclass(frozen=True)
-class Loop:
+class PlaceLoop:
     """A loop over a dimension of the windows' places: the bounds of its variable, as C text."""
 
     name: str
@@ -63,7 +63,7 @@ class WindowScatterRecord:
     pointer: str
     begin: Sequence[Statement]
     value: str
-    places: List[Loop]
+    places: List[PlaceLoop]
     window: Sequence[Statement]
     chosen: str
     none: int
@@ -82,7 +82,7 @@ def _hero_of(nest: Nest) -> "Optional[Instruction]":
     return root.source if plain and root.map == partition.entry.index else None
 
 
-class WindowScatterHero(Hero[Nest, Parts]):
+class WindowScatterHero(Hero[Nest, WindowScatterSchedule]):
     name = "window scatter"
     nest_class = Nest
 
@@ -90,7 +90,7 @@ class WindowScatterHero(Hero[Nest, Parts]):
         return context.device.cpu and type(nest) is Nest and not nest.layout and not nest.reads_first \
             and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) and _hero_of(nest) is not None
 
-    def schedules(self, nest: Nest, context: Context) -> "Iterable[Parts]":
+    def schedules(self, nest: Nest, context: Context) -> "Iterable[WindowScatterSchedule]":
         device, dims = context.device, nest.shape.dims
         hero = _hero_of(nest)
         outer = [d for d in nest.shape.minor_to_major[::-1] if dims[d] > 1]
@@ -100,26 +100,26 @@ class WindowScatterHero(Hero[Nest, Parts]):
         # windows that reach into a part are gone through for it too
         least = 4 * loop_sizes(hero)[d] if hero.attributes["window"].size[d] > 1 else 1
         rows = max(-(-dims[d] // (device.unit_items * device.units)), least)
-        return [Parts(chunks=min(rows, dims[d]), dimension=d, items=-(-dims[d] // min(rows, dims[d])))]
+        return [WindowScatterSchedule(chunks=min(rows, dims[d]), dimension=d, items=-(-dims[d] // min(rows, dims[d])))]
 
-    def index_types(self, schedule: Parts) -> "Sequence[str]":
+    def index_types(self, schedule: WindowScatterSchedule) -> "Sequence[str]":
         """Signed ones: the first window that sees a row may be before the first of all."""
         return "int", "long"
 
-    def forms(self, nest: Nest, schedule: Parts, context: Context) -> "Iterable[Form]":
+    def forms(self, nest: Nest, schedule: WindowScatterSchedule, context: Context) -> "Iterable[Form]":
         return _forms(nest)
 
-    def maps(self, nest: Nest, schedule: Parts, context: Context) -> "Iterable[str]":
+    def maps(self, nest: Nest, schedule: WindowScatterSchedule, context: Context) -> "Iterable[str]":
         hero = _hero_of(nest)
         assert hero is not None
         element, bounds = _element(hero)[0], _bounds(schedule, hero)
         return [compose(element, memory_map(nest.partition.roots[0].shape)), element, *([bounds] if bounds else [])]
 
-    def grids(self, choice: Choice[Nest, Parts], context: Context) -> "List[Grid]":
+    def grids(self, choice: Choice[Nest, WindowScatterSchedule], context: Context) -> "List[Grid]":
         _, window = _forms(choice.nest)
         return [Grid(choice.nest.name, choice.schedule, choice.index, choice.schedule.items, window.function.index)]
 
-    def build(self, choice: Choice[Nest, Parts], context: Context) -> "List[Kernel]":
+    def build(self, choice: Choice[Nest, WindowScatterSchedule], context: Context) -> "List[Kernel]":
         return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
 
 
@@ -163,7 +163,7 @@ def _forms(nest: Nest) -> "List[Form]":
     return [Form(start, start.entry), Form(values, values.entry)]
 
 
-def _kernel(nest: Nest, form: Parts, grid: Grid, context: Context) -> Kernel:
+def _kernel(nest: Nest, form: WindowScatterSchedule, grid: Grid, context: Context) -> Kernel:
     d, hero, forms, index_type = context.target, _hero_of(nest), _forms(nest), grid.index
     assert hero is not None
     places, k, window = hero.operands[1].shape.dims, form.dimension, hero.attributes["window"]
@@ -182,7 +182,7 @@ def _kernel(nest: Nest, form: Parts, grid: Grid, context: Context) -> Kernel:
     at = f"{target.buffer.pointer}[at]"
     body.text.add(Let(d.index[index_type], "at", body.c(flat)[0]))
     old = body.declare("old", dtype, 1, body.from_memory(dtype, at), dtype == "f16")
-    new = body.settled(body.scalar(hero.attributes["scatter"], [update, old])[0], "next")
+    new = body.without_excess(body.scalar(hero.attributes["scatter"], [update, old])[0], "next")
     body.text.add(Assign(at, body.to_memory(new)))
     record = WindowScatterRecord(
         form.items > 1,
@@ -205,18 +205,18 @@ def _kernel(nest: Nest, form: Parts, grid: Grid, context: Context) -> Kernel:
     return Kernel(grid, nest, arguments(d, reads, [target.buffer], nest.shared),
                   Text("kernels/window_scatter_cpu", record, functions, d.launch_bounds(1)),
                   Report([*begin.touched, *body.touched],
-                         Step(record.window, record.combine, [], repeated="for each window")))
+                         StepCode(record.window, record.combine, [], repeated="for each window")))
 
 
-def _loop(n: int, size: int, form: Parts, hero: Instruction, index_type: str) -> Loop:
+def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, index_type: str) -> PlaceLoop:
     """The places along a dimension: of all windows or, along that of the work-items, of those that see their rows."""
     if n != form.dimension or form.items == 1:
-        return Loop(f"i{n}", "0", str(size))
+        return PlaceLoop(f"i{n}", "0", str(size))
     begin, end = algebra.c_text(_bounds(form, hero), index_type).results
-    return Loop(f"i{n}", f"({begin} > 0 ? {begin} : 0)", f"({end} < {size} ? {end} : {size})")
+    return PlaceLoop(f"i{n}", f"({begin} > 0 ? {begin} : 0)", f"({end} < {size} ? {end} : {size})")
 
 
-def _bounds(form: Parts, hero: Instruction) -> str:
+def _bounds(form: WindowScatterSchedule, hero: Instruction) -> str:
     """The map from a work-item to the first place whose window sees its rows, and to the one after the last; "": it has
     all rows."""
     if form.items == 1:

@@ -339,7 +339,7 @@ def same_positions(to: Shape, of: Shape) -> bool:
         return False
     index = layout_map(to, of) if to.elements else ""
     return to.elements == 0 or (index != "KNOWN EMPTY" and algebra.domain(index)[1] == () and
-                                tuple(v.hi + 1 for v in algebra.info(index).of("dim")) == to.dims)
+                                tuple(v.hi + 1 for v in algebra.info(index).of_kind("dim")) == to.dims)
 
 
 def same_shape(a: Shape, b: Shape) -> bool:

@@ -37,12 +37,12 @@ class Concatenate(Nest):
     together: bool
     rows: Optional[SideBySide]
 
-    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+    def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         return [(part.shape, root) for part in self.parts
-                for root in part.partition.roots] if divided else super().written(divided)
+                for root in part.partition.roots] if divided else super().written_roots(divided)
 
 
-def parted(nest: Nest, rows: bool) -> Nest:
+def with_parts(nest: Nest, rows: bool) -> Nest:
     """The nest with its parts, where it has one result, which is made of operands side by side, and a walk over each
     part writes it well. rows: or where the parts fill rows together."""
     body = nest.partition.entry.body

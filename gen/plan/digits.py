@@ -24,7 +24,7 @@ MOST_DIGITS = 12
 
 
 @dataclass(frozen=True)
-class Access:
+class StridedAccess:
     """A buffer read or written: its width in bytes, bytes moved, and elements stepped along each digit (None:
     irregular)."""
 
@@ -52,7 +52,7 @@ class IterationSpace:
     major first."""
 
     sizes: Tuple[int, ...]
-    accesses: Tuple[Access, ...]
+    accesses: Tuple[StridedAccess, ...]
 
     def weights(self) -> Tuple[int, ...]:
         """The number of positions in one step of each digit."""
@@ -114,14 +114,14 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
     if len(sizes) > MOST_DIGITS:
         return None
     split = position(sizes)
-    regular: List[Access] = []
+    regular: List[StridedAccess] = []
     for (name, write, width, size, _), flat in zip(accesses, flats):
         digits = compose(split, flat)
         steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
         strides = None if None in steps or algebra.guards(digits) else tuple(s or 0 for s in steps)
         if write and strides is None:
             return None
-        access = Access(name, write, width, size, strides)
+        access = StridedAccess(name, write, width, size, strides)
         if access not in regular:
             regular.append(access)
     return _merged(IterationSpace(sizes, tuple(regular)))
@@ -153,7 +153,7 @@ def interleaved(space: IterationSpace, lines: bool = False) -> int:
     return n if in_words(space, lines) or (n <= SPREAD_ELEMENTS and length >= SPREAD_ROW) else 1
 
 
-def whole(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
+def is_mixed_radix(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
     """Whether strides are a mixed radix: digits give each number below their product once."""
     below = 1
     for stride, size in sorted((s, n) for s, n in zip(strides, sizes) if n > 1):
@@ -163,11 +163,11 @@ def whole(strides: "Sequence[int]", sizes: "Sequence[int]") -> bool:
     return True
 
 
-def block(read: Access, sizes: "Sequence[int]") -> int:
+def block(read: StridedAccess, sizes: "Sequence[int]") -> int:
     """Bytes of the row block selected by the last digit, if blocks are read consecutively; else 0."""
     strides = read.strides or (0,)
     falling = all(high > low for high, low in zip(strides[:-1], strides[1:-1]))
-    return strides[-1] * sizes[-1] * read.width if falling and whole(strides, sizes) else 0
+    return strides[-1] * sizes[-1] * read.width if falling and is_mixed_radix(strides, sizes) else 0
 
 
 def _merged(space: IterationSpace) -> IterationSpace:
@@ -186,7 +186,7 @@ def _merged(space: IterationSpace) -> IterationSpace:
             sizes.append(size)
             columns.append(column)
     merged = iter(zip(*columns)) if columns else iter([() for _ in regular])
-    accesses = tuple(a if a.strides is None else Access(a.name, a.write, a.width, a.bytes, tuple(next(merged)))
+    accesses = tuple(a if a.strides is None else StridedAccess(a.name, a.write, a.width, a.bytes, tuple(next(merged)))
                      for a in space.accesses)
     return IterationSpace(tuple(sizes), accesses)
 
@@ -234,7 +234,7 @@ def radix(flat: str) -> "Optional[Radix]":
     digits = compose(position(sizes), flat)
     steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
     start, strides = algebra.evaluate(flat, 0), tuple(s or 0 for s in steps)
-    if start is None or None in steps or algebra.guards(digits) or not whole(strides, sizes):
+    if start is None or None in steps or algebra.guards(digits) or not is_mixed_radix(strides, sizes):
         return None
     return Radix(start[0], sizes, strides)
 

@@ -21,7 +21,8 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Computation, Instruction, Leaf, Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
-from gen.plan.digits import Access, IterationSpace, MemoryMap, interleaved, meeting, position, space_of, transposed
+from gen.plan.digits import (IterationSpace, MemoryMap, StridedAccess, interleaved, meeting, position, space_of,
+                             transposed)
 from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
 from gen.schedule import LAUNCH_BYTES, LINE, STRIDED_COST
 
@@ -168,7 +169,7 @@ def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[Iter
                      for read in reads[leaf.number]], shape)
 
 
-def _contiguous(access: Access, row: Optional[int]) -> bool:
+def _contiguous(access: StridedAccess, row: Optional[int]) -> bool:
     """Whether an access is contiguous, or is once a tile has transposed the digit `row`."""
     return access.strides is not None and (abs(access.strides[-1]) <= 1
                                            or (row is not None and access.strides[row] == 1))

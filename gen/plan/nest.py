@@ -53,7 +53,7 @@ class Nest:
         """The buffers that are one with another one."""
         return {*self.aliases, *self.aliases.values()}
 
-    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+    def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         """What the nest writes at the positions of a walk, and what it walks then. divided: as a hero does that
         takes the parts of the nest one by one."""
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [

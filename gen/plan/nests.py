@@ -105,12 +105,12 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
             continue
         if reduce.opcode == "scatter":
             result += scatter.nests(computation, reduce,
-                                    [plan.whole(reduce, k, number + k, True)
+                                    [plan.value_root(reduce, k, number + k, True)
                                      for k in range(len(reduce.shape.leaves()))], others,
                                     [next(names) for _ in range(len(reduce.shape.leaves()) + 1)])
             continue
         name = next(names)
-        roots = [plan.whole(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
+        roots = [plan.value_root(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else nest)
     for (space, roots), alike, group in parts:
@@ -119,12 +119,12 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         if alike.key is not None:
             nest = _led(nest, list(dict.fromkeys(i for leaf in group for i in divided.fused[leaf.number])))
         nest.layout = alike.layout
-        result.append(concatenation.parted(nest, False) if alike.key is None and not alike.layout else nest)
-    result = [concatenation.parted(nest, True) if type(nest) is Nest else nest
+        result.append(concatenation.with_parts(nest, False) if alike.key is None and not alike.layout else nest)
+    result = [concatenation.with_parts(nest, True) if type(nest) is Nest else nest
               for nest in rows.joined(_with_sides(result), divided.cuts, title)]
     for instruction, numbers in divided.scatters.items():
-        result += scatter.nests(computation, instruction,
-                                [plan.whole(instruction, k, number) for k, number in enumerate(numbers)], divided.cuts,
+        targets = [plan.value_root(instruction, k, number) for k, number in enumerate(numbers)]
+        result += scatter.nests(computation, instruction, targets, divided.cuts,
                                 [next(names) for _ in range(len(numbers) + 1)])
     if update:
         result.append(update_nests.renamed(update, next(names)))
@@ -136,12 +136,12 @@ def _stored(computation: Computation, values: "Sequence[Instruction]", cuts: "Di
     """A nest that stores values of one shape, which do not depend on each other. results: numbers of the results that
     the last of the values are."""
     count = len(values) - len(results)
-    roots = [plan.whole(value, 0, cuts[value], True) for value in values[:count]]
-    roots += [plan.whole(value, 0, number) for value, number in zip(values[count:], results)]
+    roots = [plan.value_root(value, 0, cuts[value], True) for value in values[:count]]
+    roots += [plan.value_root(value, 0, number) for value, number in zip(values[count:], results)]
     others = {i: n for i, n in cuts.items() if i not in values}
     nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
     nest.stored = True
-    return concatenation.parted(nest, False)
+    return concatenation.with_parts(nest, False)
 
 
 def _passes(computation: Computation, divided: plan.Plan,

@@ -261,7 +261,7 @@ def runtime_map(instruction: Instruction) -> "Tuple[str, List[IndexRead]]":
     index, reads = algebra.indexing(opcode, operand, *words)
     if index == EMPTY:
         return EMPTY, []
-    variables = algebra.info(index).of("rt")
+    variables = algebra.info(index).of_kind("rt")
     first = {v.name: v.lo for v in variables}
     return index, [IndexRead(v.name, number, algebra.substitute(at, **first))
                    for v, (number, at) in zip(variables, reads)]
@@ -281,7 +281,7 @@ def update_map(dus: Instruction, prefix: str) -> "Tuple[str, Tuple[Start, ...]]"
                          f"in={algebra.numbers(dus.operands[1].shape.dims)}", "from=operand")
     known: Dict[str, int] = {}
     starts: List[Start] = []
-    for k, v in enumerate(algebra.info(index).of("rt")):
+    for k, v in enumerate(algebra.info(index).of_kind("rt")):
         scalar = dus.operands[2 + k]
         while moves_only(scalar):
             scalar = scalar.operands[0]
@@ -399,7 +399,7 @@ class Partition:
             return compose(entry.map, region.step)
         step = operand_map(entry.instruction, operand)
         if region is not None and region.ranges:
-            step = algebra.rename(step, *(v.name for v in algebra.info(step).of("dim")), *region.ranges) \
+            step = algebra.rename(step, *(v.name for v in algebra.info(step).of_kind("dim")), *region.ranges) \
                 if step != EMPTY else step
         return compose(entry.map, step)
 
@@ -409,7 +409,7 @@ class Partition:
         step, indices = runtime_map(instruction)
         runtimes: Dict[str, Runtime] = {}
         known: Dict[str, int] = {}
-        lasts = {v.name: v.hi for v in algebra.info(step).of("rt")} if step != EMPTY else {}
+        lasts = {v.name: v.hi for v in algebra.info(step).of_kind("rt")} if step != EMPTY else {}
         for name, operand, index in indices:
             read = self._resolve(instruction.operands[operand], compose(entry.map, index), 0, function)
             start = 0 if read.map == EMPTY else _known(read.source, lasts[name])

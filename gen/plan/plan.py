@@ -44,9 +44,9 @@ class Reduction(Nest):
     epilogue: Partition
     space: Shape
 
-    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+    def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         if not divided:
-            return super().written(divided)
+            return super().written_roots(divided)
         count = sum(len(side.partition.roots) for side in self.sides)
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (self.space, root) for root in self.inputs.roots[len(self.inputs.roots) - count:]]
@@ -79,7 +79,7 @@ def stops(instruction: Instruction) -> bool:
     return math.prod(dims[k] for k in instruction.attributes["dimensions"]) > 1 and math.prod(dims) > 0
 
 
-def whole(root: Instruction, output: int, number: int, scratch: bool = False) -> Root:
+def value_root(root: Instruction, output: int, number: int, scratch: bool = False) -> Root:
     """A value as a root, walked in its own memory order."""
     shape = root.shape.leaves()[output]
     return Root(number, shape, root, output, Function("", shape.dims).index, scratch)
@@ -145,7 +145,7 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
             whole_.setdefault(instruction, {})[output] = number
             waiting.append(instruction)
             continue
-        reads = _reads(computation, [whole(instruction, output, number)], shape, ends)
+        reads = _reads(computation, [value_root(instruction, output, number)], shape, ends)
         here = list(dict.fromkeys(read.source for read, _ in reads))
         keys = {key_of(i) for i in here if leads(i)}
         for read, open_ in reads:
@@ -164,7 +164,7 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
             continue
         done.add(reduce)
         count = len(reduce.operands) // (2 if reduce.opcode in ("reduce", "reduce-window") else 1)
-        roots = [whole(o, 0, k) for k, o in enumerate(reduce.operands[:count])]
+        roots = [value_root(o, 0, k) for k, o in enumerate(reduce.operands[:count])]
         inner = [read.source for root in roots for read, _ in _reads(computation, [root], root.shape, ends)]
         cut.update(inner)
         waiting += inner

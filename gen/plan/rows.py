@@ -67,9 +67,9 @@ class Rows(Nest):
     def heroes(self) -> "List[Instruction]":
         return [hero for stage in self.stages for hero in stage.heroes]
 
-    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+    def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         if divided:
-            return [part for member in self.undivided() for part in member.written(False)]
+            return [part for member in self.undivided() for part in member.written_roots(False)]
         return (
             [(self.space, root) for stage in self.stages for root in stage.writes]
             + [(self.rows, root) for stage in self.stages for root in stage.row_writes]

@@ -26,7 +26,7 @@ class Scatter(Nest):
     def __post_init__(self) -> None:
         self.further = [self.indices]
 
-    def written(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+    def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
         return []       # a copy has written all before
 
     def mapped(self) -> "List[str]":
@@ -80,11 +80,11 @@ def _place(instruction: Instruction) -> "Tuple[str, List[Tuple[int, str]]]":
                                     "from=operand", "all=1")
     if index == EMPTY:
         return EMPTY, []
-    variables, dims = algebra.info(index).of("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
+    variables, dims = algebra.info(index).of_kind("rt"), [f"i{k}" for k in range(instruction.operands[count + 1].shape.rank)]
     indices = []
     for v, (_, read) in zip(variables, reads):
         at = algebra.substitute(read, **{r.name: r.lo for r in variables})
-        indices.append((v.hi, algebra.rename(at, *dims, *(r.name for r in algebra.info(at).of("rt"))) if dims else at))
+        indices.append((v.hi, algebra.rename(at, *dims, *(r.name for r in algebra.info(at).of_kind("rt"))) if dims else at))
     assert len(variables) == len(a["scatter_dims_to_operand_dims"])
     names = [*dims, *(f"at{k}" for k in range(len(variables)))]
     return algebra.rename(index, *names) if names else index, indices

@@ -98,26 +98,26 @@ def bodies(step: "Union[Repeat, Switch]") -> "List[List[Step]]":
     return [step.condition, step.body] if isinstance(step, Repeat) else step.arms
 
 
-def every(steps: "Sequence[Step]") -> "Iterator[Step]":
+def all_steps(steps: "Sequence[Step]") -> "Iterator[Step]":
     """All steps, those of bodies and arms after their loop or branch."""
     for step in steps:
         yield step
         if isinstance(step, (Repeat, Switch)):
             for body in bodies(step):
-                yield from every(body)
+                yield from all_steps(body)
 
 
 def deciding(steps: "Sequence[Step]") -> "List[Array]":
     """The predicates and selectors that loops and branches read, in the order of the text."""
-    return [step.selector if isinstance(step, Switch) else step.predicate for step in every(steps)
+    return [step.selector if isinstance(step, Switch) else step.predicate for step in all_steps(steps)
             if isinstance(step, Switch) or isinstance(step, Repeat) and step.loop.trips is None]
 
 
 def leaves(steps: "Sequence[Step]") -> "Iterator[Union[Launch, Move]]":
     """All launches and copies, in the order of the text."""
-    return (step for step in every(steps) if isinstance(step, (Launch, Move)))
+    return (step for step in all_steps(steps) if isinstance(step, (Launch, Move)))
 
 
 def launches_of(steps: "Sequence[Step]") -> "List[Launch]":
     """All launches, in the order of the text."""
-    return [step for step in every(steps) if isinstance(step, Launch)]
+    return [step for step in all_steps(steps) if isinstance(step, Launch)]

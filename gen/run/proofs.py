@@ -61,7 +61,7 @@ def places(fusion: Fusion, kernels: "Sequence[Nest]") -> "Dict[Buffer, int]":
     """Positions of each result and scratch buffer."""
     sizes = {Buffer(Role.RESULT, n, shape, ""): tiled_layouts.positions(shape)
              for n, shape, _, _ in result_leaves(fusion.computation) if shape.elements}
-    sizes.update({root.buffer: root.shape.elements for nest in kernels for _, root in nest.written(True)
+    sizes.update({root.buffer: root.shape.elements for nest in kernels for _, root in nest.written_roots(True)
                   if root.scratch and root.shape.elements})
     return sizes
 
@@ -120,7 +120,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
         inner = {buffer for nest in nests if not in_parts for buffer in nest.inner}
         pieces: "Dict[Buffer, List[Piece]]" = {buffer: [] for buffer in results if buffer not in in_place | inner}
         for nest in nests:
-            for shape, root in nest.written(in_parts):
+            for shape, root in nest.written_roots(in_parts):
                 if not shape.elements:
                     continue
                 part = replace(root.shape, place="")

@@ -32,7 +32,7 @@ class Interleaving:
 
 
 @dataclass(frozen=True)
-class Loop(Schedule):
+class LoopSchedule(Schedule):
     """The loop hero's schedule.
 
     blocked: a work-item's steps are neighbours (CPU), else they are a whole group apart (GPU: neighbouring work-items
@@ -49,7 +49,7 @@ class Loop(Schedule):
     burst: int = 0
     table: bool = False
     row: int = 0
-    without_bursts: "Optional[Loop]" = None
+    without_bursts: "Optional[LoopSchedule]" = None
     backwards: int = 0
     index = ""      # the map to the result's index, where it is not that of the position in memory
 
@@ -84,11 +84,11 @@ class Loop(Schedule):
         words += [f"else ({self.without_bursts.text()})"] if self.without_bursts else []
         return ", ".join(words)
 
-    def variants(self) -> "List[Loop]":
+    def variants(self) -> "List[LoopSchedule]":
         """The schedules of the launch: this one, and the one where bursts are off."""
         return [self, *([self.without_bursts] if self.without_bursts else [])]
 
-    def scalar(self) -> "Loop":
+    def scalar(self) -> "LoopSchedule":
         """The same walk, one element at a time: the tail of a step."""
         return replace(self, vec=self.step, lanes=1, registers_down=1, fused_steps=1, interleaved_pairs=False,
                        interleaved_rows=1)
@@ -135,7 +135,7 @@ def chunks_of(device: Device, steps: int, most: int) -> int:
 
 
 def candidates(device: Device, elements: int, widths: Sequence[int], traffic: int, spread: Interleaving,
-               row: int = 0) -> "List[Loop]":
+               row: int = 0) -> "List[LoopSchedule]":
     """The schedules of a walk in order of preference: the caller takes the first that its maps allow, and the last one
     always works.
 
@@ -146,18 +146,18 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
     widths = [w for w in widths if w] or [4]
     if not device.cpu:
         return _of_gpu(device, elements, widths, spread)
-    loops: List[Loop] = []
+    loops: List[LoopSchedule] = []
     if device.lanes > 1:
         if spread.registers > 1:
             of_spread = _interleaved if spread.words else _spread
             loops += of_spread(device, elements, widths, traffic > device.cache, spread)
         loops += _wide(device, elements, widths, traffic > device.cache, row)
     if device.group == 1:
-        return loops + [Loop(chunks=chunks_of(device, elements, numbers.scalar_chunks), blocked=True)]
-    return loops + [Loop(numbers.scalar_group if elements >= numbers.scalar_elements else 1)]
+        return loops + [LoopSchedule(chunks=chunks_of(device, elements, numbers.scalar_chunks), blocked=True)]
+    return loops + [LoopSchedule(numbers.scalar_group if elements >= numbers.scalar_elements else 1)]
 
 
-def reversed_walk(loop: Loop, elements: int, run: int) -> "Optional[Loop]":
+def reversed_walk(loop: LoopSchedule, elements: int, run: int) -> "Optional[LoopSchedule]":
     """The walk with runs of `run` elements walked from their ends; None where they are not several whole steps."""
     steps = -(-run // loop.step)
     if not loop.blocked or loop.lanes == 1 or loop.row or steps < 2 or (run % loop.step and run != elements):
@@ -171,7 +171,7 @@ def _group(device: Device, elements: int, item: int) -> int:
 
 
 def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: bool,
-                 spread: Interleaving) -> "List[Loop]":
+                 spread: Interleaving) -> "List[LoopSchedule]":
     """The schedules of a CPU in which registers interleave rows: moves of whole lines first, with the steps of each row
     fused."""
     numbers = device.loop_cpu
@@ -184,10 +184,10 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
         burst = min(numbers.burst, chunks) if into_words and stream else 0      # reads are in order there
         whole = elements % (numbers.streams * step * chunks * threads) == 0
         in_order = moved and stream and 0 < block <= 2 * numbers.order_prefetch
-        plain = Loop(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows, stream=stream,
-                     moves=moved, streams=numbers.streams if burst and whole else 1, burst=burst,
-                     l2_prefetch=numbers.prefetch if burst else 0,
-                     order_prefetch=numbers.order_prefetch if in_order else 0)
+        plain = LoopSchedule(threads, chunks, rows, device.lanes, down, blocked=True, interleaved_rows=rows,
+                             stream=stream, moves=moved, streams=numbers.streams if burst and whole else 1, burst=burst,
+                             l2_prefetch=numbers.prefetch if burst else 0,
+                             order_prefetch=numbers.order_prefetch if in_order else 0)
         # the same elements of a work-item in several streams of fused steps
         fused = max(1, numbers.row_bytes // (step * min(widths)))
         side = numbers.streams * fused
@@ -201,7 +201,7 @@ def _interleaved(device: Device, elements: int, widths: Sequence[int], stream: b
     return loops
 
 
-def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, spread: Interleaving) -> "List[Loop]":
+def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, spread: Interleaving) -> "List[LoopSchedule]":
     """The schedules of a CPU where a few neighbours are spread over registers by shuffles: of whole lines first."""
     numbers = device.loop_cpu
     full = device.line // spread.width
@@ -216,13 +216,13 @@ def _spread(device: Device, elements: int, widths: Sequence[int], stream: bool, 
         threads = _group(device, elements, step * chunks)
         burst = numbers.burst if stream and chunks >= 2 * numbers.burst else 0
         loops.append(
-            Loop(threads, chunks, spread.registers, lanes, down, blocked=True, interleaved_rows=spread.registers,
-                 stream=stream, moves=spread.moves, burst=burst, l2_prefetch=numbers.prefetch if burst else 0,
-                 row=spread.row if cut else 0))
+            LoopSchedule(threads, chunks, spread.registers, lanes, down, blocked=True,
+                         interleaved_rows=spread.registers, stream=stream, moves=spread.moves, burst=burst,
+                         l2_prefetch=numbers.prefetch if burst else 0, row=spread.row if cut else 0))
     return loops
 
 
-def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[Loop]":
+def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, row: int) -> "List[LoopSchedule]":
     """The schedules of a CPU in whole vectors: 16-bit elements in pairs of registers first, else as many registers as
     fill a line."""
     numbers = device.loop_cpu
@@ -233,18 +233,20 @@ def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, ro
         chunks = chunks_of(device, -(-elements // step), numbers.chunks)
         threads = _group(device, elements, step * chunks)
         if row >= numbers.cut_row_steps * step and row % step:
-            loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, row=row))
+            loops.append(LoopSchedule(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs,
+                                      row=row))
         if elements >= step:
             burst = numbers.burst if chunks >= 2 * numbers.burst else 0
             streams = numbers.pair_streams if pairs else numbers.streams
             streams = streams if burst and stream and elements % (streams * step * chunks * threads) == 0 else 1
-            loops.append(Loop(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs, stream=stream,
-                              streams=streams, burst=burst, l2_prefetch=numbers.prefetch if burst else 0,
-                              l1_prefetch=numbers.pair_prefetch if burst and pairs else 0))
+            loops.append(LoopSchedule(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs,
+                                      stream=stream, streams=streams, burst=burst,
+                                      l2_prefetch=numbers.prefetch if burst else 0,
+                                      l1_prefetch=numbers.pair_prefetch if burst and pairs else 0))
     return loops
 
 
-def _of_gpu(device: Device, elements: int, widths: Sequence[int], spread: Interleaving) -> "List[Loop]":
+def _of_gpu(device: Device, elements: int, widths: Sequence[int], spread: Interleaving) -> "List[LoopSchedule]":
     """The schedules of a GPU: an access of a thread is as wide as the device has it, where elements suffice for all
     threads."""
     numbers = device.loop_gpu
@@ -252,12 +254,12 @@ def _of_gpu(device: Device, elements: int, widths: Sequence[int], spread: Interl
     if spread.registers > 1:      # an access of each row
         vec *= spread.registers
         threads = min(numbers.threads, -(-elements // (vec * device.warp)) * device.warp)
-        return [Loop(threads, vec=vec, interleaved_rows=spread.registers), Loop(threads)]
+        return [LoopSchedule(threads, vec=vec, interleaved_rows=spread.registers), LoopSchedule(threads)]
     vec = max(1, vec)
     while vec > 1 and (vec * max(widths) > device.step_bytes
                        or elements < vec * max(1, device.units * numbers.unit_threads)):
         vec //= 2
     threads = min(numbers.threads, max(1, -(-elements // vec)))
     threads = -(-threads // device.warp) * device.warp
-    plain = Loop(threads, vec=vec)
+    plain = LoopSchedule(threads, vec=vec)
     return [plain] if vec == 1 else [plain, replace(plain, vec=1)]

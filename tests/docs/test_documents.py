@@ -14,7 +14,7 @@ from typing import Iterable, List, Tuple
 
 from gen import algebra, hlo, pipeline
 from gen_run import gen
-from gen.schedule import Loop
+from gen.schedule import LoopSchedule
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = "HloModule m\n\n"
@@ -112,7 +112,7 @@ def test_gelu() -> None:
     assert "threads 128" in schedule and "guard: none, the map proves it" in schedule
     (fusion,) = hlo.fusions(hlo.read(str(GELU)))
     (kernel,) = pipeline.target_file(fusion, "cuda", "sm_90", False).kernels
-    assert isinstance(kernel.loop, Loop) and (kernel.loop.threads, kernel.loop.vec, kernel.loop.chunks, kernel.blocks) == (128, 8, 1, 12288)
+    assert isinstance(kernel.loop, LoopSchedule) and (kernel.loop.threads, kernel.loop.vec, kernel.loop.chunks, kernel.blocks) == (128, 8, 1, 12288)
     # the document's schedule through the same algebra
     theirs = replace(kernel.loop, vec=4)
     flat = algebra.rename(algebra.simplify(theirs.thread_map(count)), "th_x", "bl_x", "vector_index")

@@ -26,7 +26,7 @@ from gen.emit import register_tiles
 from gen.targets import c as c_target
 from gen.lower import tiled_layouts
 from gen.targets import TARGETS
-from gen.schedule import DEVICES, Loop
+from gen.schedule import DEVICES, LoopSchedule
 
 TILINGS = Path(__file__).resolve().parents[1] / "tilings"
 ALL = bool(os.environ.get("SETT_ALL"))
@@ -317,7 +317,7 @@ def test_rows_are_read_block_by_block(dtype: str, columns: int, block: int, targ
     made = pipeline.target_file(fusion, target)
     asking, kernel = made.kernels[0].scheduled
     loop, reads = kernel.loop, next(access.position for access in kernel.report.touched if access.words == "read p0")
-    assert isinstance(asking.loop, Loop) and asking.loop.burst and (asking.blocks, asking.threads) == (kernel.blocks, kernel.threads)
+    assert isinstance(asking.loop, LoopSchedule) and asking.loop.burst and (asking.blocks, asking.threads) == (kernel.blocks, kernel.threads)
     assert loop.order_prefetch == (0 if block > 65536 else 32768)
     assert ("PREFETCH_L2(p0" in made.text) == (loop.order_prefetch > 0)
     walked, box, r = loop.thread_map(elements), loop.box(elements), random.Random(SEED)

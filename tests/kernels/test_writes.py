@@ -18,7 +18,7 @@ from gen.run import proofs
 from gen.plan.nest import Nest
 from gen.plan.whole import whole_of
 from gen.program.build import programs
-from gen.schedule import Loop
+from gen.schedule import LoopSchedule
 from test_fusions import Draw
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -187,10 +187,10 @@ e {
 # ---- the walk: each position once, whatever the schedule ----
 
 @pytest.mark.parametrize("elements, loop", [(n, loop) for n in (1, 31, 640, 4095) for loop in (
-    Loop(), Loop(threads=4, chunks=3, vec=2, lanes=16, blocked=True), Loop(threads=32, vec=4), Loop(threads=2, chunks=2, vec=2, lanes=16, interleaved_pairs=True, blocked=True))] +
-    [(35 * 9, Loop(threads=2, chunks=3, lanes=16, blocked=True, row=35)), (1023 * 8, Loop(chunks=4, lanes=16, vec=2, blocked=True, row=1023)),
-     (33 * 5, Loop(threads=8, chunks=2, vec=4, row=33))], ids=str)
-def test_walks(elements: int, loop: Loop) -> None:
+    LoopSchedule(), LoopSchedule(threads=4, chunks=3, vec=2, lanes=16, blocked=True), LoopSchedule(threads=32, vec=4), LoopSchedule(threads=2, chunks=2, vec=2, lanes=16, interleaved_pairs=True, blocked=True))] +
+    [(35 * 9, LoopSchedule(threads=2, chunks=3, lanes=16, blocked=True, row=35)), (1023 * 8, LoopSchedule(chunks=4, lanes=16, vec=2, blocked=True, row=1023)),
+     (33 * 5, LoopSchedule(threads=8, chunks=2, vec=4, row=33))], ids=str)
+def test_walks(elements: int, loop: LoopSchedule) -> None:
     """By counting: what the kernel's variables reach, and by the algebra."""
     found = loop.thread_map(elements)
     back = algebra.call("map", "inverse", algebra.call("map", "dims", found))
