@@ -202,8 +202,8 @@ def files(source: Source, targets: Sequence[str], device: Optional[str] = None, 
     pointers = list(program.pointers.values())
     about["files"] = {"header": f"{name}.h", "reference": f"{name}_ref.c",
                       **({"weights": f"{name}.weights"} if program.weights else {}),
-                      **{each.target.name: name + each.target.suffix for each in made}}
-    return {**{name + each.target.suffix: each.text for each in made},
+                      **{built.target.name: name + built.target.suffix for built in made}}
+    return {**{name + built.target.suffix: built.text for built in made},
             f"{name}.h": render.header(program, about, made),
             f"{name}_ref.c": reference.reference(program.whole.computation, name, pointers),
             **({f"{name}.weights": weights.block(program.weights)} if program.weights else {}),

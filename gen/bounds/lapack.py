@@ -56,7 +56,7 @@ def holds(computation: Computation, name: str) -> str:
     longest = max([1, *(size for a in rooms if a.operand is not None or a.result is not None for size in a.dims)])
     sizes = {f"x{k}": count_of(a.dims) for k, a in operands.items()}
     sizes.update((f"r{k}", count_of(a.dims)) for k, a in results.items())
-    each = sum(count_of(a.dims) * part_of(a)[1] for a in results.values())
+    per_matrix = sum(count_of(a.dims) * part_of(a)[1] for a in results.values())
     lines = [f"number *const memory = malloc({sum(sizes.values()) + 8 * longest * (longest + 1)} * sizeof *memory);",
              "const char *wrong = memory ? NULL : \"not enough memory\";"]
     at = 0
@@ -86,7 +86,7 @@ def holds(computation: Computation, name: str) -> str:
                   f"    if (!(RE(r{info}[0]) == -4 && {nan})) wrong = \"a matrix is not finite, and info not -4\";",
                   "    continue;", "  }"]
     lines += [f"  wrong = holds_{_AS.get(routine, routine)}(&c);",
-              f"  if (wrong && !*wrong) *unknown += {each}, wrong = NULL;", "}", "free(memory);", "return wrong;"]
+              f"  if (wrong && !*wrong) *unknown += {per_matrix}, wrong = NULL;", "}", "free(memory);", "return wrong;"]
     head = f"const char *{name}_holds(const void *const *params, const void *const *results, size_t *unknown)"
     return "\n".join([*["#define OF_DOUBLES"] * (part == "f64"), PROOFS.read_text().strip(), "", f"{head};",
                       f"{head} {{", *("  " + line for line in lines), "}", ""])

@@ -27,12 +27,13 @@ class Accesses(Registers):
 
     def _row_words(self, pointer: str, flat: str, dtype: str, name: str, constant: str) -> "List[Tuple[str, str]]":
         """The words of an interleaved step: in the union that is declared here, and in memory."""
-        n, each = self.loop.interleaved_rows, self.loop.step * bits(dtype) // 8 // 16 // self.loop.interleaved_rows
+        n = self.loop.interleaved_rows
+        words_per_row = self.loop.step * bits(dtype) // 8 // 16 // n
         kind = self.d.register("u32", 4)
-        self.before.add(self._union(kind, n * each, dtype, name))
-        return [(f"{name}.word[{row * each + k}]",
+        self.before.add(self._union(kind, n * words_per_row, dtype, name))
+        return [(f"{name}.word[{row * words_per_row + k}]",
                  f"*(({constant}{self.d.pointer}{kind} *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})"
-                 + (f" + {k})" if k else ")")) for row in range(n) for k in range(each)]
+                 + (f" + {k})" if k else ")")) for row in range(n) for k in range(words_per_row)]
 
     def _union(self, kind: str, count: int, dtype: str, name: str) -> Declare:
         """The union of `count` words and a step's elements."""
@@ -50,8 +51,9 @@ class Accesses(Registers):
 
     def _at_turn(self, flat: str) -> str:
         """The map to where the rows of a turn begin."""
-        variables, turns, each = algebra.info(flat).variables, self.loop.turns, self.loop.turns // self.registers_down
-        first = {"vec": "0", "lane": f"turn mod {each} * {self.lanes // each}", "down": f"turn floordiv {each}"}
+        variables, turns = algebra.info(flat).variables, self.loop.turns
+        across = turns // self.registers_down
+        first = {"vec": "0", "lane": f"turn mod {across} * {self.lanes // across}", "down": f"turn floordiv {across}"}
         domain = [f"{v.name} in [{v.lo}, {v.hi}]" for v in variables if v.name not in first] + [f"turn in [0, {turns - 1}]"]
         place = algebra.simplify(f"({', '.join([*(v.name for v in variables if v.name not in first), 'turn'])}) -> "
                                  f"({', '.join(first.get(v.name, v.name) for v in variables)}), domain: {', '.join(domain)}")

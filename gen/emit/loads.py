@@ -113,7 +113,7 @@ class Loads(Accesses):
                  if v.name in self.partition.ranges}
         met = {name for guard in algebra.guards(index) for name in guard.variables}
         if self._before_loops is None or self.differing(index) \
-                or all(each.shifts for each in algebra.divisions(index)) \
+                or all(division.shifts for division in algebra.divisions(index)) \
                 or met & set(steps) or any(n is None or n < 0 for n in steps.values()) \
                 or any(v.lo for v in algebra.info(index).variables if v.name in steps):
             return whole

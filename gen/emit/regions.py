@@ -426,9 +426,9 @@ class Regions(Loads, Elementwise):
         instruction, (loop, inside) = entry.instruction, entry.regions
         dtype, sizes = instruction.operands[0].shape.dtype, loop_sizes(instruction)
         number = f"u{self.d.register_bits(dtype)}"     # as wide as what is compared: one mask chooses both
-        here = self._variable(instruction.name, Value(self.d.literal(math.prod(sizes), number), number))
+        best_number = self._variable(instruction.name, Value(self.d.literal(math.prod(sizes), number), number))
         if self.partition.operand(entry, 0, inside).map == EMPTY:
-            return self.apply("convert", {}, "s32", [number], [here], instruction.name)
+            return self.apply("convert", {}, "s32", [number], [best_number], instruction.name)
         best = self._variable(f"{instruction.name}_best", Value(self.d.literal(0, dtype), dtype))
         seen = self.name(f"{instruction.name}_seen")   # whether a first element was met
         self.text.add(Declare("int", seen, "0"))
@@ -436,9 +436,9 @@ class Regions(Loads, Elementwise):
             if some:
                 self.region(inside)
                 new = self.real(self.read(self.partition.operand(entry, 0, inside), inside))
-                this = Value(f"({self.d.register(number)})({self._number(sizes, loop.ranges)})", number)
+                element_number = Value(f"({self.d.register(number)})({self._number(sizes, loop.ranges)})", number)
                 keep = self.scalar(instruction.attributes["select"], [best, new])[0]
-                pairs = ((best, new), (here, this))
+                pairs = ((best, new), (best_number, element_number))
 
                 def first() -> None:
                     self.text.add(*(Assign(kept.text, self.splat(other)) for kept, other in pairs))
@@ -450,7 +450,7 @@ class Regions(Loads, Elementwise):
                         self.text.add(Assign(kept.text, self.splat(chosen)))
                 self.text.cases([(f"!{seen}", first), ("", next_one)])
                 self.text.add(Assign(seen, "1"))
-        return self.apply("convert", {}, "s32", [number], [here], instruction.name)
+        return self.apply("convert", {}, "s32", [number], [best_number], instruction.name)
 
     def _window_scatter(self, entry: Entry) -> Value:
         """Of the windows that see an element, in the order of their places, those that select it scatter their value
@@ -466,14 +466,14 @@ class Regions(Loads, Elementwise):
             if some:
                 self.region(at_place)
                 choice = self.real(self.read(self.partition.operand(entry, 0, at_place), at_place))
-                this = self._number(loop_sizes(instruction), places.ranges)
-                with self.text.nested(If(f"{choice.text} == ({self.d.register('s32')})({this})") if self.lanes == 1
+                place_number = self._number(loop_sizes(instruction), places.ranges)
+                with self.text.nested(If(f"{choice.text} == ({self.d.register('s32')})({place_number})") if self.lanes == 1
                                       else Block()):
                     source = self.read(self.partition.operand(entry, 1, at_place), at_place)
                     scattered = self.real(self.scalar(instruction.attributes["scatter"], [source, total])[0])
                     if self.lanes > 1:
                         here = self.apply("convert", {}, number, ["s32"], [choice], "choice")
-                        element = Value(f"({self.d.register(number)})({this})", number)
+                        element = Value(f"({self.d.register(number)})({place_number})", number)
                         chosen = self.apply("compare", {"direction": "EQ"}, "pred", [number, number], [here, element],
                                             "chosen")
                         scattered = self.apply("select", {}, dtype, ["pred", dtype, dtype],

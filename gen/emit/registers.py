@@ -55,13 +55,13 @@ class Registers(State):
         whole: the text of all lanes at once, which holds under the condition `where`."""
         name, lanes, t = self.name(of), self.name(f"{of}_l"), self.type(dtype, 1, bits)
         wide, gathered = self.type(dtype, self.lanes, bits), self.d.gather("u16" if bits else dtype, self.lanes, lanes)
-        each: "List[Statement]" = [Declare(t, lanes, count=self.lanes),
-                                   self.each_lane(Assign(f"{lanes}[lane]", text), index)]
+        lane_by_lane: "List[Statement]" = [Declare(t, lanes, count=self.lanes),
+                                           self.each_lane(Assign(f"{lanes}[lane]", text), index)]
         if whole:
-            one_by_one = [*each, Assign(name, gathered)]
+            one_by_one = [*lane_by_lane, Assign(name, gathered)]
             self.text.add(Declare(wide, name), If(where, [Assign(name, whole)], one_by_one, brief=True))
         else:
-            self.text.add(*each, Let(wide, name, gathered))
+            self.text.add(*lane_by_lane, Let(wide, name, gathered))
         return Value(name, dtype, self.lanes, bits)
 
     def round(self, text: str, dtype: str, lanes: int, plain: bool = False) -> str:

@@ -213,9 +213,9 @@ class FftHero(Hero[Whole, FftSchedule]):
 
     def describe(self, choice: Choice[Whole, FftSchedule], grid: Grid, context: Context) -> "List[str]":
         axis = choice.schedule.axes[choice.grids.index(grid)]
-        by = "convolution, transforms of length %d" % axis.m if axis.convolved else "length %d" % axis.m
+        method = "convolution, transforms of length %d" % axis.m if axis.convolved else "length %d" % axis.m
         radices = [radix for length in halves(axis) for radix in fft.radices(length)] * (1 + axis.convolved)
-        return [f"from {axis.source} to {axis.target}: {by} as {' x '.join(map(str, halves(axis)))}, radices "
+        return [f"from {axis.source} to {axis.target}: {method} as {' x '.join(map(str, halves(axis)))}, radices "
                 + " ".join(map(str, radices))
                 + f", {axis.lanes} rows beside each other, {items(axis, context)[1]} turns of a work-item"]
 

@@ -150,8 +150,8 @@ def _is_by_columns(room: Room, strides: "Tuple[int, ...]") -> bool:
 
 def _size(room: Room) -> int:
     size = 1
-    for each in room.dims:
-        size *= each
+    for extent in room.dims:
+        size *= extent
     return size
 
 

@@ -138,8 +138,8 @@ class MatricesHero(Hero[Whole, Matrices]):
         sizes, device, numbers = sizes_of(nest.op), context.device, context.device.matrices
         local = all(_elements(shape) <= numbers.own_elements for shape in _matrices(nest))
         if device.cpu:
-            each = max(1, steps_of(nest.op) // max(1, sizes.matrices))
-            chunks = max(1, min(sizes.matrices // (device.unit_items * device.units), numbers.item_steps // each))
+            steps = max(1, steps_of(nest.op) // max(1, sizes.matrices))
+            chunks = max(1, min(sizes.matrices // (device.unit_items * device.units), numbers.item_steps // steps))
             return [Matrices(chunks=chunks, lanes=_lanes(nest, local, device), sizes=sizes, local=local)]
         return [Matrices(threads=context.threads or numbers.threads, sizes=sizes, local=local)]
 

@@ -619,11 +619,12 @@ def _shared(context: Context, nest: Scatter) -> InOrder:
                 * dtypes.storage_bytes(shape.dtype) >= least]
         return max(wide, key=lambda d: size_of[d], default=None)
 
-    still = [d for d in range(len(dims)) if d not in indexed and d not in a["inserted_window_dims"]]
+    unindexed = [d for d in range(len(dims)) if d not in indexed and d not in a["inserted_window_dims"]]
     for among, items, least in (
-        (still, device.scatter.window_items, 2 * device.line),      # two work-items should not write one line in turn
+        # two work-items should not write one line in turn
+        (unindexed, device.scatter.window_items, 2 * device.line),
         (indexed, device.scatter.indexed_items, 0),
-        (still, device.scatter.window_items, 0),
+        (unindexed, device.scatter.window_items, 0),
     ):
         dimension = widest(among, least)
         if dimension is not None:

@@ -160,12 +160,13 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
         if order.bits <= 16:
             digit = numbers.digit
         most = max(1, numbers.items * context.device.units)
-        each = max(-(-rows.count // most), min(rows.count, -(-numbers.item_elements // max(1, rows.size))), 1)
+        rows_per_item = max(-(-rows.count // most), min(rows.count, -(-numbers.item_elements // max(1, rows.size))), 1)
         if how == "network":
-            each += -each % numbers.side
+            rows_per_item += -rows_per_item % numbers.side
         parted = radix and word is not None and context.device.wide and rows.count == 1 and rows.size >= numbers.parted
-        yield SortRowsSchedule(items=max(1, -(-rows.count // each)), rows=each, how=how, digit=digit * radix,
-                               words=word is not None and (radix or how == "network" and word.rest == 0), parts=numbers.parts if parted else 1)
+        words = word is not None and (radix or how == "network" and word.rest == 0)
+        yield SortRowsSchedule(items=max(1, -(-rows.count // rows_per_item)), rows=rows_per_item, how=how,
+                               digit=digit * radix, words=words, parts=numbers.parts if parted else 1)
 
     def _side_by_side(self, rows: SortedRows, word: "Optional[Word]", context: Context) -> bool:
         """True if rows are sorted by a network, in lanes."""

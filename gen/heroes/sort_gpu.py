@@ -157,8 +157,8 @@ class SortGpuHero(Hero[Whole, SortTilesSchedule]):
         def key(function: CFunction, used: "List[int]") -> "Tuple[str, Callable[[str], str]]":
             return function.type, lambda place: f"{function.name}({', '.join(element(k, place) for k in used)})"
         left, kernels = runs(rows.size, schedule.elements, rows.kept), []
-        each, threads = len(groups) + 1, schedule.threads
-        buffers = [choice.scratch[:each], choice.scratch[each:]]
+        arrays_per_run, threads = len(groups) + 1, schedule.threads
+        buffers = [choice.scratch[:arrays_per_run], choice.scratch[arrays_per_run:]]
         for number, after in enumerate(left):
             before, last = left[number - 1] if number else None, number == len(left) - 1
             source: List[Buffer] = buffers[(number - 1) % 2] if number else []

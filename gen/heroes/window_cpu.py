@@ -292,9 +292,9 @@ def _row_forms(nest: Nest, schedule: WindowSchedule, index_type: str = "") -> Ro
         first = -(-low // lanes) * lanes     # whole lines, where rows begin with one
         count = (high - first) // lanes
         step = at_column(f"{first} + step * {lanes}", {"step": (0, count - 1)}, True)
-        past, whole = (high - first) % lanes, schedule.stream and sizes[-1] % lanes == 0
+        overhang, whole = (high - first) % lanes, schedule.stream and sizes[-1] % lanes == 0
         columns += [(low, ("0", str(first - low)) if whole else None)] * (first > low)
-        columns += [(high - lanes, (str(lanes - past), str(lanes)) if whole else None)] * (past > 0)
+        columns += [(high - lanes, (str(lanes - overhang), str(lanes)) if whole else None)] * (overhang > 0)
         begin, end = "0", str(count)
     edges = [at_column(str(column), {}, True, stored) for column, stored in columns]
     element = at_column("column", {"column": (0, sizes[-1] - 1)}, False) if low or high < sizes[-1] else None

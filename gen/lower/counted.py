@@ -64,11 +64,11 @@ class _Counted:
         """True if a shift to the right leaves nothing of a counted value."""
         if i.opcode != "shift-right-logical":
             return False
-        most, by = self.most.get(i.operands[0]), i.operands[1]
-        while by.opcode == "broadcast":
-            by = by.operands[0]
-        return most is not None and by.opcode == "constant" and bool(by.literal) \
-            and min(by.literal or [0]) >= most.bit_length()
+        most, distance = self.most.get(i.operands[0]), i.operands[1]
+        while distance.opcode == "broadcast":
+            distance = distance.operands[0]
+        return most is not None and distance.opcode == "constant" and bool(distance.literal) \
+            and min(distance.literal or [0]) >= most.bit_length()
 
     def changes(self, i: Instruction) -> bool:
         narrows = i.opcode == "convert" and i.shape.dtype in ("s32", "u32") and i.operands[0] in self.most \

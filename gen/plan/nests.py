@@ -157,16 +157,16 @@ def _passes(computation: Computation, divided: plan.Plan,
         partition = _stored(computation, [value], divided.cuts, "").partition
         reads[value] = set(buffers_of(partition, partition.entry))
     for cut in sorted(divided.cuts, key=lambda i: levels[i]):
-        beside = open_.setdefault((levels[cut], cut.shape.dims, tuple(cut.shape.minor_to_major)), []) \
+        open_groups = open_.setdefault((levels[cut], cut.shape.dims, tuple(cut.shape.minor_to_major)), []) \
             if cut in reads else []
-        found = next((others for others in beside if len(others) < MOST_STORED
+        found = next((others for others in open_groups if len(others) < MOST_STORED
                       and any(reads[other] & reads[cut] for other in others)), None)
         if found:
             found.append(cut)
         else:
             passes.append([cut])
             if cut in reads:
-                beside.append(passes[-1])
+                open_groups.append(passes[-1])
     return passes
 
 

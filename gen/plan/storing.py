@@ -375,7 +375,7 @@ def shared(computation: Computation, leaves: "Sequence[Leaf]", plan: Plan, store
     for cut in sorted(cuts, key=lambda i: level[i]):
         shape = cut.shape.leaves()[0]
         buffers = free.setdefault((shape.dtype, shape.elements), []) if cut in kept else []
-        buffer = next((each for each in buffers if each[0] < level[cut]), None)
+        buffer = next((candidate for candidate in buffers if candidate[0] < level[cut]), None)
         if buffer:
             buffers.remove(buffer)
             numbers[cut] = buffer[1]

@@ -163,10 +163,10 @@ class _Cut:
         shapes = step.shape.leaves()
         before, inits = self._laid_out(begins, shapes)
         state = [Array(array.name, shape) for array, shape in zip(_named_leaves(body), shapes)]
-        asked, (predicate,) = self._called(condition, state)
+        condition_nodes, (predicate,) = self._called(condition, state)
         nodes, ends = self._called(body, state)
         after, ends = self._laid_out(ends, shapes)
-        loop = Loop(step.name, inits, state, asked, predicate, [*nodes, *after], ends, results, trips(step))
+        loop = Loop(step.name, inits, state, condition_nodes, predicate, [*nodes, *after], ends, results, trips(step))
         self.arrays.update((value, array) for value, array in _without_invariants(loop, self.arrays).items())
         return [*before, loop]
 

@@ -87,11 +87,11 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
         _results_in_state(steps, places)
         join = _Joiner(program, interference, places).join
         every = list(leaves(steps))
-        apart = next(((step, operand) for step in every if isinstance(step, Launch)
+        unshared = next(((step, operand) for step in every if isinstance(step, Launch)
                       for operand, result in step.same.items() if not join(result, operand)), None)
-        if apart is None:
+        if unshared is None:
             break
-        _put_aside(steps, *apart)
+        _put_aside(steps, *unshared)
     for step in every:
         if isinstance(step, Move) and not (step.to in program.results and step.to.shape.bytes <= local_bytes):
             join(step.to, step.source)

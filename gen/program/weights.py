@@ -177,9 +177,9 @@ def packed(dtype: str, literal: "Sequence[int]") -> bytes:
     if dtypes.is_complex(dtype):
         return packed(f"u{bits // 2}", [part for pattern in literal for part in dtypes.parts(pattern, dtype)])
     if dtype in dtypes.PACKED:
-        each = dtypes.per_byte(dtype)
-        return bytes(sum(pattern << bits * n for n, pattern in enumerate(literal[at:at + each]))
-                     for at in range(0, len(literal), each))
+        elements_per_byte = dtypes.per_byte(dtype)
+        return bytes(sum(pattern << bits * n for n, pattern in enumerate(literal[at:at + elements_per_byte]))
+                     for at in range(0, len(literal), elements_per_byte))
     made = array.array({1: "B", 2: "H", 4: "I", 8: "Q"}[dtypes.storage_bytes(dtype)], literal)
     if sys.byteorder == "big":
         made.byteswap()

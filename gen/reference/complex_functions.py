@@ -200,8 +200,8 @@ def function(opcode: str, x: Parts, y: Optional[Parts] = None) -> Parts:
     if opcode == "log":
         near_one = 0.5 * log1p((larger - 1) * (larger + 1) + smaller * smaller)
         ratio = smaller / larger
-        apart = log(larger) + 0.5 * log1p(ratio * ratio)
-        size = ((larger >= 0.5) & (larger <= 1.5)).choose(near_one, apart)
+        logarithm = log(larger) + 0.5 * log1p(ratio * ratio)
+        size = ((larger >= 0.5) & (larger <= 1.5)).choose(near_one, logarithm)
         size = larger.equals(0).choose(-math.inf, size)
         return (a.infinite() | b.infinite()).choose(math.inf, size), atan2(b, a)
     if opcode == "log-plus-one":

@@ -154,12 +154,12 @@ class Lowering:
     def controlled(self, shape: Shape, x: List[Lowered]) -> Lowered:
         """A loop or a branch: all operands are flat, and `counts` says how many each had."""
         flats = [flat(value) for value in x]
-        value = self.several(shape, [i for each in flats for i in each], {})
+        value = self.several(shape, [i for leaves in flats for i in leaves], {})
         made = self.out.instructions[-1]
         while made.opcode == "get-tuple-element":
             made = made.operands[0]
         made.called = [_flat_computation(called) for called in self.like.called]
-        made.attributes["counts"] = [len(each) for each in flats[1:]]
+        made.attributes["counts"] = [len(leaves) for leaves in flats[1:]]
         return value
 
     def paired(self, parameters: List[Instruction]) -> List[Instruction]:
@@ -189,8 +189,9 @@ class Lowering:
         if len(kinds) == 1:
             return self.again(kinds[0], *x, **called)
         whole = self.again(tuple_of(shape, kinds), *x, **called)
-        each = iter([self.op("get-tuple-element", kind, whole, index=k) for k, kind in enumerate(kinds)])
-        return _regrouped(shape, iter([Pair(next(each), next(each)) if count == 2 else next(each) for count in counts]))
+        elements = iter([self.op("get-tuple-element", kind, whole, index=k) for k, kind in enumerate(kinds)])
+        parts = [Pair(next(elements), next(elements)) if count == 2 else next(elements) for count in counts]
+        return _regrouped(shape, iter(parts))
 
     def elementwise(self, x: Sequence[Lowered]) -> Lowered:
         """The parts of an op on complex numbers, by real ops that each round."""

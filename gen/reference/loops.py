@@ -54,11 +54,11 @@ def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]
         outer: List[Tuple[int, str]] = []
         inner: List[Tuple[int, str]] = []
         size, digit = 1, "0"
-        for by, s, x in zip(tile, sizes[first:], digits[first:]):
+        for tile_size, s, x in zip(tile, sizes[first:], digits[first:]):
             size, digit = size * s, position_of([digit, x], [s, 1])
-            if by:
-                outer.append((-(-size // by), "0" if size <= by else f"({digit}) / {by}"))
-                inner.append((by, "0" if by == 1 else digit if size <= by else f"({digit}) % {by}"))
+            if tile_size:
+                outer.append((-(-size // tile_size), "0" if size <= tile_size else f"({digit}) / {tile_size}"))
+                inner.append((tile_size, "0" if tile_size == 1 else digit if size <= tile_size else f"({digit}) % {tile_size}"))
                 size, digit = 1, "0"
         sizes = [*sizes[:first], *(size for size, _ in outer + inner)]
         digits = [*digits[:first], *(digit for _, digit in outer + inner)]

@@ -98,11 +98,11 @@ def of_program(program: Program, traced: Optional[Program] = None) -> Cost:
     computes the whole beside the calls."""
     if program.is_one and not traced:
         return cost(program.whole)
-    each = [cost(call.fusion) for call in program.calls]
+    calls = [cost(call.fusion) for call in program.calls]
     arrays = traced.results if traced else [array for call in program.calls for array in call.results]
     held = sum(4 * array.shape.bytes + 24 * array.shape.elements for array in arrays)
-    return Cost(sum(c.steps for c in each), sum(c.operations for c in each), sum(c.rounded for c in each),
-                held + max(c.bytes for c in [*each, cost(program.whole)]))
+    return Cost(sum(c.steps for c in calls), sum(c.operations for c in calls), sum(c.rounded for c in calls),
+                held + max(c.bytes for c in [*calls, cost(program.whole)]))
 
 
 def arithmetic(fusion: Fusion) -> int:

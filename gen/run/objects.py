@@ -405,7 +405,7 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
         if not program.is_one or any(parts.values()):
             built.trace = traced(program, parts)
             built.traced = written(built.trace.program)
-            for fusion in dict.fromkeys(each.fusion for each in built.trace.seen):
+            for fusion in dict.fromkeys(call.fusion for call in built.trace.seen):
                 pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
         if program.straight:
             pipeline.write_all(pipeline.bound(program, options.excess_precision, flushes), str(folder))
