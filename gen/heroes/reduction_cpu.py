@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from gen import algebra
@@ -879,11 +879,17 @@ class FormCollector(ReductionCpuEmitter):
     """Goes an emitter's way without a statement. forms: what its bodies compute; maps: those that are C text beside;
     grids: its kernels as they are launched."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.forms: List[Form] = []
-        self.maps: List[str] = []
-        self.grids: List[Grid] = []
+    @cached_property
+    def forms(self) -> List[Form]:
+        return []
+
+    @cached_property
+    def maps(self) -> List[str]:
+        return []
+
+    @cached_property
+    def grids(self) -> List[Grid]:
+        return []
 
     def body_for(self, form: Form) -> Any:
         self.forms.append(form)
@@ -913,7 +919,7 @@ class FormCollector(ReductionCpuEmitter):
 
     def finish(self, position: str, box: "Dict[str, Tuple[int, int]]", schedule: Schedule, total: str,
                nan: str) -> Results:
-        self.forms += self.stored_forms(position, box, schedule)
+        self.forms.extend(self.stored_forms(position, box, schedule))
         return Results(NOTHING, None, schedule.lanes, nan, nan)
 
     def part(self, flat: str, box: "Dict[str, Tuple[int, int]]", sweep: Schedule, buffers: "Sequence[Buffer]") -> StepCode:
