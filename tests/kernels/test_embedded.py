@@ -91,9 +91,9 @@ def test_plain(path: Path, tmp_path: Path) -> None:
         compiled(tmp_path, name, *STRICT, "-Wno-unknown-pragmas", "-O2", compiler="clang")
 
 
-@pytest.mark.parametrize("levels", [pytest.param(levels, id=levels[0], marks=pytest.mark.peer if "-O1" in levels else [])
-                                    for levels in (("-O0", "-O2"), ("-O1", "-Os", "-O3"))])
-@pytest.mark.parametrize("path", MARKED)
+@pytest.mark.parametrize("path, levels", [
+    *(pytest.param(param.values[0], ("-O0", "-O2"), id=param.id, marks=param.marks) for param in MARKED),
+    *(pytest.param(param.values[0], ("-O1", "-Os", "-O3"), id=f"{param.id} more", marks=pytest.mark.peer) for param in MARKED if not param.marks)])
 def test_stack(path: Path, levels: "Tuple[str, ...]", tmp_path: Path) -> None:
     name = built(path, tmp_path)
     probe = subprocess.run(["gcc", "-fcallgraph-info=su", "-x", "c", "-c", "-o", str(tmp_path / "probe.o"), "-"], input="", capture_output=True, text=True)
