@@ -97,12 +97,14 @@ def test_small_kernels_are_one_launch() -> None:
     assert not any(chains(16, "opencl-gpu"))
 
 
-# A program whose items say which thread did them, and take so long that a second thread gets some.
+# A program whose items say which thread did them, and wait until a second thread has begun one, 20 seconds at most.
 SLOW = """
 #include "fusion.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 static pthread_t caller;
+static atomic_int begun[2];
 static const struct sett_buffer param[1], result[1] = {{64, 64, 8, SETT_UINT, 1}};
 static const int alias[] = {-1};
 struct sett_share {
@@ -112,8 +114,10 @@ struct sett_share {
 };
 static void item(const void *work, size_t n)
 {
-  usleep(3000);
-  ((unsigned char *)work)[n] = !pthread_equal(caller, pthread_self());
+  const int other = !pthread_equal(caller, pthread_self());
+  begun[other] = 1;
+  for (int k = 0; k < 20000 && !begun[!other]; ++k) usleep(1000);
+  ((unsigned char *)work)[n] = other;
 }
 static void *create(void *context, void *device, int *error) { *error = 0; return &caller; }
 static void *program(void *self) { return 0; }

@@ -102,7 +102,7 @@ def test_run(tmp_path: Path) -> None:
     assert child.run(["cat"]).out == ""     # its input is empty, not the pipe that it is held by
     begun = time.monotonic()
     done = child.run(["sh", "-c", "sleep 100 & sleep 100"], child.Limit(100, 0.2))
-    assert done.exceeded == "0.2 s" and time.monotonic() - begun < 20
+    assert done.exceeded == "0.2 s" and time.monotonic() - begun < 90
     with pytest.raises(FileNotFoundError):
         child.run(["no_such_program_here"])
     assert shutil.which("sh")
