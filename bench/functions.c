@@ -62,6 +62,12 @@ struct function {
 #define DOUBLES(F) F(exp, -20, 20) F(log, 0, 100) F(tanh, -5, 5) F(erf, -6, 6)
 #define OWN_DOUBLES(F) F(rsqrt, 0, 100)
 
+/* functions.py compiles and links only the kernels that it is asked for */
+#define PRAGMA(words) _Pragma(#words)
+#define WEAK_FLOAT(F, low, high) PRAGMA(weak functions_##F##_f32_c_run)
+#define WEAK_DOUBLE(F, low, high) PRAGMA(weak functions_##F##_f64_c_run)
+FLOATS(WEAK_FLOAT) OWN_FLOATS(WEAK_FLOAT) PAIRS(WEAK_FLOAT) DOUBLES(WEAK_DOUBLE) OWN_DOUBLES(WEAK_DOUBLE)
+
 static const struct function functions[] = {
 #define ONE(F, low, high) {#F "_f32", functions_##F##_f32_c_run, F, 0, 0, low, high},
 #define MORE(F, low, high) {#F "_f64", functions_##F##_f64_c_run, 0, F##l, 0, low, high},

@@ -26,12 +26,12 @@ sys.path.insert(0, str(HERE.parent))
 NAMES = re.findall(r"^(\w+_f(?:32|64)) \{", (HERE / "functions.hlo").read_text(), re.M)
 
 
-def compiled(folder: Path, cc: str, flags: List[str], cross: bool) -> Path:
-    """The program of functions.c with the generated kernels as a compiler makes them."""
+def compiled(folder: Path, names: List[str], cc: str, flags: List[str], cross: bool) -> Path:
+    """The program of functions.c with the generated kernels of some functions as a compiler makes them."""
     generate = [sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c", "--apart"]
     subprocess.run(generate, check=True, cwd=HERE.parent)
     objects = []
-    for name in NAMES:
+    for name in names:
         objects.append(str(folder / f"{name}.o"))
         command = [cc, "-std=c11", "-O2", "-w", *flags, "-c", str(folder / f"functions_{name}.c"), "-o", objects[-1]]
         made = subprocess.run(command, capture_output=True, text=True)      # gcc has notes on its ABI that no option silences
@@ -79,8 +79,9 @@ def main() -> None:
     parser.add_argument("--time", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        program = compiled(Path(folder), options.cc, options.flags.split(), bool(options.run))
-        for name in options.only.split(","):
+        names = options.only.split(",")
+        program = compiled(Path(folder), names, options.cc, options.flags.split(), bool(options.run))
+        for name in names:
             words = ["time", name] if options.time else ["errors", name, "0", str(options.step)]
             line = subprocess.run([*options.run.split(), str(program), *words], check=True, capture_output=True, text=True).stdout.strip()
             print(line + (of_xla(name) if options.time else ""), flush=True)

@@ -27,7 +27,7 @@ from gen.bounds import LIBM_ULPS, ULPS
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = os.environ.get("SETT_SWEEP", "") != ""
 # A compiler, its flags, and the emulator of what it compiles for.
-FLAGS = [("gcc", "-msse2" if SWEEP else "-O1 -msse2", ""), pytest.param("gcc", "-mavx512f -mfma", "", marks=pytest.mark.peer)]
+FLAGS = [("gcc", "-msse2", ""), pytest.param("gcc", "-mavx512f -mfma", "", marks=pytest.mark.peer)]
 MORE = [("clang", "-mavx2 -mfma", ""), ("gcc", "-mavx2", ""), ("gcc", "-mavx2 -mfma", ""), ("clang", "-msse2", ""), ("clang", "-mavx512f", ""),
         ("clang-19", "-mavx512f", ""), ("gcc", "-O3 -march=native -ffp-contract=fast", ""), ("i686-linux-gnu-gcc", "-msse2 -mfpmath=sse", "qemu-i386"),
         ("i686-linux-gnu-gcc", "", "qemu-i386"), ("aarch64-linux-gnu-gcc", "", "qemu-aarch64"), ("s390x-linux-gnu-gcc", "", "qemu-s390x")]
@@ -52,12 +52,13 @@ def test_errors(cc: str, flags: str, emulator: str) -> None:
     if not emulator and not runs(flags):
         pytest.skip(f"SKIP: this machine has no {flags}")
     step = 1000003 if emulator else 20011 if SWEEP else 100003
+    names = sorted(OPCODES)[::1 if SWEEP else 3]
     command = [sys.executable, str(ROOT / "bench" / "functions.py"), "--cc", cc, f"--flags={flags}", f"--run={emulator}",
-               "--step", str(step)]
+               "--step", str(step), "--only", ",".join(names)]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     found = {line.split()[0]: line for line in made.stdout.splitlines()}
-    assert set(found) == set(OPCODES)
+    assert set(found) == set(names)
     for name, line in found.items():
         slack = LIBM_ULPS if name.endswith("f64") else 0.0
         error = math.inf if line.split()[1] == "wrong" else float(line.split()[1])
