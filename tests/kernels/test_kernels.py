@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Sequence
+from typing import List, Sequence
 
 import pytest
 
@@ -239,8 +239,9 @@ def test_same_bytes(built: Path, tmp_path: Path) -> None:
     assert before == {name: ((tmp_path / name).read_bytes(), (tmp_path / name).stat().st_mtime_ns) for name in files_below(tmp_path)}
 
 
-@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.peer), "g++"])
-def test_written_c_compiles(built: Path, compiler: str) -> None:
+@pytest.mark.parametrize("compiler, more", [("gcc", []), pytest.param("gcc", ["-DSETT_SCALAR"], marks=pytest.mark.peer),
+                                            *(pytest.param("clang", more, marks=pytest.mark.peer) for more in ([], ["-DSETT_SCALAR"])), ("g++", [])])
+def test_written_c_compiles(built: Path, compiler: str, more: "List[str]") -> None:
     """The C API, the kernels in C and the reference under the project's warnings; any number of them in one program."""
     found = [name for name in (compiler, *(f"{compiler}-{version}" for version in range(19, 13, -1))) if shutil.which(name)]
     if not found:
@@ -250,10 +251,10 @@ def test_written_c_compiles(built: Path, compiler: str) -> None:
                       + "".join(f'#include "{name}.h"\n' for name in NAMES) + "int one;\n")
     flags = [f for f in C_WARNINGS if "std" not in f and "prototypes" not in f] + ["-x", "c++", "-std=c++17"] \
         if compiler == "g++" else C_WARNINGS
-    sources = [source] if compiler == "g++" else [source, *(built / f"{name}{suffix}.c" for name in NAMES for suffix in ("", "_ref"))]
-    scalar = [] if compiler == "g++" else [built / f"{name}.c" for name in NAMES]
+    sources = [source] if compiler == "g++" else [built / f"{name}.c" for name in NAMES] if more else [
+        source, *(built / f"{name}{suffix}.c" for name in NAMES for suffix in ("", "_ref"))]
     try:
-        for path, more in [*((path, []) for path in sources), *((path, ["-DSETT_SCALAR"]) for path in scalar)]:
+        for path in sources:
             done = subprocess.run([found[0], *flags, *more, "-c", str(path), "-o", os.devnull], capture_output=True, text=True)
             if "CL/cl.h" in done.stderr and "No such file" in done.stderr:
                 pytest.skip("no OpenCL headers")

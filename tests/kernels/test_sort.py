@@ -206,7 +206,7 @@ def test_long_rows(target: str, kinds: Sequence[str], tmp_path: Path) -> None:
 
 
 @with_numpy
-@pytest.mark.parametrize("target, sizes", [("c", range(2, 17)), ("opencl", (3, 8, 16)), pytest.param("opencl", range(2, 16), marks=pytest.mark.peer)])
+@pytest.mark.parametrize("target, sizes", [("c", range(2, 17)), ("opencl", (7, 16)), pytest.param("opencl", range(2, 16), marks=pytest.mark.peer)])
 def test_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
     """Rows of zeros and ones, all that there are, are sorted, so that rows of any elements are (the 0-1 principle)."""
     cases = {}
@@ -221,8 +221,8 @@ def test_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
 
 
 @with_numpy
-@pytest.mark.parametrize("target, sizes", [("c", (17, 31, 32, 33, 63, 100, 127, 128)), ("opencl", (17, 128)),
-                                           pytest.param("opencl", (31, 32, 33, 63, 100, 127), marks=pytest.mark.peer)])
+@pytest.mark.parametrize("target, sizes", [("c", (17, 31, 32, 33, 63, 100, 127, 128)), ("opencl", (128,)),
+                                           pytest.param("opencl", (17, 31, 32, 33, 63, 100, 127), marks=pytest.mark.peer)])
 def test_longer_networks(target: str, sizes: Sequence[int], tmp_path: Path) -> None:
     """Steps of each length, for rows that a network just sorts: one 1 or one 0 at any place, halves that are sorted, and drawn rows; then
     with both zeros and NaNs, whose order shows where they stood."""

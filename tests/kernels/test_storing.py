@@ -205,7 +205,7 @@ def drawn(number: int) -> "Tuple[str, List[Any], List[Any]]":
 
 @with_numpy
 @pytest.mark.drawn
-@pytest.mark.parametrize("target", [pytest.param(t, marks=pytest.mark.peer if t == "cuda-on-cpu" else ()) for t in TARGETS])
+@pytest.mark.parametrize("target", [pytest.param(t, marks=() if t == "c" else pytest.mark.peer) for t in TARGETS])
 def test_drawn_graphs(target: str, tmp_path: Path) -> None:
     options = run.Options()
     device_or_skip(target, options)
