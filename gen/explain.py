@@ -8,6 +8,7 @@ from gen import algebra, hlo, pipeline
 from gen.emit.statements import printed
 from gen.heroes.hero import Choice, Context
 from gen.heroes.kernel import Grid, Kernel
+from gen.hlo.trips import trips
 from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.nests import Planned
@@ -88,11 +89,12 @@ def _names(arrays: "Sequence[Optional[Array]]") -> str:
 def _nodes(nodes: "Sequence[Node]") -> "Iterator[str]":
     for node in nodes:
         if isinstance(node, Call):
-            yield f"{_names(node.results)} = {node.fusion.name}({_names(node.operands)})"
+            yield f"{_names(node.results)} = {node.fusion.name}({_names(node.operands)}){_inside(node)}"
         elif isinstance(node, Loop):
             yield (f"{_names(node.results)} = {node.name}: "
                    + (f"{node.trips} times" if node.trips is not None else "a loop")
-                   + f" from {_names(node.state)} = {_names(node.begins)}")
+                   + f" from {_names(node.state)} = {_names(node.begins)}"
+                   + (f", outside of kernels: {node.outside}" if node.outside else ""))
             if node.trips is None:
                 yield from (f"  {line}" for line in [*_nodes(node.condition), f"while {node.predicate.name}"])
             yield from (f"    {line}" for line in [*_nodes(node.body), f"next {_names(node.ends)}"])
@@ -104,6 +106,12 @@ def _nodes(nodes: "Sequence[Node]") -> "Iterator[str]":
                 else:
                     yield f"  {number}{' and others' if number == len(node.arms) - 1 else ''}:"
                 yield from (f"    {line}" for line in [*_nodes(arm), f"give {_names(ends)}"])
+
+
+def _inside(call: Call) -> str:
+    """The loop that a call's kernel holds, in words; "": it holds none."""
+    counts = [trips(i) for i in call.fusion.computation.instructions if i.opcode == "while"]
+    return "".join(f", element by element, {f'{count} times' if count is not None else 'a loop'}" for count in counts)
 
 
 def _arena(file: TargetFile) -> List[str]:

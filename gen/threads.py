@@ -8,6 +8,7 @@ from typing import List, Sequence
 from gen.heroes.kernel import Kernel
 from gen.hlo import CONTRACTIONS, Instruction, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
+from gen.plan import element_loops
 from gen.manifest import points
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, reads_of
@@ -69,5 +70,7 @@ def _cost(i: Instruction) -> int:
         return 2 * math.prod(loop_sizes(i))
     if i.opcode in ("reduce", "reduce-window", "select-and-scatter"):
         return math.prod(loop_sizes(i)) * sum(_cost(inner) for called in i.called for inner in called.instructions)
+    if i.opcode == element_loops.OPCODE:
+        return element_loops.steps(i) * sum(_cost(inner) for inner in i.called[0].instructions)
     return 0 if i.opcode in ("parameter", "constant", "iota") or moves_only(i) else (
         ELEMENTWISE[i.opcode].cost if i.opcode in ELEMENTWISE else 1)

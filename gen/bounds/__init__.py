@@ -66,6 +66,8 @@ WHAT A KERNEL MAY DIFFER BY
   * Calls of LAPACK's routines: any value. A function `NAME_holds` in the same file says instead, in wider numbers, whether
     the results are what the routine is for: residuals of 64 n u |A|, orthonormal vectors, triangles that are zero, the
     order of values. Of a matrix with an element other than 0 outside [2^-24, 2^24] it knows nothing.
+  * while: exact where its operands and each step are, sums in the reference's order; else any value is right. A kernel
+    holds no other loop (gen/plan/element_loops.py).
   * bitcast-convert and TOTALORDER read the bits of a NaN; where arithmetic made it they are free, and so is the result.
   * A value used twice is two independent intervals, except in multiply(x, x) and compare(x, x).
   Not covered: kernels that flush subnormals (but for scatter's sums), contract to fused multiply-add, or round f64 ->
@@ -73,7 +75,7 @@ WHAT A KERNEL MAY DIFFER BY
 
 WHERE IT STANDS
   It knows the graph (gen.hlo) and the reference, which does not know it.
-  files.py          the three functions above, and which module knows which op: moves, reductions (with combiners),
+  files.py          the three functions above, and which module knows which op: moves, control, reductions (with combiners),
                     scatter, select_and_scatter, products, transforms, matrices (with matrices.c), lapack (with lapack.c); following.py: what
                     they share, elementwise ops
   intervals.py      the interval of an elementwise op;  ulps.py: the promised ulps;  types.py: intervals in C

@@ -3,10 +3,11 @@ nothing is known."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
 
-from gen.bounds import following, moves, products, reductions, sorts
+from gen.bounds import control, following, moves, products, reductions, sorts
 from gen.bounds.following import Bounds
 from gen.bounds.intervals import RANGES
 from gen.bounds.lapack import holds, lapack
@@ -46,9 +47,17 @@ class Bounded(NamedTuple):
 
 def bounded(computation: Computation, options: Options, pointers: Pointers = None) -> Bounded:
     b = Bounds(options)
-    results = walked(b.e, computation,
-                     lambda i, x, outs: OPS.get(i.opcode, following.elementwise)(b, i, x, outs), pointers)
-    return Bounded(b, results)
+
+    def exact(called: Computation) -> bool:
+        inner = bounded(called, replace(options, reassociate=False))    # a kernel that holds a loop keeps the order
+        return inner.bounds.exact(*(result.array for result in inner.results))
+
+    def follow(i: Instruction, x: List[Array], outs: List[Array]) -> None:
+        if i.opcode == "while":
+            control.loop(exact, b, i, x, outs)
+        else:
+            OPS.get(i.opcode, following.elementwise)(b, i, x, outs)
+    return Bounded(b, walked(b.e, computation, follow, pointers))
 
 
 def bound(computation: Computation, name: str, *, excess_precision: bool = False, reassociate: bool = True,

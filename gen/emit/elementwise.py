@@ -127,22 +127,23 @@ class Elementwise(Registers):
         """The scalar computation of a reduce or a map on registers."""
         env: Dict[Instruction, List[Value]] = {}
         for instruction in computation.instructions:
-            opcode = instruction.opcode
-            x = [env[o] for o in instruction.operands]
-            if opcode == "parameter":
-                env[instruction] = [arguments[instruction.parameter_number or 0]]
-            elif opcode == "constant":
-                env[instruction] = [ops.constant(self.d, (instruction.literal or [0])[0], instruction.shape.dtype)]
-            elif opcode == "tuple":
-                env[instruction] = [v for values in x for v in values]
-            elif opcode == "get-tuple-element":
-                env[instruction] = [x[0][instruction.attributes["index"]]]
-            else:
-                env[instruction] = [self.apply(opcode, instruction.attributes, instruction.shape.dtype,
-                                               [o.shape.dtype for o in instruction.operands], [v[0] for v in x],
-                                               instruction.name)]
+            env[instruction] = ([arguments[instruction.parameter_number or 0]] if instruction.opcode == "parameter"
+                                else self.scalar_op(instruction, env))
         assert computation.root is not None
         return env[computation.root]
+
+    def scalar_op(self, instruction: Instruction, env: "Dict[Instruction, List[Value]]") -> List[Value]:
+        """The values of an op of a scalar computation, of those of its operands."""
+        opcode = instruction.opcode
+        x = [env[o] for o in instruction.operands]
+        if opcode == "constant":
+            return [ops.constant(self.d, (instruction.literal or [0])[0], instruction.shape.dtype)]
+        if opcode == "tuple":
+            return [v for values in x for v in values]
+        if opcode == "get-tuple-element":
+            return [x[0][instruction.attributes["index"]]]
+        return [self.apply(opcode, instruction.attributes, instruction.shape.dtype,
+                           [o.shape.dtype for o in instruction.operands], [v[0] for v in x], instruction.name)]
 
 
 def _holds(wide: str, narrow: str) -> bool:

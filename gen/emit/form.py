@@ -12,6 +12,7 @@ from gen import algebra
 from gen.emit.maps import narrowed
 from gen.emit.values import Access, Value
 from gen.hlo import LOOPS, Instruction, Shape, dtypes
+from gen.plan import element_loops
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import strides
@@ -73,6 +74,14 @@ class Visit(NamedTuple):
     in_loop: bool
 
 
+class Rows(NamedTuple):
+    """The registers of a step, which a loop of elements runs together: C text of their number, and the most there
+    are."""
+
+    end: str
+    most: int
+
+
 @dataclass(eq=False)
 class Form:
     """One form of a function: through a thread map, scalar or wide.
@@ -84,7 +93,7 @@ class Form:
     values of instructions that the partition takes as given, or how they are computed when first read. shared: buffers
     that other pointers lead to. reads_first: all of a step is read before anything of it is written. stores: the roots
     that are stored (None: all). stored_lanes: the first lane of a register that is stored and the one after the last,
-    as C texts, where not all are.
+    as C texts, where not all are. rows: where a loop of elements runs the registers of a step together.
     """
 
     partition: Partition
@@ -101,6 +110,7 @@ class Form:
     reads_first: bool = False
     stores: "Optional[Sequence[Root]]" = None
     stored_lanes: "Optional[Tuple[str, str]]" = None
+    rows: "Optional[Rows]" = None
 
     def __post_init__(self) -> None:
         self.lanes = self.loop.lanes
@@ -340,7 +350,8 @@ class Form:
         if entry.callee is not None:
             return not self.is_uniform_call(entry), []
         opcode = entry.instruction.opcode
-        if opcode == "reduce" or opcode in LOOPS or opcode in PADS or opcode in ("concatenate", "dynamic-update-slice"):
+        if opcode == "reduce" or opcode in LOOPS or opcode in PADS or opcode in (
+                "concatenate", "dynamic-update-slice", element_loops.OPCODE):
             return True, []
         if opcode in RUNTIME:
             return False, [(self.partition.operand(entry, 0, entry.regions[0]), entry.regions[0])]

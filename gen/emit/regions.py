@@ -10,13 +10,13 @@ from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit import functions, ops
-from gen.emit.elementwise import Elementwise
-from gen.emit.loads import Loads
+from gen.emit.element_loops import ElementLoops
 from gen.emit.maps import conditions, guarded, narrowed, tested
 from gen.emit.statements import Assign, Block, Call, Case, Declare, For, If, Let, interchange
 from gen.emit.form import Near
 from gen.emit.values import Value
 from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, combiner, dtypes
+from gen.plan import element_loops
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Region, Runtime, loop_sizes
 from gen.targets import SMALL
@@ -34,7 +34,7 @@ class When(NamedTuple):
     differs: bool = False
 
 
-class Regions(Loads, Elementwise):
+class Regions(ElementLoops):
     """The entries of regions, and how each structural op is computed."""
 
     def region(self, region: Region) -> None:
@@ -65,6 +65,8 @@ class Regions(Loads, Elementwise):
             return [self._concatenate(entry)]
         if opcode == "dynamic-update-slice":
             return [self._update(entry)]
+        if opcode == element_loops.OPCODE:
+            return self.element_loop(entry)
         if opcode in RUNTIME:
             self.bind(entry.regions[0].runtimes, entry.region)
             self.region(entry.regions[0])
@@ -480,9 +482,3 @@ class Regions(Loads, Elementwise):
                                                [chosen, scattered, total], "scattered")
                     self.text.add(Assign(total.text, self.splat(scattered)))
         return replace(total, rounded=not (self.excess and total.dtype in SMALL))
-
-    def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
-        """Values none of which is an accumulator that is assigned before it is read."""
-        return [
-            self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v for v in values
-        ]

@@ -1,7 +1,7 @@
 """Statements: the code of a step as a tree, which is built, transformed and counted before it is text.
 
-A leaf is a Let, a Declare, an Assign, a Return, a Call, or a statement in a target's own words, as text. Block, For and
-If have statements inside. `Code` builds a tree, `printed` makes lines of it.
+A leaf is a Let, a Declare, an Assign, a Return, a Call, or a statement in a target's own words, as text. Block, For,
+Forever and If have statements inside. `Code` builds a tree, `printed` makes lines of it.
 """
 
 from __future__ import annotations
@@ -92,6 +92,14 @@ class For:
 
 
 @dataclass
+class Forever:
+    """A loop that a statement inside ends."""
+
+    body: "List[Statement]" = field(default_factory=list)
+    head = "for (;;)"
+
+
+@dataclass
 class If:
     """brief: the body is printed in the line of the condition."""
 
@@ -106,7 +114,7 @@ class If:
 
 
 Leaf = Union[str, Let, Declare, Assign, Return, Call]
-Statement = Union[Leaf, Block, For, If]
+Statement = Union[Leaf, Block, For, Forever, If]
 Case = Tuple[str, Callable[[], None]]      # a condition ("": it always holds), and what adds the statements of the case
 
 
@@ -115,49 +123,49 @@ class Code:
 
     def __init__(self) -> None:
         self.lines: "List[Statement]" = []
-        self._into = self.lines
+        self.into = self.lines
 
     def add(self, *statements: Statement) -> None:
-        self._into += statements
+        self.into += statements
 
     @contextmanager
-    def nested(self, *nodes: "Union[Block, For, If]") -> "Iterator[Tuple[List[Statement], int]]":
+    def nested(self, *nodes: "Union[Block, For, Forever, If]") -> "Iterator[Tuple[List[Statement], int]]":
         """Adds nodes, each inside the one before; what is added meanwhile goes into the last. Yields the statements
         around the first node, and its number among them."""
-        outer, number = self._into, len(self._into)
+        outer, number = self.into, len(self.into)
         for node in nodes:
-            self._into.append(node)
-            self._into = node.body
+            self.into.append(node)
+            self.into = node.body
         yield outer, number
-        self._into = outer
+        self.into = outer
 
     def cases(self, cases: "Sequence[Case]") -> None:
         """Adds the choice of the first case whose condition holds."""
-        outer = into = self._into
+        outer = into = self.into
         for condition, write in cases:
-            self._into = into
+            self.into = into
             if condition:
                 node = If(condition)
                 into.append(node)
-                self._into, into = node.body, node.otherwise
+                self.into, into = node.body, node.otherwise
             elif into is outer:
                 block = Block()
                 into.append(block)
-                self._into = block.body
+                self.into = block.body
             write()
-        self._into = outer
+        self.into = outer
 
     def take(self) -> "List[Statement]":
         """The statements so far; the code begins anew."""
         lines, self.lines = self.lines, []
-        self._into = self.lines
+        self.into = self.lines
         return lines
 
 
 def weight(statements: "Sequence[Statement]") -> int:
     """The number of statements, those in loops and conditions too."""
     return sum(1 + weight(statement.body) + (weight(statement.otherwise) if isinstance(statement, If) else 0)
-               if isinstance(statement, (Block, For, If)) else 1 for statement in statements)
+               if isinstance(statement, (Block, For, Forever, If)) else 1 for statement in statements)
 
 
 def interchange(loops: "Sequence[For]", order: "Sequence[int]") -> None:
@@ -175,6 +183,8 @@ def printed(statements: "Sequence[Statement]") -> List[str]:
             lines += _in_braces("", statement.body)
         elif isinstance(statement, For):
             lines += _headed(statement.head, statement.body, statement.brief)
+        elif isinstance(statement, Forever):
+            lines += _in_braces(f"{statement.head} ", statement.body)
         elif isinstance(statement, If):
             lines += _headed(statement.head, statement.body, statement.brief)
             if len(statement.otherwise) == 1 and isinstance(statement.otherwise[0], If):

@@ -3,7 +3,7 @@ puts it.
 
 A result that is a concatenation (or elementwise after one, or a bitcast of that) becomes a nest for each operand, whose
 results are at the map from the operand to the output. There every index falls on the same side, so no thread tests it
-(`_only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel, with a range of its blocks
+(`only_side` of gen/plan/partition.py). Kernels of the loop hero are joined to one kernel, with a range of its blocks
 for each walk (`Kernel.walk`), or with the steps of all walks side by side where they read the same; others, as of an operand that is transposed, stay kernels of their own.
 """
 

@@ -7,19 +7,20 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, 
 
 from gen import algebra, hlo
 from gen.emit.body import Body
-from gen.emit.form import Form
+from gen.emit.form import Form, Rows
 from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Code, If, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.heroes.walk import Bursts, Walk
 from gen.hlo import dtypes
+from gen.plan import element_loops
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import Interleaving, falling, interleaving, row
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, compose
+from gen.plan.partition import EMPTY, Entry, compose
 from gen.plan.update import bound_in
-from gen.schedule import LINE, Device, LoopSchedule, Schedule, candidates, reversed_walk
+from gen.schedule import LINE, VECTOR_BITS, Device, LoopSchedule, Schedule, candidates, chunks_of, reversed_walk
 from gen.targets import COMPLEX, TINY
 
 
@@ -80,6 +81,27 @@ def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
                    l1_prefetch=0, gathered_prefetch_steps=steps)
 
 
+def _looping(nest: Nest) -> "Optional[Entry]":
+    """The loop of elements that is all that a nest computes; None where there is no such loop."""
+    entries = nest.partition.entry.body.entries
+    alone = len(entries) == 1 and entries[0].instruction.opcode == element_loops.OPCODE
+    return entries[0] if alone and entries[0].callee is None else None
+
+
+def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
+    """The schedule of a loop of elements: as many registers run together as there is room for."""
+    entry, numbers = _looping(nest), device.loop_cpu
+    if not entry or loop.lanes == 1 or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1:
+        return loop
+    bytes_ = sum(dtypes.storage_bytes(o.shape.dtype) for o in entry.instruction.operands if o.shape.dims)
+    taken, rows = max(1, bytes_ * loop.lanes * 8 // VECTOR_BITS), numbers.loop_rows
+    while rows > 1 and (rows * taken > numbers.loop_registers or rows * loop.step > nest.shape.elements):
+        rows //= 2
+    steps = -(-nest.shape.elements // (loop.step * rows))
+    return replace(loop, vec=rows, chunks=chunks_of(device, steps, numbers.chunks), streams=1, burst=0, l2_prefetch=0,
+                   l1_prefetch=0)
+
+
 def thread_map(nest: Nest, loop: LoopSchedule) -> str:
     """The map (th_x, bl_x)[..] -> the index of the first root, in its memory order or as a layout distributes it."""
     if loop.index:
@@ -133,6 +155,8 @@ class LoopHero(Hero[Nest, LoopSchedule]):
             loops = [loop for loop in loops if not loop.interleaved_pairs]
         if at_index and device.cpu:
             loops = [_widened(device, nest, loop) for loop in loops]
+        if device.cpu:
+            loops = [_together(device, nest, loop) for loop in loops]
         if down:
             backwards = (reversed_walk(loop, nest.shape.elements, down) for loop in loops)
             loops = [*filter(None, backwards), *loops]
@@ -244,12 +268,12 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
     assert isinstance(loop, LoopSchedule)
     thread = grid.thread
     body = step_body(context, step_form(nest, loop), index_type)
-    bodies, tail, inside = [body], [], ""
+    bodies, tail, before_tail, inside = [body], [], [], ""
     if loop.cut(elements) and loop.step > 1:
         scalar = loop.scalar()
         tail_thread = thread_map(nest, scalar)
         bodies.append(step_body(context, step_form(nest, scalar, whole=False), index_type))
-        tail = bodies[-1].text.lines
+        tail, before_tail = bodies[-1].text.lines, bodies[-1].before.lines
         inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) or "1"
     plain = walk_kernel(context, nest, grid.plain) if grid.plain else None
     whole = guard(thread, loop.box(elements), index_type, loop, True)
@@ -259,7 +283,8 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
     walk = Walk(d.index[index_type], group, item, loop.chunks, loop.step, whole, inside if whole else "", loop.lanes,
                 loop.vec, loop.registers_down, loop.streams, loop.burst,
                 [body.prefetches[key] for key in sorted(body.prefetches)],
-                [*gathered.before, *body.before.lines], [*gathered.register, *body.text.lines], body.after.lines, tail)
+                [*gathered.before, *body.before.lines], [*gathered.register, *body.text.lines], body.after.lines,
+                before_tail, tail)
     functions = [function_text(d, helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
     reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
     text = Text("kernels/loop_bursts" if plain else "kernels/loop", Bursts(walk, plain.text.record) if plain else walk,
@@ -274,7 +299,14 @@ def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = 
     the schedule's."""
     return Form(nest.partition, nest.partition.entry, thread or thread_map(nest, loop), loop if whole else Schedule(),
                 loop.box(nest.shape.elements), steady=whole, walked=None if loop.index else nest.shape,
-                shared=nest.shared, reads_first=nest.reads_first)
+                shared=nest.shared, reads_first=nest.reads_first, rows=_rows(nest, loop, whole))
+
+
+def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
+    """The registers of a step that run together; those of a step that is cut are `left` elements."""
+    if not _looping(nest) or loop.vec == 1 or not loop.blocked:
+        return None
+    return Rows(str(loop.vec), loop.vec) if whole and loop.lanes > 1 else None if whole else Rows("left", loop.step)
 
 
 def step_body(context: Context, form: Form, index_type: str) -> Body:

@@ -19,7 +19,8 @@ class Walk:
     each pointer; empty where nothing is prefetched.
     whole: the condition that all elements of a step are inside ("": they always are).
     before, register, after: loads of whole vectors, the computation of register `vec`, stores of whole vectors.
-    inside: the condition that element `vec` of a step is inside ("": the end cuts no step). element: its computation.
+    inside: the condition that element `vec` of a step is inside ("": the end cuts no step). element: its computation;
+    before_element: what is done before that of all `left` elements that are inside.
     """
 
     t: str
@@ -38,6 +39,7 @@ class Walk:
     before: Sequence[Statement] = field(default_factory=list)
     register: Sequence[Statement] = field(default_factory=list)
     after: Sequence[Statement] = field(default_factory=list)
+    before_element: Sequence[Statement] = field(default_factory=list)
     element: Sequence[Statement] = field(default_factory=list)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
-from gen.plan import concatenation, grouping, plan, rows, scan, scatter, storing, update as update_nests, whole
+from gen.plan import (concatenation, element_loops, grouping, plan, rows, scan, scatter, storing,
+                      update as update_nests, whole)
 from gen.plan.buffer import Role
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
@@ -36,7 +37,7 @@ def planned(fusion: Fusion, cpu: bool = True) -> Planned:
     op = whole.whole_of(fusion.computation)
     if op is not None:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
-    computation, leaves = lower.lowered(fusion)
+    computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(fusion.computation)))
     name = f"sett_{fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)
     costs = GPU_COSTS if not cpu else SMALL_COSTS if fusion.small else CPU_COSTS

@@ -311,7 +311,7 @@ def moves_only(instruction: Instruction) -> bool:
     return instruction.opcode in MOVES
 
 
-def _only_side(instruction: Instruction, index: str) -> Optional[int]:
+def only_side(instruction: Instruction, index: str) -> Optional[int]:
     """The one operand that an op's value at an index comes from unchanged: a move's, or the side of a concatenate or
     pad that the index always falls on. None where the op computes or decides at run time."""
     if moves_only(instruction):
@@ -427,7 +427,7 @@ class Partition:
 
     def _resolve(self, instruction: Instruction, index: str, output: int, function: Function) -> Read:
         while instruction not in self.cuts and instruction not in self.given:
-            side = _only_side(instruction, index)
+            side = only_side(instruction, index)
             if side is None:
                 break
             if instruction.opcode == "get-tuple-element":

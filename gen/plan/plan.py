@@ -17,6 +17,7 @@ from typing import Collection, Dict, List, NamedTuple, Sequence, Set, Tuple, Uni
 from gen import algebra
 from gen.plan.buffers import buffers_of, memory_map, reads_of
 from gen.hlo import LOOPS, Computation, Instruction, Leaf, Shape, combiner
+from gen.plan import element_loops
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
 from gen.plan.scan import Prefix, prefix
@@ -71,6 +72,8 @@ def stops(instruction: Instruction) -> bool:
     kernels of its own."""
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
+    if instruction.opcode == element_loops.OPCODE:
+        return True
     if instruction.opcode in LOOPS:
         return math.prod(loop_sizes(instruction)) > 1 and instruction.shape.leaves()[0].elements > 0
     if instruction.opcode != "reduce":
@@ -149,7 +152,7 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
         here = list(dict.fromkeys(read.source for read, _ in reads))
         keys = {key_of(i) for i in here if leads(i)}
         for read, open_ in reads:
-            loops = read.source.opcode in LOOPS and not leads(read.source)
+            loops = read.source.opcode in (*LOOPS, element_loops.OPCODE) and not leads(read.source)
             if read.source in stored or read.source.opcode == "scatter" or not (
                     open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
                     not loops and len(key_of(read.source).orders) > 1):

@@ -17,6 +17,7 @@ from typing import Collection, Dict, FrozenSet, List, NamedTuple, Sequence, Set,
 
 from gen.hlo import CONTRACTIONS, Computation, Instruction, Leaf, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
+from gen.plan import element_loops
 from gen.plan.partition import (EMPTY, INLINE, PADS, RUNTIME, Entry, Function, Partition, Read, Region,
                                 divisions)
 from gen.plan.plan import Plan, stops
@@ -423,8 +424,9 @@ def operations(instruction: Instruction) -> float:
         return 1.0
     if instruction.opcode in CONTRACTIONS:
         return 2.0
-    return sum(operations(inner) for called in instruction.called for inner in called.instructions
-               if inner.opcode in ELEMENTWISE)
+    times = element_loops.steps(instruction) if instruction.opcode == element_loops.OPCODE else 1
+    return times * sum(operations(inner) for called in instruction.called for inner in called.instructions
+                       if inner.opcode in ELEMENTWISE)
 
 
 def _loops(entry: Entry) -> bool:

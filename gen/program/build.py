@@ -14,7 +14,7 @@ from gen.plan.whole import whole_of
 from gen.program.cut import Cutter
 from gen.program.extract import copy_of
 from gen.program.forms import form
-from gen.program.ir import Array, Call, Node, Program
+from gen.program.ir import Array, Call, Node, Program, holds_loop
 from gen.program.weights import taken_out
 from gen.schedule import SMALL_BYTES
 
@@ -71,7 +71,8 @@ def _stepped(module: Module, whole: Fusion) -> Program:
     leaves = hlo.result_leaves(whole.computation)
     results = [Array(leaf.value.name, leaf.shape) for leaf in leaves]
     written = {array: node for node in body for array in node.results}
-    aliases = {} if all(isinstance(node, Call) for node in body) else whole.aliases
+    straight = all(isinstance(node, Call) and not holds_loop(node.fusion) for node in body)
+    aliases = {} if straight else whole.aliases
     copies: List[Tuple[Array, Array]] = []
     for n, (array, result) in enumerate(zip(ends, results)):
         node = written.pop(array, None)     # once, though it may be several results

@@ -14,6 +14,7 @@ from gen.hlo import Computation, Fusion, Instruction, Shape, Value
 from gen.hlo.graph import root_of
 from gen.hlo.launches import is_step, resolved
 from gen.hlo.trips import trips
+from gen.plan import element_loops
 from gen.plan.partition import moves_only
 from gen.program.extract import added, copy_of, extracted, give_names
 from gen.program.ir import Array, Branch, Call, Loop, Node, parts_of
@@ -50,6 +51,7 @@ class _Cut:
         self.arrays.update(zip(leaves, given))
         self.steps: List[Instruction] = []
         self.made: Set[Instruction] = set()
+        self.refused: Dict[Instruction, str] = {}    # why a loop is a step
         self.inner = inner
         self.levels: Dict[Instruction, int] = {}
         self.light: Set[Instruction] = set()
@@ -58,6 +60,8 @@ class _Cut:
 
     def _sort(self) -> None:
         for i in self.computation.instructions:
+            if i.opcode == "while":
+                self.refused[i] = element_loops.refusal(i)
             if is_step(i) or self._updates(i):
                 self.steps.append(i)
                 self.made.add(i)
@@ -66,6 +70,11 @@ class _Cut:
             self.levels[i] = max((self.levels[o] for o in i.operands), default=0)
             if i.opcode in ("constant", "iota") or moves_only(i) and i.shape.kind == "array":
                 self.light.add(i)
+
+    def _is_call(self, step: Instruction) -> bool:
+        """True if a step is a fusion of its own, with what costs next to nothing: an update, a loop inside of a
+        kernel."""
+        return not is_step(step) or self.refused.get(step) == ""
 
     def _updates(self, instruction: Instruction) -> bool:
         """True if an op puts a slice into an array of a loop or a branch, which can be done where that array lies."""
@@ -87,11 +96,13 @@ class _Cut:
         for value in results:
             want(value, len(self.steps))
         reads: Dict[int, Dict[Value, None]] = {}
-        of_update: Dict[Instruction, Dict[Value, None]] = {}
+        own: Dict[Instruction, List[Value]] = {}     # of steps that are fusions: what they give, and what they read
+        own_reads: Dict[Instruction, Dict[Value, None]] = {}
         for at in range(len(self.steps), -1, -1):
             step = self.steps[at] if at < len(self.steps) else None
-            if step and not is_step(step):
-                of_update[step] = self._reads({Value(step): None}, at + 1, want)
+            if step and self._is_call(step):
+                own[step] = [Value(step, n) for n in (element_loops.used(step) if step.opcode == "while" else (0,))]
+                own_reads[step] = self._reads(dict.fromkeys(own[step]), at + 1, want)
             elif step:
                 for value in self._operands(step):
                     want(value, at)
@@ -102,8 +113,7 @@ class _Cut:
                 nodes.append(self._segment(list(goals[at]), list(reads[at])))
             if at < len(self.steps):
                 step = self.steps[at]
-                nodes += ([self._segment([Value(step)], list(of_update[step]))] if step in of_update
-                          else self._step(step))
+                nodes += [self._segment(own[step], list(own_reads[step]))] if step in own else self._step(step)
         return nodes, [self.arrays[value] for value in results]
 
     def _given(self, value: Value) -> bool:
@@ -136,7 +146,8 @@ class _Cut:
     def _segment(self, goals: "List[Value]", reads: "List[Value]") -> Call:
         """The fusion that gives the goals. An update's result may lie over its operand."""
         last = goals[0].producer
-        aliases = {0: reads.index(resolved(last.operands[0], 0))} if last in self.made else {}
+        update = last in self.made and last.opcode != "while"
+        aliases = {0: reads.index(resolved(last.operands[0], 0))} if update else {}
         results = [Array(goal.producer.name, goal.shape) for goal in goals]
         self.arrays.update(zip(goals, results))
         fusion = self.cutter.named(extracted(self.computation, goals, reads), self.computation.name, aliases)
@@ -166,7 +177,8 @@ class _Cut:
         condition_nodes, (predicate,) = self._called(condition, state)
         nodes, ends = self._called(body, state)
         after, ends = self._laid_out(ends, shapes)
-        loop = Loop(step.name, inits, state, condition_nodes, predicate, [*nodes, *after], ends, results, trips(step))
+        loop = Loop(step.name, inits, state, condition_nodes, predicate, [*nodes, *after], ends, results, trips(step),
+                    self.refused.get(step, ""))
         self.arrays.update((value, array) for value, array in _without_invariants(loop, self.arrays).items())
         return [*before, loop]
 

@@ -42,7 +42,7 @@ class Loop:
 
     begins: the state before the first iteration, state: before each one, ends: after each one; results: after the last
     one. What no iteration changes is not among them. trips: how often the body runs, where the text says it: the
-    condition is then not asked.
+    condition is then not asked. outside: why it is not inside of a kernel.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Loop:
     ends: List[Array]
     results: List[Array]
     trips: Optional[int]
+    outside: str = ""
 
 
 @dataclass(eq=False)
@@ -66,6 +67,11 @@ class Branch:
     arms: "List[List[Node]]"
     ends: List[List[Array]]
     results: List[Array]
+
+
+def holds_loop(fusion: Fusion) -> bool:
+    """True if a kernel of a fusion holds a loop (gen/plan/element_loops.py)."""
+    return any(i.opcode == "while" for i in fusion.computation.instructions)
 
 
 Node = Union[Call, Loop, Branch]
@@ -140,13 +146,15 @@ class Program:
 
     @property
     def straight(self) -> bool:
-        """True if it has neither loops nor branches."""
-        return all(isinstance(node, Call) for node in self.body)
+        """True if it has neither loops nor branches. A loop inside of a kernel is one where results may be parameters'
+        buffers."""
+        return not (self.aliases and any(map(holds_loop, self.fusions))) and all(
+            isinstance(node, Call) for node in self.body)
 
     @property
     def is_one(self) -> bool:
         """True if it is one call and nothing else."""
-        return len(self.body) == 1 and self.straight
+        return len(self.body) == 1 and isinstance(self.body[0], Call)
 
     @property
     def fusions(self) -> List[Fusion]:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape, tuple_shape
+from gen.hlo.graph import root_of
 from gen.plan.buffer import Buffer
 from gen.program.extract import copy_of
 from gen.program.ir import Array, Branch, Call, Loop, Node, Program
+from gen.program.limits import is_limited, limited, over as over_of, unlimited
 from gen.program.parts import Part, Place
 
 
@@ -35,7 +37,7 @@ class Seen:
 @dataclass(frozen=True)
 class Trace:
     """A traced program. seen: what is compared, in the order of the text. cut: the result that is 1 once the limit has
-    ended a loop; None where there are neither loops nor branches."""
+    ended a loop; None where there is no limit."""
 
     program: Program
     seen: List[Seen]
@@ -57,18 +59,20 @@ class _Tracer:
         self.start: List[Node] = []
         self.limit = Array("limit of iterations", array_shape("u32", ()))
         self.cut = Array("cut short", array_shape("pred", ()))
+        self.limited: Dict[Fusion, Fusion] = {}
 
     def run(self) -> Trace:
         params, name = self.program.params, f"{self.program.name}_traced"
-        if not self.program.straight:
+        ends = not is_limited(self.program)
+        if not ends:
             self.results[self.cut] = None
             self.start.append(Call(self._constant("pred", 0), [], [self.cut]))
         body = self._nodes(self.program.body, {}, None, set())
-        more = [] if self.program.straight else [self.limit]
+        more = [] if ends else [self.limit]
         whole = replace(self.program.whole, name=name)
         made = Program(name, [*params, *more], list(self.results), [*self.start, *body], whole, traced=True,
                        weights=self.program.weights)
-        return Trace(made, self.seen, None if self.program.straight else self.cut)
+        return Trace(made, self.seen, None if ends else self.cut)
 
     def _nodes(self, nodes: "Sequence[Node]", others: "Dict[Array, Array]", done: Optional[Array],
                changing: Set[Array]) -> List[Node]:
@@ -76,7 +80,9 @@ class _Tracer:
         changing: arrays from outside that are written more than once, or perhaps never."""
         made: List[Node] = []
         for node in nodes:
-            if isinstance(node, Call):
+            if isinstance(node, Call) and unlimited(node.fusion):
+                made += self._limited(node, others, done)
+            elif isinstance(node, Call):
                 made.append(self._call(node, others, done))
             elif isinstance(node, Loop):
                 made.append(self._loop(node, others, changing))
@@ -102,6 +108,23 @@ class _Tracer:
         if not parts:
             self.seen.append(Seen(call.fusion, operands, call.results, done, call.fusion))
         return made
+
+    def _limited(self, call: Call, others: "Dict[Array, Array]", done: Optional[Array]) -> List[Node]:
+        """A call whose kernel holds a loop that may not end, with the limit."""
+        own = self.limited.setdefault(call.fusion, limited(call.fusion))
+        steps = root_of(own.computation).operands[-1]
+        counts, over = Array("steps of each", steps.shape), Array("over", array_shape("pred", ()))
+        operands = [*(others.get(a, a) if a else None for a in call.operands), self.limit]
+        made = Call(replace(own, name=self.names[call.fusion].name), operands, [*call.results, counts])
+        self.results.update(dict.fromkeys(made.results))
+        self.seen.append(Seen(own, operands, made.results, done, call.fusion))
+        return [made, Call(self._fusion(("over", steps.shape), over_of(steps)), [counts, self.limit], [over]),
+                self._stopped(over)]
+
+    def _stopped(self, over: Array) -> Branch:
+        """Says that the limit has ended a loop, where it has."""
+        stopped: List[Node] = [Call(self._constant("pred", 1), [], [self.cut])]
+        return Branch("cut short", over, [stopped, []], [[], []], [])
 
     def _inside(self, nodes: "Sequence[Node]", ends: "Sequence[Array]", others: "Dict[Array, Array]",
                 changing: Set[Array]) -> "Tuple[List[Node], List[Array]]":
@@ -135,8 +158,7 @@ class _Tracer:
         over = Array("over", array_shape("pred", ()))
         condition.append(Call(self._fusion(("more", loop.trips), _more(loop.trips)),
                               [count, self.limit, *([predicate] if predicate else [])], [more, over]))
-        stopped: List[Node] = [Call(self._constant("pred", 1), [], [self.cut])]
-        condition.append(Branch("cut short", over, [stopped, []], [[], []], []))
+        condition.append(self._stopped(over))
         body, ends = self._inside(loop.body, loop.ends, others, changing)
         body.append(Call(self._fusion(("next",), _next()), [count], [after]))
         begins = [others.get(array, array) for array in loop.begins]

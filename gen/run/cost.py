@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Dict, Optional
+from typing import Dict, Optional, Tuple
 
 from gen import hlo
 from gen.hlo import Computation, Fusion, Instruction, dtypes
 from gen.hlo.opcodes import ELEMENTWISE, MATRIX_OPS
-from gen.plan import fft, matrices, partition, plan
+from gen.hlo.trips import trips
+from gen.plan import element_loops, fft, matrices, partition, plan
 from gen.plan.scan import prefix
 from gen.program.ir import Program
 
@@ -76,11 +77,21 @@ def machine_memory() -> int:
 
 
 def cost(fusion: Fusion) -> Cost:
+    return Cost(*_counts(fusion.computation), memory(fusion.computation))
+
+
+def _counts(computation: Computation) -> "Tuple[int, int, int]":
+    """The steps, operations and rounded ones of a computation. A loop inside of a kernel does its own each time."""
     steps = operations = rounded = 0
-    for i in fusion.computation.instructions:
+    for i in computation.instructions:
         if i.opcode in hlo.LOOPS and (prefix(i) is None
                                       or any(leaf.dtype in dtypes.PACKED for leaf in i.shape.leaves())):
             steps += steps_of(i)
+        elif i.opcode == "while":
+            count = trips(i) if trips(i) is not None else element_loops.UNKNOWN_STEPS
+            inner = [_counts(called) for called in i.called]
+            steps, operations, rounded = (before + count * sum(more) for before, more in zip(
+                (steps, operations, rounded), zip(*inner)))
         elif i.opcode in MATRIX_OPS:
             steps += MATRIX_STEPS * matrices.steps_of(i)
         elif i.opcode == "fft":     # in long double, and a bound of each part
@@ -90,7 +101,7 @@ def cost(fusion: Fusion) -> Cost:
             operations += count
             rounded += count if any(leaf.kind == "array" and dtypes.TABLE[leaf.dtype].kind in ("float", "complex")
                                     for leaf in i.shape.leaves()) and not partition.moves_only(i) else 0
-    return Cost(steps, operations, rounded, memory(fusion.computation))
+    return steps, operations, rounded
 
 
 def of_program(program: Program, traced: Optional[Program] = None) -> Cost:

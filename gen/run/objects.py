@@ -21,6 +21,7 @@ from gen.emit.templates import environment
 from gen.hlo import Fusion, dtypes, fill
 from gen.program.ir import Call, Program, all_trips
 from gen.program.parts import parts_of
+from gen.program.limits import is_limited, unlimited
 from gen.program.trace import Trace, traced
 from gen.program.weights import ALIGNMENT
 from gen.run import cost as costs
@@ -33,6 +34,8 @@ HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
 ITERATIONS = 100000     # of one loop of unknown length, after which a check compares calls alone
 LAUNCHED_ITERATIONS = 1000      # the same where each kernel is a launch
+ELEMENT_ITERATIONS = 10 ** 7    # the same of a loop inside of a kernel, those of all elements counted
+FEWEST_ITERATIONS = 10          # of such a loop at least
 CPUS = [name for name, device in DEVICES.items() if device.cpu]
 
 
@@ -235,6 +238,9 @@ def _compared_calls(built: Built) -> Compared:
     if trace.cut is not None:
         least = ITERATIONS if "c" in built.manifest["targets"] else LAUNCHED_ITERATIONS
         most = max([least, *(trips + 1 for trips in all_trips(built.program.body))])
+        elements = max((array.shape.elements for call in built.program.calls if unlimited(call.fusion)
+                        for array in call.results), default=0)
+        most = min(most, max(FEWEST_ITERATIONS, ELEMENT_ITERATIONS // elements)) if elements else most
         compared.limited, compared.cut = min(most, 2 ** 32 - 1), trace.program.results.index(trace.cut)
     return compared
 
@@ -402,7 +408,7 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
     if checked:
         cpu = device_for(runner.target.name, options.schedule).cpu
         parts = {fusion: parts_of(fusion, plan) for fusion, plan in pipeline.plan_of(program, cpu).items()}
-        if not program.is_one or any(parts.values()):
+        if not program.is_one or any(parts.values()) or is_limited(program):
             built.trace = traced(program, parts)
             built.traced = written(built.trace.program)
             for fusion in dict.fromkeys(call.fusion for call in built.trace.seen):

@@ -151,6 +151,9 @@ class LoopCpuNumbers:
     # prefetch distance in bytes of rows that indices select (rows of 512 bytes, 1 and 2 KiB, C on Intel: 0.87, 0.88,
     # 0.80 of the copy; 8 KiB: 0.66, 0.67, 0.67)
     gathered_prefetch: int = 32 << 10
+    # loops of elements: vectors of 64 bytes that run together, at most, and what all their variables take
+    loop_rows: int = 4
+    loop_registers: int = 24
 
 
 @dataclass(frozen=True)

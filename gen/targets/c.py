@@ -41,6 +41,9 @@ class C(Target):
         return super().choose(dtype, lanes, mask, a,
                               b) if lanes == 1 else f"{self.word('choose', dtype, lanes)}({mask}, {a}, {b})"
 
+    def any(self, dtype: str, lanes: int, text: str) -> str:
+        return f"{self.word('any', dtype, lanes)}({text})"
+
     def compared(self, dtype: str, lanes: int, a: str, sign: str, b: str) -> str:
         if lanes == 1:
             return super().compared(dtype, lanes, a, sign, b)
@@ -120,6 +123,14 @@ class Vector:
     mask: str
     mask_element: str
     words: FrozenSet[str]
+
+    @property
+    def halves(self) -> "List[int]":
+        """Bytes of its halves, of their halves, and so on down to 16."""
+        sizes = [self.bytes]
+        while sizes[-1] > 16:
+            sizes.append(sizes[-1] // 2)
+        return sizes[1:]
 
     @property
     def comparisons(self) -> "List[Tuple[str, str]]":

@@ -279,6 +279,10 @@ class Target:
         """Lane by lane a where the mask (a comparison) is set, else b."""
         return f"{mask} ? {a} : {b}"
 
+    def any(self, dtype: str, lanes: int, text: str) -> str:
+        """Whether any lane of a vector of integers is not 0."""
+        return f"any({text} != {self.splat(dtype, lanes, '0')})"
+
     def compared(self, dtype: str, lanes: int, a: str, sign: str, b: str) -> str:
         """A mask of vectors: -1 in the lanes where it is true."""
         return f"({a} {sign} {b})"

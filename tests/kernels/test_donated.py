@@ -22,7 +22,8 @@ N = 2000    # elements: too large for a variable of the function
 
 STATE = f"(s32[], s32[{N}]{{0}}, s32[{N}]{{0}}, s32[{N}]{{0}})"
 # x and y are carried, v is not changed. Each line of NEXT is a body's result for x and y.
-NEXT = {"sum": ("add(x, y)", "dynamic-update-slice(y, u, i)"), "reverse": ("reverse(x), dimensions={0}", "subtract(y, x)"), "read": ("add(x, v)", "multiply(y, v)"),
+NEXT = {"sum": ("add(x, y)", "dynamic-update-slice(y, u, i)"), "reverse": ("reverse(x), dimensions={0}", "subtract(y, x)"), "read": ("add(x, v)", "dynamic-update-slice(y, u, i)"),
+        "elements": ("add(x, v)", "multiply(y, v)"),
         "exchange": ("add(y, y)", "negate(x)"), "same": ("add(x, y)", "copy(y)")}
 
 
@@ -92,6 +93,8 @@ CASES: Dict[str, str] = {
     "a carry moved": module("reverse", "a, b, c", "x0, y0", BOTH),
     "read by the body": module("read", "a, b, a", "x0, y0", BOTH),
     "both read by the body": module("read", "b, a, a", "x0, y0", BOTH),
+    "read by elements": module("elements", "a, b, a", "x0, y0", BOTH),      # the loop is inside of a kernel
+    "both read by elements": module("elements", "b, a, a", "x0, y0", BOTH),
     "read after the loop": module("sum", "a, b, c", "x0, m2", BOTH),
     "one parameter twice": module("sum", "a, a, c", "x0, y0", BOTH),
     "parameters exchanged": module("sum", "c, c, c", "b, a, x0", BOTH),
@@ -117,7 +120,7 @@ def written(folder: Path, text: str) -> str:
     return str(path)
 
 
-FIRST = ["carries", "carries exchanged", "read by the body", "three in a circle", "a branch", "changed before the loop", "no iteration"]    # of `ninja test`
+FIRST = ["carries", "carries exchanged", "read by the body", "both read by elements", "three in a circle", "a branch", "changed before the loop", "no iteration"]    # of `ninja test`
 
 
 @pytest.mark.parametrize("target", TARGETS)

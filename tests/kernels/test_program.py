@@ -266,7 +266,7 @@ def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
 
 LOOPED = """HloModule m
 body { p = (s32[], s32[8], s32[8]) parameter(0)  i = s32[] get-tuple-element(p), index=0  a = s32[8] get-tuple-element(p), index=1
-  b = s32[8] get-tuple-element(p), index=2  c = s32[8] add(a, b)  one = s32[] constant(1)  next = s32[] add(i, one)
+  b = s32[8] get-tuple-element(p), index=2  d = s32[8] reverse(b), dimensions={0}  c = s32[8] add(a, d)  one = s32[] constant(1)  next = s32[] add(i, one)
   ROOT t = (s32[], s32[8], s32[8]) tuple(next, b, c) }
 condition { p = (s32[], s32[8], s32[8]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(5)
   ROOT less = pred[] compare(i, n), direction=LT }

@@ -1,0 +1,530 @@
+"""Loops whose elements do not depend on each other, as one op: each element runs a loop of its own, in registers.
+
+Such a `while` carries arrays that its body reads and writes at the walk's own index. The variables of an element are
+the elements of carried arrays that its next values are computed from. Each is a pair of an array and a map from the
+walk's index into it. They are found from the results that are wanted, until no new pair is read: so z[.., 0] and
+z[.., 1] are two variables of one walk. A loop that reads its neighbours needs ever more variables, or computes one
+element at several places, and stays a loop of the program.
+
+The condition is one of two kinds.
+1. A function of an element's own variables, such as a counter. Then all elements run equally often.
+2. True where any element goes on: a `reduce` by `or` of a predicate of the walk's shape, or `not` of a `reduce` by
+   `and`; perhaps `and` a predicate of the first kind. A body that gives select(predicate, new, old) leaves a finished
+   element as it is. Its predicate stays false, so its own loop may end there. Variables that are not held so may be
+   counted, but no result is one.
+
+All that a body computes is exact, so that a check can demand the reference's very values after any number of steps.
+
+`element-loop` has as operands the first values of all variables, then what no step changes. `called` is one step: from
+these, as scalars, to the predicate and the next values. Its results are the first variables. `held`: of each variable,
+whether a finished element keeps it. `trips`: the number of steps, where the text says it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.hlo import Computation, Instruction, Shape, Value, array_shape, tuple_shape
+from gen.hlo.graph import root_of
+from gen.hlo.launches import resolved
+from gen.hlo.opcodes import ELEMENTWISE
+from gen.hlo.trips import trips
+from gen.plan.partition import compose, only_side, operand_map
+
+OPCODE = "element-loop"
+MOST_VARIABLES = 16     # of an element: more do not stay in registers
+MOST_OPS = 512          # of a step
+LIMITED = 8             # what a loop that a check limits may have more of both
+MOST_PLACES = 8         # of an element of a walk in an array that has more dimensions
+MOST_REDUCED = 8        # elements of a reduce that are combined one after another
+EXACT = ("pred", "f32", "f64", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64)))
+UNKNOWN_STEPS = 16      # of a loop whose text does not say it: an estimate
+
+
+class Refused(Exception):
+    """Why a loop stays one of the program."""
+
+
+class Key(NamedTuple):
+    """What a scalar of a step is: an op of scalars by their numbers, or `state` (leaf, map), `outside` (leaf or
+    instruction, map), `constant` (bits)."""
+
+    opcode: str
+    dtype: str
+    operands: Tuple[int, ...] = ()
+    attributes: Tuple[Tuple[str, Any], ...] = ()
+    value: Any = None
+    map: str = ""
+
+
+class Result(NamedTuple):
+    """An array that a walk gives. dropped: those of its dimensions that the walk does not have, in which an element of
+    the walk has all places."""
+
+    leaf: int
+    dropped: Tuple[int, ...]
+
+
+@dataclass
+class Walk:
+    """What elements of one index space run. results: arrays of the loop; variables: the elements of these, row-major in
+    the dropped dimensions, then those that they need; outside: what no step changes; both as scalars, by number. ends:
+    the next value of each variable; predicate: whether an element goes on."""
+
+    shape: Shape
+    leaves: List[int]
+    results: List[Result] = field(default_factory=list)
+    scalars: List[Key] = field(default_factory=list)
+    variables: List[int] = field(default_factory=list)
+    outside: List[int] = field(default_factory=list)
+    ends: List[int] = field(default_factory=list)
+    held: List[bool] = field(default_factory=list)
+    predicate: int = -1
+    given: int = 0      # the first variables, which are elements of results
+
+    def dtype(self, scalar: int) -> str:
+        return self.scalars[scalar].dtype
+
+
+def walks(loop: Instruction, spare: int = 0) -> "List[Walk]":
+    """The walks of a loop; Refused where it has none. spare: variables and ops above the most that there may be."""
+    shapes, body = loop.shape.leaves(), loop.called[1]
+    changing = [n for n in range(len(shapes)) if resolved(root_of(body), n) != Value(body.parameters[0], n)]
+    wanted = [n for n in used(loop) if n in changing]
+    if not any(shapes[n].elements > 1 for n in wanted):
+        raise Refused("no result of it is an array")
+    for n in changing:
+        if shapes[n].tiled or not shapes[n].elements:
+            raise Refused(f"{shapes[n].text} is not a plain array")
+    refused: List[Refused] = []
+    for spaces in _spaces(loop, wanted):
+        try:
+            found = [_Walker(loop, Walk(space, leaves), changing, spare).run() for space, leaves in spaces]
+            computed = Counter()    # type: Counter[int]
+            for walk in found:
+                for scalar in walk.variables:
+                    computed[walk.scalars[scalar].value] += walk.shape.elements
+            if any(shapes[n].dims and count > shapes[n].elements for n, count in computed.items()):
+                raise Refused("an element reads elements of others")
+            return found
+        except Refused as error:
+            refused.append(error)
+    raise refused[0]
+
+
+Space = Tuple[Shape, List[int]]     # an index space, and the results that it gives
+
+
+def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]]":
+    """Ways to divide results among walks. Where all elements decide together, the predicate's shape is the one walk."""
+    shapes, by_shape = loop.shape.leaves(), {}     # type: ignore[var-annotated]
+    for n in wanted:
+        by_shape.setdefault((shapes[n].dims, shapes[n].minor_to_major), []).append(n)
+    asked = asked_of(loop.called[0])
+    if asked:
+        alike = [n for n in wanted if shapes[n].dims == asked.each.shape.dims]
+        yield [(shapes[alike[0]] if alike else array_shape("pred", asked.each.shape.dims), list(wanted))]
+        return
+    yield [(shapes[leaves[0]], leaves) for leaves in by_shape.values()]
+    arrays, scalars = [n for n in wanted if shapes[n].dims], [n for n in wanted if not shapes[n].dims]
+    spaces = {shapes[n].dims: shapes[n] for n in arrays}
+    for n in arrays:
+        for k, size in reversed(list(enumerate(shapes[n].dims))):
+            dims = (*shapes[n].dims[:k], *shapes[n].dims[k + 1:])
+            if size <= MOST_PLACES and math.prod(dims) > 1:
+                spaces.setdefault(dims, array_shape(shapes[n].dtype, dims))
+    for space in spaces.values():
+        yield [(space, arrays), *[(array_shape("pred", ()), scalars)] * bool(scalars)]
+
+
+def _dropped(space: "Tuple[int, ...]", dims: "Tuple[int, ...]") -> "Optional[Tuple[int, ...]]":
+    """The dimensions without which `dims` are those of a space, the last ones if there is a choice; None: it cannot be
+    so, or they have more than a few places."""
+    ways = combinations(reversed(range(len(dims))), len(dims) - len(space)) if len(dims) >= len(space) else ()
+    for way in ways:
+        if tuple(size for k, size in enumerate(dims) if k not in way) == space and math.prod(
+                dims[k] for k in way) <= MOST_PLACES:
+            return tuple(sorted(way))
+    return None
+
+
+def used(loop: Instruction) -> "List[int]":
+    """The numbers of a loop's results that are read, or are results of its computation."""
+    found: Set[int] = set()
+    waiting = [(loop, 0)]
+    while waiting:
+        value, first = waiting.pop()
+        last = value.computation is not None and value is value.computation.root
+        if last or any(user.opcode != "get-tuple-element" for user in value.users):
+            found.update(range(first, first + len(value.shape.leaves())))
+        for user in value.users:
+            if user.opcode == "get-tuple-element":
+                before = sum(len(child.leaves()) for child in value.shape.children[:user.attributes["index"]])
+                if user.shape.kind == "tuple":
+                    waiting.append((user, first + before))
+                elif user.users or user.computation is not None and user is user.computation.root:
+                    found.add(first + before)
+    return sorted(found)
+
+
+class _Walker:
+    """Finds the variables of a walk and its step."""
+
+    def __init__(self, loop: Instruction, walk: Walk, changing: "Sequence[int]", spare: int) -> None:
+        self.loop, self.walk, self.changing, self.spare = loop, walk, frozenset(changing), spare
+        self.condition, self.body = loop.called
+        words = [f"out={algebra.numbers(walk.shape.dims)}"]
+        self.own = algebra.call("op", "elementwise", "0", *words, f"in={algebra.numbers(walk.shape.dims)}")
+        self.nowhere = algebra.call("op", "scalar", "0", *words, "in=")
+        self.numbers: Dict[Key, int] = {}
+        self.known: Dict[Tuple[Value, str], int] = {}
+
+    def run(self) -> Walk:
+        walk, shapes = self.walk, self.loop.shape.leaves()
+        for leaf in walk.leaves:
+            dropped = _dropped(walk.shape.dims, shapes[leaf].dims)
+            if dropped is None:
+                raise Refused(f"{shapes[leaf].text} has no element for each of {list(walk.shape.dims)}")
+            walk.results.append(Result(leaf, dropped))
+            for at in product(*(range(shapes[leaf].dims[k]) for k in dropped)):
+                index = self.nowhere if not shapes[leaf].dims else self.at(dict(zip(dropped, at)))
+                self.add(Key("state", shapes[leaf].dtype, (), (), leaf, index))
+        walk.given = len(walk.variables)
+        asked = asked_of(self.condition)
+        parts = []
+        if asked:
+            own = self.scalar(asked.each, self.own)
+            parts.append(self.add(Key("not", "pred", (own,))) if asked.inverted else own)
+        parts += [self.scalar(part, self.nowhere) for part in _conjuncts(self.condition)
+                  if not asked or part != asked.part]
+        walk.predicate = parts[0]
+        for part in parts[1:]:
+            walk.predicate = self.add(Key("and", "pred", (walk.predicate, part)))
+        for scalar in walk.variables:       # which grow meanwhile
+            key = walk.scalars[scalar]
+            walk.ends.append(self.scalar(resolved(root_of(self.body), key.value), key.map))
+        walk.held = [False] * len(walk.variables)
+        if asked:
+            self.hold(parts[0])
+        return walk
+
+    def at(self, places: "Dict[int, int]") -> str:
+        """The map to an array that has the walk's dimensions, and others in which an element is at these places."""
+        if not places:
+            return self.own
+        names = algebra.info(self.own).of_kind("dim")
+        left = iter(v.name for v in names)
+        rank = len(names) + len(places)
+        results = [str(places[k]) if k in places else next(left) for k in range(rank)]
+        box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in names]
+        return algebra.simplify(f"({', '.join(v.name for v in names)}) -> ({', '.join(results)})"
+                                + (f", domain: {', '.join(box)}" if box else ""))
+
+    def hold(self, asked: int) -> None:
+        """Finds the variables that a finished element keeps; their next values while it goes on. asked: the predicate
+        that all elements give."""
+        walk = self.walk
+        for n, (variable, end) in enumerate(zip(walk.variables, walk.ends)):
+            key = walk.scalars[end]
+            walk.held[n] = end == variable or (key.opcode == "select" and key.operands[0] == asked
+                                               and key.operands[2] == variable)
+            if walk.held[n] and end != variable:
+                walk.ends[n] = key.operands[1]
+        kept = {variable for variable, held in zip(walk.variables, walk.held) if held}
+        if not {*walk.variables[:walk.given], *self.reads(asked)} <= kept:
+            raise Refused("a finished element does not keep its values")
+
+    def reads(self, scalar: int) -> Set[int]:
+        """The variables that a scalar is computed from."""
+        return {n for n in _below(self.walk.scalars, [scalar]) if self.walk.scalars[n].opcode == "state"}
+
+    def add(self, key: Key) -> int:
+        """The number of a scalar."""
+        walk = self.walk
+        if key.opcode == "not" and walk.scalars[key.operands[0]].opcode == "not":
+            return walk.scalars[key.operands[0]].operands[0]
+        if key not in self.numbers:
+            if key.dtype not in EXACT:
+                raise Refused(f"{key.dtype} is not computed exactly in a kernel")
+            self.numbers[key] = len(walk.scalars)
+            walk.scalars.append(key)
+            if key.opcode in ("state", "outside"):
+                (walk.variables if key.opcode == "state" else walk.outside).append(self.numbers[key])
+            if max(len(walk.variables), len(walk.outside)) > MOST_VARIABLES + self.spare:
+                raise Refused(f"an element has more than {MOST_VARIABLES} variables")
+            if len(walk.scalars) > MOST_OPS + self.spare:
+                raise Refused(f"a step has more than {MOST_OPS} ops for an element")
+        return self.numbers[key]
+
+    # ---- from arrays to scalars ----
+
+    def scalar(self, value: Value, index: str) -> int:
+        """The number of an array's element at a map from the walk's index."""
+        waiting = [(value, index)]
+        while waiting:
+            at = waiting[-1]
+            if at not in self.known:
+                source = self.source(*at)
+                needs = [source] if source != at else self.operands(*at)
+                missing = [need for need in needs if need not in self.known]
+                if missing:
+                    waiting += missing
+                    continue
+                self.known[at] = self.known[source] if source != at else self.computed(
+                    *at, [self.known[need] for need in needs])
+            waiting.pop()
+        return self.known[value, index]
+
+    def source(self, value: Value, index: str) -> "Tuple[Value, str]":
+        """Where the value comes from that moves bring to an index."""
+        while True:
+            value = resolved(value.producer, value.leaf)
+            if not value.shape.dims:
+                index = self.nowhere
+            side = only_side(value.producer, index) if value.producer.opcode != "get-tuple-element" else None
+            if side is None:
+                return value, index
+            index = compose(index, operand_map(value.producer, side))
+            value = Value(value.producer.operands[side])
+
+    def operands(self, value: Value, index: str) -> "List[Tuple[Value, str]]":
+        """What an op reads for one element, each at its source."""
+        i = value.producer
+        if i.opcode in ("parameter", "iota", "constant"):
+            return []
+        if i.opcode == "reduce":
+            if len(i.operands) > 2 or math.prod(self.reduced(i)) > MOST_REDUCED:
+                raise Refused(f"{i.name} combines elements")
+            step = compose(index, operand_map(i, 0))
+            names = [v.name for v in algebra.info(step).of_kind("range")]
+            sizes = [range(v.hi + 1) for v in algebra.info(step).of_kind("range")]
+            places = [algebra.substitute(step, **dict(zip(names, at))) if names else step for at in product(*sizes)]
+            return [self.source(Value(i.operands[1]), self.nowhere),
+                    *(self.source(Value(i.operands[0]), place) for place in places)]
+        self.check(i)
+        return [self.source(Value(o), compose(index, operand_map(i, k))) for k, o in enumerate(i.operands)]
+
+    @staticmethod
+    def reduced(i: Instruction) -> "List[int]":
+        return [i.operands[0].shape.dims[k] for k in i.attributes["dimensions"]]
+
+    @staticmethod
+    def check(i: Instruction) -> None:
+        """Refuses an op that is not exact, or not of single elements."""
+        row = ELEMENTWISE.get(i.opcode)
+        if row is None:
+            raise Refused(f"{i.name} is a {i.opcode}")
+        floats = [o for o in i.operands if o.shape.dtype in ("f32", "f64")]
+        if floats and (row.ulps or 0) > 0.5:
+            raise Refused(f"{i.name}, a {i.opcode}, is not exact")
+        if floats and (i.opcode == "bitcast-convert" or i.attributes.get("type") == "TOTALORDER"):
+            raise Refused(f"{i.name} reads the bits of a NaN")
+        if any(o.shape.dims not in ((), i.shape.dims) for o in i.operands):
+            raise Refused(f"{i.name} is of several elements")
+
+    def computed(self, value: Value, index: str, x: "List[int]") -> int:
+        i, dtype = value.producer, value.shape.dtype
+        if i.opcode == "parameter":
+            kind = "state" if value.leaf in self.changing else "outside"
+            return self.add(Key(kind, dtype, (), (), value.leaf, index))
+        if i.opcode == "constant" and len(set(i.literal or [])) == 1:
+            return self.add(Key("constant", dtype, value=(i.literal or [])[0]))
+        if i.opcode in ("iota", "constant"):
+            return self.add(Key("outside", dtype, (), (), i, index))
+        if i.opcode != "reduce":
+            return self.add(_op(i, x))
+        total, *elements = x
+        for element in elements:
+            total = self.combined(i.called[0], [total, element])
+        return total
+
+    def combined(self, combiner: Computation, x: "List[int]") -> int:
+        """The combiner of a reduce on two scalars."""
+        known: Dict[Instruction, int] = {}
+        for i in combiner.instructions:
+            if i.opcode == "parameter":
+                known[i] = x[i.parameter_number or 0]
+            elif i.opcode == "constant":
+                known[i] = self.add(Key("constant", i.shape.dtype, value=(i.literal or [0])[0]))
+            else:
+                self.check(i)
+                known[i] = self.add(_op(i, [known[o] for o in i.operands]))
+        return known[root_of(combiner)]
+
+
+def _op(i: Instruction, x: "Iterable[int]") -> Key:
+    attributes = tuple((name, i.attributes[name]) for name in ELEMENTWISE[i.opcode].attributes if name in i.attributes)
+    return Key(i.opcode, i.shape.dtype, tuple(x), attributes)
+
+
+class Asked(NamedTuple):
+    """A part of a condition that asks all elements. each: the predicate of each one; inverted: it is false where one
+    goes on. part: the scalar that is made of it."""
+
+    each: Value
+    inverted: bool
+    part: Value
+
+
+def _conjuncts(condition: Computation) -> "List[Value]":
+    """The predicates that are all true where a condition is."""
+    parts, waiting = [], [Value(root_of(condition))]
+    while waiting:
+        value = waiting.pop(0)
+        value = resolved(value.producer, value.leaf)
+        if value.producer.opcode == "and":
+            waiting[:0] = map(Value, value.producer.operands)
+        else:
+            parts.append(value)
+    return parts
+
+
+def asked_of(condition: Computation) -> "Optional[Asked]":
+    """The part of a condition that asks all elements; None where there is none."""
+    return next((asked for asked in map(_asked, _conjuncts(condition)) if asked), None)
+
+
+def _asked(part: Value) -> "Optional[Asked]":
+    i, inverted = part.producer, False
+    if i.opcode == "not":
+        i, inverted = resolved(i.operands[0], 0).producer, True
+    if i.opcode != "reduce" or len(i.operands) != 2 or i.operands[0].shape.dtype != "pred" or i.shape.dims:
+        return None
+    init, combiner = i.operands[1], root_of(i.called[0])
+    plain = sorted(map(id, combiner.operands)) == sorted(map(id, i.called[0].parameters))
+    of_any, of_all = ("or", "add", "maximum"), ("and", "multiply", "minimum")
+    if not plain or combiner.opcode not in (of_all if inverted else of_any) or (
+            init.opcode, init.literal) != ("constant", [int(inverted)]):
+        return None
+    return Asked(resolved(i.operands[0], 0), inverted, part)
+
+
+def _below(scalars: "Sequence[Key]", roots: "Sequence[int]") -> "Set[int]":
+    """Scalars, and all that they are computed from."""
+    found, waiting = set(), list(roots)
+    while waiting:
+        n = waiting.pop()
+        if n not in found:
+            found.add(n)
+            waiting += scalars[n].operands
+    return found
+
+
+# ---- the graph with the op ----
+
+def lowered(computation: Computation) -> Computation:
+    """The computation with an op in place of each loop; itself where there is none."""
+    if not any(i.opcode == "while" for i in computation.instructions):
+        return computation
+    copied = replace(computation, instructions=[], parameters=[], root=None)
+    known: Dict[Instruction, Instruction] = {}
+    leaves: Dict[Value, Instruction] = {}
+    for i in computation.instructions:
+        if i.opcode == "while":
+            leaves.update(_loop(copied, i, known))
+        elif i.opcode == "get-tuple-element" and resolved(i, 0).producer.opcode == "while":
+            if resolved(i, 0) in leaves:        # else nothing reads it
+                known[i] = leaves[resolved(i, 0)]
+        elif i is computation.root or i.opcode != "tuple" or any(user.opcode != "while" for user in i.users):
+            known[i] = _added(copied, replace(i, operands=[known[o] for o in i.operands], users=[]))
+    copied.parameters = [known[parameter] for parameter in computation.parameters]
+    copied.root = known[root_of(computation)]
+    return copied
+
+
+def _added(to: Computation, instruction: Instruction) -> Instruction:
+    instruction.computation = to
+    to.instructions.append(instruction)
+    for operand in dict.fromkeys(instruction.operands):
+        operand.users.append(instruction)
+    return instruction
+
+
+def _loop(copied: Computation, loop: Instruction,
+          known: "Dict[Instruction, Instruction]") -> "Dict[Value, Instruction]":
+    """The results of a loop that are read, by ops that are added."""
+    def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: Any) -> Instruction:
+        return _added(copied, Instruction(f"{loop.name}.{name}", opcode, shape, operands, attributes, line=loop.line,
+                                          col=loop.col))
+
+    def first(leaf: int) -> Instruction:
+        value = resolved(loop.operands[0], leaf)
+        made = known[value.producer]
+        return made if made.shape.kind == "array" else add(f"first{leaf}", "get-tuple-element", value.shape, [made],
+                                                           index=value.leaf)
+    count, results = trips(loop), {}
+    for n in used(loop):
+        if resolved(root_of(loop.called[1]), n) == Value(loop.called[1].parameters[0], n):
+            results[Value(loop, n)] = first(n)      # which no step changes
+    for number, walk in enumerate(walks(loop, LIMITED)):
+        dims, order = walk.shape.dims, walk.shape.minor_to_major
+        operands: List[Instruction] = []
+        for scalar in (*walk.variables, *walk.outside):
+            key = walk.scalars[scalar]
+            source = first(key.value) if isinstance(key.value, int) else _added(copied, replace(
+                key.value, name=f"{loop.name}.{key.value.name}", users=[]))
+            own = algebra.call("op", "elementwise", "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(dims)}")
+            if source.shape.dims and not (key.map == own and source.shape.dims == dims):
+                source = add(f"at{len(operands)}", "bitcast", array_shape(key.dtype, dims, order), [source],
+                             map=key.map)
+            operands.append(source)
+        shapes = [array_shape(walk.dtype(scalar), dims, order) for scalar in walk.variables[:walk.given]]
+        made = add(f"elements{number}", OPCODE, tuple_shape(shapes), operands, trips=count, held=tuple(walk.held))
+        made.called = [_step(walk, loop.name)]
+        given = iter([add(f"result{number}_{k}", "get-tuple-element", shape, [made], index=k)
+                      for k, shape in enumerate(shapes)])
+        for leaf, dropped in walk.results:
+            whole = loop.shape.leaves()[leaf]
+            sizes = [whole.dims[k] for k in dropped]
+            parts = [next(given) for _ in range(math.prod(sizes))]
+            box = [1 if k in dropped else size for k, size in enumerate(whole.dims)]
+            if dropped:
+                one = array_shape(whole.dtype, tuple(box), whole.minor_to_major)
+                parts = [add(f"part{leaf}_{n}", "reshape", one, [part]) for n, part in enumerate(parts)]
+            for k, size in reversed(list(zip(dropped, sizes))):
+                box[k] = size
+                parts = [add(f"joined{leaf}_{k}_{n}", "concatenate",
+                             array_shape(whole.dtype, tuple(box), whole.minor_to_major), parts[n * size:(n + 1) * size],
+                             dimensions=(k,)) for n in range(len(parts) // size)]
+            (results[Value(loop, leaf)],) = parts
+    return results
+
+
+def _step(walk: Walk, name: str) -> Computation:
+    """One step as a computation of scalars: the predicate, then the next value of each variable."""
+    step = Computation(f"{name}.step")
+    known: Dict[int, Instruction] = {}
+    roots = [walk.predicate, *walk.ends]
+    for number, scalar in enumerate((*walk.variables, *walk.outside)):
+        known[scalar] = _added(step, Instruction(f"x{number}", "parameter", array_shape(walk.dtype(scalar), ()),
+                                                 parameter_number=number))
+        step.parameters.append(known[scalar])
+    for n in sorted(_below(walk.scalars, roots)):       # operands have smaller numbers
+        key = walk.scalars[n]
+        if key.opcode not in ("state", "outside"):
+            known[n] = _added(step, Instruction(
+                f"t{n}", key.opcode, array_shape(key.dtype, ()), [known[o] for o in key.operands], dict(key.attributes),
+                literal=[key.value] if key.opcode == "constant" else None))
+    shapes = [known[n].shape for n in roots]
+    step.root = _added(step, Instruction("next", "tuple", tuple_shape(shapes), [known[n] for n in roots]))
+    return step
+
+
+def refusal(loop: Instruction) -> str:
+    """Why a loop stays one of the program; "": it goes inside of a kernel."""
+    try:
+        walks(loop)
+    except Refused as refused:
+        return str(refused)
+    return ""
+
+
+def steps(op: Instruction) -> int:
+    """How often an element's step is done, or an estimate."""
+    trip_count = op.attributes["trips"]
+    return UNKNOWN_STEPS if trip_count is None else int(trip_count)

@@ -1,0 +1,132 @@
+"""Loops inside of kernels that end after a limit of iterations, for a check: on drawn inputs a loop whose text does not
+say how often it runs may not end.
+
+A limited fusion has the limit as a further parameter, and as a further result how often each element has run its step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, Optional
+
+from gen.hlo import Computation, Fusion, Instruction, array_shape, tuple_shape
+from gen.hlo.graph import root_of
+from gen.hlo.trips import trips
+from gen.plan import element_loops
+from gen.program.extract import added, give_names
+from gen.program.ir import Program
+
+
+def unlimited(fusion: Fusion) -> "Optional[Instruction]":
+    """The loop of a fusion whose number of iterations its text does not say."""
+    return next((i for i in fusion.computation.instructions if i.opcode == "while" and trips(i) is None), None)
+
+
+def is_limited(program: Program) -> bool:
+    """True if a check of a program limits its iterations: it has loops or branches, or a kernel with such a loop."""
+    return not program.straight or any(unlimited(fusion) for fusion in program.fusions)
+
+
+def limited(fusion: Fusion) -> Fusion:
+    """The fusion whose loop is limited."""
+    loop, whole = unlimited(fusion), fusion.computation
+    assert loop is not None
+    made = Computation(whole.name, line=whole.line, col=whole.col)
+    known: Dict[Instruction, Instruction] = {}
+    limit, steps = Instruction("limit", "parameter", _NUMBER, parameter_number=len(whole.parameters)), loop
+    for i in whole.instructions:
+        if i is loop:
+            known[i] = _limited(made, loop, known[loop.operands[0]], added(made, limit))
+            steps = _element(made, known[i], len(known[i].shape.children) - 1)
+        elif i is not whole.root or i.opcode != "tuple":
+            known[i] = added(made, replace(i, operands=[known[o] for o in i.operands], users=[]))
+    root = root_of(whole)
+    results = [known[o] for o in root.operands] if root.opcode == "tuple" else [known[root]]
+    made.parameters = [*(known[parameter] for parameter in whole.parameters), limit]
+    made.root = _add(made, "tuple", tuple_shape([each.shape for each in [*results, steps]]), *results, steps)
+    give_names(made)
+    return Fusion(f"{fusion.name}_limited", made, fusion.kind, small=fusion.small)
+
+
+_NUMBER, _PRED = array_shape("u32", ()), array_shape("pred", ())
+
+
+def over(steps: Instruction) -> Computation:
+    """The computation that says whether any element has run as often as the limit allows. steps: how often each has."""
+    to = Computation("over")
+    shape = steps.shape
+    counts, limit = _parameter(to, shape), _parameter(to, _NUMBER)
+    most = _add(to, "broadcast", shape, limit, dimensions=()) if shape.dims else limit
+    reached = _add(to, "compare", array_shape("pred", shape.dims), counts, most, direction="GE")
+    if shape.dims:
+        either = Computation("either")
+        _add(either, "or", _PRED, _parameter(either, _PRED), _parameter(either, _PRED))
+        none = added(to, Instruction("none", "constant", _PRED, literal=[0]))
+        reached = _add(to, "reduce", _PRED, reached, none, dimensions=tuple(range(shape.rank)), to_apply=either)
+        reached.called = [either]
+    return to
+
+
+def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Instruction) -> Instruction:
+    """The loop that carries three values more: the limit, the number of iterations, and that of each element."""
+    condition, body = loop.called
+    asked = element_loops.asked_of(condition)
+    counts = array_shape("u32", asked.each.shape.dims if asked else ())
+    shape = tuple_shape([*loop.shape.children, _NUMBER, _NUMBER, counts])
+    zero = added(to, Instruction("zero", "constant", _NUMBER, literal=[0]))
+    zeros = _add(to, "broadcast", counts, zero, dimensions=()) if counts.dims else zero
+    leaves = [_element(to, start, k) for k in range(len(loop.shape.children))]
+    state = _add(to, "tuple", shape, *leaves, limit, zero, zeros)
+    own = len(leaves)
+
+    def copy(source: Computation, known: "Dict[Instruction, Instruction]", into: Computation,
+             parameter: Instruction) -> None:
+        for i in source.instructions:
+            if i is source.parameters[0]:
+                known[i] = parameter
+            else:
+                known[i] = added(into, replace(i, operands=[known[o] for o in i.operands], users=[]))
+
+    more, inner = Computation(condition.name), {}       # type: ignore[var-annotated]
+    copy(condition, inner, more, _parameter(more, shape))
+    below = _add(more, "compare", _PRED, _element(more, more.parameters[0], own + 1),
+                 _element(more, more.parameters[0], own), direction="LT")
+    more.root = _add(more, "and", _PRED, inner[root_of(condition)], below)
+    step, inner = Computation(body.name), {}
+    copy(body, inner, step, _parameter(step, shape))
+    parameter, one = step.parameters[0], added(step, Instruction("one", "constant", _NUMBER, literal=[1]))
+    count = _add(step, "add", _NUMBER, _element(step, parameter, own + 1), one)
+    steps = count
+    if asked:       # as the loop itself asks each element
+        before, own_condition = _element(step, parameter, own + 2), {}      # type: ignore[var-annotated]
+        copy(condition, own_condition, step, parameter)
+        goes = own_condition[asked.each.producer]
+        if asked.inverted:
+            goes = _add(step, "not", goes.shape, goes)
+        ones = _add(step, "broadcast", counts, one, dimensions=())
+        steps = _add(step, "select", counts, goes, _add(step, "add", counts, before, ones), before)
+    ends = [_element(step, inner[root_of(body)], k) for k in range(own)]
+    step.root = _add(step, "tuple", shape, *ends, _element(step, parameter, own), count, steps)
+    for computation in (more, step):
+        give_names(computation)
+    return added(to, replace(loop, shape=shape, operands=[state], users=[], called=[more, step], attributes={
+        **loop.attributes, "condition": more, "body": step}))
+
+
+def _add(to: Computation, opcode: str, shape: object, *operands: Instruction, **attributes: object) -> Instruction:
+    made = added(to, Instruction(opcode, opcode, shape, list(operands), dict(attributes)))   # type: ignore[arg-type]
+    to.root = made
+    return made
+
+
+def _parameter(to: Computation, shape: object) -> Instruction:
+    made = _add(to, "parameter", shape)
+    made.parameter_number = len(to.parameters)
+    to.parameters.append(made)
+    return made
+
+
+def _element(to: Computation, value: Instruction, index: int) -> Instruction:
+    if value.opcode == "tuple":
+        return value.operands[index]
+    return _add(to, "get-tuple-element", value.shape.children[index], value, index=index)

@@ -1,0 +1,431 @@
+"""Loops inside of kernels, element by element: beside NumPy in plain loops, and what stays a loop of the program.
+
+A case is HLO text and a function of NumPy arrays that says the same with a loop over whole arrays. All arithmetic is
+exact, so that results must be equal bit by bit, after any number of steps.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
+
+import numpy as np
+import pytest
+
+import stated
+from drawn import ON, device_or_skip, marked
+from gen import hlo, run
+from gen.program import build
+from gen.program.ir import Call, Loop, Program
+
+Arrays = List[Any]
+TARGETS = [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in ("c", "opencl", "cuda-on-cpu")]
+F32 = np.float32
+
+
+class Case(NamedTuple):
+    """A module, its parameters, and what it gives."""
+
+    text: str
+    given: Arrays
+    does: Callable[..., Sequence[Any]]
+
+
+def text_of(state: "Sequence[str]", begins: str, body: str, ends: str, condition: str, entry: str, results: str,
+            more: str = "") -> str:
+    """A module with one loop. state: the types that it carries, which are s0, s1, .. in its body and its condition;
+    begins, ends, results: names; entry: what stands before the loop, whose results are w0, w1, .."""
+    of = f"({', '.join(state)})"
+    taken = "\n".join(f"  s{k} = {type_} get-tuple-element(p), index={k}" for k, type_ in enumerate(state))
+    given = "\n".join(f"  w{k} = {type_} get-tuple-element(w), index={k}" for k, type_ in enumerate(state))
+    types = {f"w{k}": type_ for k, type_ in enumerate(state)}
+    wanted = results.split(", ")
+    return f"""HloModule m
+either {{ a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT r = pred[] or(a, b) }}
+both {{ a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT r = pred[] and(a, b) }}
+sum {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}
+{more}
+body {{
+  p = {of} parameter(0)
+{taken}
+{body}
+  ROOT all = {of} tuple({ends})
+}}
+condition {{
+  p = {of} parameter(0)
+{taken}
+{condition}
+}}
+ENTRY e {{
+{entry}
+  start = {of} tuple({begins})
+  w = {of} while(start), condition=condition, body=body
+{given}
+  ROOT all = ({', '.join(types[name] for name in wanted)}) tuple({results})
+}}
+"""
+
+
+def counted(n: int, number: int = 0) -> str:
+    return f"  n = s32[] constant({n})\n  ROOT less = pred[] compare(s{number}, n), direction=LT"
+
+
+NEXT = "  one = s32[] constant(1)\n  next = s32[] add(s0, one)\n"
+
+
+def drawn(*dims: int, low: float = -2.0, high: float = 2.0, seed: int = 1) -> Any:
+    return np.random.default_rng(seed).uniform(low, high, dims).astype(F32)
+
+
+def pairs(rows: int, columns: int, results: str) -> Case:
+    """Mandelbrot's set as jax prints it, of numbers that lie side by side; its sums are of two elements."""
+    z, s = f"f32[{rows},{columns},2]", f"[{rows},{columns}]"
+    part = f"slice={{{{[0:{rows}], [0:{columns}], [%d:%d]}}}}".replace("{{", "{").replace("}}", "}")
+    body = NEXT + f"""  square = {z} multiply(s1, s1)
+  zero = f32[] constant(0)
+  size = f32{s} reduce(square, zero), dimensions={{2}}, to_apply=sum
+  four = f32[] constant(4)
+  fours = f32{s} broadcast(four), dimensions={{}}
+  inside = pred{s} compare(size, fours), direction=LT
+  wide = {z.replace('f32', 'pred')} broadcast(inside), dimensions={{0,1}}
+  re1 = f32[{rows},{columns},1] slice(s1), {part % (0, 1)}
+  re = f32{s} reshape(re1)
+  im1 = f32[{rows},{columns},1] slice(s1), {part % (1, 2)}
+  im = f32{s} reshape(im1)
+  rr = f32{s} multiply(re, re)
+  ii = f32{s} multiply(im, im)
+  real = f32{s} subtract(rr, ii)
+  real1 = f32[{rows},{columns},1] reshape(real)
+  two = f32[] constant(2)
+  twos = f32{s} broadcast(two), dimensions={{}}
+  re2 = f32{s} multiply(re, twos)
+  imag = f32{s} multiply(re2, im)
+  imag1 = f32[{rows},{columns},1] reshape(imag)
+  both = {z} concatenate(real1, imag1), dimensions={{2}}
+  moved = {z} add(both, s3)
+  kept = {z} select(wide, moved, s1)
+  count = s32{s} convert(inside)
+  counts = s32{s} add(s2, count)"""
+    entry = f"""  c = {z} parameter(0)
+  zero = f32[] constant(0)
+  zeros = {z} broadcast(zero), dimensions={{}}
+  none = s32[] constant(0)
+  nones = s32{s} broadcast(none), dimensions={{}}"""
+    text = text_of(["s32[]", z, f"s32{s}", z], "none, zeros, nones, c", body, "next, kept, counts, s3", counted(30),
+                   entry, results)
+
+    def does(c: Any) -> "List[Any]":
+        z_, count = np.zeros_like(c), np.zeros(c.shape[:2], np.int32)
+        for _ in range(30):
+            inside = z_[..., 0] * z_[..., 0] + z_[..., 1] * z_[..., 1] < F32(4)
+            both = np.stack([z_[..., 0] * z_[..., 0] - z_[..., 1] * z_[..., 1], z_[..., 0] * F32(2) * z_[..., 1]], -1)
+            z_, count = np.where(inside[..., None], both + c, z_), count + inside
+        return [{"w1": z_, "w2": count.astype(np.int32), "w0": np.int32(30)}[name] for name in results.split(", ")]
+    return Case(text, [drawn(rows, columns, 2)], does)
+
+
+def logistic_map(n: int) -> Case:
+    """A chaotic map of n numbers: a last bit of one step is all of a later one. The counter is a result too."""
+    of = f"f32[{n}]"
+    body = NEXT + f"""  ones = {of} broadcast(s3), dimensions={{}}
+  rest = {of} subtract(ones, s1)
+  xr = {of} multiply(s1, rest)
+  x = {of} multiply(xr, s2)"""
+    entry = f"  x0 = {of} parameter(0)\n  r = {of} parameter(1)\n  i = s32[] constant(3)\n  unit = f32[] constant(1)"
+    text = text_of(["s32[]", of, of, "f32[]"], "i, x0, r, unit", body, "next, x, s2, s3", counted(103), entry,
+                   "w1, w0, w2")
+
+    def does(x: Any, r: Any) -> "List[Any]":
+        for _ in range(100):
+            x_next = x * (F32(1) - x) * r
+            x = x_next
+        return [x, np.int32(103), r]
+    return Case(text, [drawn(n, low=0.1, high=0.9), drawn(n, low=3.6, high=4.0, seed=2)], does)
+
+
+def newton(n: int, all_: bool) -> Case:
+    """A cube root of each element by Newton's method, each until its own step is small. all_: while not all are."""
+    of, p = f"f32[{n}]", f"pred[{n}]"
+    test = f"""  size = {of} abs(s1)
+  eps = f32[] constant(1e-5)
+  small = {of} broadcast(eps), dimensions={{}}
+  far = {p} compare(size, small), direction=GT
+  most = s32[] constant(40)
+  mosts = s32[{n}] broadcast(most), dimensions={{}}
+  few = {p} compare(s2, mosts), direction=LT
+  goes = {p} and(far, few)
+"""
+    condition = test + ("  done = pred[%d] not(goes)\n  t = pred[] constant(true)\n"
+                        "  every = pred[] reduce(done, t), dimensions={0}, to_apply=both\n  ROOT more = pred[] not(every)" % n
+                        if all_ else "  f = pred[] constant(false)\n"
+                        "  ROOT more = pred[] reduce(goes, f), dimensions={0}, to_apply=either")
+    body = test + f"""  xx = {of} multiply(s0, s0)
+  xxx = {of} multiply(xx, s0)
+  over = {of} subtract(xxx, s3)
+  three = f32[] constant(3)
+  threes = {of} broadcast(three), dimensions={{}}
+  slope = {of} multiply(xx, threes)
+  step = {of} divide(over, slope)
+  x = {of} subtract(s0, step)
+  one = s32[] constant(1)
+  ones = s32[{n}] broadcast(one), dimensions={{}}
+  next = s32[{n}] add(s2, ones)
+  k0 = {of} select(goes, x, s0)
+  k1 = {of} select(goes, step, s1)
+  k2 = s32[{n}] select(goes, next, s2)"""
+    entry = f"""  a = {of} parameter(0)
+  big = f32[] constant(9)
+  bigs = {of} broadcast(big), dimensions={{}}
+  none = s32[] constant(0)
+  nones = s32[{n}] broadcast(none), dimensions={{}}"""
+    text = text_of([of, of, f"s32[{n}]", of], "a, bigs, nones, a", body, "k0, k1, k2, s3", condition, entry, "w0, w1, w2")
+
+    def does(a: Any) -> "List[Any]":
+        x, step, count = a.copy(), np.full_like(a, 9), np.zeros(n, np.int32)
+        while True:
+            goes = (np.abs(step) > F32(1e-5)) & (count < 40)
+            if not goes.any():
+                return [x, step, count]
+            new = (x * x * x - a) / (x * x * F32(3))
+            x, step, count = np.where(goes, x - new, x), np.where(goes, new, step), count + goes
+    return Case(text, [drawn(n, low=0.5, high=900.0)], lambda a: [v.astype(t) for v, t in zip(does(a), (F32, F32, np.int32))])
+
+
+def rounds(n: int) -> Case:
+    """Rounds of a cipher on pairs of words, with the counter as a key; the words change places."""
+    of = f"u32[{n}]"
+    body = NEXT + f"""  low = {of} add(s1, s2)
+  seven = u32[] constant(7)
+  sevens = {of} broadcast(seven), dimensions={{}}
+  rest = u32[] constant(25)
+  rests = {of} broadcast(rest), dimensions={{}}
+  left = {of} shift-left(s2, sevens)
+  right = {of} shift-right-logical(s2, rests)
+  turned = {of} or(left, right)
+  key = u32[] convert(s0)
+  keys = {of} broadcast(key), dimensions={{}}
+  mixed = {of} xor(turned, low)
+  high = {of} add(mixed, keys)"""
+    entry = f"  a = {of} parameter(0)\n  b = {of} parameter(1)\n  i = s32[] constant(0)"
+    text = text_of(["s32[]", of, of], "i, a, b", body, "next, high, low", counted(20), entry, "w1, w2")
+
+    def does(a: Any, b: Any) -> "List[Any]":
+        for i in range(20):
+            low = a + b
+            a, b = (((b << np.uint32(7)) | (b >> np.uint32(25))) ^ low) + np.uint32(i), low
+        return [a, b]
+    draw = np.random.default_rng(3)
+    return Case(text, [draw.integers(0, 2 ** 32, n, np.uint32), draw.integers(0, 2 ** 32, n, np.uint32)], does)
+
+
+def invariants() -> Case:
+    """A row and a column that no step changes, an iota, and a number of steps that is a parameter."""
+    of = "f64[6,40]{0,1}"
+    body = NEXT + f"""  row = {of} broadcast(s2), dimensions={{1}}
+  column = {of} broadcast(s3), dimensions={{0}}
+  place = {of} iota(), iota_dimension=1
+  a = {of} multiply(s1, row)
+  b = {of} add(a, column)
+  half = f64[] constant(0.5)
+  halves = {of} broadcast(half), dimensions={{}}
+  c = {of} multiply(b, halves)
+  d = {of} add(c, place)"""
+    entry = f"""  x = {of} parameter(0)
+  r = f64[40] parameter(1)
+  c = f64[6] parameter(2)
+  n = s32[] parameter(3)
+  i = s32[] constant(0)"""
+    text = text_of(["s32[]", of, "f64[40]", "f64[6]", "s32[]"], "i, x, r, c, n", body, "next, d, s2, s3, s4",
+                   "  ROOT less = pred[] compare(s0, s4), direction=LT", entry, "w1")
+
+    def does(x: Any, r: Any, c: Any, n: Any) -> "List[Any]":
+        for _ in range(int(n)):
+            x = (x * r + c[:, None]) * 0.5 + np.arange(40.0)
+        return [x]
+    return Case(text, [drawn(6, 40).astype(float), drawn(40).astype(float), drawn(6).astype(float), np.int32(17)], does)
+
+
+def vectors(n: int) -> Case:
+    """A batch of loops on vectors of three elements, as vmap prints it, that ends after 6 steps at the latest. A number
+    of 64 bits and a predicate are carried too."""
+    of, p = f"f32[{n},3]", f"pred[{n}]"
+    test = f"""  x0 = f32[{n},1] slice(s1), slice={{[0:{n}], [0:1]}}
+  x = f32[{n}] reshape(x0)
+  one = f32[] constant(1)
+  ones = f32[{n}] broadcast(one), dimensions={{}}
+  goes = {p} compare(x, ones), direction=GT
+"""
+    body = test + f"""  wide = pred[{n},3] broadcast(goes), dimensions={{0}}
+  y0 = f32[{n},1] slice(s1), slice={{[0:{n}], [1:2]}}
+  z0 = f32[{n},1] slice(s1), slice={{[0:{n}], [2:3]}}
+  half = f32[] constant(0.5)
+  halves = f32[{n},1] broadcast(half), dimensions={{}}
+  nx = f32[{n},1] multiply(x0, halves)
+  ny = f32[{n},1] add(x0, y0)
+  nz = f32[{n},1] multiply(y0, z0)
+  new = {of} concatenate(nx, ny, nz), dimensions={{1}}
+  k1 = {of} select(wide, new, s1)
+  i = s32[] constant(1)
+  next = s32[] add(s0, i)
+  l = s64[] convert(next)
+  ls = s64[{n}] broadcast(l), dimensions={{}}
+  sum = s64[{n}] add(s2, ls)
+  k2 = s64[{n}] select(goes, sum, s2)
+  not = {p} not(s3)
+  k3 = {p} select(goes, not, s3)"""
+    condition = test + """  f = pred[] constant(false)
+  some = pred[] reduce(goes, f), dimensions={0}, to_apply=either
+  six = s32[] constant(6)
+  few = pred[] compare(s0, six), direction=LT
+  ROOT more = pred[] and(few, some)"""
+    entry = f"""  a = {of} parameter(0)
+  i = s32[] constant(0)
+  none = s64[] constant(7)
+  nones = s64[{n}] broadcast(none), dimensions={{}}
+  b = {p} parameter(1)"""
+    text = text_of(["s32[]", of, f"s64[{n}]", p], "i, a, nones, b", body, "next, k1, k2, k3", condition, entry, "w1, w2, w3")
+
+    def does(a: Any, b: Any) -> "List[Any]":
+        x, total, flag = a.copy(), np.full(n, 7), b.astype(bool)
+        for i in range(6):
+            goes = x[:, 0] > 1
+            new = np.stack([x[:, 0] * F32(0.5), x[:, 0] + x[:, 1], x[:, 1] * x[:, 2]], 1)
+            x, total, flag = np.where(goes[:, None], new, x), np.where(goes, total + i + 1, total), np.where(goes, ~flag, flag)
+        return [x, total, flag]
+    return Case(text, [drawn(n, 3, low=0.5, high=100.0), drawn(n) > 0], does)
+
+
+def many(n: int) -> Case:
+    """As many variables as an element may have, and a number of steps that is a parameter; a check has more."""
+    of, arrays = f"s32[{n}]", range(2, 16)
+    body = NEXT + "\n".join(f"  x{k} = {of} add(s{k}, s{k % 15 + 1 if k < 15 else 2})" for k in arrays)
+    entry = "\n".join(["  i = s32[] constant(0)", "  n = s32[] parameter(0)", *(f"  a{k} = {of} parameter({k - 1})" for k in arrays)])
+    text = text_of(["s32[]", "s32[]", *[of] * 14], f"i, n, {', '.join(f'a{k}' for k in arrays)}", body,
+                   f"next, s1, {', '.join(f'x{k}' for k in arrays)}", "  ROOT less = pred[] compare(s0, s1), direction=LT", entry,
+                   ", ".join(f"w{k}" for k in arrays))
+
+    def does(steps: Any, *x: Any) -> "List[Any]":
+        for _ in range(int(steps)):
+            x = tuple(value + x[(k + 1) % 14] for k, value in enumerate(x))
+        return list(x)
+    draw = np.random.default_rng(5)
+    return Case(text, [np.int32(9), *(draw.integers(-9, 9, n, np.int32) for _ in arrays)], does)
+
+
+CASES: "Dict[str, Case]" = {
+    "many": many(50),
+    "vectors": vectors(90), "vectors_few": vectors(3), "both_results": pairs(8, 20, "w1, w2, w0"),
+    "pairs": pairs(8, 20, "w2"), "pairs_ragged": pairs(3, 7, "w2"), "logistic_map": logistic_map(1000),
+    "logistic_map_short": logistic_map(5), "logistic_map_even": logistic_map(256), "newton": newton(333, False),
+    "newton_all": newton(64, True), "rounds": rounds(100), "invariants": invariants()}
+
+
+def program(text: str, name: str = "m") -> Program:
+    parsed = hlo.parse(text, f"{name}.hlo")
+    refused = hlo.unsupported(parsed)
+    assert refused is None, f"{refused}\n{text}"
+    return build.program(parsed)
+
+
+def in_layout(array: Any, shape: Any) -> bytes:
+    return bytes(np.ascontiguousarray(np.asarray(array).transpose(tuple(reversed(shape.minor_to_major)))).tobytes())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_is_one_call(name: str) -> None:
+    """The loop is no loop of the program."""
+    assert [type(node) for node in program(CASES[name].text).body].count(Call) == len(program(CASES[name].text).body)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_results(target: str, tmp_path: Path) -> None:
+    """Results are NumPy's, bit by bit."""
+    options = run.Options()
+    device_or_skip(target, options)
+    builts = []
+    for name, case in CASES.items():
+        of = program(case.text, name)
+        (tmp_path / f"{name}.in").write_bytes(b"".join(in_layout(array, param.shape) for array, param in zip(case.given, of.params)))
+        builts.append(stated.built(of, tmp_path, target))
+    (tmp_path / "results").mkdir()
+    failed = stated.ran(stated.compiled(builts, tmp_path, target), list(CASES), target, tmp_path, tmp_path / "results", options)
+    assert not failed, failed
+    for name, case in CASES.items():
+        wanted = b"".join(in_layout(array, result.shape) for array, result in zip(case.does(*case.given), program(case.text).results))
+        assert (tmp_path / "results" / f"{name}.out").read_bytes() == wanted, name
+
+
+@pytest.mark.parametrize("target, device", marked(ON))
+def test_checked(target: str, device: str, tmp_path: Path) -> None:
+    """`gen check` demands the reference's very values."""
+    options = run.Options(rounds=2, schedule=device)
+    device_or_skip(target, options)
+    builts = [run.build(program(case.text, name), tmp_path / name, target, options) for name, case in CASES.items()]
+    for result in run.check_built(builts, target, options):
+        assert result.status == "PASS" and not result.max_abs and not result.unbounded, result.line()
+
+
+def simple(body: str, condition: str = "", ends: str = "next, x", state: str = "f32[64]", more: "Sequence[str]" = ()) -> str:
+    """A loop that counts in s0 and has an array in s1."""
+    types = ["s32[]", state, *more]
+    entry = "\n".join(["  i = s32[] constant(0)", *(f"  a{k} = {of} parameter({k})" for k, of in enumerate(types[1:]))])
+    begins = ", ".join(["i", *(f"a{k}" for k in range(len(types) - 1))])
+    return text_of(types, begins, NEXT + body, ends, condition or counted(20), entry, ", ".join(f"w{k}" for k in range(1, len(types))))
+
+
+ANY = """  t = f32[] constant(9)
+  ts = f32[64] broadcast(t), dimensions={}
+  goes = pred[64] compare(s1, ts), direction=LT
+"""
+ASKS = ANY + """  f = pred[] constant(false)
+  ROOT more = pred[] reduce(goes, f), dimensions={0}, to_apply=either"""
+REFUSED = {
+    "a neighbour": (simple("""  low = f32[1] slice(s1), slice={[0:1]}
+  high = f32[63] slice(s1), slice={[1:64]}
+  turned = f32[64] concatenate(high, low), dimensions={0}
+  x = f32[64] add(s1, turned)"""), "turned is a concatenate"),
+    "a place from the end": (simple("  r = f32[64] reverse(s1), dimensions={0}\n  x = f32[64] add(s1, r)"), "an element reads elements of others"),
+    "a transposed read": (simple("  r = f32[8,8] transpose(s1), dimensions={1,0}\n  x = f32[8,8] add(s1, r)", state="f32[8,8]"),
+                          "an element reads elements of others"),
+    "one element for all": (simple("  h = f32[1] slice(s1), slice={[5:6]}\n  g = f32[] reshape(h)\n  b = f32[64] broadcast(g), dimensions={}\n"
+                                   "  x = f32[64] add(s1, b)"), "an element reads elements of others"),
+    "a sum": (simple("  z = f32[] constant(0)\n  r = f32[] reduce(s1, z), dimensions={0}, to_apply=sum\n  b = f32[64] broadcast(r), dimensions={}\n"
+                     "  x = f32[64] subtract(s1, b)"), "r combines elements"),
+    "a carried sum": (simple("  z = f32[] constant(0)\n  r = f32[] reduce(s1, z), dimensions={0}, to_apply=sum\n  b = f32[64] broadcast(s2), dimensions={}\n"
+                             "  x = f32[64] subtract(s1, b)", ends="next, x, r", more=["f32[]"]), "r combines elements"),
+    "a function with an error": (simple("  x = f32[64] exponential(s1)"), "x, a exponential, is not exact"),
+    "a choice by another predicate": (simple(ANY.replace("LT", "LE") + "  d = f32[64] add(s1, ts)\n  x = f32[64] select(goes, d, s1)", ASKS),
+                                      "a finished element does not keep its values"),
+    "a finished element that goes on": (simple(ANY + "  x = f32[64] add(s1, ts)", ASKS), "a finished element does not keep its values"),
+    "another old value": (simple(ANY + "  d = f32[64] add(s1, ts)\n  x = f32[64] select(goes, d, ts)", ASKS),
+                          "a finished element does not keep its values"),
+    "all elements' count": (simple(ANY + "  d = f32[64] add(s1, ts)\n  x = f32[64] select(goes, d, s1)", ASKS).replace(
+        "ROOT all = (f32[64]) tuple(w1)", "ROOT all = (f32[64], s32[]) tuple(w1, w0)"), "s32[] has no element for each of [64]"),
+    "a predicate of what goes on": (simple(
+        "  t = s32[] constant(9)\n  ts = s32[64] broadcast(t), dimensions={}\n  goes = pred[64] compare(s2, ts), direction=LT\n"
+        "  d = f32[64] add(s1, s1)\n  x = f32[64] select(goes, d, s1)\n  c = s32[64] add(s2, ts)",
+        "  t = s32[] constant(9)\n  ts = s32[64] broadcast(t), dimensions={}\n  goes = pred[64] compare(s2, ts), direction=LT\n"
+        "  f = pred[] constant(false)\n  ROOT more = pred[] reduce(goes, f), dimensions={0}, to_apply=either",
+        "next, x, c", more=["s32[64]"]).replace("ROOT all = (f32[64], s32[64]) tuple(w1, w2)", "ROOT all = (f32[64]) tuple(w1)"),
+        "a finished element does not keep its values")}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    """Such a loop is one of the program, and says why."""
+    text, why = REFUSED[name]
+    (loop,) = (node for node in program(text).body if isinstance(node, Loop))
+    assert why in loop.outside
+
+
+def test_says_so(tmp_path: Path) -> None:
+    """`gen explain` prints which loop a kernel holds, and why a loop is outside of kernels."""
+    said = {}
+    for name, text in (("newton", CASES["newton"].text), ("rounds", CASES["rounds"].text), ("sum", REFUSED["a sum"][0])):
+        (tmp_path / f"{name}.hlo").write_text(text)
+        said[name] = subprocess.run([sys.executable, "-m", "gen", "explain", str(tmp_path / f"{name}.hlo"), "--stage", "program"],
+                                    stdout=subprocess.PIPE, text=True, check=True, cwd=run.ROOT).stdout
+    assert "newton_e(a), element by element, a loop\n" in said["newton"] and "element by element, 20 times\n" in said["rounds"]
+    assert "20 times from" in said["sum"] and "outside of kernels: r combines elements" in said["sum"]
