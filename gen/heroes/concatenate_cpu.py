@@ -85,7 +85,7 @@ HERO = ConcatenateCpuHero()
 
 
 @dataclass(frozen=True)
-class Run:
+class OperandRun:
     """A part's run in each row, as C text that computes `lanes` elements from element `at` of row `row` on.
 
     begin: the first element's column in the output; length: of the run. last: the first element of the last vector.
@@ -115,7 +115,7 @@ class ConcatenateCpuRecord:
     block: int
     elements: int
     pitch: int
-    runs: List[Run]
+    runs: List[OperandRun]
     register: str
     element: str
     pointer: str
@@ -151,7 +151,7 @@ def _kernel(nest: Concatenate, rows: SideBySide, staged: Staged, grid: Grid, con
     d, (root,), index_type = context.target, nest.partition.roots, grid.index
     width, elements = 8 * dtypes.storage_bytes(root.shape.dtype), nest.shape.elements
     firsts, places = _firsts(nest, staged)[0], _row_places(nest, rows)
-    runs: List[Run] = []
+    runs: List[OperandRun] = []
     accesses: List[Touched] = []
     reads: List[Buffer] = []
     functions: List[CFunction] = []
@@ -197,7 +197,8 @@ def _run_form(part: Nest, rows: SideBySide, k: int, staged: Staged, device: Devi
     return Form(part.partition, part.partition.entry, thread, loop, box)
 
 
-def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, context: Context) -> "Tuple[Run, Body]":
+def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str,
+         context: Context) -> "Tuple[OperandRun, Body]":
     """The run of part k."""
     d, form, (root,) = context.target, _run_form(part, rows, k, staged, context.device), part.partition.roots
     length, lanes = rows.runs[k], form.lanes
@@ -213,8 +214,8 @@ def _run(part: Nest, rows: SideBySide, k: int, staged: Staged, index_type: str, 
     else:
         store = Call(context.helpers.need("stage", f"u{width}", str(lanes)), value, "target")
     prefetch = [line for key in sorted(body.prefetches) for line in body.prefetches[key]]
-    return Run(rows.starts[k], length, lanes, last, prefetch, [*body.before.lines, *body.text.lines, *body.after.lines],
-               store), body
+    lines = [*body.before.lines, *body.text.lines, *body.after.lines]
+    return OperandRun(rows.starts[k], length, lanes, last, prefetch, lines, store), body
 
 
 def _lanes(device: Device, staged: Staged, length: int, moved: bool) -> int:

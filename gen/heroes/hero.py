@@ -55,10 +55,10 @@ For a reduction, the function is that of `Reduction.inputs` (`gen/plan/plan.py`)
 the side results. Its elements are those of `Reduction.space`: `Nest.shape` (`gen/plan/nest.py`) is that of the reduced
 result, so the loop hero's functions do not serve, and a side result is what to ask its schedules with.
 `gen/hlo/combiner.py` `analyse` says what the combiner allows and what a partial result starts from.
-`gen/heroes/reduction.py` `ReductionEmitter` emits both, and what follows the totals: `plain` refuses what it cannot,
-`digits_of` gives what it is made with, `ReductionEmitter.values` a step's elements, with the side results stored,
-`ReductionEmitter.start` and `ReductionEmitter.combined` an accumulator, `ReductionEmitter.epilogue` the results from
-totals, `ReductionEmitter.kernel` the kernel. `parts_kernel` (`gen/heroes/reduction_cpu.py`) is a short example: it adds what
+`gen/heroes/reduction.py` `ReductionWriter` emits both, and what follows the totals: `plain` refuses what it cannot,
+`digits_of` gives what it is made with, `ReductionWriter.values` a step's elements, with the side results stored,
+`ReductionWriter.start` and `ReductionWriter.combined` an accumulator, `ReductionWriter.epilogue` the results from
+totals, `ReductionWriter.kernel` the kernel. `parts_kernel` (`gen/heroes/reduction_cpu.py`) is a short example: it adds what
 parts left in a scratch buffer.
 
 The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`): its `Text` is what is printed, its `Report` what

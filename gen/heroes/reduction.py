@@ -82,7 +82,7 @@ def plain(nest: Nest) -> bool:
     return True
 
 
-class ReductionEmitter:
+class ReductionWriter:
     """The state from which the kernels of a nest are written.
 
     sweep: the schedule. accumulators: the components of all heroes. results: their count.

@@ -110,13 +110,13 @@ class ReductionCpuHero(Hero[Reduction, Candidate]):
 
     def scratch_shapes(self, nest: Reduction, schedule: Candidate, context: Context) -> "List[Shape]":
         (digits, sweep), parts = schedule, schedule[1].parts
-        return ReductionCpuEmitter(context, nest, digits, sweep, "").parts(parts) if parts > 1 else []
+        return ReductionCpuWriter(context, nest, digits, sweep, "").parts(parts) if parts > 1 else []
 
     def grids(self, choice: Choice[Reduction, Candidate], context: Context) -> "List[Grid]":
         return collected_forms(FormCollector(context, choice.nest, *choice.schedule, choice.index)).grids
 
     def build(self, choice: Choice[Reduction, Candidate], context: Context) -> "List[Kernel]":
-        return ReductionCpuEmitter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
+        return ReductionCpuWriter(context, choice.nest, *choice.schedule, choice.index).kernels(choice.scratch)
 
 
 HERO = ReductionCpuHero()
@@ -462,7 +462,7 @@ class PartsRecord(ReductionCpuRecord):
 
 # ---- how they are filled ----
 
-class ReductionCpuEmitter(reduction.ReductionEmitter):
+class ReductionCpuWriter(reduction.ReductionWriter):
     """The kernels of one nest."""
 
     sweep: SweepSchedule
@@ -875,9 +875,9 @@ class ReductionCpuEmitter(reduction.ReductionEmitter):
 NOTHING = StepCode([], [], [])
 
 
-class FormCollector(ReductionCpuEmitter):
-    """Goes an emitter's way without a statement. forms: what its bodies compute; maps: those that are C text beside;
-    grids: its kernels as they are launched."""
+class FormCollector(ReductionCpuWriter):
+    """Collects what a writer's kernels need, without a statement. forms: what the bodies compute; maps: the maps that
+    are C text beside them; grids: the kernels as they are launched."""
 
     @cached_property
     def forms(self) -> List[Form]:
@@ -933,12 +933,12 @@ class FormCollector(ReductionCpuEmitter):
         return Kernel(grid, self.nest, [], Text("", None))
 
 
-def collected_forms(emitter: FormCollector) -> FormCollector:
-    """The emitter, once it has gone its way."""
-    parts = emitter.sweep.parts
-    emitter.kernels([Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(emitter.parts(parts))]
-                    if parts > 1 else [])
-    return emitter
+def collected_forms(writer: FormCollector) -> FormCollector:
+    """The collector, with the forms, maps and grids of all kernels."""
+    parts = writer.sweep.parts
+    writer.kernels([Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(writer.parts(parts))]
+                   if parts > 1 else [])
+    return writer
 
 
 def _halves(count: int) -> List[int]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from gen import algebra
 from gen.emit.body import Body
@@ -166,6 +166,9 @@ def _as_read(nest: Reduction) -> Reduction:
     return replace(nest, space=replace(nest.space, text=text, minor_to_major=order))
 
 
+T = TypeVar("T")
+
+
 class Candidate(NamedTuple):
     """The nest as it is walked, its digits, and its accesses in these."""
 
@@ -189,32 +192,33 @@ class ReductionGpuHero(Hero[Reduction, Candidate]):
         return [Candidate(nest, digits, accesses)] if digits.reduced() else []
 
     def forms(self, nest: Reduction, schedule: Candidate, context: Context) -> "Iterable[Form]":
-        return _emitter(context, schedule).forms()
+        return _writer(context, schedule).forms()
 
     def maps(self, nest: Reduction, schedule: Candidate, context: Context) -> "Iterable[str]":
-        return _emitter(context, schedule).maps()
+        return _writer(context, schedule).maps()
 
     def scratch_shapes(self, nest: Reduction, schedule: Candidate, context: Context) -> "List[Shape]":
-        emitter = _emitter(context, schedule)
-        return emitter.parts(emitter.sweep.parts) if emitter.sweep.parts > 1 else []
+        writer = _writer(context, schedule)
+        return writer.parts(writer.sweep.parts) if writer.sweep.parts > 1 else []
 
     def grids(self, choice: Choice[Reduction, Candidate], context: Context) -> "List[Grid]":
-        return _emitter(context, choice.schedule, choice.index).grids()
+        return _writer(context, choice.schedule, choice.index).grids()
 
     def build(self, choice: Choice[Reduction, Candidate], context: Context) -> "List[Kernel]":
-        return _emitter(context, choice.schedule, choice.index).kernels(choice.scratch, choice.grids)
+        return _writer(context, choice.schedule, choice.index).kernels(choice.scratch, choice.grids)
 
     def describe(self, choice: Choice[Reduction, Candidate], grid: Grid, context: Context) -> "List[str]":
-        positions = _emitter(context, choice.schedule, choice.index).positions()
+        positions = _writer(context, choice.schedule, choice.index).positions()
         return [f"position: {positions[choice.grids.index(grid)]}"]
 
 
 HERO = ReductionGpuHero()
 
 
-def _emitter(context: Context, way: Candidate, index_type: str = "") -> "ReductionGpuEmitter":
-    """index_type: "": of an emitter that is only asked."""
-    return ReductionGpuEmitter(context, way.nest, way.digits, _widths(way.digits, way.space), index_type)
+def _writer(context: Context, candidate: Candidate, index_type: str = "") -> "ReductionGpuWriter":
+    """index_type: "" where only maps and forms are needed."""
+    digits = candidate.digits
+    return ReductionGpuWriter(context, candidate.nest, digits, _widths(digits, candidate.space), index_type)
 
 
 def _needed(index: str, box: Box, index_type: str) -> str:
@@ -356,7 +360,7 @@ class Exchange(NamedTuple):
     warps: int
 
 
-class BlockEmitter(reduction.ReductionEmitter):
+class BlockWriter(reduction.ReductionWriter):
     """What the threads of a block do for their results: their own steps, and what they leave for each other.
 
     source: the scratch buffers that a kernel over totals of parts reads (none: it reads the inputs). slots: results of
@@ -557,7 +561,7 @@ class BlockEmitter(reduction.ReductionEmitter):
                      for index in (cell, algebra.substitute(cell, vec=0)))
         return Cell(at, first, _needed(cell, box, self.index_type))
 
-    # ---- what is asked before ----
+    # ---- forms and maps, before a statement exists ----
 
     def result_place(self) -> "Tuple[str, Box]":
         """Where a thread's results are, as text of a map, and the bounds of its variables."""
@@ -581,7 +585,7 @@ class BlockEmitter(reduction.ReductionEmitter):
         return [placed.map, placed.share, *(cell for cell, _ in self.cell_maps())]
 
 
-class ReductionGpuEmitter(BlockEmitter):
+class ReductionGpuWriter(BlockWriter):
     """One nest's kernels: the second one, if any, combines what parts left in scratch buffers."""
 
     def __init__(self, context: Context, nest: Reduction, digits: Digits, widths: Sequence[int],
@@ -618,18 +622,18 @@ class ReductionGpuEmitter(BlockEmitter):
                          thread)]
         return self._of_each_kernel(grid)
 
-    def _of_each_kernel(self, ask: "Callable[[], List[Any]]") -> "List[Any]":
-        """The answers of the kernel and, where there are parts, of that which combines these."""
+    def _of_each_kernel(self, of_kernel: "Callable[[], List[T]]") -> "List[T]":
+        """What the function gives for the kernel and, where there are parts, for the kernel that combines them."""
         parts = self.sweep.parts
         if parts == 1:
-            return ask()
+            return of_kernel()
         self.partial = [Buffer(Role.SCRATCH, k, shape, "x") for k, shape in enumerate(self.parts(parts))]
-        answers = ask()
+        of_first = of_kernel()
         self.fold_parts()
-        return answers + ask()
+        return of_first + of_kernel()
 
     def fold_parts(self) -> None:
-        """From here on the emitter is of the kernel that combines parts."""
+        """From here on the writer is of the kernel that combines parts."""
         parts = self.sweep.parts
         self.source, self.partial, self.seen = self.partial, [], []
         self.digits = Digits((parts, self.results), (self.results, 1),

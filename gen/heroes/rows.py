@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Dict, List, Sequence, Set
 
@@ -11,13 +12,22 @@ from gen.emit.form import Given
 from gen.emit.values import Value
 from gen.heroes.hero import S, Choice, Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Grid, function_text
-from gen.heroes.reduction import Digits, ReductionEmitter
+from gen.heroes.reduction import Digits, ReductionWriter
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.plan import Reduction
 from gen.plan.rows import Rows, Stage
 from gen.targets import COMPLEX, SMALL, TINY
+
+
+@dataclass(frozen=True)
+class RegisterArray:
+    """An array of registers of a work-item, as C text: its type, its name and its length."""
+
+    type: str
+    name: str
+    count: int
 
 
 class RowsHero(Hero[Rows, S]):
@@ -90,7 +100,7 @@ def later_values(context: Context, i: Instruction, text: str, lanes: int = 1) ->
     return [Value(text, dtype, lanes, rounded=not (context.excess and dtype in SMALL))]
 
 
-def totals(writers: "Sequence[ReductionEmitter]", form: str) -> "Dict[Instruction, Given]":
+def totals(writers: "Sequence[ReductionWriter]", form: str) -> "Dict[Instruction, Given]":
     """The totals of stages, by the texts of their accumulators' names; form: of a name."""
     return {hero: partial(writer.total, h=h, texts=[form.format(writer.name(h, 0, ""))])
             for writer in writers for h, hero in enumerate(writer.nest.heroes)}

@@ -32,8 +32,8 @@ from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments
 from gen.heroes.reduction import Digits, digits_of as digits_of_reduction
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, RowSteps, SweepSchedule
-from gen.heroes.rows import (RowsHero, digits_of, functions_of, later_values, reads_of, totals, view, without_excess,
-                             writes_of)
+from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, functions_of, later_values, reads_of, totals, view,
+                             without_excess, writes_of)
 from gen.hlo import Instruction, Shape, array_shape, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffer import Buffer, Role
@@ -191,15 +191,6 @@ def _cost(stage: Stage) -> int:
 # ---- what the template is handed ----
 
 @dataclass(frozen=True)
-class Kept:
-    """An array of registers, as C text: its type, its name and its length."""
-
-    type: str
-    name: str
-    count: int
-
-
-@dataclass(frozen=True)
 class ColumnTotals:
     """Accumulators of columns: an array c of `count` registers, each of which begins as `start`, and the lines that
     store them: those of a row's steps (`steps` of them), and of its rest."""
@@ -249,16 +240,16 @@ class RowsCpuRecord:
     blocks: Blocks
     rows: int
     vec: int
-    values: List[Kept]
-    late: Optional[List[Kept]]
-    kept: List[Kept]
+    values: List[RegisterArray]
+    late: Optional[List[RegisterArray]]
+    kept: List[RegisterArray]
     columns: List[ColumnTotals]
     digits: List[Digit]
     stages: List[StageLines]
     halves: List[int]
 
 
-class RowsCpuStageWriter(reduction_cpu.ReductionCpuEmitter):
+class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
     """The lines of one stage. number: of its first accumulator among all; whole: who writes all stages."""
 
     def __init__(self, whole: "RowsCpuWriter", stage: Stage, number: int) -> None:
@@ -390,13 +381,13 @@ class _Columns:
     ) -> None:
         self.whole, self.hero, self.number, self.strides = whole, hero, number, strides
         self.h = nest.heroes.index(hero)
-        self.emitter = whole.emitter(nest)
-        self.dtype = self.emitter.kept_as(hero.shape.dtype)
+        self.column_writer = whole.column_writer(nest)
+        self.dtype = self.column_writer.kept_as(hero.shape.dtype)
 
     def add(self, body: Body, read: Read, slot: str) -> None:
         """The lines that add an element to a register."""
         value = body.real(body.without_excess(body.read(read, body.function.body), "x"))
-        new = self.emitter.combined(body, self.h, [f"c{self.number}[{slot}]"], [body.splat(value)], LANES)
+        new = self.column_writer.combined(body, self.h, [f"c{self.number}[{slot}]"], [body.splat(value)], LANES)
         body.text.add(Assign(f"c{self.number}[{slot}]", new[0]))
 
     def lines(self, part: str, box: "Dict[str, Tuple[int, int]]", buffer: Buffer) -> ColumnTotals:
@@ -405,7 +396,7 @@ class _Columns:
         size, vec, run = digits.sizes[digits.minor], sweep.vec, []
         count = size // sweep.step
         registers = count * vec + -(-(size % sweep.step) // LANES)
-        at = f"({part}) * {self.emitter.results}"
+        at = f"({part}) * {self.column_writer.results}"
         inner: "Dict[str, Tuple[int, int]]" = {}
         weight = registers
         for k in reversed([k for k in digits.reduced() if k != digits.minor]):
@@ -422,30 +413,30 @@ class _Columns:
         if left:
             rest = self.store_step(f"{at} + {size - left * LANES} + vec * {LANES} + lane", {**box, **inner}, left,
                                    f"{before}{count * vec}", buffer)
-        start = d.splat(self.dtype, LANES, self.emitter.start(self.h, 0))
+        start = d.splat(self.dtype, LANES, self.column_writer.start(self.h, 0))
         return ColumnTotals(d.register(self.dtype, LANES), f"c{self.number}", weight, start, count, step, rest)
 
     def form(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, by_lane: bool) -> Form:
         """Registers at a position, or their lanes one by one: no values are read."""
-        of = self.emitter.nest.epilogue
+        of = self.column_writer.nest.epilogue
         empty = Partition(of.computation, [], "", of.entry.dims)
-        thread = self.emitter.map(position, box, () if by_lane else ("vec", "lane"))
+        thread = self.column_writer.map(position, box, () if by_lane else ("vec", "lane"))
         return Form(empty, empty.entry, thread, Schedule(vec=vec, lanes=LANES), box)
 
     def store_step(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
-               by_lane: bool = False) -> StepCode:
+                   by_lane: bool = False) -> StepCode:
         """A step that stores `vec` registers from a slot on. by_lane: lanes are no neighbours in memory."""
-        emitter, d = self.emitter, self.whole.context.target
+        column_writer, d = self.column_writer, self.whole.context.target
         slot += " + vec" if vec > 1 else ""
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
         form = self.form(position, box, vec, by_lane)
-        body = emitter.body_for(form)
+        body = column_writer.body_for(form)
         if by_lane:
             text = algebra.c_text(form.thread, self.whole.index_type).results[0]
             body.text.add(
                 Declare(d.register(self.dtype), "x", count=LANES),
                 d.scatter(self.dtype, LANES, f"c{self.number}[{slot}]", "x"),
-                For(emitter.t, "lane", str(LANES), [Assign(f"{buffer.pointer}[{text}]", "x[lane]")], brief=True),
+                For(column_writer.t, "lane", str(LANES), [Assign(f"{buffer.pointer}[{text}]", "x[lane]")], brief=True),
             )
         else:
             body.store_wide(Value(f"c{self.number}[{slot}]", self.dtype, LANES), buffer.pointer, self.dtype, form.thread)
@@ -466,9 +457,9 @@ class RowsCpuWriter:
     def __init__(self, context: Context, nest: Rows, digits: Digits, sweep: RowSweepSchedule, index_type: str) -> None:
         self.context, self.nest, self.digits, self.sweep, self.index_type = context, nest, digits, sweep, index_type
         d = context.target
-        self.values = {i: Kept(d.register(i.shape.leaves()[0].dtype), f"of_row{n}", sweep.rows)
+        self.values = {i: RegisterArray(d.register(i.shape.leaves()[0].dtype), f"of_row{n}", sweep.rows)
                        for n, i in enumerate(i for stage in nest.stages for i in stage.row_values)}
-        self.kept = {i: Kept(d.register(i.shape.dtype, LANES), f"kept{n}", sweep.kept * sweep.rows)
+        self.kept = {i: RegisterArray(d.register(i.shape.dtype, LANES), f"kept{n}", sweep.kept * sweep.rows)
                      for n, i in enumerate(i for stage in nest.stages for i in stage.kept)}
         space = nest.iteration_space()
         accesses = space.accesses[1:] if space else []
@@ -497,9 +488,9 @@ class RowsCpuWriter:
         """The totals of a stage and of those before it."""
         return totals(self.writers[:self.writers.index(upto) + 1], "t{}[0]" if self.sweep.rows > 1 else "t{}")
 
-    def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.ReductionCpuEmitter:
+    def column_writer(self, nest: Reduction, parts: int = 1) -> reduction_cpu.ReductionCpuWriter:
         """The one of a reduction by columns, in so many parts."""
-        return reduction_cpu.ReductionCpuEmitter(self.context, nest, *_by_columns(nest, parts), self.index_type)
+        return reduction_cpu.ReductionCpuWriter(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
     def late(self) -> bool:
         """Whether the last stage of a row goes with the last but one of the next row: what streams past the caches,
@@ -546,7 +537,7 @@ class RowsCpuWriter:
         assert blocks
         return [If(f"block > {blocks.first}", [*step.text])]
 
-    def needed(self) -> "List[Kept]":
+    def needed(self) -> "List[RegisterArray]":
         """What a late stage needs of its row."""
         last = self.nest.stages[-1].inputs
         sources = {read.source for read, _ in operands_of(last, last.entry)}
@@ -575,7 +566,7 @@ class RowsCpuWriter:
     def scratch_shapes(self) -> "List[Shape]":
         """The shapes of the buffers for the parts of columns."""
         parts = math.prod(size for _, size in self.writers[0].coordinates())
-        return [array_shape(self.columns[hero].dtype, (parts, self.emitter(member, parts).results))
+        return [array_shape(self.columns[hero].dtype, (parts, self.column_writer(member, parts).results))
                 for member in self.nest.columns for hero in member.heroes]
 
     def kernels(self, between: "List[Buffer]") -> "List[Kernel]":
@@ -599,13 +590,13 @@ class RowsCpuWriter:
         for name, size in counts:
             part, parts = f"({part}) * {size} + {name}", parts * size
         for member in nest.columns:
-            emitter = self.emitter(member, parts)
+            column_writer = self.column_writer(member, parts)
             for hero in member.heroes:
                 of, buffer = self.columns[hero], between[len(columns)]
-                emitter.partial.append(buffer)
+                column_writer.partial.append(buffer)
                 columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, buffer))
-            writes.update(emitter.partial)
-            seconds.append(emitter.parts_kernel())
+            writes.update(column_writer.partial)
+            seconds.append(column_writer.parts_kernel())
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
         record = RowsCpuRecord(
@@ -635,10 +626,10 @@ class RowsCpuWriter:
         return [Kernel(self.grid(groups), nest, arguments(d, reads, writes), text, Report(seen, code)), *seconds]
 
 
-# ---- what is asked before ----
+# ---- forms and maps, before a statement exists ----
 
 class StageFormCollector(reduction_cpu.FormCollector, RowsCpuStageWriter):
-    """A stage that is only asked."""
+    """Collects the forms of a stage."""
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
         self.forms.append(self.row_form(row, box))
@@ -646,10 +637,10 @@ class StageFormCollector(reduction_cpu.FormCollector, RowsCpuStageWriter):
 
 
 class ColumnsFormCollector(_Columns):
-    """A reduction by columns that is only asked."""
+    """Collects the forms of a reduction by columns."""
 
     def store_step(self, position: str, box: "Dict[str, Tuple[int, int]]", vec: int, slot: str, buffer: Buffer,
-               by_lane: bool = False) -> StepCode:
+                   by_lane: bool = False) -> StepCode:
         assert isinstance(self.whole, RowsFormCollector)
         box = {**box, "vec": (0, vec - 1), "lane": (0, LANES - 1)}
         self.whole.forms.append(self.form(position, box, vec, by_lane))
@@ -657,8 +648,8 @@ class ColumnsFormCollector(_Columns):
 
 
 class RowsFormCollector(RowsCpuWriter):
-    """Goes a writer's way without a statement. forms: what its bodies compute; maps: those that are C text beside;
-    grids: its kernels as they are launched."""
+    """Collects what the kernels of all stages need, without a statement. forms: what the bodies compute; maps: the maps
+    that are C text beside them; grids: the kernels as they are launched."""
 
     of_columns = ColumnsFormCollector
 
@@ -673,7 +664,7 @@ class RowsFormCollector(RowsCpuWriter):
         self.stages.append(StageFormCollector(self, stage, number))
         return self.stages[-1]
 
-    def emitter(self, nest: Reduction, parts: int = 1) -> reduction_cpu.FormCollector:
+    def column_writer(self, nest: Reduction, parts: int = 1) -> reduction_cpu.FormCollector:
         return reduction_cpu.FormCollector(self.context, nest, *_by_columns(nest, parts), self.index_type)
 
     def collect(self) -> "RowsFormCollector":
@@ -688,16 +679,17 @@ class RowsFormCollector(RowsCpuWriter):
             self.row_before()
         for name, size in counts:
             part, parts = f"({part}) * {size} + {name}", parts * size
-        emitters = []
+        writers = []
         for member in self.nest.columns:
-            emitter = self.emitter(member, parts)
+            column_writer = self.column_writer(member, parts)
             for hero in member.heroes:
-                emitter.partial.append(Buffer(Role.SCRATCH, 0, array_shape(self.columns[hero].dtype, (1,)), "x"))
-                self.columns[hero].lines(part, {name: (0, size - 1) for name, size in counts}, emitter.partial[-1])
-            emitter.parts_kernel()
-            emitters.append(emitter)
-        self.grids = [self.grid(groups), *(grid for of in emitters for grid in of.grids)]
-        for of in [*self.stages, *emitters]:
+                column_writer.partial.append(Buffer(Role.SCRATCH, 0, array_shape(self.columns[hero].dtype, (1,)), "x"))
+                self.columns[hero].lines(part, {name: (0, size - 1) for name, size in counts},
+                                         column_writer.partial[-1])
+            column_writer.parts_kernel()
+            writers.append(column_writer)
+        self.grids = [self.grid(groups), *(grid for of in writers for grid in of.grids)]
+        for of in [*self.stages, *writers]:
             self.forms += of.forms
             self.maps += of.maps
         return self

@@ -24,8 +24,8 @@ from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments
 from gen.heroes.reduction import Digits
 from gen.heroes.reduction_gpu import Accumulator, BlockSchedule, Cell, Rest, ThreadSteps, StepUnit
-from gen.heroes.rows import (RowsHero, digits_of, functions_of, later_values, reads_of, totals, view, without_excess,
-                             writes_of)
+from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, functions_of, later_values, reads_of, totals, view,
+                             without_excess, writes_of)
 from gen.hlo import Instruction
 from gen.plan import buffers
 from gen.plan.digits import IterationSpace
@@ -167,15 +167,6 @@ def _block(context: Context, nest: Rows, digits: Digits, space: IterationSpace,
 # ---- what templates/kernels/rows_gpu.j2 is handed ----
 
 @dataclass(frozen=True)
-class Held:
-    """An array of registers of a thread, or (count 1) of values of its row."""
-
-    type: str
-    name: str
-    count: int
-
-
-@dataclass(frozen=True)
 class StageLines:
     """A stage. steps, rest: of a thread. combine(slot): slot = f(slot, other) for all accumulators. row_values,
     row_writes: lines of what follows from the totals, for all threads and for the first of the row."""
@@ -207,12 +198,12 @@ class RowsGpuRecord:
     own: Optional[Cell]
     others: Optional[Cell]
     warps: int
-    values: List[Held]
-    held: List[Held]
+    values: List[RegisterArray]
+    held: List[RegisterArray]
     stages: List[StageLines]
 
 
-class RowsGpuStageWriter(reduction_gpu.BlockEmitter):
+class RowsGpuStageWriter(reduction_gpu.BlockWriter):
     """The lines of one stage. number: of its first accumulator among all; slot: the register of held and kept values
     at a step."""
 
@@ -287,11 +278,11 @@ class RowsGpuWriter:
         self.context, self.nest, self.digits, self.block, self.held = context, nest, digits, block, held
         self.index_type = index_type
         d, count = context.target, block.steps * block.vec
-        self.values = {i: Held(d.register(i.shape.dtype), f"of_row{n}", 1)
+        self.values = {i: RegisterArray(d.register(i.shape.dtype), f"of_row{n}", 1)
                        for n, i in enumerate(i for stage in nest.stages for i in stage.row_values)}
-        self.arrays = {i: Held(d.register("u16" if i.shape.dtype == "f16" else i.shape.dtype), f"held{n}", count)
+        self.arrays = {i: RegisterArray(d.register("u16" if i.shape.dtype == "f16" else i.shape.dtype), f"held{n}", count)
                        for n, i in enumerate(held)}
-        self.arrays.update({i: Held(d.register(i.shape.dtype), f"kept{n}", count)
+        self.arrays.update({i: RegisterArray(d.register(i.shape.dtype), f"kept{n}", count)
                             for n, i in enumerate(i for stage in nest.stages for i in stage.kept)})
         reads = {stage: {read.source for read, _ in buffers.reads_of(stage.inputs, stage.inputs.entry)}
                  for stage in nest.stages}

@@ -119,7 +119,7 @@ def free(nest: Scan) -> bool:
     return all(laws.free and laws.starts_known for laws in map(combiner.analyse, nest.heroes))
 
 
-class ScanEmitter:
+class ScanWriter:
     """What the kernels of a nest are written with. free: its combiners are. components: of all heroes;
     seen: accesses, for explain."""
 
@@ -191,7 +191,7 @@ class ScanEmitter:
         stores = () if partition is self.nest.inputs else self.nest.partition.roots
         return Form(partition, partition.entry, at.thread, at.schedule, at.box, given=given or {}, stores=stores)
 
-    # ---- what is asked before ----
+    # ---- forms, before a statement exists ----
 
     def steps_and_partitions(self) -> "List[Tuple[At, Partition]]":
         """The steps, and what they compute."""

@@ -47,17 +47,17 @@ class ScanCpuHero(Hero[Scan, ScanSchedule]):
         return [*(_wide(context.device, nest) if wide else []), _columns(context.device, nest, 1)]
 
     def forms(self, nest: Scan, schedule: ScanSchedule, context: Context) -> "Iterable[Form]":
-        return ScanCpuEmitter(nest, schedule, "", context).forms()
+        return ScanCpuWriter(nest, schedule, "", context).forms()
 
     def maps(self, nest: Scan, schedule: ScanSchedule, context: Context) -> "Iterable[str]":
-        emitter = ScanCpuEmitter(nest, schedule, "", context)
-        return [emitter.placement(*emitter.counts())[0]]
+        writer = ScanCpuWriter(nest, schedule, "", context)
+        return [writer.placement(*writer.counts())[0]]
 
     def grids(self, choice: Choice[Scan, ScanSchedule], context: Context) -> "List[Grid]":
-        return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).grid()]
+        return [ScanCpuWriter(choice.nest, choice.schedule, choice.index, context).grid()]
 
     def build(self, choice: Choice[Scan, ScanSchedule], context: Context) -> "List[Kernel]":
-        return [ScanCpuEmitter(choice.nest, choice.schedule, choice.index, context).nest_kernel()]
+        return [ScanCpuWriter(choice.nest, choice.schedule, choice.index, context).nest_kernel()]
 
 
 HERO = ScanCpuHero()
@@ -139,7 +139,7 @@ class ScanCpuRecord(ScanRecord):
 
 # ---- how they are filled ----
 
-class ScanCpuEmitter(scan.ScanEmitter):
+class ScanCpuWriter(scan.ScanWriter):
     """The kernel of one nest."""
 
     def nest_kernel(self) -> Kernel:

@@ -58,17 +58,17 @@ class ScanGpuHero(Hero[Scan, ScanSchedule]):
         yield ScanSchedule(min(device.transpose_gpu.threads, -(-items // device.warp) * device.warp), kind="columns")
 
     def forms(self, nest: Scan, schedule: ScanSchedule, context: Context) -> "Iterable[Form]":
-        return ScanGpuEmitter(nest, schedule, "", context).forms()
+        return ScanGpuWriter(nest, schedule, "", context).forms()
 
     def maps(self, nest: Scan, schedule: ScanSchedule, context: Context) -> "Iterable[str]":
-        emitter = ScanGpuEmitter(nest, schedule, "", context)
-        return [emitter.placement(*emitter.counts())[0]]
+        writer = ScanGpuWriter(nest, schedule, "", context)
+        return [writer.placement(*writer.counts())[0]]
 
     def grids(self, choice: Choice[Scan, ScanSchedule], context: Context) -> "List[Grid]":
-        return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).grid()]
+        return [ScanGpuWriter(choice.nest, choice.schedule, choice.index, context).grid()]
 
     def build(self, choice: Choice[Scan, ScanSchedule], context: Context) -> "List[Kernel]":
-        return [ScanGpuEmitter(choice.nest, choice.schedule, choice.index, context).nest_kernel()]
+        return [ScanGpuWriter(choice.nest, choice.schedule, choice.index, context).nest_kernel()]
 
     def describe(self, choice: Choice[Scan, ScanSchedule], grid: Grid, context: Context) -> "List[str]":
         nest = choice.nest
@@ -76,9 +76,9 @@ class ScanGpuHero(Hero[Scan, ScanSchedule]):
         moved = sum(buffer.shape.bytes for buffer in [*reads, *(root.buffer for root in nest.partition.roots)])
         lines = [f"memory: {moved / nest.shape.leaves()[0].elements:.3g} bytes an element"]
         if choice.schedule.kind == "rows":
-            emitter = ScanGpuEmitter(nest, choice.schedule, choice.index, context)
-            sizes = [4 if dtype in SMALL else dtypes.storage_bytes(dtype) for _, _, dtype in emitter.components]
-            vec = max(vec for _, vec, _, _ in filter(None, emitter.parts()))
+            writer = ScanGpuWriter(nest, choice.schedule, choice.index, context)
+            sizes = [4 if dtype in SMALL else dtypes.storage_bytes(dtype) for _, _, dtype in writer.components]
+            vec = max(vec for _, vec, _, _ in filter(None, writer.parts()))
             width = context.device.warp if context.target.has_shuffles else 1
             registers = vec * sum(max(1, size // 4) for size in sizes)
             lines = [f"a block of threads for each row, {registers} registers hold a thread's elements", *lines,
@@ -123,7 +123,7 @@ class ScanGpuRecord(ScanRecord):
 
 # ---- how it is filled ----
 
-class ScanGpuEmitter(scan.ScanEmitter):
+class ScanGpuWriter(scan.ScanWriter):
     """The kernel of one nest."""
 
     def nest_kernel(self) -> Kernel:

@@ -187,7 +187,7 @@ class Function(NamedTuple):
 
 
 class TransposeLinesWriter:
-    """index_type: "": of a writer that is only asked for maps."""
+    """index_type: "" where only maps are needed."""
 
     def __init__(self, context: Context, carried: Candidate, index_type: str) -> None:
         self.d, self.helpers, self.index_type = context.target, context.helpers, index_type
