@@ -175,6 +175,11 @@ class Kernel:
         return self.text.table
 
     @property
+    def is_loop(self) -> bool:
+        """Whether no thread of a block waits for another one."""
+        return self.text.template == "kernels/loop"
+
+    @property
     def buffers(self) -> List[Buffer]:
         """The buffers that it takes, in the order of its arguments."""
         return [argument.buffer for argument in self.arguments]

@@ -30,6 +30,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.statements import Assign, Statement, weight
+from gen.emit.text import piece_end, share
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero, Refused
@@ -520,10 +521,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
             start = f"{name} < {whole} ? {name} * {width} : {size - width}"
         else:
             self.at[digit], self.box[block] = f"({number}) * {width}", (0, per_stream - 1)
-        last = f"chunk * {sweep.chunks} + {sweep.chunks}"
-        if items * sweep.chunks != turns:       # the last work-item has the last turn too
-            last = f"(chunk < {items - 1} ? {last} : {turns})" if items > 1 else str(turns)
-        self.blocks = Blocks(f"chunk * {sweep.chunks}", last, start, number if start and streams > 1 else "")
+        self.blocks = Blocks(*share("chunk", sweep.chunks, items, turns), start,
+                             number if start and streams > 1 else "")
         return items
 
     def special(self) -> Optional[int]:
@@ -540,15 +539,13 @@ class ReductionCpuWriter(reduction.ReductionWriter):
             if k in skip:
                 continue
             size = self.digits.sizes[k]
-            first, last = ("0", str(size)) if k != cut or self.sweep.parts == 1 else self.part_of(size)
-            loops.append(Digit(f"g{k}", first, last))
+            part = self.part_of(size) if k == cut and self.sweep.parts > 1 else ("0", str(size))
+            loops.append(Digit(f"g{k}", *part))
             self.at[k], self.box[f"g{k}"] = f"g{k}", (0, size - 1)
         return loops
 
     def part_of(self, size: int) -> Tuple[str, str]:
-        per, parts = self.sweep.per_part, self.sweep.parts
-        last = f"(part + 1) * {per}"
-        return f"part * {per}", last if size % per == 0 else f"(part < {parts - 1} ? {last} : {size})"
+        return share("part", self.sweep.per_part, self.sweep.parts, size)
 
     def position(self, inner: str) -> str:
         """A position in the input, as text of a map."""
@@ -684,8 +681,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         if not prefetches or count <= burst:
             burst = 0
         even = bool(burst) and (turn > 0 and turn % burst == 0 or first == "0" and count % burst == 0)
-        end = f"burst + {burst}" if even else f"(burst + {burst} < {last} ? burst + {burst} : {last})"
-        return RowSteps(first, last, prefetches, burst, end, step)
+        return RowSteps(first, last, prefetches, burst, piece_end("burst", burst, last, even), step)
 
     def rest(self, rest: int, size: int) -> Optional[Rest]:
         """The rest of a row after its whole steps: vectors that end where the row ends, without the lanes that steps

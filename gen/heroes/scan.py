@@ -15,6 +15,7 @@ from gen.emit.body import Body
 from gen.emit.maps import conditions
 from gen.emit.form import Form, Given
 from gen.emit.statements import Assign, Statement
+from gen.emit.text import share
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import CFunction, Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
@@ -265,9 +266,7 @@ class ScanWriter:
         if self.free:
             starts = [self.identity(h, k) if not self.combiners[h].apply_init else text
                       for (h, k, _), text in zip(self.components, starts)]
-        first, last = (f"chunk * {chunks}", f"chunk * {chunks} + {chunks}") if items > 1 else ("0", str(turns))
-        if items > 1 and turns % chunks:
-            last = f"(chunk < {items - 1} ? {last} : {turns})"
+        first, last = share("chunk", chunks, items, turns) if items > 1 else ("0", str(turns))
         box = {"th_x": (0, threads - 1), "bl_x": (0, blocks - 1)}
         return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(conditions(at, box, self.index_type)),
                 "coordinates": [Coordinate(name, text) for name, text in zip(names, c.results)], "begin": begin,

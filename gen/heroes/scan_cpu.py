@@ -19,6 +19,7 @@ from typing import Iterable, List, Optional, Tuple
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.statements import Assign
+from gen.emit.text import share
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
@@ -242,7 +243,7 @@ class ScanCpuWriter(scan.ScanWriter):
         common = self.common(*self.counts(), lanes)
         if moved:       # a last turn for what is left, moved back onto the one before, of the same work-item
             turns, items = whole + 1, -(-whole // schedule.chunks)
-            common["last"] = f"(chunk < {items - 1} ? {common['last']} : {turns})" if items > 1 else str(turns)
+            common["last"] = share("chunk", schedule.chunks, items, turns)[1] if items > 1 else str(turns)
         (at, at_rest), (count, left) = self.row_lanes_at(), divmod(nest.size, schedule.step // lanes)
         step = StepCode.of_body(self.results(at, self.carry("")), schedule.vec)
         rest = StepCode.of_body(self.results(at_rest, self.carry("")), 1) if at_rest else None

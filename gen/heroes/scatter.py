@@ -29,7 +29,7 @@ from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
 from gen.emit.statements import Assign, Block, Call, Code, If, Let, Statement
-from gen.emit.text import offset
+from gen.emit.text import offset, piece_end
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
@@ -681,9 +681,8 @@ def _in_order(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, grid: G
 
     def loop(k: int) -> DimensionLoop:
         if k == across and form.items > 1 and not form.moved:
-            size, chunk = dims[k], form.chunk
-            end = f"first + {chunk}" if size % chunk == 0 else f"(first + {chunk} < {size} ? first + {chunk} : {size})"
-            return DimensionLoop(f"i{k}", "first", end)
+            return DimensionLoop(f"i{k}", "first", piece_end("first", form.chunk, str(dims[k]),
+                                                             dims[k] % form.chunk == 0))
         return DimensionLoop(f"i{k}", "0", str(dims[k]), owned if k == across else "")
     order = sorted(window, key=lambda k: -_stride(nest, k))
     later = _later(nest, form)
@@ -730,8 +729,7 @@ def _picked(writer: ScatterWriter, form: InOrder, row: int) -> Picked:
     test = checks[0] if len(checks) == 1 else " & ".join(f"({check})" for check in checks)
     rows = nest.shape.dims[row]
     block = min(form.picked, rows)
-    end = f"(block + {block} < {rows} ? block + {block} : {rows})" if rows % block else f"block + {block}"
-    return Picked(f"i{row}", rows, block, end, part, test)
+    return Picked(f"i{row}", rows, block, piece_end("block", block, str(rows), rows % block == 0), part, test)
 
 
 def _order(nest: Scatter, form: InOrder) -> "Tuple[Optional[int], List[int]]":

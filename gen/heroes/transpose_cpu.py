@@ -19,6 +19,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.statements import Statement
+from gen.emit.text import share
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import dtypes
@@ -26,8 +27,7 @@ from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose
-from gen.schedule import PIECE, PIECES, Device, Schedule
-from gen.schedule.devices import TileShape
+from gen.schedule import LINE, PIECE, PIECES, Device, Schedule
 from gen.targets import COMPLEX, TINY, Target
 
 
@@ -128,7 +128,7 @@ def _joined(space: IterationSpace) -> "Tuple[int, IterationSpace]":
                                            and not any(s % (2 * joined) for s in a.strides[:-1])
                                            for a in space.accesses):
         joined *= 2
-    if joined == 1 or len(space.sizes) == 1 or size * space.accesses[0].width >= 64:   # whole lines: the loop hero's
+    if joined == 1 or len(space.sizes) == 1 or size * space.accesses[0].width >= LINE:   # whole lines: the loop hero's
         return 1, space
     rest = (size // joined,) if size > joined else ()
 
@@ -208,7 +208,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Reg
     traffic = sum(a.bytes for a in space.accesses)
     threads = device.group
     shapes = numbers.moved_tiles[width] if moves else numbers.computed_tiles[max(widths)]
-    for shape in (*shapes, TileShape(4, 4, 1, 64)):
+    for shape in (*shapes, numbers.least_tile):
         if shape.streamed and traffic <= device.cache:
             continue
         # the rows of a turn are those of one array, one stride apart
@@ -364,9 +364,7 @@ def _on_cpu(tiled: Candidate, grid: Grid, context: Context) -> Kernel:
     placed = algebra.c_text(placing, index_type)
     tiles, parts = -(-frame.high // tile.vec), dict(counts)["part"]
     ragged = bool(origins[minor])
-    first, end = f"part * {tile.chunks}", f"part * {tile.chunks} + {tile.chunks}"
-    if parts * tile.chunks != tiles:
-        end = f"(part < {parts - 1} ? {end} : {tiles})" if parts > 1 else str(tiles)
+    first, end = share("part", tile.chunks, parts, tiles)
     # a variable of a single value stands in no map; the tile loops have their own
     names_of = {"strip": "strip" if ragged else f"g{minor}"}
     placing_of = [(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results) if count > 1

@@ -15,6 +15,7 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 from gen import algebra, hlo
 from gen.emit.body import Body
 from gen.emit.form import Form
+from gen.emit.text import share
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
@@ -332,13 +333,7 @@ def _kernel(nest: Nest, schedule: WindowSchedule, grid: Grid, context: Context) 
     elements = [(begin, end) for begin, end in ((0, low), (high, sizes[-1])) if begin < end]
     element = body_for(forms.element) if forms.element else None
     name = f"g{len(sizes) - 2}"
-    begin, end = (
-        ("0", str(rows))
-        if chunks == 1
-        else (f"chunk * {schedule.chunks}", f"chunk * {schedule.chunks} + {schedule.chunks}")
-    )
-    if rows % schedule.chunks:
-        end = f"(chunk < {chunks - 1} ? {end} : {rows})"
+    begin, end = ("0", str(rows)) if chunks == 1 else share("chunk", schedule.chunks, chunks, rows)
     coordinates = [Coordinate(coordinate, text) for (coordinate, _), text in zip(_counts(schedule), c.results)]
     record = WindowCpuRecord(
         blocks > 1,

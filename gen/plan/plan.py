@@ -19,7 +19,7 @@ from gen.plan.buffers import buffers_of, memory_map, reads_of
 from gen.hlo import LOOPS, Computation, Instruction, Leaf, Shape, combiner
 from gen.plan import element_loops
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, Function, Partition, Read, Root, compose, loop_sizes
+from gen.plan.partition import EMPTY, INLINE, Function, Partition, Read, Root, compose, loop_sizes
 from gen.plan.scan import Prefix, prefix
 
 
@@ -195,10 +195,10 @@ def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = (
                             f"out_layout={algebra.numbers(space.minor_to_major)}",
                             f"in_layout={algebra.numbers(root.shape.minor_to_major)}")
         roots.append(Root(root.result, root.shape, root.value, root.output, compose(index, step)))
-    inputs = Partition(computation, roots, nest.name + "_inputs", space.dims, 256, cuts)
+    inputs = Partition(computation, roots, nest.name + "_inputs", space.dims, INLINE, cuts)
     inits = [o for hero in heroes for o in hero.operands[len(hero.operands) // 2:]]
-    epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, 256, cuts, heroes,
-                         inits)
+    epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, cuts,
+                         heroes, inits)
     return Reduction(nest.name, nest.shape, nest.partition, list(sides), heroes, inputs, epilogue, space)
 
 

@@ -204,7 +204,7 @@ def glue(manifest: Manifest, folder: Path, runner: Runner, entry: str = "sett_en
         of_result = {alias["result"]: alias["parameter"] for alias in manifest.get(key, ())}
         return [of_result.get(k, -1) for k in range(len(manifest["results"]))]
 
-    return environment().get_template("harness/program.c.j2").render(
+    return environment().get_template("files/harness.c.j2").render(
         head=runner.head, name=manifest["name"], entry=entry, params=_buffers(given_params(manifest, folder)),
         results=_buffers(manifest["results"]), alias=numbers("aliases"),
         may_alias=numbers("may_alias") if "may_alias" in manifest else [], compared=compared, backend=runner.template,

@@ -207,6 +207,7 @@ class TransposeCpuNumbers:
     computed_tiles: Mapping[int, Sequence[TileShape]] = field(default_factory=lambda: {
         bytes: tuple(TileShape(n, n, down, 64) for n in (16, 8) if n * bytes <= 64 for down in (2, 1))
         for bytes in (1, 2, 4, 8)})
+    least_tile: TileShape = TileShape(4, 4, 1, 64)      # where none of these fits
     # prefetch distance in bytes, in each row of a tile (256 bytes: 0.01 to 0.08 less of the copy)
     prefetch: int = 512
     # elements along the source's contiguous digit that a work-item moves (a page of bytes where that is more)

@@ -145,7 +145,7 @@ class _OnCpu(Runner):
     """The harness' threads share out the items of each stage, as many of them as it is worth. SETT_LEVEL is another
     level than -O3, for tests that ask for values alone."""
 
-    name, target, template = "c", TARGET, "harness/c.j2"
+    name, target, template = "c", TARGET, "files/harness_c.j2"
     missing = {"-llapack": "the LAPACK library is missing"}
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:

@@ -91,7 +91,7 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
 class OnDevice(Runner):
     """The machine's own GPU."""
 
-    name, template, harness_name, harness_source = "cuda", "harness/gpu.j2", "cuda", "cuda.cu"
+    name, template, harness_name, harness_source = "cuda", "files/harness_gpu.j2", "cuda", "cuda.cu"
     target: Target = TARGET
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
@@ -109,7 +109,7 @@ class OnCpu(Runner):
     """The text compiled as C++ with a header that gives threads, barriers, shuffles and atomics as fibres: checked and
     run, not timed. Its threads switch a million times a second, and one core runs them all."""
 
-    name, template, timed, patience = "cuda-on-cpu", "harness/gpu.j2", False, 8
+    name, template, timed, patience = "cuda-on-cpu", "files/harness_gpu.j2", False, 8
     target: Target = TARGET
     stand_in = ROOT / "tests" / "cuda_on_cpu.h"
 

@@ -42,7 +42,7 @@ TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
 class _OnDevice(Runner):
     """Any OpenCL 1.2 device; PoCL's where there is no other."""
 
-    name, target, template, libraries = "opencl", TARGET, "harness/opencl.j2", ("-lOpenCL",)
+    name, target, template, libraries = "opencl", TARGET, "files/harness_opencl.j2", ("-lOpenCL",)
     harness_name, harness_source = "opencl", "opencl.c"
     missing = {"CL/cl.h": "the OpenCL headers are missing", "-lOpenCL": "the OpenCL loader library is missing"}
     head = "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n"
