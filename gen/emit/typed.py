@@ -45,7 +45,9 @@ def _complex_words(d: Target, dtype: str) -> Dict[str, Any]:
 def scalar_function(d: Target, need: Need, name: str, *about: str) -> str:
     """A function of one number. about: its type; another type, or that of an index."""
     titles = (f"{name}_{about[0]}", "_".join([name, *_TITLES.get(name, ("T",))]))
-    piece = next(title for title in titles if title in pieces("scalars.c"))
+    piece = next((title for title in titles if title in pieces("scalars.c")), None)
+    if piece is None:
+        raise ValueError(f"'{name}' of {about[0]} has no form")
     if name == "narrow" and (about[0] != "f16" or d.half_by_bits):
         d.used.add("f64_to_f32")
     return _function(need, "scalars.c", piece, _scalar_words(d, need, name, *about))

@@ -274,17 +274,14 @@ def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[A
     n1, n2 = fft.split(axis.n, LINE // axis.bytes)
     if n2 == 1:
         return [axis]
-    between["middle"] = array_shape({"f32": "c64", "f64": "c128"}[axis.part], (axis.rows * axis.n,))
-    inner = axis.n      # the strides of the rows in the middle
-    packed: "List[Tuple[int, int, int, int]]" = []
-    for size, of, to in reversed(axis.others):
-        packed.insert(0, (size, of, inner, to))
-        inner *= size
+    middle = between["middle"] = array_shape({"f32": "c64", "f64": "c128"}[axis.part],
+                                             (*(size for size, _, _ in axis.others), axis.n))
+    steps = strides_of(middle)[:-1]
     along, to = axis.along
     most = max(1, numbers.own_bytes // (4 * max(n1, n2) * axis.bytes)) if cpu else 1
     lanes = min(lanes, 1 << most.bit_length() - 1)
-    columns = [(size, of, middle) for size, of, middle, _ in packed] + [(n2, along, n1)]
-    rows = [(size, middle, to_) for size, _, middle, to_ in packed] + [(n1, 1, to)]
+    columns = [(size, of, step) for (size, of, _), step in zip(axis.others, steps)] + [(n2, along, n1)]
+    rows = [(size, step, to_) for (size, _, to_), step in zip(axis.others, steps)] + [(n1, 1, to)]
     return [replace(axis, target="middle", n=n1, others=tuple(columns), along=(n2 * along, 1), lanes=min(lanes, n2),
                     swaps=(axis.swaps[0], False), scale=1.0, turned=axis.n, is_half=True),
             replace(axis, source="middle", n=n2, others=tuple(rows), along=(n1, n1 * to), lanes=min(lanes, n1),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
 
+from gen.emit.statements import Call
 from gen.heroes.hero import Choice, Context
 from gen.heroes.kernel import Coordinate, Kernel, Text, arguments
 from gen.heroes.matrices import BatchRecord, Matrices, MatricesHero, View, batch, scratch_view, view
@@ -45,14 +46,14 @@ class Numbers:
 @dataclass(frozen=True)
 class LapackRecord(BatchRecord):
     """The values that the template prints. before, after: copies around the call. cleared: results that the routine may
-    leave. symbol: of the routine; call: as C text. operand: of which all must be finite, else the floats of results are
+    leave. symbol: of the routine. operand: of which all must be finite, else the floats of results are
     NaN and info is -4; None where all are good. info: the place of info."""
 
     symbol: str
     before: List[Copy]
     after: List[Copy]
     cleared: List[Numbers]
-    call: str
+    call: Call
     operand: "Optional[Numbers]"
     results: List[Numbers]
     info: str
@@ -96,7 +97,7 @@ class LapackHero(MatricesHero):
         routine = nest.op.attributes["routine"]
         context.helpers.texts[f"{routine}_"] = declaration(routine, given, d)
         texts = [argument_text(a, _pointer(places[n]) if n in rooms else "") for n, a in enumerate(given)]
-        call = f"{routine}_({', '.join([*texts, *['1' for a in given if isinstance(a, str)]])});"
+        call = Call(f"{routine}_", *texts, *("1" for a in given if isinstance(a, str)))
         first = next(n for n, room in rooms.items() if room.operand == 0)
         part = dtypes.TABLE[rooms[first].dtype].part or rooms[first].dtype
         (grid,) = choice.grids
