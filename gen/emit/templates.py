@@ -1,4 +1,4 @@
-"""The templates of templates/, through which all C text goes that is more than an expression."""
+"""The templates of templates/: their syntax, and what they may call."""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from gen import algebra
 from gen.targets import Target
 from gen.emit.body import Body
 from gen.emit.form import Form
@@ -15,6 +16,7 @@ from gen.emit.values import Touched
 from gen.heroes.walk import Walk
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of
+from gen.plan.digits import place
 from gen.plan.nest import TOO_LARGE, BuildError, Nest
 from gen.plan.partition import Function, Partition
 from gen.schedule import Schedule
@@ -72,6 +74,26 @@ class Coordinate:
 
     name: str
     text: str
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Where a work-item stands, which templates/parts/frame.j2 prints. group, item: whether the text names the numbers
+    of the work-group and of the work-item in it. guard: the condition that a work-item has something to do ("": it
+    always has)."""
+
+    group: bool
+    item: bool
+    coordinates: List[Coordinate]
+    guard: str = ""
+
+    @staticmethod
+    def of(counts: "Sequence[Tuple[str, int]]", threads: int, index_type: str) -> "Tuple[Placing, int]":
+        """Of work-items whose number counts these, and the number of work-groups."""
+        index, blocks = place(counts, threads)
+        c = algebra.c_text(index, index_type)
+        coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, c.results)]
+        return Placing(blocks > 1, threads > 1, coordinates, " && ".join(c.constraints)), blocks
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
-from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.statements import Assign, Statement, weight
@@ -34,7 +33,7 @@ from gen.emit.text import piece_end, share
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Coordinate, Grid, Kernel, StepCode, Text
+from gen.heroes.kernel import Grid, Kernel, Placing, StepCode, Text
 from gen.heroes.reduction import Digits, digits_of, plain
 from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role
@@ -365,14 +364,10 @@ class Results:
 
 @dataclass(frozen=True)
 class ReductionCpuRecord:
-    """What all CPU reductions have. group, item: whether the place needs the numbers of work-group and work-item;
-    guard: whether a work-item is needed ("": all are). digits: loops around the steps. registers: of each accumulator.
-    flags: None where NaNs need no care."""
+    """What all CPU reductions have. digits: loops around the steps. registers: of each accumulator. flags: None where
+    NaNs need no care."""
 
-    group: bool
-    item: bool
-    guard: str
-    coordinates: List[Coordinate]
+    placing: Placing
     lanes: int
     reduces: List[Reduce]
     flags: Optional[Flags]
@@ -581,17 +576,13 @@ class ReductionCpuWriter(reduction.ReductionWriter):
     def common(self, counts: "List[Tuple[str, int]]", threads: int, lanes: int,
                registers: int) -> "Tuple[Dict[str, Any], int]":
         """The fields of ReductionCpuRecord, and the number of work-groups."""
-        place, blocks = placed_at(counts, threads)
-        c = algebra.c_text(place, self.index_type)
-        coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, c.results)]
+        placing, blocks = Placing.of(counts, threads, self.index_type)
         pairs = self.sweep.kind == "rows" and lanes > 1
         reduces = [Reduce([self.accumulator(h, k, lanes, pairs) for k in range(len(self.types_of(h)))],
                           partial(self.combine, h)) for h in range(len(self.nest.heroes))]
         flags = Flags(self.d.register("s32", lanes), self.d.splat("s32", lanes, "0") if lanes > 1
                       else "0") if self.watched else None
-        return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(c.constraints),
-                "coordinates": coordinates, "lanes": lanes, "reduces": reduces, "flags": flags,
-                "registers": registers}, blocks
+        return {"placing": placing, "lanes": lanes, "reduces": reduces, "flags": flags, "registers": registers}, blocks
 
     def accumulator(self, h: int, k: int, lanes: int, pairs: bool) -> Accumulator:
         dtype, start = self.types_of(h)[k], self.start(h, k)
@@ -895,8 +886,8 @@ class FormCollector(ReductionCpuWriter):
                registers: int) -> "Tuple[Dict[str, Any], int]":
         place, blocks = placed_at(counts, threads)
         self.maps.append(place)
-        return {"group": False, "item": False, "guard": "", "coordinates": [], "lanes": lanes, "reduces": [],
-                "flags": None, "registers": registers}, blocks
+        return {"placing": Placing(False, False, []), "lanes": lanes, "reduces": [], "flags": None,
+                "registers": registers}, blocks
 
     def fold_step(self, body: Body, slot: str, count: int, inside: str = "", of: str = "a") -> StepCode:
         return NOTHING

@@ -31,7 +31,7 @@ from gen.emit.maps import conditions
 from gen.emit.statements import Assign, Statement
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, StepCode
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, StepCode
 from gen.heroes.reduction import Digits
 from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role
@@ -292,7 +292,7 @@ class ReductionGpuRecord:
     their elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all accumulators.
     """
 
-    coordinates: List[Coordinate]
+    placing: Placing
     guard: str
     accumulators: List[Accumulator]
     held: int
@@ -673,7 +673,7 @@ class ReductionGpuWriter(BlockWriter):
         kernel.report.code = StepCode.of_body(body, block.vec)
         kernel.text.template = "kernels/reduction_gpu"
         kernel.text.record = ReductionGpuRecord(
-            coordinates=coordinates, guard=guard,
+            placing=Placing(grid.blocks > 1, True, coordinates), guard=guard,
             accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
             held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),
             parts=block.parts, per_part=block.per_part, steps=steps, rest=rest, fold=block.fold,

@@ -29,7 +29,7 @@ from gen.emit.statements import Assign, Declare, For, If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments
 from gen.heroes.reduction import Digits, digits_of as digits_of_reduction
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, RowSteps, SweepSchedule
 from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, functions_of, later_values, reads_of, totals, view,
@@ -233,10 +233,7 @@ class RowsCpuRecord:
     columns; digits: loops around the registers of a row. halves: registers after each
     fold of pairs of lanes."""
 
-    group: bool
-    item: bool
-    guard: str
-    coordinates: List[Coordinate]
+    placing: Placing
     blocks: Blocks
     rows: int
     vec: int
@@ -574,8 +571,7 @@ class RowsCpuWriter:
         d, nest, sweep = self.context.target, self.nest, self.sweep
         first = self.writers[0]
         counts = first.coordinates()
-        place, groups = placed_at(counts, sweep.threads)
-        c = algebra.c_text(place, self.index_type)
+        placing, groups = Placing.of(counts, sweep.threads, self.index_type)
         at, box = dict(first.at), dict(first.box)
         of_buffer: "Dict[str, List[str]]" = {}
         for writer in self.writers:
@@ -600,10 +596,7 @@ class RowsCpuWriter:
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
         record = RowsCpuRecord(
-            groups > 1,
-            sweep.threads > 1,
-            " && ".join(c.constraints),
-            [Coordinate(name, text) for (name, _), text in zip(counts, c.results)],
+            placing,
             first.blocks,
             sweep.rows,
             sweep.vec,

@@ -21,7 +21,7 @@ from gen.emit.statements import Assign, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments
 from gen.heroes.reduction import Digits
 from gen.heroes.reduction_gpu import Accumulator, BlockSchedule, Cell, Rest, ThreadSteps, StepUnit
 from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, functions_of, later_values, reads_of, totals, view,
@@ -187,7 +187,7 @@ class RowsGpuRecord:
     cells: of an accumulator in shared memory. own: where a thread leaves its value. others: where it finds those that
     it folds into its own. warps: that share a row."""
 
-    coordinates: List[Coordinate]
+    placing: Placing
     guard: str
     row: str
     rows: int
@@ -326,7 +326,8 @@ class RowsGpuWriter:
         stages = [writer.lines() for writer in self.writers]
         own, others, warps = first.exchanged()
         cells = first.cells(block)
-        record = RowsGpuRecord(coordinates, guard, algebra.c_text(self.row(), self.index_type).results[0],
+        record = RowsGpuRecord(Placing(grid.blocks > 1, True, coordinates), guard,
+                               algebra.c_text(self.row(), self.index_type).results[0],
                                block.threads // block.fold, block.fold, first.shuffles(block),
                                min(context.device.warp, block.fold), cells, own, others, warps,
                                list(self.values.values()), list(self.arrays.values()), stages)

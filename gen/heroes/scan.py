@@ -18,7 +18,8 @@ from gen.emit.statements import Assign, Statement
 from gen.emit.text import share
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
-from gen.heroes.kernel import CFunction, Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import (CFunction, Coordinate, Grid, Kernel, Placing, Report, StepCode,
+                               Text, arguments, function_text)
 from gen.hlo import Instruction, combiner, dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
@@ -72,15 +73,11 @@ class ScanSchedule(Schedule):
 
 @dataclass(frozen=True)
 class ScanRecord:
-    """What all have. group, item: whether the place needs the numbers of work-group and work-item; guard: whether a
-    work-item is needed ("": all are).
+    """What all have.
     begin: lines that compute what is started from. first, last: a work-item's rows, or blocks of rows, as C text. size:
     elements of a row."""
 
-    group: bool
-    item: bool
-    guard: str
-    coordinates: List[Coordinate]
+    placing: Placing
     begin: Sequence[Statement]
     carries: List[Carry]
     first: str
@@ -268,10 +265,10 @@ class ScanWriter:
                       for (h, k, _), text in zip(self.components, starts)]
         first, last = share("chunk", chunks, items, turns) if items > 1 else ("0", str(turns))
         box = {"th_x": (0, threads - 1), "bl_x": (0, blocks - 1)}
-        return {"group": blocks > 1, "item": threads > 1, "guard": " && ".join(conditions(at, box, self.index_type)),
-                "coordinates": [Coordinate(name, text) for name, text in zip(names, c.results)], "begin": begin,
-                "carries": self.carries(starts, lanes), "first": first, "last": last, "size": self.nest.size,
-                "reverse": self.nest.reverse}
+        placing = Placing(blocks > 1, threads > 1, [*map(Coordinate, names, c.results)],
+                          " && ".join(conditions(at, box, self.index_type)))
+        return {"placing": placing, "begin": begin, "carries": self.carries(starts, lanes), "first": first,
+                "last": last, "size": self.nest.size, "reverse": self.nest.reverse}
 
     def carry(self, slot: str, of: str = "a") -> Extend:
         """What is carried is the result before: of{id}slot."""

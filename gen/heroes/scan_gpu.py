@@ -23,7 +23,7 @@ from gen.emit.statements import Assign, Block, Statement
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, StepCode
+from gen.heroes.kernel import Grid, Kernel, Placing, StepCode
 from gen.heroes.scan import At, Box, ScanSchedule, ScanRecord, free, whole_bytes
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
@@ -150,7 +150,7 @@ class ScanGpuWriter(scan.ScanWriter):
         rest_count, (step, rest) = -(-left // threads), [self.part(*part) if part else None for part in self.parts()]
         shuffles = self.d.has_shuffles
         identity = [self.identity(h, k) for h, k, _ in self.components]
-        return ScanGpuRecord(**{**common, "group": nest.outer > 1, "item": True}, threads=threads,
+        return ScanGpuRecord(**{**common, "placing": Placing(nest.outer > 1, True, [])}, threads=threads,
                              width=device.warp if shuffles else 1, shuffles=shuffles, count=count, step=step,
                              rest_count=rest_count, rest=rest, identity=identity, join=self.join)
 

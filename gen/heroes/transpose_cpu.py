@@ -21,7 +21,7 @@ from gen.emit.helpers import Helpers
 from gen.emit.statements import Statement
 from gen.emit.text import share
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
@@ -284,10 +284,7 @@ class TransposeCpuRecord:
     A work-item's number is split into the other digits, its part of the tiles along rows, and the strip of tiles along
     lanes. Along a digit that tiles do not divide the last tile is moved back."""
 
-    group: bool                     # whether the text names the numbers of the work-group and of the work-item
-    item: bool
-    guard: str                      # the condition that a work-item has something to do; "": it always has
-    coordinates: List[Coordinate]   # where it stands
+    placing: Placing
     counter: str                    # the variable that counts tiles along rows, from `first` to before `end`
     first: str
     end: str
@@ -367,12 +364,11 @@ def _on_cpu(tiled: Candidate, grid: Grid, context: Context) -> Kernel:
     first, end = share("part", tile.chunks, parts, tiles)
     # a variable of a single value stands in no map; the tile loops have their own
     names_of = {"strip": "strip" if ragged else f"g{minor}"}
-    placing_of = [Coordinate(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results)
-                  if count > 1 or name == "part" or (name == "strip" and ragged)]
+    coordinates = [Coordinate(names_of.get(name, name), text) for (name, count), text in zip(counts, placed.results)
+                   if count > 1 or name == "part" or (name == "strip" and ragged)]
     ids = {v.name: v.hi > 0 for v in algebra.info(placing).variables}
     record = TransposeCpuRecord(
-        ids.get("bl_x", False), ids.get("th_x", False),
-        " && ".join(placed.constraints), placing_of,
+        Placing(ids.get("bl_x", False), ids.get("th_x", False), coordinates, " && ".join(placed.constraints)),
         f"g{digit}_tile" if origins[digit] else f"g{digit}", first, end, f"g{digit}", origins[digit],
         f"g{minor}", origins[minor], frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes,
         tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines,

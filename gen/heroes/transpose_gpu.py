@@ -30,7 +30,7 @@ from gen.emit.text import joined
 from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
@@ -569,7 +569,7 @@ class TransposeGpuRecord:
     """loads, stores: the phases along rows. Between them each thread takes in each of `passes`, where guard holds,
     `pack` rows of a step."""
 
-    coordinates: List[Coordinate]
+    placing: Placing
     tiles: List[SharedTile]
     loads: List[Copy]
     stores: List[Copy]
@@ -709,7 +709,7 @@ class TransposeGpuWriter:
                      for f in reversed(partition.functions[1:])]
         tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]
         record = TransposeGpuRecord(
-            coordinates, tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
+            Placing(grid.blocks > 1, True, coordinates), tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
             self.guard(position_map, box, tile.vec), held, tile.pack, StepCode.of_body(body, tile.vec))
         return Kernel(grid, nest, arguments(d, reads, writes),
                       Text("kernels/transpose_gpu", record, functions, d.launch_bounds(tile.threads)),

@@ -20,7 +20,7 @@ from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.emit.form import Form
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import IterationSpace, iteration_space, moves, place, transposed
@@ -162,8 +162,7 @@ class TransposeLinesRecord:
     """What templates/kernels/transpose_lines_cpu.j2 prints. Stages of a work-item: "first" (or "again", where another
     part has written the lines before), "next", "last". edge: the tile that is moved back to the last columns."""
 
-    group: bool                                 # whether the text names the number of the work-group
-    coordinates: List[Coordinate]               # where the work-item stands
+    placing: Placing
     tiles: str                                  # side by side in the work-item's columns
     register: str                               # the type of a line
     carried: int                                # lines that are carried from tile to tile
@@ -364,7 +363,7 @@ class TransposeLinesWriter:
         if start:
             coordinates.append(Coordinate("start", algebra.c_text(start, self.index_type).results[0]))
         record = TransposeLinesRecord(
-            any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), coordinates, tiles,
+            Placing(any(v.name == "bl_x" and v.hi for v in algebra.info(placing).variables), False, coordinates), tiles,
             d.register(f"u{8 * form.width}", side), form.columns + (side if edge else 0), first,
             end, parts, self.blocks, edge, tuple(dict.fromkeys((form.registers_down, 1))),
             tuple((self.first(False) + further) % side for further in self.starts), self.step)

@@ -18,7 +18,7 @@ from gen.emit.form import Form
 from gen.emit.text import share
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import place
@@ -237,14 +237,12 @@ def _bordered(nest: Nest, partition: Partition, sizes: "Tuple[int, ...]") -> boo
 
 @dataclass(frozen=True)
 class WindowCpuRecord:
-    """templates/kernels/window_cpu.j2. group: whether the place needs the number of the work-group. row: the coordinate
-    that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one
+    """templates/kernels/window_cpu.j2. row: the coordinate that counts rows; first, last: a work-item's rows, as C text. begin, end: the first vector of a row and the one
     after the last, as C texts; they begin where a line does. edges: single vectors, which overlap these; where these
     bypass the caches, only what these have not is stored, as a line is slow to be written both ways. elements: the
     columns, from the first to before the last, that are computed one by one."""
 
-    group: bool
-    coordinates: List[Coordinate]
+    placing: Placing
     row: str
     first: str
     last: str
@@ -316,8 +314,6 @@ def _kernel(nest: Nest, schedule: WindowSchedule, grid: Grid, context: Context) 
     index_type = grid.index
     d, sizes, partition, (low, high) = context.target, schedule.sizes, inlined(nest), schedule.inside
     chunks, rows = -(-sizes[-2] // schedule.chunks), sizes[-2]
-    at, blocks = _placing(schedule)
-    c = algebra.c_text(at, index_type)
     forms = _row_forms(nest, schedule, index_type)
     seen: List[Touched] = []
 
@@ -334,10 +330,8 @@ def _kernel(nest: Nest, schedule: WindowSchedule, grid: Grid, context: Context) 
     element = body_for(forms.element) if forms.element else None
     name = f"g{len(sizes) - 2}"
     begin, end = ("0", str(rows)) if chunks == 1 else share("chunk", schedule.chunks, chunks, rows)
-    coordinates = [Coordinate(coordinate, text) for (coordinate, _), text in zip(_counts(schedule), c.results)]
     record = WindowCpuRecord(
-        blocks > 1,
-        coordinates,
+        Placing.of(_counts(schedule), 1, index_type)[0],
         name,
         begin,
         end,
