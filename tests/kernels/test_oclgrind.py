@@ -32,7 +32,7 @@ PEER = Path(__file__).resolve().parents[3] / "shared" / "peer"
 # oclgrind 21.10 has no words for some intrinsics that clang's optimiser comes up with, and extends vectors of single bits wrongly.
 AS_WRITTEN = ("--build-options", "-cl-opt-disable")
 SMALL = 20_000     # elements of all parameters and results of a file
-SHARE = 8
+SHARE = 4
 
 
 def _list(values: Sequence[int]) -> str:
