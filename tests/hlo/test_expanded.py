@@ -144,7 +144,7 @@ def drawn(algorithm: str, state: Sequence[int], count: int, bits: int) -> "tuple
 
 
 # (3, 4): neighbours along the first dimension of even size are words of one block; (3, 3): along the first of the largest.
-@pytest.mark.parametrize("target", [pytest.param("c", marks=pytest.mark.peer), "cuda-on-cpu"])
+@pytest.mark.parametrize("target", ["c", pytest.param("cuda-on-cpu", marks=pytest.mark.peer)])
 def test_random_bits(target: str, tmp_path: Path) -> None:
     cases = [(a, s, n, d) for a, sizes in (("rng_three_fry", (2,)), ("rng_philox", (2, 3)), ("rng_default", (3,))) for s in sizes
              for n, d in ((37, "u32"), (37, "u64"), (5, "u8"), (6, "s16"))]  # fmt: skip

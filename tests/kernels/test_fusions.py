@@ -22,7 +22,7 @@ from gen import hlo, run, schedule
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "12"))
-TARGET = os.environ.get("SETT_TARGET", "opencl")
+TARGET = os.environ.get("SETT_TARGET", "c")
 DEVICE = os.environ.get("SETT_DEVICE")
 BATCH = 12
 

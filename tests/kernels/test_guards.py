@@ -9,7 +9,7 @@ from typing import List
 
 import pytest
 
-from drawn import ON, SEED, agree, fusions, in_parts, plain
+from drawn import ON, SEED, agree, fusions, in_parts, marked, plain
 from gen import pipeline, run
 from gen.schedule import DEVICES
 
@@ -80,7 +80,7 @@ def _drawn(random_: random.Random) -> str:
     return "HloModule m\nENTRY e {\n" + "\n".join(graph.lines) + "\n}\n"
 
 
-@pytest.mark.parametrize("target,device", WIDE)
+@pytest.mark.parametrize("target,device", marked(WIDE))
 @in_parts
 def test_bounds_inside_of_a_register(target: str, device: str, part: str, tmp_path: Path) -> None:
     random_ = random.Random(f"{SEED} guards")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from drawn import ON, SEED, agree, fusions, in_parts, plain
+from drawn import ON, SEED, agree, fusions, in_parts, marked, plain
 from gen import pipeline
 from gen.emit.statements import printed
 from gen.schedule import DEVICES
@@ -49,7 +49,7 @@ def _drawn(random_: random.Random) -> str:
     return "HloModule m\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
 
 
-@pytest.mark.parametrize("target,device", WIDE)
+@pytest.mark.parametrize("target,device", marked(WIDE))
 @in_parts
 def test_rows_that_end_inside_of_a_register(target: str, device: str, part: str, tmp_path: Path) -> None:
     random_ = random.Random(f"{SEED} rows")
@@ -86,7 +86,7 @@ REVERSED = {
 }
 
 
-@pytest.mark.parametrize("target,device", WIDE)
+@pytest.mark.parametrize("target,device", marked(WIDE))
 @in_parts
 def test_reversed_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
     agree({name: text for name, (text, _) in REVERSED.items()}, target, device, tmp_path, part)

@@ -114,6 +114,7 @@ def test_lengths() -> None:
         assert abs(value - sum(v * cmath.exp(-2j * math.pi * j * k / 60) for j, v in enumerate(values))) < 1e-10
 
 
+@pytest.mark.peer
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="SKIP: no nvcc")
 @pytest.mark.parametrize("name", ["plane_back", "long", "convolution"])
 def test_compiled_for_cuda(name: str, tmp_path: Path) -> None:
