@@ -308,7 +308,7 @@ def report_faults(work: "Callable[..., Tuple[int, Any]]", *given: Any) -> "Tuple
     except BrokenPipeError:
         raise
     except OSError as error:
-        return _said(": ".join(str(part) for part in (error.filename, error.strerror) if part), 2), None
+        return _said(": ".join(str(part) for part in (error.filename, error.strerror) if part) or str(error), 2), None
 
 
 def _said(message: str, status: int) -> int:

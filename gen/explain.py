@@ -166,6 +166,8 @@ def _partition(fusion: hlo.Fusion, plan: Planned) -> str:
                         else hlo.print_instruction(entry.instruction).strip()
                     )
                     lines.append(f"{where}{'' if region.kind == 'body' else region.kind + ': '}{what}")
+        if not any(function.body.entries for function in functions):
+            lines.append("  (moves alone, which --stage maps shows)")
         lines += [
             f"  side result {root.result}: {hlo.print_instruction(root.value).strip()}"
             for side in nest.sides

@@ -37,6 +37,7 @@ from gen.render import Dialect, TargetFile, Unit
 from gen.schedule import SMALL_BYTES, Device, device_for
 from gen.schedule.devices import LOCAL_ARRAY
 from gen.targets import TARGETS, Target
+from gen.targets.target import VectorWord
 from gen.targets.tools import ROOT
 from gen.threads import threads
 
@@ -64,8 +65,8 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
     language = _language(target, device)
     body, plan = with_copies(program, plan or plan_of(program, device.cpu), device)
     dialects = [dialect(program, body, plan, language, device, excess)]
-    # the same for compilers without vectors
-    if language.plain and any(kernel.loop.lanes > 1 for kernel in dialects[0].kernels):
+    # the same for compilers without vectors and prefetches
+    if language.plain and any(isinstance(word, VectorWord) or word == "prefetch" for word in language.used):
         dialects.append(dialect(program, body, plan, language.plain.of_file(), device.scalar(), excess))
     return render.target_file(program, plan, body.aliases, device, dialects, excess)
 

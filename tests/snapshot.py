@@ -60,9 +60,9 @@ def generate(tree: Path, out: Path, files: Sequence[str]) -> None:
     subprocess.run([sys.executable, "-m", "gen", "--help"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
 
     def part(number: int) -> None:
-        done = subprocess.run([sys.executable, "-c", DRIVER, str(tree), str(out), str(number), str(parts), *files], cwd=ROOT)
-        if done.returncode:
-            raise SystemExit(done.returncode)
+        done = subprocess.run([sys.executable, "-c", DRIVER, str(tree), str(out), str(number), str(parts), *files], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        if done.returncode:     # the notes of builds that end well are left out
+            raise SystemExit(done.stderr)
     with ThreadPoolExecutor(parts) as pool:
         list(pool.map(part, range(parts)))
 

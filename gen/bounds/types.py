@@ -26,6 +26,7 @@ class Options:
     ulps: Mapping[str, float] = field(default_factory=dict)
 
     def budget(self, opcode: str) -> float:
+        assert opcode in ULPS, f"{opcode}: a function needs `ulps` in its row of gen/hlo/opcodes.py"
         return float(self.ulps.get(opcode, ULPS[opcode]))
 
 

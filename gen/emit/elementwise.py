@@ -53,7 +53,7 @@ class Elementwise(Registers):
         if text is None:
             names = [self._lane_array(v) for v in x]
             text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
-            assert text is not None, opcode
+            assert text is not None, f"'{opcode}' of {to} has no C text: gen/emit/ops.py expression"
             value = self.by_lane(of, to, text)
             if rounding:
                 value = self.declare(of, to, self.lanes, self.round(value.text, to, self.lanes))

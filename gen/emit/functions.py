@@ -48,7 +48,9 @@ def has(name: str, *about: str) -> bool:
 
 def piece(d: Target, need: "Callable[..., str]", name: str) -> str:
     """A function on the machine's vectors, after the pieces that it names."""
-    found = pieces(f"vectors{d.suffix}", "functions.c")[name]
+    known = pieces(f"vectors{d.suffix}", "functions.c")
+    assert name in known, f"gen/emit/functions.c has no piece {name}"
+    found = known[name]
     d.used.update(["functions"] + ["double"] * found.doubles)
     for other in found.needs:
         need(other)

@@ -14,6 +14,7 @@ def conditions(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -
     """What a point of a box must satisfy to lie in a map's domain, as C texts."""
     tests = []
     for v in algebra.info(index).variables:
+        assert v.name in box, f"the box has no bounds of {v.name}: {index}"
         low, high = box[v.name]
         if v.lo > low and v.lo == v.hi:
             tests.append(f"{v.name} == {v.lo}")

@@ -14,12 +14,22 @@ def offset(pointer: str, at: str) -> str:
 
 def term(text: str) -> str:
     """An expression as a term of a sum: in parentheses where one of its operators binds less than a sum does."""
+    return f"({text})" if _has_outside(text, "&|^?<>=!") else text
+
+
+def factor(text: str) -> str:
+    """An expression as a factor of a product: in parentheses where it has an operator of two operands."""
+    return f"({text})" if _has_outside(text, "&|^?<>=! ") else text
+
+
+def _has_outside(text: str, characters: str) -> bool:
+    """True if one of the characters stands outside of all parentheses."""
     depth = 0
     for character in text:
         depth += (character == "(") - (character == ")")
-        if not depth and character in "&|^?<>=!":
-            return f"({text})"
-    return text
+        if not depth and character in characters:
+            return True
+    return False
 
 
 def joined(d: Target, pointer: str, at: str) -> str:

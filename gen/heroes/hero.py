@@ -95,6 +95,7 @@ from gen.hlo import Shape
 from gen.plan.buffer import Buffer, Role
 from gen.plan.nest import TOO_LARGE, Nest
 from gen.plan.partition import EMPTY
+from gen.plan.whole import Whole
 from gen.schedule import Device
 from gen.targets import Target
 
@@ -163,7 +164,8 @@ class Choice(Generic[N, S]):
     def kernels(self, context: Context) -> List[Kernel]:
         """The kernels, as they were chosen."""
         written = self.hero.build(self, context)
-        assert not self.grids or [kernel.grid for kernel in written] == self.grids, self.nest.name
+        assert not self.grids or [kernel.grid for kernel in written] == self.grids, (
+            f"{self.hero.name}: build gives other grids than grids, for {self.nest.name}")
         for kernel in written if self.grids else ():
             kernel.hero, kernel.overwrites = kernel.grid.written_by or self.hero.name, self.hero.overwrites
             kernel.report.manifest = self.hero.manifest(kernel)
@@ -236,6 +238,7 @@ class Hero(Generic[N, S]):
             forms = list(self.forms(nest, schedule, context))
             if not all(form.vectors() for form in forms):
                 continue
+            assert forms or any(self.maps(nest, schedule, context)) or isinstance(nest, Whole), f"{self.name}: no form and no map says which index type holds"
             for index in self.index_types(schedule):
                 if all(form.fits(context.target, index) for form in forms) and all(
                         algebra.fits(text, index) for text in self.maps(nest, schedule, context) if text != EMPTY):

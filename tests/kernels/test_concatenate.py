@@ -93,6 +93,24 @@ PADS = """e {
   ROOT c = f32[14,9]{1,0} concatenate(p, q), dimensions={0}
 }
 """
+# The elements of the first part have no vector, those of the second have: the file declares vectors.
+ONE_WIDE = """e {
+  x = u32[3,17]{1,0} parameter(0)
+  i = s32[3]{0} parameter(1)
+  j = s32[3]{0} parameter(2)
+  k = s32[3]{0} parameter(3)
+  g = u32[3,17]{1,0} gather(x, i), ROWS
+  a = u32[2,17]{1,0} slice(x), slice={[0:3:2], [0:17]}
+  b = u32[1,17]{1,0} slice(x), slice={[1:3:2], [0:17]}
+  c = u32[3,17]{1,0} concatenate(a, b), dimensions={0}
+  s = u32[3,17]{1,0} add(x, g)
+  m = u32[3,17]{1,0} minimum(s, c)
+  h = u32[3,17]{1,0} gather(m, j), ROWS
+  d = u32[3,17]{1,0} subtract(m, h)
+  l = u32[3,17]{1,0} gather(d, k), ROWS
+  ROOT r = u32[3,17]{1,0} minimum(d, l)
+}
+""".replace("ROWS", "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,17}")
 LOOKED_UP = """e {
   x = bf16[4105]{0} parameter(0)
   a = bf16[2056]{0} slice(x), slice={[0:2056]}
@@ -114,4 +132,4 @@ def test_parts_of_other_heroes(target: str, device: str, tmp_path: Path, monkeyp
     for text, ways in ((LOOKED_UP, ["table", "table"]), (misaligned, ["table", "loop"])):
         templates = [kernel.text.template for kernel in pipeline.target_file(drawn.fusions(text)[0], target, device).kernels]
         assert templates == [f"kernels/{way}" for way in ways]
-    drawn.agree({"pads": PADS, "table": LOOKED_UP, "misaligned": misaligned}, target, device, tmp_path)
+    drawn.agree({"pads": PADS, "one_wide": ONE_WIDE, "table": LOOKED_UP, "misaligned": misaligned}, target, device, tmp_path)

@@ -4,6 +4,7 @@ import pytest
 
 from gen.emit.pieces import filled, needs, pieces, taken
 from gen.emit.statements import Assign, Block, Code, Declare, For, If, Let, interchange, printed, weight
+from gen.emit.text import factor
 
 
 def lines(text: str) -> "list[str]":
@@ -21,6 +22,13 @@ int a[3];
 n = m;
 n |= 1;
 f(n);""")
+
+
+@pytest.mark.parametrize("text, wanted", [("x", "x"), ("-x", "-x"), ("a - b", "(a - b)"), ("(a - b)", "(a - b)"), ("f(a, b + c)", "f(a, b + c)"),
+                                          ("(a) - (b)", "((a) - (b))"), ("a.re", "a.re"), ("p[i]", "p[i]")])
+def test_factors(text: str, wanted: str) -> None:
+    """The factors of MUL in the C files of small functions are values: x times a - b is not x * a - b."""
+    assert factor(text) == wanted
 
 
 def test_nested() -> None:
