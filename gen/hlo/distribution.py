@@ -8,10 +8,11 @@ import re
 from typing import Any, Dict, List, Sequence, Tuple
 
 from gen import algebra
-from gen.schedule import MOST_BLOCKS, MOST_THREADS
 
 ATTRIBUTE = re.compile(r'\bsett_distribute\s*=\s*"([^"\\]*)"')
 MOST_SLOTS = 1 << 16      # of a thread, which loops over them
+MOST_THREADS = 1024       # of a block, in CUDA and HIP whatever the device
+MOST_BLOCKS = (1 << 31) - 1
 
 
 def layout_of(instruction: Any) -> str:

@@ -1,7 +1,7 @@
 """Maps say where, templates say how; a schedule only counts, with the numbers of a device."""
 
 from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, GPU_COSTS, GUARD_REGISTERS,
-                                  KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_BLOCKS, MOST_DIVISIONS, MOST_THREADS,
+                                  KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,
                                   PICKED_STRIDE, PIECE, PIECES, SMALL_BYTES, SMALL_COSTS, SCATTERED_COST,
                                   SIDES_COST, SPREAD_ELEMENTS, SPREAD_ROW, STEP_COST, STRIDED_COST,
                                   TILED_ELEMENTS, UNROLLED_STATEMENTS, VECTOR_BITS, WINDOW_ELEMENTS, WINDOW_OVERLAP,

@@ -81,8 +81,6 @@ TOPK_KEPT_COST = 64         # the same for an element that topk gives
 LOCAL_ARRAY = 4096          # chosen: bytes of an array, at most, that is a variable of a program's function in C
 LOCAL_GROUPS = 8            # chosen: groups of a kernel on such arrays, at most, that are written one by one
 UNROLLED_STATEMENTS = 8     # of a step, at most, that is written for each of several rows
-MOST_THREADS = 1024         # of a block of a GPU
-MOST_BLOCKS = (1 << 31) - 1     # of a kernel of a GPU
 
 
 @dataclass(frozen=True)
