@@ -246,6 +246,8 @@ def _schedule(choice: Choice[Any, Any], grid: Grid, context: Context, place: str
         + (" and ".join(f"{g.text} in [{g.lo}, {g.hi}]" for g in guards) if guards else "none, the map proves it")
     )
     lines += [f"  {access.text}" for access in choice.accesses]
+    if context.target.chooses_words and any(access.elements > 1 for access in choice.accesses):
+        lines.append("  at the call: several elements at once where pointers are aligned to them, else one by one")
     return "\n".join(lines)
 
 

@@ -270,7 +270,9 @@ def _call(call: Call, files: "Sequence[TargetFile]") -> Dict[str, Any]:
 
 def _target(file: TargetFile) -> Dict[str, Any]:
     """scratch_bytes: of the caller's block. state_bytes: of these, what `prepare` fills, at its beginning. least_bytes:
-    the most bytes of buffers between kernels that are in use at once. stack_bytes: see TargetFile."""
+    the most bytes of buffers between kernels that are in use at once. stack_bytes: see TargetFile. alignment: bytes
+    that pointers must be aligned to. words: of a kernel, the bytes that it accesses at once through each pointer where
+    all of these pointers are aligned to them."""
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
                for kernel in launch.kernel.kernels}
     return {
@@ -278,6 +280,7 @@ def _target(file: TargetFile) -> Dict[str, Any]:
         "scratch_bytes": file.scratch_bytes,
         "state_bytes": file.state_bytes,
         **({"stack_bytes": file.stack_bytes} if file.target.embedded else {}),
+        **({"alignment": file.alignment} if file.target.takes_pointers else {}),
         "least_bytes": file.storage.placement.bound,
         "kernels": [{
             "name": k.name,
@@ -287,6 +290,7 @@ def _target(file: TargetFile) -> Dict[str, Any]:
             "threads": k.threads,
             "index": k.index,
             **({"chain": chained[k.name]} if k.name in chained else {}),
+            **({"words": {a.buffer.pointer: a.word for a in k.arguments if a.word}} if k.chooses_words else {}),
             **k.report.manifest,
         } for k in file.kernels],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Collection, Dict, List, Sequence, Set, Union
+from typing import Any, Collection, Dict, List, Sequence, Set, Tuple, Union
 
 from gen.emit.helpers import Helpers
 from gen.emit.templates import environment
@@ -80,6 +80,23 @@ class Dialect:
     def places(self, launch: Launch) -> "List[Place]":
         return [self.storage.places[array] for array in launch.arrays]
 
+    def words(self, launch: Launch) -> "Dict[int, int]":
+        """The bytes of the words in which a kernel accesses the caller's buffers, by the numbers of its arguments."""
+        passed = enumerate(zip(self.places(launch), launch.kernel.arguments))
+        return {n: argument.word for n, (place, argument) in passed if argument.word and place.buffer != "scratch"}
+
+    @property
+    def atomic(self) -> "Dict[Tuple[str, int], int]":
+        """The bytes of the words in which atomic operations access the caller's buffers, by a buffer's side (params or
+        results) and number."""
+        found: "Dict[Tuple[str, int], int]" = {}
+        for launch in self.launches:
+            for place, argument in zip(self.places(launch), launch.kernel.arguments):
+                if argument.atomic and place.buffer != "scratch":
+                    buffer = place.buffer, place.number
+                    found[buffer] = max(argument.atomic, found.get(buffer, 0))
+        return found
+
     def _body(self) -> str:
         """The kernels through their heroes' templates, after the tables, types and functions that they need."""
         d, texts = self.target, {}      # type: Target, Dict[str, str]
@@ -114,7 +131,8 @@ def _text(kernel: Kernel, d: Target) -> str:
 @dataclass
 class TargetFile:
     """A program in one language: the text of its file. dialects: the program itself, then the one for compilers without
-    vectors. aliases: results that are a parameter's buffer. given: the program's own results."""
+    vectors. aliases: results that are a parameter's buffer. given: the program's own results. alignment: bytes that the
+    pointers to params and to results must be aligned to."""
 
     target: Target
     device: Device
@@ -123,6 +141,7 @@ class TargetFile:
     aliases: Dict[int, int]
     text: str
     given: "Set[Array]"
+    alignment: "Dict[str, List[int]]"
 
     @property
     def kernels(self) -> List[Kernel]:
@@ -143,6 +162,11 @@ class TargetFile:
     @property
     def state_bytes(self) -> int:
         return max(dialect.state_bytes for dialect in self.dialects)
+
+    @property
+    def word_bytes(self) -> int:
+        """The bytes of the widest words in which kernels access the caller's buffers, where the call chooses how."""
+        return max((size for launch in self.launches for size in self.dialects[0].words(launch).values()), default=0)
 
     @property
     def waits(self) -> bool:
@@ -199,18 +223,16 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
     pointed: "Dict[int, List[Array]]" = {}
     for array, (number, _) in program.pointers.items():
         pointed.setdefault(number, []).append(array)
-    file = TargetFile(first.target, device, dialects, plan, aliases, "", set(program.results))
+    atomic = first.atomic
+    alignment = {side: [max(atomic.get((side, n), 1), *(_width(array.shape) for array in arrays))
+                        for n, arrays in enumerate(of_side)]
+                 for side, of_side in (("params", list(pointed.values())), ("results", [[a] for a in program.results]))}
+    file = TargetFile(first.target, device, dialects, plan, aliases, "", set(program.results), alignment)
     template = environment().get_template(first.target.template)
     file.text = template.render(d=first.target, preamble=_preamble(program, device, first, excess), file=file,
                                 program=program, name=program.name, first=first, used=first.used,
                                 used_anywhere=set().union(*(dialect.used for dialect in dialects)),
-                                widths=[max(_width(array.shape) for array in arrays)
-                                        for arrays in [*pointed.values(), *([array] for array in program.results)]],
-                                pointers=len(pointed),
-                                aligned=[(side, n, min(16, 1 << size.bit_length() - 1)) for side, sizes in (
-                                    ("params", [max(a.shape.bytes for a in arrays) for arrays in pointed.values()]),
-                                    ("results", [array.shape.bytes for array in program.results]))
-                                    for n, size in enumerate(sizes) if size > 1],
+                                widths=[*alignment["params"], *alignment["results"]], pointers=len(pointed),
                                 words=first.target.vectors()).lstrip()
     file.text = _spaced(file.text)
     return file

@@ -15,6 +15,7 @@
 //   (`sett_cuda_order`: 0, 1, 2.. for all launches from now on; -1: by turns). A barrier that is missing gives other
 //   results in one of them.
 // POISON: shared memory before each block, and memory of cudaMallocAsync, hold 0xff (a NaN) or 0x7f bytes by turns.
+// ALIGNMENT: with -fsanitize=alignment an access traps at an address that its type is not aligned to.
 // BOUNDS: with -fsanitize=bounds an index outside of a shared array's type traps. With -fsanitize=address shared arrays
 //   are plain static ones with red zones around them, and not poisoned: compilers give no red zones to what is in a
 //   section of its own. Then what is beside cudaMallocAsync's bytes is a red zone too. The caller's own buffers are as safe
@@ -208,7 +209,7 @@ struct sett_thread {
 };
 
 static struct {
-  const char *kernel;
+  char kernel[64];
   void (*call)(void);
   ucontext_t scheduler, context[SETT_THREADS];
   char *stacks;
@@ -492,7 +493,10 @@ static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid
   void *stacks = mmap(NULL, (size_t)threads * SETT_STACK, PROT_READ | PROT_WRITE, how, -1, 0);
   if (stacks == MAP_FAILED) return cudaErrorMemoryAllocation;
   sett.stacks = (char *)stacks;
-  sett.kernel = strchr(name, ')') ? strchr(name, ')') + 1 : name;
+  // "(const void *)name", or "(const void *)(condition ? name<true> : name<false>)"
+  if (strchr(name, ')')) name = strchr(name, ')') + 1;
+  if (strchr(name, '?')) name = strchr(name, '?') + 2;
+  snprintf(sett.kernel, sizeof sett.kernel, "%.*s", (int)strcspn(name, "<"), name);
   sett.call = sett_call<T...>;
   sett.threads = (int)threads;
   sett.fibres = sett.idles = 0;
@@ -556,7 +560,7 @@ template <class T> static cudaError_t cudaMallocAsync(T **to, size_t bytes, cuda
 __attribute__((format(printf, 1, 2))) static inline void sett_beside(const char *format, ...) {
   char where[96];
   va_list values;
-  snprintf(where, sizeof where, "after %.60s, cudaFreeAsync", sett.kernel ? sett.kernel : "no kernel");
+  snprintf(where, sizeof where, "after %.60s, cudaFreeAsync", *sett.kernel ? sett.kernel : "no kernel");
   va_start(values, format);
   sett_say(where, format, values);
   va_end(values);

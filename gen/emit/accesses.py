@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit.registers import Registers
 from gen.emit.statements import Declare
 from gen.emit.text import joined, offset, term
-from gen.plan.partition import compose
+from gen.hlo import dtypes
+from gen.plan.partition import Region, compose
 from gen.targets import bits
+
+
+class Words(NamedTuple):
+    """The words as which a step's elements are accessed. element: C text of a register's element, in the union of words
+    and elements. places: of each word, the arguments of `Target.word_load`. bytes: of a word."""
+
+    element: str
+    places: "List[Tuple[str, str, str, int]]"
+    bytes: int
 
 
 class Accesses(Registers):
@@ -25,19 +35,27 @@ class Accesses(Registers):
         n = self.loop.interleaved_rows
         return f"vec % {n} * {self.loop.step // n} + vec / {n}"
 
-    def _row_words(self, pointer: str, flat: str, dtype: str, name: str, constant: str) -> "List[Tuple[str, str]]":
-        """The words of an interleaved step: in the union that is declared here, and in memory."""
-        n = self.loop.interleaved_rows
-        words_per_row = self.loop.step * bits(dtype) // 8 // 16 // n
-        kind = self.d.register("u32", 4)
-        self.before.add(self._union(kind, n * words_per_row, dtype, name))
-        return [(f"{name}.word[{row * words_per_row + k}]",
-                 f"*(({constant}{self.d.pointer}{kind} *)({joined(self.d, pointer, self.c(flat, vec=row)[0])})"
-                 + (f" + {k})" if k else ")")) for row in range(n) for k in range(words_per_row)]
-
-    def _union(self, kind: str, count: int, dtype: str, name: str) -> Declare:
-        """The union of `count` words and a step's elements."""
-        return Declare(f"union {{ {kind} word[{count}]; {self.d.memory(dtype)} at[{self.loop.step}]; }}", name)
+    def _words_of(self, pointer: str, flat: str, dtype: str, region: Region) -> "Optional[Words]":
+        """The words of a step of single elements, in a union that is declared here; None: elements are accessed one by
+        one. They are the widest words, at most 16 bytes, whose alignment the map proves."""
+        step, size, rows, element = self.loop.step, 0, 1, "vec"
+        if self.lanes > 1 or step == 1 or not self.d.words or dtype in dtypes.PACKED \
+                or (pointer, flat) in self.staged or not self.open(region):
+            return None
+        if self.stride(flat, "vec")[0] == 1:
+            size = self.word_bytes(flat, dtype)
+        elif self.rows_of_words(flat, dtype):
+            size, rows, element = 16, self.loop.interleaved_rows, self._in_rows()
+        if not size:
+            return None
+        name, kind = self.name(pointer, "w_"), self.d.register("u16") if size == 2 else self.d.register("u32", size // 4)
+        kind, declared = self.d.union_word(name, kind, size, dtype)
+        per_row = step * bits(dtype) // 8 // size // rows
+        self.before.add(*declared, Declare(
+            f"union {{ {kind} word[{rows * per_row}]; {self.d.memory(dtype)} at[{step}]; }}", name))
+        return Words(f"{name}.at[{element}]", [
+            (f"{name}.word[{row * per_row + k}]", kind, joined(self.d, pointer, self.c(flat, vec=row)[0]), k)
+            for row in range(rows) for k in range(per_row)], size)
 
     @property
     def _in_tile(self) -> str:
@@ -73,10 +91,3 @@ class Accesses(Registers):
     def _part(self, width: int) -> str:
         """The first bit of a register's elements in the 32-bit words of an interleaved step."""
         return f"{width}u * " + ("vec" if self.index_type == "uint" else f"({self.d.types['u32']})vec")
-
-    def _word(self, flat: str, dtype: str) -> "Optional[Tuple[str, int]]":
-        """The widest word, at most 16 bytes, whose alignment the map proves for a step's elements."""
-        size = self.word_bytes(flat, dtype)
-        if not size or not self.d.words:
-            return None
-        return self.d.register("u16") if size == 2 else self.d.register("u32", size // 4), size

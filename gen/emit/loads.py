@@ -11,7 +11,7 @@ from gen.emit import ops
 from gen.emit.accesses import Accesses
 from gen.emit.helpers import table_type
 from gen.emit.statements import Assign, Block, Call, Declare, Let
-from gen.emit.text import joined, offset
+from gen.emit.text import offset
 from gen.emit.values import IndexRow, Value
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
@@ -136,8 +136,8 @@ class Loads(Accesses):
     def load_flat(self, parameter: Buffer, flat: str, region: Region,
                   unbroken: "Optional[Tuple[str, int]]" = None) -> Value:
         dtype, pointer = self.element_type(parameter.shape.dtype), parameter.pointer
-        self.accessed("read", parameter, flat)
-        step = self.loop.step
+        union = self._words_of(pointer, flat, dtype, region)
+        self.accessed("read", parameter, flat, union.bytes if union else 0)
         if dtype in dtypes.PACKED:
             load = self.helpers.need("packed_load", dtype, self.index_type)
             return self._gather(parameter.name, dtype, flat, lambda at: f"{load}({pointer}, {at})", unbroken=unbroken)
@@ -145,20 +145,10 @@ class Loads(Accesses):
             return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, self.staged[pointer, flat]),
                                 dtype == "f16")
         if self.lanes == 1:
-            if step > 1 and self.open(region) and self.stride(flat, "vec")[0] == 1:
-                pack = self._load_pack(parameter, flat)
-                if pack:
-                    return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pack}[vec]"),
-                                        dtype == "f16")
-            elif step > 1 and self.open(region) and self.rows_of_words(flat, dtype):
-                name = self.name(pointer, "w_")
-                self.before.add(*(Assign(word, memory)
-                                  for word, memory in self._row_words(pointer, flat, dtype, name, "const ")))
-                return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{name}.at[{self._in_rows()}]"),
-                                    dtype == "f16")
-            return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, f"{pointer}[{self.c(flat)[0]}]"),
-                                dtype == "f16")
-        stride, align = self.stride(flat, "lane")
+            self.before.add(*(self.d.word_load(*place) for place in (union.places if union else ())))
+            element = union.element if union else f"{pointer}[{self.c(flat)[0]}]"
+            return self.declare(parameter.name, dtype, 1, self.from_memory(dtype, element), dtype == "f16")
+        step, (stride, align) = self.loop.step, self.stride(flat, "lane")
         if self.is_along_rows(flat, region):
             return self._load_tile(parameter, pointer, dtype, flat)
         if self.in_words(flat, dtype, self.loop.interleaved) and self.open(region):
@@ -302,21 +292,3 @@ class Loads(Accesses):
         text = f"*(const {self.d.pointer}{self.d.memory(dtype, self.lanes)} *)({at})" if aligned \
             else self._load_anywhere(dtype, at)
         return self.of_bits(dtype, text, self.lanes) if dtype == "bf16" else text
-
-    def _load_pack(self, parameter: Buffer, flat: str) -> str:
-        """A step's elements as aligned words in a union, loaded before the loop over vec; the name of its elements."""
-        dtype, pointer = parameter.shape.dtype, parameter.pointer
-        word = self._word(flat, dtype)
-        if word is None:
-            return ""
-        kind, size = word
-        name = self.name(pointer, "w_")
-        count = self.loop.step * bits(dtype) // 8 // size
-        at = self.c(flat, vec=0)[0]
-        kind, declared = self.d.union_word(name, kind, size, dtype)
-        self.before.add(*declared, self._union(kind, count, dtype, name))
-        space = f"const {self.d.pointer}"
-        for k in range(count):
-            further = f" + {k}" if k else ""
-            self.before.add(Assign(f"{name}.word[{k}]", f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further})"))
-        return f"{name}.at"

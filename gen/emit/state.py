@@ -47,9 +47,9 @@ class State(Form):
         self._zero = ""         # the name of a zero before that loop that the compiler does not know
         self._held: List[str] = []                       # the conditions of their guards
 
-    def accessed(self, verb: str, buffer: Buffer, flat: str) -> None:
+    def accessed(self, verb: str, buffer: Buffer, flat: str, word: int = 0) -> None:
         """Keeps an access for `touched`."""
-        self.touched.append(Touched(verb, buffer, flat))
+        self.touched.append(Touched(verb, buffer, flat, word))
 
     # ---- names, maps ----
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gen import algebra
 from gen.emit.loads import Loads
 from gen.emit.statements import Assign, Block, Call, Declare
-from gen.emit.text import joined, offset
+from gen.emit.text import offset
 from gen.emit.values import Touched, Value
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, memory_map
@@ -82,8 +82,8 @@ class Stores(Loads):
         value = self._result(root)
         pointer, dtype = root.buffer.pointer, self.element_type(root.shape.dtype)
         flat = self.mapped(compose(root.at or root.map, memory_map(root.shape)))
-        self.accessed("write", root.buffer, flat)
-        step = self.loop.step
+        words = self._words_of(pointer, flat, dtype, self.function.body)
+        self.accessed("write", root.buffer, flat, words.bytes if words else 0)
         if dtype in dtypes.PACKED:
             self._store_packed(value, pointer, dtype, flat)
             return
@@ -91,28 +91,9 @@ class Stores(Loads):
             self.text.add(Assign(self.staged[pointer, flat], self.to_memory(value)))
             return
         if self.lanes == 1:
-            word = self._word(flat, dtype) if step > 1 and self.stride(flat, "vec")[0] == 1 else None
-            if word is None and step > 1 and self.rows_of_words(flat, dtype):
-                name = self.name(pointer, "w_")
-                self.text.add(Assign(f"{name}.at[{self._in_rows()}]", self.to_memory(value)))
-                self.after.add(*(Assign(memory, word)
-                                 for word, memory in self._row_words(pointer, flat, dtype, name, "")))
-                return
-            if word is None:
-                self.text.add(Assign(f"{pointer}[{self.c(flat)[0]}]", self.to_memory(value)))
-                return
-            kind, size = word
-            name = self.name(pointer, "w_")
-            count = step * bits(dtype) // 8 // size
-            kind, declared = self.d.union_word(name, kind, size, dtype)
-            self.before.add(*declared, self._union(kind, count, dtype, name))
-            self.text.add(Assign(f"{name}.at[vec]", self.to_memory(value)))
-            at = self.c(flat, vec=0)[0]
-            space = self.d.pointer
-            for k in range(count):
-                further = f" + {k}" if k else ""
-                self.after.add(Assign(f"*(({space}{kind} *)({joined(self.d, pointer, at)}){further})",
-                                      f"{name}.word[{k}]"))
+            element = words.element if words else f"{pointer}[{self.c(flat)[0]}]"
+            self.text.add(Assign(element, self.to_memory(value)))
+            self.after.add(*(self.d.word_store(*place) for place in (words.places if words else ())))
             return
         self.store_wide(value, pointer, dtype, flat)
 

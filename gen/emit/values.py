@@ -11,11 +11,13 @@ from gen.plan.buffer import Buffer
 
 class Touched(NamedTuple):
     """An access of a kernel, for people: the verb (read, write, combine; load, store: of a shared-memory tile), the
-    buffer, and the map to the position in it."""
+    buffer, and the map to the position in it. word: bytes of the words of several elements that it is in; 0: of an
+    element by itself, or of a CPU's vectors."""
 
     verb: str
     buffer: Buffer
     position: str
+    word: int = 0
 
     @property
     def words(self) -> str:

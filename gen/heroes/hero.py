@@ -169,6 +169,8 @@ class Choice(Generic[N, S]):
         for kernel in written if self.grids else ():
             kernel.hero, kernel.overwrites = kernel.grid.written_by or self.hero.name, self.hero.overwrites
             kernel.report.manifest = self.hero.manifest(kernel)
+            if context.target.chooses_words:
+                kernel.arguments = kernel.arguments_in_words()
         written[0].report.refusals[:0] = self.refusals
         return written
 

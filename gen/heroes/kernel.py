@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Collection, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
@@ -57,12 +57,16 @@ class CFunction:
 @dataclass(frozen=True)
 class Argument:
     """A buffer among a kernel's parameters. type: of the pointer, as C text, with its star. restrict: the word for a
-    pointer that is alone with its buffer, or ""."""
+    pointer that is alone with its buffer, or "". Where the call chooses how words of several elements are accessed
+    (`Target.chooses_words`), word: bytes of the widest ones; atomic: bytes of those that atomic operations access, which
+    the pointer must be aligned to."""
 
     type: str
     buffer: Buffer
     read_only: bool
     restrict: str = ""
+    word: int = 0
+    atomic: int = 0
 
     def __str__(self) -> str:
         return f"{self.type}{self.restrict}{self.buffer.pointer}"
@@ -205,6 +209,18 @@ class Kernel:
     def buffers(self) -> List[Buffer]:
         """The buffers that it takes, in the order of its arguments."""
         return [argument.buffer for argument in self.arguments]
+
+    @property
+    def chooses_words(self) -> bool:
+        """True if a call chooses how the kernel accesses words."""
+        return any(argument.word for argument in self.arguments)
+
+    def arguments_in_words(self) -> "List[Argument]":
+        """The arguments, with the words of their accesses."""
+        def widest(buffer: Buffer, atomic: bool) -> int:
+            return max((access.word for access in self.report.touched
+                        if access.buffer == buffer and (access.verb == "combine") == atomic), default=0)
+        return [replace(a, word=widest(a.buffer, False), atomic=widest(a.buffer, True)) for a in self.arguments]
 
     @property
     def params(self) -> List[Buffer]:

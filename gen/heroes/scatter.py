@@ -34,6 +34,7 @@ from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
 from gen.hlo import Shape, array_shape, dtypes, sorted_indices
+from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.partition import Function, Root, compose
 from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
@@ -368,6 +369,7 @@ class ScatterWriter:
         self.found: List[Value] = []                     # the indices that are read
         self.checks: List[List[str]] = []                # the conditions that each is in range
         self.swaps: Dict[str, Swap] = {}                 # the functions that combine by compare-and-swap, by name
+        self.words: Dict[Buffer, int] = {}               # the bytes of the words in which these combine elements
 
     def rows(self) -> "Tuple[List[Statement], str]":
         """The lines that read the indices of an update, and the condition that all are in range."""
@@ -494,6 +496,8 @@ class ScatterWriter:
         half = dtype == "f16"
         body = Body(d, self.helpers, Form(nest.partition, Function(name, ())), self.index_type, self.excess)
         mask = f"0x{(1 << width) - 1:x}u"
+        if per > 1:
+            self.words[nest.targets[k].buffer] = 4
         held = "was" if per == 1 else f"(was >> shift & {mask})"
         old = body.declare("old", dtype, 1, self.from_word(held, dtype), half)
         new = Value("update", dtype, 1, half)
@@ -538,9 +542,10 @@ def _kernel(d: Target, writer: ScatterWriter, grid: Grid, template: str, record:
                  for f in reversed(p.functions[1:])]
     code = StepCode([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
                     repeated="for each update")
+    touched = [access._replace(word=writer.words.get(access.buffer, 0)) if access.verb == "combine" else access
+               for access in writer.at.touched + writer.of.touched]
     return Kernel(grid, nest, arguments(d, reads, writes),
-                  Text(template, record, functions, d.launch_bounds(grid.threads)),
-                  Report(writer.at.touched + writer.of.touched, code))
+                  Text(template, record, functions, d.launch_bounds(grid.threads)), Report(touched, code))
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:
@@ -767,7 +772,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
     # the rest of a window of several dimensions, or of more bytes, is left to the processor's own prefetchers
     start = {f"i{k}": 0 for k in nest.instruction.attributes["update_window_dims"] if f"i{k}" != part.name}
     lines = []
-    for _, buffer, flat in writer.of.touched:
+    for _, buffer, flat, _ in writer.of.touched:
         variables = algebra.info(flat).variables
         size = dtypes.storage_bytes(buffer.shape.dtype)
         known = {**{v.name: (v.lo, v.hi) for v in variables if v.name in (let.name for let in writer.named)}, **box}

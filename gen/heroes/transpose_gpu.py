@@ -26,6 +26,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
+from gen.emit.statements import Assign, Statement
 from gen.emit.text import joined
 from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
@@ -536,15 +537,15 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class Copy:
-    """What a thread copies between a buffer and its tile in one of `passes`: a vector (memory: where it lies, as C
-    text; type), and the words of `tile` that hold it (cells: their indices; word: their type). name: of the union
-    through which it goes, where it is several words. guard: whether it is inside."""
+    """What a thread copies between a buffer and its tile in one of `passes`: a vector (move: the statement that loads
+    or stores it; type), and the words of `tile` that hold it (cells: their indices; word: their type). name: of the
+    union through which it goes, where it is several words. guard: whether it is inside."""
 
     tile: str
     name: str
     passes: int
     guard: str
-    memory: str
+    move: Statement
     type: str
     word: str
     cells: List[str]
@@ -657,16 +658,20 @@ class TransposeGpuWriter:
         """A phase that goes along rows, between a buffer and its tile."""
         access, tile, vec, size = stage.access, self.tile, stage.vec, stage.vec * stage.access.width
         flat = _flat(self.frame, tile, self.nest, access, vec, "rows")
-        self.flats.append(Touched("store" if access.write else "load", access.buffer, flat))
+        self.flats.append(Touched("store" if access.write else "load", access.buffer, flat, size if vec > 1 else 0))
         address = compose(_in_tile(tile, vec, "rows"), _address(tile, stage))
         box = _box(self.frame, tile, vec, "rows")
         kind = self.element(stage) if vec == 1 else self.word(size)
-        pointer, at = access.buffer.pointer, self.c(flat, vec=0)
-        memory = f"{pointer}[{at}]" if vec == 1 else \
-            f"*({'' if access.write else 'const '}{self.d.pointer}{kind} *)({joined(self.d, pointer, at)})"
-        return Copy(stage.name, f"w_{stage.name[5:]}", box.get("pass", (0, 0))[1] + 1,
-                    self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), memory, kind, self.held(stage),
-                    [self.c(cell) for cell in _cells(address, vec, stage.held)])
+        pointer, at, name = access.buffer.pointer, self.c(flat, vec=0), f"w_{stage.name[5:]}"
+        cells = [self.c(cell) for cell in _cells(address, vec, stage.held)]
+        whole, element = f"{stage.name}[{cells[0]}]" if len(cells) == 1 else f"{name}.all", f"{pointer}[{at}]"
+        move: Statement = Assign(element, whole) if access.write else Assign(whole, element)
+        if vec > 1:
+            by_word = self.d.word_store if access.write else self.d.word_load
+            move = by_word(whole, kind, joined(self.d, pointer, at))
+        return Copy(stage.name, name, box.get("pass", (0, 0))[1] + 1,
+                    self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), move, kind, self.held(stage),
+                    cells)
 
     def holds(self, local: str, thread: str) -> "Tuple[List[Held], Dict[Tuple[str, str], str]]":
         """The words of tiles that a thread holds while it computes; and where elements are: C text by pointer and

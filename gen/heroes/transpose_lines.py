@@ -88,8 +88,8 @@ class TransposeLinesHero(Hero[Nest, Candidate]):
         return TransposeLinesWriter(context, schedule, "").maps()
 
     def accesses(self, nest: Nest, schedule: Candidate, context: Context) -> "List[Access]":
-        return [Access(verb, buffer, flat, schedule.lines.side) for verb, buffer, flat in
-                TransposeLinesWriter(context, schedule, "").flats()]
+        return [Access(touched.verb, touched.buffer, touched.position, schedule.lines.side)
+                for touched in TransposeLinesWriter(context, schedule, "").flats()]
 
     def grids(self, choice: Choice[Nest, Candidate], context: Context) -> "List[Grid]":
         writer = TransposeLinesWriter(context, choice.schedule, choice.index)

@@ -107,8 +107,9 @@ def _chain(name: str, run: Run, buffers: "Dict[Array, Buffer]", d: Target) -> La
     launches = launches_of(run)
     for launch in launches:
         for array, argument in zip(launch.arrays, launch.kernel.arguments):
-            if array not in arguments or arguments[array].read_only and not argument.read_only:
-                arguments[array] = replace(argument, restrict="", buffer=buffers[array])
+            known = arguments.get(array, argument)
+            arguments[array] = replace(argument if known.read_only else known, restrict="", buffer=buffers[array],
+                                       word=max(known.word, argument.word), atomic=max(known.atomic, argument.atomic))
     for array in deciding(run):
         arguments.setdefault(array, Argument(d.array(array.shape.dtype, True), buffers[array], True))
     kernels = [launch.kernel for launch in launches if not isinstance(launch.kernel, Chain)]

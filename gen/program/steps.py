@@ -27,6 +27,10 @@ class Chain:
     blocks = 1
     table = None
 
+    @property
+    def chooses_words(self) -> bool:
+        return any(argument.word for argument in self.arguments)
+
     def pointer(self, array: Array) -> str:
         return self.buffers[array].pointer
 

@@ -137,17 +137,19 @@ class Buffer(NamedTuple):
     varies: int
     definite: int
     file: str
+    alignment: int
 
 
-def _buffers(entries: Sequence[Dict[str, Any]]) -> List[Buffer]:
+def _buffers(entries: Sequence[Dict[str, Any]], aligned: "Optional[Sequence[int]]" = None) -> List[Buffer]:
+    """aligned: the alignment that the pointer to each needs; None: no pointers lead to them."""
     buffers = []
-    for entry in entries:
+    for entry, alignment in zip(entries, aligned or [0] * len(entries)):
         if entry["dtype"] not in BITS_AND_KIND:
             raise RunError(f"the harness does not know dtype {entry['dtype']}")
         elements = entry["positions"] * (2 if dtypes.is_complex(entry["dtype"]) else 1)     # the parts, one by one
         buffers.append(Buffer(entry["bytes"], elements, *BITS_AND_KIND[entry["dtype"]], int(bool(entry.get("exact"))),
                               entry.get("index_below", 0), entry.get("distinct", [0]), entry.get("sorted", [0]),
-                              int("varies" in entry), entry.get("definite", 0), entry.get("file", "0")))
+                              int("varies" in entry), entry.get("definite", 0), entry.get("file", "0"), alignment))
     return buffers
 
 
@@ -204,9 +206,11 @@ def glue(manifest: Manifest, folder: Path, runner: Runner, entry: str = "sett_en
         of_result = {alias["result"]: alias["parameter"] for alias in manifest.get(key, ())}
         return [of_result.get(k, -1) for k in range(len(manifest["results"]))]
 
+    aligned = manifest["targets"][runner.target.name].get("alignment", {})
     return environment().get_template("files/harness.c.j2").render(
-        head=runner.head, name=manifest["name"], entry=entry, params=_buffers(given_params(manifest, folder)),
-        results=_buffers(manifest["results"]), alias=numbers("aliases"),
+        head=runner.head, name=manifest["name"], entry=entry,
+        params=_buffers(given_params(manifest, folder), aligned.get("params")),
+        results=_buffers(manifest["results"], aligned.get("results")), alias=numbers("aliases"),
         may_alias=numbers("may_alias") if "may_alias" in manifest else [], compared=compared, backend=runner.template,
         language=runner.target.name)
 

@@ -24,6 +24,23 @@ class Gpu(Target):
     def api(self) -> str:
         return "files/api_gpu.h.j2"
 
+    def head(self, words: bool) -> str:
+        """Kernels that access words are templates with two instances: words are accessed as such where `aligned`."""
+        if not words:
+            return super().head(words)
+        return f"template <bool aligned> {'static ' if self.external else ''}{self.kernel}"
+
+    def of_chain(self, name: str, words: bool) -> str:
+        return f"{name}<aligned>" if words else name
+
+    def word_load(self, to: str, kind: str, at: str, number: int = 0) -> str:
+        self.used.add("word")
+        return f"load_word<aligned>({to}, {at}{f', {number}' if number else ''});"
+
+    def word_store(self, value: str, kind: str, at: str, number: int = 0) -> str:
+        self.used.add("word")
+        return f"store_word<aligned>({value}, {at}{f', {number}' if number else ''});"
+
     def launch_bounds(self, threads: int, blocks: int = 0) -> str:
         return f" __launch_bounds__({threads}, {blocks})" if blocks else f" __launch_bounds__({threads})"
 
@@ -78,14 +95,15 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
               types={"s8": "signed char", "u8": "unsigned char", "s16": "short", "u16": "unsigned short", "s32": "int",
                      "u32": "unsigned", "s64": "long long", "u64": "unsigned long long", "f32": "float",
                      "f64": "double"}, index={"uint": "unsigned", "int": "int", "long": "long long"},
-              kernel='extern "C" __global__', function="static __device__ inline", pointer="", restrict="__restrict__ ",
+              external='extern "C" ', kernel="__global__", function="static __device__ inline", pointer="", restrict="__restrict__ ",
               constant="static __device__ const", group="blockIdx.x", item="threadIdx.x",
               global_item="blockIdx.x * blockDim.x + threadIdx.x", unroll_word="#pragma unroll", shared="__shared__ ",
               barrier="__syncthreads();", wide=False, suffix64=("ll", "ull"),
               shared_bytes=48 << 10, shuffle="__shfl_down_sync(0xffffffffu, {value}, {distance}, {width})",
               atomic_bits=64, compare_and_swap="atomicCAS", atomic_read="*word", alignment=256,
               half_value="__half2float(__ushort_as_half({x}))", half_bits="__half_as_ushort(__float2half_rn({x}))",
-              half_narrowed="__half2float(__half({x}))", headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True, block_chains=True)
+              half_narrowed="__half2float(__half({x}))", headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True, block_chains=True,
+              chooses_words=True)
 
 
 class OnDevice(Runner):
@@ -114,8 +132,9 @@ class OnCpu(Runner):
     stand_in = ROOT / "tests" / "cuda_on_cpu.h"
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        """An index outside of an array's type is an illegal instruction."""
-        return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds",
+        """An index outside of an array's type is an illegal instruction, and so is an access at an address that its type
+        is not aligned to."""
+        return [cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=bounds,alignment",
                 "-fsanitize-undefined-trap-on-error", "-fPIC", "-w", "-I", str(folder), "-x", "c++", "-c"]
 
     def slow_header(self, text: str) -> "Tuple[str, int]":

@@ -35,7 +35,7 @@ TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
                 item="get_local_id(0)", global_item="get_global_id(0)", unroll_word="#pragma unroll", shared="__local ",
                 barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"), shared_bytes=32 << 10,
                 vector_test="__clang__", longest_vector=16, has_remainder=False, integer_functions=True,
-                shifts_modulo=True, atomic_bits=32, chains=True, alignment=512, scratch_in_results=False, api_headers=("string.h",),
+                shifts_modulo=True, atomic_bits=32, chains=True, alignment=512, scratch_in_results=False, takes_pointers=False, api_headers=("string.h",),
                 atomic_space="volatile __global ", compare_and_swap="atomic_cmpxchg", atomic_read="atomic_cmpxchg(word, 0, 0)")
 
 

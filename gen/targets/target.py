@@ -65,6 +65,7 @@ class Target:
     unroll_word: str
     wide: bool
     suffix64: Tuple[str, str]         # of literals of 64 bits, signed and unsigned
+    external: str = ""                # what stands before `kernel` where other files may call it by its name
     last: str = ""                    # what follows a kernel's pointers
     inlined: str = ""                 # before a function that takes registers as arrays, which calls would put in memory
     shared: str = ""    # what stands before an array that a work-group shares, and where its work-items meet: GPUs
@@ -80,6 +81,9 @@ class Target:
     # whether vectors are loaded from and stored to any element by the language's own words
     loads_anywhere: bool = False
     words: bool = True                # whether several elements are loaded as one word of a union
+    # whether a call chooses, by the alignment of its pointers, how a kernel accesses words: as such, or by elements
+    chooses_words: bool = False
+    takes_pointers: bool = True       # whether a program's function takes pointers, not objects of a runtime
     vector_functions: bool = True     # whether the library's functions take vectors
     has_rsqrt: bool = True
     has_remainder: bool = True        # whether the library's remainder of doubles is exact
@@ -133,8 +137,29 @@ class Target:
     def of_functions(self) -> "Target":
         """The same for the file's kernels that are functions: `number` is the group that a call does."""
         item = self.item if self.block_chains else "0"
-        return replace(self, kernel=self.function, group="number", item=item, global_item="number",
+        return replace(self, external="", kernel=self.function, group="number", item=item, global_item="number",
                        last=", size_t number")
+
+    def head(self, words: bool) -> str:
+        """What stands before a kernel. words: whether it accesses words of several elements."""
+        return self.external + self.kernel
+
+    def of_chain(self, name: str, words: bool) -> str:
+        """The function that a chain calls for a kernel of that name. words: as for `head`."""
+        return name
+
+    def word_load(self, to: str, kind: str, at: str, number: int = 0) -> str:
+        """The statement that loads a word of several elements: of those from the address `at` on, the one of that
+        number. kind: its type."""
+        return f"{to} = {self._word(f'const {self.pointer}{kind}', at, number)};"
+
+    def word_store(self, value: str, kind: str, at: str, number: int = 0) -> str:
+        """The statement that stores such a word."""
+        return f"{self._word(f'{self.pointer}{kind}', at, number)} = {value};"
+
+    @staticmethod
+    def _word(kind: str, at: str, number: int) -> str:
+        return f"*(({kind} *)({at}) + {number})" if number else f"*({kind} *)({at})"
 
     @property
     def unroll(self) -> str:

@@ -138,7 +138,7 @@ def test_gelu() -> None:
     assert "  read p0 along vec: stride 1, aligned to 8\n" in vectors and "  write r0 along vec: stride 1, aligned to 8\n" in vectors
     before, rest = vectors.split("  unrolled 8 times:\n")
     after = rest.split("  after:\n")[1]
-    assert before.count("const uint4 *") == 1 and after.count("uint4 *") == 1
+    assert before.count("load_word<aligned>(") == 1 and after.count("store_word<aligned>(") == 1
 
 
 def test_transpose_tile(tmp_path: Path) -> None:

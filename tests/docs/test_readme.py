@@ -120,9 +120,10 @@ def test_manifest(tmp_path: Path) -> None:
 
     said = re.search(r"^\* The manifest has (.*?)^\* ", TEXT, re.M | re.S)
     assert said
-    assert shell(f"python3 -m gen build tests/kernels/layouts_f32.hlo tests/goldens/pool_gradient_f32.hlo -o {tmp_path} --target opencl").returncode == 0
+    assert shell(f"python3 -m gen build tests/kernels/layouts_f32.hlo tests/goldens/pool_gradient_f32.hlo -o {tmp_path} --target opencl,cuda").returncode == 0
     manifest, chained = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("layouts_f32", "pool_gradient_f32"))
-    known = {*manifest, *manifest["params"][0], *manifest["results"][0], *manifest["targets"]["opencl"], *chained["targets"]["opencl"]["kernels"][0]}
+    known = {*manifest, *manifest["params"][0], *manifest["results"][0], *manifest["targets"]["opencl"], *chained["targets"]["opencl"]["kernels"][0],
+             *manifest["targets"]["cuda"], *manifest["targets"]["cuda"]["kernels"][0]}
     assert set(re.findall(r"`(\w+)`", said[1])) <= known and len(known) > 15
 
 

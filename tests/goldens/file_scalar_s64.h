@@ -27,14 +27,14 @@ static const size_t scalar_s64_result_bytes[] = {8};
 int scalar_s64_ref(const void *const *params, void *const *results);
 
 /* In scalar_s64.cu: enqueues all kernels on the stream (a cudaStream_t) and allocates nothing. It does not wait: a graph can capture it.
-   Buffers and scratch begin at multiples of 16 bytes, smaller ones of the power of two in their size (else an error). scratch: scalar_s64_cuda_SCRATCH_BYTES bytes on the device (NULL where they are 0),
-   for one run at a time. */
+   Pointers need the alignment of their elements; else the call returns an error.
+   scratch: scalar_s64_cuda_SCRATCH_BYTES bytes on the device, aligned to 16 (NULL where they are 0), for one run at a time. */
 #define scalar_s64_cuda_SCRATCH_BYTES 0
 int scalar_s64_cuda(const void *const *params, void *const *results, void *scratch, void *stream);
 
 /* In scalar_s64.hip: enqueues all kernels on the stream (a hipStream_t) and allocates nothing. It does not wait: a graph can capture it.
-   Buffers and scratch begin at multiples of 16 bytes, smaller ones of the power of two in their size (else an error). scratch: scalar_s64_hip_SCRATCH_BYTES bytes on the device (NULL where they are 0),
-   for one run at a time. */
+   Pointers need the alignment of their elements; else the call returns an error.
+   scratch: scalar_s64_hip_SCRATCH_BYTES bytes on the device, aligned to 16 (NULL where they are 0), for one run at a time. */
 #define scalar_s64_hip_SCRATCH_BYTES 0
 int scalar_s64_hip(const void *const *params, void *const *results, void *scratch, void *stream);
 
@@ -99,7 +99,8 @@ static inline cl_int scalar_s64_opencl_create(scalar_s64_opencl *self, cl_contex
 }
 
 /* Enqueues all kernels on an in-order queue. It does not wait. params and results: one cl_mem each, whole buffers or sub-buffers; scratch: a
-   whole buffer (NULL where scalar_s64_opencl_SCRATCH_BYTES is 0). Not to be called for one object from two threads at once: kernels hold their arguments. */
+   whole buffer (NULL where scalar_s64_opencl_SCRATCH_BYTES is 0). Kernels rely on the alignment that OpenCL promises of each cl_mem, CL_DEVICE_MEM_BASE_ADDR_ALIGN;
+   host memory for CL_MEM_USE_HOST_PTR needs it too. Not to be called for one object from two threads at once: kernels hold their arguments. */
 static inline cl_int scalar_s64_opencl_run(scalar_s64_opencl *self, cl_command_queue queue, const cl_mem *params, const cl_mem *results, cl_mem scratch)
 {
   cl_int error = CL_SUCCESS;

@@ -16,7 +16,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sett_row_sum_f32(
     #pragma unroll
     for (uint step = 0; step < 4; ++step) {
       union { uint4 word[1]; float at[4]; } w_p0;
-      w_p0.word[0] = *((const __global uint4 *)(p0 + g0 * 1024 + f * 4 + step * 256));
+      w_p0.word[0] = *(const __global uint4 *)(p0 + g0 * 1024 + f * 4 + step * 256);
       #pragma unroll
       for (uint vec = 0; vec < 4; ++vec) {
         const float v_x = w_p0.at[vec];

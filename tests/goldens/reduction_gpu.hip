@@ -1,5 +1,5 @@
 // tests/kernels/row_sum_f32.hlo: threads 256: 4 rows x 64 to fold x 1 across, vec 4
-extern "C" __global__ __launch_bounds__(256) void sett_row_sum_f32(const float *__restrict__ p0, float *__restrict__ r0)
+template <bool aligned> static __global__ __launch_bounds__(256) void sett_row_sum_f32(const float *__restrict__ p0, float *__restrict__ r0)
 {
   const unsigned bl_x = (unsigned)blockIdx.x;
   const unsigned th_x = (unsigned)threadIdx.x;
@@ -15,7 +15,7 @@ extern "C" __global__ __launch_bounds__(256) void sett_row_sum_f32(const float *
     #pragma unroll
     for (unsigned step = 0; step < 4; ++step) {
       union { uint4 word[1]; float at[4]; } w_p0;
-      w_p0.word[0] = *((const uint4 *)(p0 + (g0 * 1024 + f * 4 + step * 256)));
+      load_word<aligned>(w_p0.word[0], p0 + (g0 * 1024 + f * 4 + step * 256));
       #pragma unroll
       for (unsigned vec = 0; vec < 4; ++vec) {
         const float v_x = w_p0.at[vec];

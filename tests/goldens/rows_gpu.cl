@@ -19,7 +19,7 @@ __kernel __attribute__((reqd_work_group_size(512, 1, 1))) void sett_softmax_f32(
     #pragma unroll
     for (uint step = 0; step < 2; ++step) {
       union { uint4 word[1]; float at[4]; } w_p0;
-      w_p0.word[0] = *((const __global uint4 *)(p0 + g0 * 4096 + f * 4 + step * 2048));
+      w_p0.word[0] = *(const __global uint4 *)(p0 + g0 * 4096 + f * 4 + step * 2048);
       #pragma unroll
       for (uint vec = 0; vec < 4; ++vec) {
         const float v_v0 = w_p0.at[vec];
@@ -92,7 +92,7 @@ __kernel __attribute__((reqd_work_group_size(512, 1, 1))) void sett_softmax_f32(
         const float v_v9 = kept0[step * 4 + vec] / of_row1;
         w_r0.at[vec] = v_v9;
       }
-      *((__global uint4 *)(r0 + g0 * 4096 + f * 4 + step * 2048)) = w_r0.word[0];
+      *(__global uint4 *)(r0 + g0 * 4096 + f * 4 + step * 2048) = w_r0.word[0];
     }
   }
 }

@@ -1,5 +1,5 @@
 // tests/goldens/softmax_f32.hlo: threads 512: 1 rows x 512 to fold, vec 4, 2 steps, 16 registers hold a row
-extern "C" __global__ __launch_bounds__(512, 1) void sett_softmax_f32(const float *__restrict__ p0, float *__restrict__ r0)
+template <bool aligned> static __global__ __launch_bounds__(512, 1) void sett_softmax_f32(const float *__restrict__ p0, float *__restrict__ r0)
 {
   __shared__ float shared0[16];
   __shared__ float row_shared0[1];
@@ -19,7 +19,7 @@ extern "C" __global__ __launch_bounds__(512, 1) void sett_softmax_f32(const floa
     #pragma unroll
     for (unsigned step = 0; step < 2; ++step) {
       union { uint4 word[1]; float at[4]; } w_p0;
-      w_p0.word[0] = *((const uint4 *)(p0 + (g0 * 4096 + f * 4 + step * 2048)));
+      load_word<aligned>(w_p0.word[0], p0 + (g0 * 4096 + f * 4 + step * 2048));
       #pragma unroll
       for (unsigned vec = 0; vec < 4; ++vec) {
         const float v_v0 = w_p0.at[vec];
@@ -102,7 +102,7 @@ extern "C" __global__ __launch_bounds__(512, 1) void sett_softmax_f32(const floa
         const float v_v9 = kept0[step * 4 + vec] / of_row1;
         w_r0.at[vec] = v_v9;
       }
-      *((uint4 *)(r0 + (g0 * 4096 + f * 4 + step * 2048))) = w_r0.word[0];
+      store_word<aligned>(w_r0.word[0], r0 + (g0 * 4096 + f * 4 + step * 2048));
     }
   }
 }

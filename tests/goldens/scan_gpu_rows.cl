@@ -11,7 +11,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sett_cumsum_f32(_
     float l0 = 0.0f;
     {
       union { uint4 word[1]; float at[4]; } w_p0;
-      w_p0.word[0] = *((const __global uint4 *)(p0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4)));
+      w_p0.word[0] = *(const __global uint4 *)(p0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4));
       #pragma unroll
       for (uint k = 0; k < 4; ++k) {
         const uint vec = k;
@@ -58,7 +58,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sett_cumsum_f32(_
         const float v_sum = before0 + x0[vec];
         w_r0.at[vec] = v_sum;
       }
-      *((__global uint4 *)(r0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4))) = w_r0.word[0];
+      *(__global uint4 *)(r0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4)) = w_r0.word[0];
     }
   }
 }

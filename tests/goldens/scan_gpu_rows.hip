@@ -1,5 +1,5 @@
 // bench/cumsum_f32.hlo: scan of rows, threads 256, 1 rows a work-item, 4 x 1 elements a step
-extern "C" __global__ __launch_bounds__(256, 1) void sett_cumsum_f32(const float *__restrict__ p0, float *__restrict__ r0)
+template <bool aligned> static __global__ __launch_bounds__(256, 1) void sett_cumsum_f32(const float *__restrict__ p0, float *__restrict__ r0)
 {
   __shared__ float shared0[4];
   const unsigned bl_x = (unsigned)blockIdx.x;
@@ -11,7 +11,7 @@ extern "C" __global__ __launch_bounds__(256, 1) void sett_cumsum_f32(const float
     float l0 = 0.0f;
     {
       union { uint4 word[1]; float at[4]; } w_p0;
-      w_p0.word[0] = *((const uint4 *)(p0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4)));
+      load_word<aligned>(w_p0.word[0], p0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4));
       #pragma unroll
       for (unsigned k = 0; k < 4; ++k) {
         const unsigned vec = k;
@@ -65,7 +65,7 @@ extern "C" __global__ __launch_bounds__(256, 1) void sett_cumsum_f32(const float
         const float v_sum = before0 + x0[vec];
         w_r0.at[vec] = v_sum;
       }
-      *((uint4 *)(r0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4))) = w_r0.word[0];
+      store_word<aligned>(w_r0.word[0], r0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4));
     }
   }
 }

@@ -25,6 +25,6 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sett_transpose_f3
       const float v_n = -v_x;
       w_r0.at[vec] = v_n;
     }
-    *((__global uint4 *)(r0 + (th_x >> 3) * 2016 + row_tile * 65536 + lane_tile * 32 + th_x * 4)) = w_r0.word[0];
+    *(__global uint4 *)(r0 + (th_x >> 3) * 2016 + row_tile * 65536 + lane_tile * 32 + th_x * 4) = w_r0.word[0];
   }
 }

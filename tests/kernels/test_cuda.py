@@ -226,7 +226,8 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     return folder, fusions
 
 
-TRAPS = ["-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"]   # an index outside of an array's type
+# an index outside of an array's type, an address that the access's type is not aligned to
+TRAPS = ["-fsanitize=bounds,alignment", "-fsanitize-undefined-trap-on-error"]
 
 
 def on_cpu(folder: Path, name: str, level: str = "-O0") -> ctypes.CDLL:
@@ -823,10 +824,11 @@ PLANTS: "Dict[str, Tuple[str, str, str, str, str]]" = {
                      r"thread 0 waits at the barrier of line \d+, thread 96 at that of line \d+", "719"),
     "shared, written beyond": (TURNED, r"(tile_p0\[)(.*\] = )", r"\g<1>560 + \2", "^illegal instruction", "global-buffer-overflow"),
     "shared, read beyond": (SUMMED, r"shared0\[warp", "shared0[warp + 1", "^illegal instruction", "global-buffer-overflow"),
-    "global, read far beyond": (TURNED, r"\(p0 \+ \(", "(p0 + (70 * 52 + ", "^segmentation fault: read at byte \\d+ of parameter 0, which has 14560", "heap-buffer-overflow"),
+    "global, read far beyond": (TURNED, r"p0 \+ \(", "p0 + (70 * 52 + ", "^segmentation fault: read at byte \\d+ of parameter 0, which has 14560", "heap-buffer-overflow"),
     "global, read for nothing": (TURNED, r"  __syncthreads", "  if (bl_x == 0) (void)*(const volatile float *)(p0 + 70 * 52);\n  __syncthreads", "", "heap-buffer-overflow"),
-    "global, read before": (TURNED, r"\(p0 \+ \(", "(p0 - 4 + (", r"result 0, element \d+", "heap-buffer-overflow"),
-    "global, written beyond": (TURNED, r"\(r0 \+ \(", "(r0 + (2 + ", "^wrote past the end of result 0", "heap-buffer-overflow"),
+    "global, read before": (TURNED, r"p0 \+ \(", "p0 - 4 + (", r"result 0, element \d+", "heap-buffer-overflow"),
+    "words at any address": (TURNED, r"aligned \? (\w+<true>) : \w+<false>", r"aligned ? \1 : \1", "^illegal instruction", ""),
+    "global, written beyond": (TURNED, r"r0 \+ \(", "r0 + (2 + ", "^wrote past the end of result 0", "heap-buffer-overflow"),
     "scratch, written beyond": (SUMMED, r"q0\[g0\] = ", "q0[g0 + 1] = ", "^wrote past the end of scratch 0", "heap-buffer-overflow"),
     "scratch, read far beyond": (SUMMED, r"= q0\[", "= q0[400 + ", "^segmentation fault|^result 0", "heap-buffer-overflow|SEGV"),
 }

@@ -49,7 +49,7 @@ def written(paths: List[Path], device: str, folder: Path) -> List[Path]:
 
 
 def batches(texts: List[Path]) -> List[List[Path]]:
-    """As many texts together as have different names: their kernels are extern "C"."""
+    """As many texts together as have different names: some of their kernels are extern "C"."""
     found: List[Dict[str, Path]] = []
     for text in texts:
         for batch in found:
@@ -71,12 +71,13 @@ def compiled(job: Tuple[int, List[Path], str, Path]) -> List[str]:
     said = done.stdout + done.stderr
     wrong = [line for line in said.splitlines() if not re.match(r"ptxas info|\s*\d+ bytes stack frame", line)]
     frames = re.findall(r"Function properties for (\w+)\n\s*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said)
-    kernels = sum(text.read_text().count("__global__") for text in texts)
+    kernels = sum(text.read_text().count('extern "C" __global__') + len(set(re.findall(r"sett_\w+<(?:true|false)>", text.read_text()))) for text in texts)
     if done.returncode or len(frames) != kernels:
         wrong.append(f"{source}: status {done.returncode}, {len(frames)} of {kernels} kernels")
     long_arguments = " ".join(text.read_text() for text in texts if re.search(r"\b(sin|cos|tan)f\(", text.read_text()))
     for kernel, stack, stores, loads in frames:
-        if int(stores) or int(loads) or (int(stack) and not re.search(rf"\b{kernel}\(", long_arguments)):
+        name = re.sub(r".*\d(sett_\w+)ILb[01]E.*", r"\1", kernel)      # of an instance of a template
+        if int(stores) or int(loads) or (int(stack) and not re.search(rf"\b{name}\(", long_arguments)):
             wrong.append(f"{kernel}: {stack} bytes of stack, {stores} and {loads} of spills")
     return wrong
 

@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 9, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 10, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -25,6 +25,7 @@ struct sett_buffer {
   int varies; /* a result that may differ between runs */
   unsigned long long definite; /* a parameter of symmetric matrices of this number of rows, mostly positive definite; 0: none of this */
   const char *file; /* the path of what a parameter always holds; NULL: it is drawn */
+  int alignment;    /* of the buffer's pointer, in bytes, at least; 0: no pointer leads to the buffer */
 };
 
 /* Where an array is that a call reads: the number of the program's parameter, or of a result of the program, counted from -1 downwards, or

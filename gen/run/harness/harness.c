@@ -116,6 +116,7 @@ struct job {
   struct buffer param[MOST_BUFFERS], result[MOST_BUFFERS], scratch;
   void *in[MOST_BUFFERS], *out[MOST_BUFFERS], *wanted[MOST_BUFFERS];
   double *bound[MOST_BUFFERS];
+  int moved; /* whether buffers are aligned only as they must be */
 };
 
 static int job_failed(const char *status, const char *reason)
@@ -277,7 +278,46 @@ static const char *run_guarded(struct job *job, int byte)
 
 static size_t element_at(const struct sett_buffer *type, long long byte) { return (size_t)byte * 8 / (size_t)type->bits; }
 
-/* Two runs on the same inputs over two different poisons: an element that kept both was never written. */
+/* Moves the beginning of a buffer, between its guards. */
+static void move_buffer(struct buffer *buffer, int by)
+{
+  buffer->data = (unsigned char *)buffer->data + by;
+  if (buffer->host) buffer->host += by;
+  buffer->before += (size_t)by;
+  buffer->after -= (size_t)by;
+}
+
+/* Moves all buffers to where they are aligned only as they must be, or back. */
+static void move_buffers(struct job *job)
+{
+  const struct sett_fusion *fusion = job->fusion;
+  int by[MOST_BUFFERS], way = job->moved ? 1 : -1;
+  job->moved = !job->moved;
+  for (int i = 0; i < fusion->params; ++i) by[i] = fusion->param[i].alignment;
+  for (int i = 0; i < fusion->results; ++i)
+    if (fusion->alias[i] >= 0 && by[fusion->alias[i]] < fusion->result[i].alignment) by[fusion->alias[i]] = fusion->result[i].alignment;
+  for (int i = 0; i < fusion->params; ++i) move_buffer(&job->param[i], way * by[i]);
+  for (int i = 0; i < fusion->results; ++i)
+    if (fusion->alias[i] >= 0) job->result[i] = job->param[fusion->alias[i]];
+    else move_buffer(&job->result[i], way * fusion->result[i].alignment);
+}
+
+/* Whether a result is what job->out has, but for what a NaN holds: a kernel for pointers that are aligned otherwise may take operands in another
+   order. */
+static int same_but_nans(struct job *job, int result)
+{
+  const struct sett_buffer *type = &job->fusion->result[result];
+  struct data_error error;
+  void *again = host_memory(type->bytes);
+  int same = again && !backend_read(&job->result[result], 0, type->bytes, again);
+  memset(&error, 0, sizeof error);
+  if (same) data_compare(type, again, job->out[result], NULL, &error);
+  free(again);
+  return same && !error.failures;
+}
+
+/* Two runs on the same inputs over two different poisons: an element that kept both was never written. In one of them, buffers are aligned only as
+   they must be. */
 static const char *run_twice(struct job *job)
 {
   static const int bytes[2] = { 0xA5, 0x5A };
@@ -285,6 +325,7 @@ static const char *run_twice(struct job *job)
   if (wrong) return wrong;
   for (int i = 0; i < job->fusion->results; ++i)
     if (backend_read(&job->result[i], 0, job->result[i].bytes, job->out[i])) return say_text("%s", backend_message);
+  move_buffers(job);
   wrong = run_guarded(job, bytes[1]);
   if (wrong || job->fusion->limited) return wrong; /* what a traced program has not done is not written */
   for (int i = 0; i < job->fusion->results; ++i) {
@@ -295,7 +336,7 @@ static const char *run_twice(struct job *job)
     now.phase = "comparison";
     if (job->fusion->alias[i] < 0 && ((unsigned char *)job->out[i])[at] == bytes[0] && second == bytes[1])
       return say_text("result %d, element %zu is not written", i, element_at(&job->fusion->result[i], at));
-    if (job->fusion->result[i].varies) continue;
+    if (job->fusion->result[i].varies || (job->fusion->result[i].alignment && same_but_nans(job, i))) continue;
     return say_text("result %d, element %zu differs between two runs on the same inputs", i,
                     element_at(&job->fusion->result[i], at));
   }
