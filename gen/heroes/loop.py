@@ -89,10 +89,15 @@ def _looping(nest: Nest) -> "Optional[Entry]":
 
 
 def _together(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
-    """The schedule of a loop of elements: as many registers run together as there is room for."""
+    """The schedule of a loop of elements: as many registers run together as there is room for; where they are single
+    elements, as many as a vector has."""
     entry, numbers = _looping(nest), device.loop_cpu
-    if not entry or loop.lanes == 1 or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1:
+    if not entry or loop.vec > 1 or loop.interleaved > 1 or loop.row or loop.registers_down > 1 or device.lanes == 1:
         return loop
+    if loop.lanes == 1:
+        few = element_loops.steps(entry.instruction) <= numbers.loop_steps or not loop.blocked
+        rows = 1 if few else min(nest.shape.elements, device.lanes)
+        return replace(loop, vec=rows, chunks=chunks_of(device, -(-nest.shape.elements // rows), numbers.chunks))
     bytes_ = sum(dtypes.storage_bytes(o.shape.dtype) for o in entry.instruction.operands if o.shape.dims)
     taken, rows = max(1, bytes_ * loop.lanes * 8 // VECTOR_BITS), numbers.loop_rows
     while rows > 1 and (rows * taken > numbers.loop_registers or rows * loop.step > nest.shape.elements):
@@ -306,7 +311,7 @@ def _rows(nest: Nest, loop: LoopSchedule, whole: bool) -> "Optional[Rows]":
     """The registers of a step that run together; those of a step that is cut are `left` elements."""
     if not _looping(nest) or loop.vec == 1 or not loop.blocked:
         return None
-    return Rows(str(loop.vec), loop.vec) if whole and loop.lanes > 1 else None if whole else Rows("left", loop.step)
+    return Rows(str(loop.vec), loop.vec) if whole else Rows("left", loop.step)
 
 
 def step_body(context: Context, form: Form, index_type: str) -> Body:

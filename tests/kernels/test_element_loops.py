@@ -16,7 +16,7 @@ import pytest
 
 import stated
 from drawn import ON, device_or_skip, marked
-from gen import hlo, run
+from gen import hlo, pipeline, run
 from gen.program import build
 from gen.program.ir import Call, Loop, Program
 
@@ -319,7 +319,7 @@ CASES: "Dict[str, Case]" = {
     "vectors": vectors(90), "vectors_few": vectors(3), "both_results": pairs(8, 20, "w1, w2, w0"),
     "pairs": pairs(8, 20, "w2"), "pairs_ragged": pairs(3, 7, "w2"), "logistic_map": logistic_map(1000),
     "logistic_map_short": logistic_map(5), "logistic_map_even": logistic_map(256), "newton": newton(333, False),
-    "newton_all": newton(64, True), "rounds": rounds(100), "invariants": invariants()}
+    "newton_all": newton(64, True), "newton_few": newton(10, False), "rounds": rounds(100), "invariants": invariants()}
 
 
 def program(text: str, name: str = "m") -> Program:
@@ -365,6 +365,15 @@ def test_checked(target: str, device: str, tmp_path: Path) -> None:
     builts = [run.build(program(case.text, name), tmp_path / name, target, options) for name, case in CASES.items()]
     for result in run.check_built(builts, target, options):
         assert result.status == "PASS" and not result.max_abs and not result.unbounded, result.line()
+
+
+@pytest.mark.parametrize("name, rows", [("newton_few", 10), ("logistic_map_even", 4), ("vectors_few", 3), ("few_steps", 1)])
+def test_runs_together(name: str, rows: int) -> None:
+    """A step runs several vectors together, or what single elements there are, unless it is repeated a few times only."""
+    text = CASES[name].text if name in CASES else CASES["logistic_map_short"].text.replace("constant(103)", "constant(8)")
+    files, _ = pipeline.files(program(text), ["c"])
+    loops = str(files["m.c"]).split("without vectors")[0].split("for (;;) {")[-1]
+    assert (f"vec < {rows}; ++vec" in loops) == (rows > 1)
 
 
 def simple(body: str, condition: str = "", ends: str = "next, x", state: str = "f32[64]", more: "Sequence[str]" = ()) -> str:
