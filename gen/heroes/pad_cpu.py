@@ -21,7 +21,7 @@ from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, 
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.plan.buffers import buffers_of, memory_map, touches
 from gen.plan.nest import Nest
-from gen.plan.partition import Function, Partition, Root, compose, pad_words
+from gen.plan.partition import Partition, Root, compose, identity, pad_words
 from gen.schedule import Schedule
 from gen.targets import COMPLEX, TINY
 
@@ -142,10 +142,10 @@ def _forms(nest: Nest) -> "List[Form]":
     assert pad is not None
     operand, init = pad.operands
     computation, cuts = nest.partition.computation, nest.partition.cuts
-    index = Function(nest.name, operand.shape.dims).index
+    index = identity(operand.shape.dims)
     values = Partition(computation, [Root(0, operand.shape, operand, 0, index)], nest.name + "_elements",
                        operand.shape.dims, cuts=cuts)
-    start = Partition(computation, [Root(0, init.shape, init, 0, Function("", ()).index)], nest.name + "_padding", (),
+    start = Partition(computation, [Root(0, init.shape, init, 0, identity(()))], nest.name + "_padding", (),
                       cuts=cuts)
     return [Form(start, start.entry), Form(values, values.entry)]
 

@@ -36,7 +36,7 @@ from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, f
 from gen.hlo import Shape, array_shape, dtypes, sorted_indices
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, memory_map
-from gen.plan.partition import Function, Root, compose
+from gen.plan.partition import Function, Root, compose, identity
 from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
 from gen.schedule import LANES, Device, LoopSchedule, Schedule
 from gen.targets import NARROW, TINY, Target, bits
@@ -294,7 +294,7 @@ class ScatterHero(Hero[Scatter, Updating]):
 
     def grids(self, choice: Choice[Scatter, Updating], context: Context) -> "List[Grid]":
         nest, schedule = choice.nest, choice.schedule
-        thread = schedule.thread(nest).map or Function("", nest.shape.dims).index
+        thread = schedule.thread(nest).map or identity(nest.shape.dims)
         return [Grid(nest.name, schedule, choice.index, schedule.groups(nest), thread)]
 
     def build(self, choice: Choice[Scatter, Updating], context: Context) -> "List[Kernel]":

@@ -21,7 +21,7 @@ from gen.hlo import Instruction, array_shape, dtypes
 from gen.lower.select_and_scatter import SCATTER
 from gen.plan.buffers import buffers_of, memory_map, touches
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, Function, Partition, Root, compose, loop_sizes, window_words
+from gen.plan.partition import EMPTY, Partition, Root, compose, identity, loop_sizes, window_words
 from gen.schedule import Schedule
 from gen.targets import COMPLEX, TINY
 
@@ -154,11 +154,11 @@ def _forms(nest: Nest) -> "List[Form]":
     hero = _hero_of(nest)
     assert hero is not None
     choice, source, init = hero.operands
-    places, index = source.shape.dims, Function(nest.name, source.shape.dims).index
+    places, index = source.shape.dims, identity(source.shape.dims)
     values = Partition(nest.partition.computation, [Root(0, choice.shape, choice, 0, index),
                                                     Root(1, source.shape, source, 0, index)],
                        nest.name + "_places", places, cuts=nest.partition.cuts)
-    start = Partition(nest.partition.computation, [Root(0, init.shape, init, 0, Function("", ()).index)],
+    start = Partition(nest.partition.computation, [Root(0, init.shape, init, 0, identity(()))],
                       nest.name + "_start", (), cuts=nest.partition.cuts)
     return [Form(start, start.entry), Form(values, values.entry)]
 

@@ -23,7 +23,7 @@ from gen.hlo import Computation, Instruction, Leaf, Shape, dtypes
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import (IterationSpace, MemoryMap, StridedAccess, interleaved, meeting, position, space_of,
                              transposed)
-from gen.plan.partition import EMPTY, INLINE, Function, Partition, Root, compose
+from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity
 from gen.schedule import LAUNCH_BYTES, LINE, STRIDED_COST
 
 MOST_RESULTS = 16    # more than that are not rearranged
@@ -131,7 +131,7 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
     """A result and the map to its index: from the same position, or through a map of positions (order: in two steps,
     before it)."""
     number, shape, instruction, output = leaf
-    own, unmap = Function("", space.dims).index, algebra.call("shape", "unmap", shape.text)
+    own, unmap = identity(space.dims), algebra.call("shape", "unmap", shape.text)
     if order:
         digits, position_map = order
         index = compose(digits, compose(position_map, compose(at, unmap) if at else unmap))
@@ -145,7 +145,7 @@ def _root(leaf: Leaf, space: Shape, at: Optional[str], order: "Optional[Tuple[st
 def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]") -> Reads:
     """The accesses of a kernel of one result alone, with maps of the position in the result's memory."""
     number, shape, instruction, output = leaf
-    partition = Partition(computation, [Root(number, shape, instruction, output, Function("", shape.dims).index)],
+    partition = Partition(computation, [Root(number, shape, instruction, output, identity(shape.dims))],
                           "alone", shape.dims, INLINE, cuts)
     unmap, width = algebra.call("shape", "unmap", shape.text), dtypes.storage_bytes(shape.dtype)
     own = partition.roots[0].buffer

@@ -93,7 +93,7 @@ class Function:
     @property
     def index(self) -> str:
         """The identity on the function's index space."""
-        return _named("elementwise", self.dims, self.dims)
+        return identity(self.dims)
 
     @property
     def nowhere(self) -> str:
@@ -302,6 +302,11 @@ def _named(op: str, dims: "Tuple[int, ...]", operand: "Tuple[int, ...]") -> str:
     """The map of an op from a function's index i0, i1, .. to an operand."""
     text = algebra.call("op", op, "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(operand)}")
     return algebra.rename(text, *(f"i{k}" for k in range(len(dims)))) if dims and text != EMPTY else text
+
+
+def identity(dims: "Tuple[int, ...]") -> str:
+    """The identity on an index space."""
+    return _named("elementwise", dims, dims)
 
 
 def moves_only(instruction: Instruction) -> bool:

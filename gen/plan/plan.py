@@ -19,7 +19,7 @@ from gen.plan.buffers import buffers_of, memory_map, reads_of
 from gen.hlo import LOOPS, Computation, Instruction, Leaf, Shape, combiner
 from gen.plan import element_loops
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, INLINE, Function, Partition, Read, Root, compose, loop_sizes
+from gen.plan.partition import EMPTY, INLINE, Partition, Read, Root, compose, identity, loop_sizes
 from gen.plan.scan import Prefix, prefix
 
 
@@ -85,7 +85,7 @@ def stops(instruction: Instruction) -> bool:
 def value_root(root: Instruction, output: int, number: int, scratch: bool = False) -> Root:
     """A value as a root, walked in its own memory order."""
     shape = root.shape.leaves()[output]
-    return Root(number, shape, root, output, Function("", shape.dims).index, scratch)
+    return Root(number, shape, root, output, identity(shape.dims), scratch)
 
 
 def is_free(reduce: Instruction) -> bool:
@@ -186,7 +186,7 @@ def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = (
     """A nest with its heroes' inputs, and with side results."""
     computation, cuts = nest.partition.computation, nest.partition.cuts
     space = heroes[0].operands[0].shape
-    index = Function(nest.name, space.dims).index
+    index = identity(space.dims)
     roots = [Root(n, o.shape, o, 0, index) for n, o in enumerate(
         o for hero in heroes for o in hero.operands[:len(hero.operands) // 2])]
     for root in (root for side in sides for root in side.partition.roots):

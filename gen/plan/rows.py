@@ -21,7 +21,7 @@ from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace, MemoryMap, space_of
 from gen.plan.nest import Nest
-from gen.plan.partition import INLINE, Entry, Function, Partition, Read, Region, Root, compose, regions
+from gen.plan.partition import INLINE, Entry, Partition, Read, Region, Root, compose, identity, regions
 from gen.plan.plan import Reduction, reads_same
 from gen.plan.update import bound_in
 from gen.schedule import KEPT_COST
@@ -322,7 +322,7 @@ def _bitcast(of: Shape, to: Shape) -> str:
         f"out_layout={algebra.numbers(of.minor_to_major)}",
         f"in_layout={algebra.numbers(to.minor_to_major)}",
     )
-    return compose(Function("", of.dims).index, step)
+    return compose(identity(of.dims), step)
 
 
 def _drop(space: Shape, gone: "Sequence[int]", kept: bool = False) -> str:
@@ -378,7 +378,7 @@ class _Stages:
         self.heroes = [hero for nest in group if isinstance(nest, Reduction) for hero in nest.heroes]
         self.cuts = {i: n for i, n in cuts.items() if i not in self.heroes}
         gone, row = first.reduced, [f"i{k}" for k in range(len(self.rows.dims))]
-        self.row, kept = Function("", self.rows.dims).index, iter(row)
+        self.row, kept = identity(self.rows.dims), iter(row)
         self.row_of = compose(_drop(self.space, gone), memory_map(self.rows))
         self.first_of = _drop(self.space, gone, True)
         first_index = ", ".join("0" if k in gone else next(kept) for k in range(len(self.space.dims)))

@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 from gen import algebra
 from gen.hlo import Computation, Instruction, Shape, dtypes, unique_indices, unshared_places
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, Function, Partition, Root
+from gen.plan.partition import EMPTY, Partition, Root, identity
 
 
 @dataclass(eq=False)
@@ -46,7 +46,7 @@ def nests(computation: Computation, instruction: Instruction, targets: "List[Roo
     """The copies of the operands, and the updates. targets: the buffers that the op's leaves are left in."""
     count, copies = len(targets), []
     for target, operand, name in zip(targets, instruction.operands, names):
-        root = Root(target.result, target.shape, operand, 0, Function("", target.shape.dims).index, target.scratch)
+        root = Root(target.result, target.shape, operand, 0, identity(target.shape.dims), target.scratch)
         copies.append(Nest(name, target.shape, Partition(computation, [root], name, target.shape.dims, cuts=cuts)))
     updates = instruction.operands[count + 1:]
     shape = updates[0].shape
@@ -55,7 +55,7 @@ def nests(computation: Computation, instruction: Instruction, targets: "List[Roo
     used, changed = parameters_used(combiner), [k for k in range(count) if component(combiner, k).parameter_number != k]
     if not shape.elements or place == EMPTY or not changed:
         return copies
-    name, index = names[count], Function("", shape.dims).index
+    name, index = names[count], identity(shape.dims)
     values = Partition(computation, [Root(k, o.shape, o, 0, index) for k, o in enumerate(updates) if count + k in used],
                        name, shape.dims, cuts=cuts)
     of = instruction.operands[count]

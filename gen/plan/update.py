@@ -19,7 +19,7 @@ from gen.plan import plan
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, Function, Partition, Root, Runtime, compose, moves_only, update_map
+from gen.plan.partition import EMPTY, Partition, Root, Runtime, compose, identity, moves_only, update_map
 
 
 OPCODE = "dynamic-update-slice"
@@ -94,7 +94,7 @@ def renamed(update: Update, name: str) -> Update:
 def _root(number: int, dus: Instruction, group: int) -> Root:
     """An update as a root: its value by its own index, written where it lies in the result."""
     update = dus.operands[1]
-    index = Function("", update.shape.dims).index
+    index = identity(update.shape.dims)
     at, starts = update_map(dus, f"at{group}_")
     return Root(number, dus.shape, update, 0, index, at=compose(index, at), starts=starts)
 
@@ -105,7 +105,7 @@ def _aliases(fusion: Fusion, partition: Partition,
     aliases: Dict[Buffer, Buffer] = {}
     for root, dus in zip(partition.roots, updates):
         whole = Partition(partition.computation,
-                          [Root(root.result, dus.shape, dus.operands[0], 0, Function("", dus.shape.dims).index)], "",
+                          [Root(root.result, dus.shape, dus.operands[0], 0, identity(dus.shape.dims))], "",
                           dus.shape.dims)
         read = whole.root_read(whole.roots[0])
         buffer = buffer_of(whole, read)
