@@ -35,7 +35,7 @@ class Pass:
     kind: str
     of: str
     to: str
-    stage: Optional[fft.Radix] = None
+    stage: Optional[fft.RadixStage] = None
     offset: int = 0
 
 
@@ -315,7 +315,7 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
     made: List[Pass] = []
     offset = 0
 
-    def add(kind: str, stage: "Optional[fft.Radix]" = None) -> None:
+    def add(kind: str, stage: "Optional[fft.RadixStage]" = None) -> None:
         nonlocal of, offset
         to = "b" if of == "a" else "a"
         made.append(Pass(kind, of, to, stage, offset))

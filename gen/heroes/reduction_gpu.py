@@ -325,7 +325,7 @@ class BlockPlace(NamedTuple):
     condition: str
 
 
-class Placement(NamedTuple):
+class ThreadPlacement(NamedTuple):
     """map: from the ids of a thread to its coordinates, which have `names`; box: the bounds of the ids; share: the map to
     the number of the thread among those that share a result; blocks: that are launched."""
 
@@ -396,7 +396,7 @@ class BlockWriter(reduction.ReductionWriter):
 
     # ---- where a thread is ----
 
-    def placement(self) -> Placement:
+    def placement(self) -> ThreadPlacement:
         """Which results a thread is for, as maps; then `bounds` has the bounds of its coordinates."""
         block, digits, kept = self.sweep, self.digits, [k for k in self.digits.kept() if k != self.sweep.digit]
         rows, wide = math.prod(digits.sizes[k] for k in kept), self.wide()
@@ -424,7 +424,7 @@ class BlockWriter(reduction.ReductionWriter):
         share = algebra.simplify(
             f"(th_x) -> ((th_x floordiv {block.across}) mod {block.fold}), domain: th_x in [0, {block.rows * group - 1}]"
         )
-        return Placement(place, list(texts), box, share, blocks)
+        return ThreadPlacement(place, list(texts), box, share, blocks)
 
     def place(self) -> BlockPlace:
         """The same as C text."""

@@ -122,7 +122,8 @@ Space = Tuple[Shape, List[int]]     # an index space, and the results that it gi
 
 def _spaces(loop: Instruction, wanted: "Sequence[int]") -> "Iterator[List[Space]]":
     """Ways to divide results among walks. Where all elements decide together, the predicate's shape is the one walk."""
-    shapes, by_shape = loop.shape.leaves(), {}     # type: ignore[var-annotated]
+    shapes = loop.shape.leaves()
+    by_shape: Dict[Tuple[Tuple[int, ...], Tuple[int, ...]], List[int]] = {}
     for n in wanted:
         by_shape.setdefault((shapes[n].dims, shapes[n].minor_to_major), []).append(n)
     asked = asked_of(loop.called[0])

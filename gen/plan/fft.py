@@ -24,7 +24,7 @@ LARGEST_RADIX = 13
 
 
 @dataclass(frozen=True)
-class Radix:
+class RadixStage:
     """One stage over `stride` transforms beside each other that have `length` elements left: reads radix elements that
     are stride * length / radix apart, writes them stride apart."""
 
@@ -77,10 +77,10 @@ def radices(n: int) -> List[int]:
     return [8] * ((twos - 2 * fours) // 3) + [4] * fours + [2] * (twos == 1) + odd
 
 
-def stages(n: int, stride: int) -> List[Radix]:
+def stages(n: int, stride: int) -> List[RadixStage]:
     made, length = [], n
     for radix in radices(n):
-        made.append(Radix(radix, length, stride))
+        made.append(RadixStage(radix, length, stride))
         length //= radix
         stride *= radix
     return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, Optional
 
-from gen.hlo import Computation, Fusion, Instruction, array_shape, tuple_shape
+from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape, tuple_shape
 from gen.hlo.graph import root_of
 from gen.hlo.trips import trips
 from gen.plan import element_loops
@@ -87,7 +87,8 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
             else:
                 known[i] = added(into, replace(i, operands=[known[o] for o in i.operands], users=[]))
 
-    more, inner = Computation(condition.name), {}       # type: ignore[var-annotated]
+    more = Computation(condition.name)
+    inner: Dict[Instruction, Instruction] = {}
     copy(condition, inner, more, _parameter(more, shape))
     below = _add(more, "compare", _PRED, _element(more, more.parameters[0], own + 1),
                  _element(more, more.parameters[0], own), direction="LT")
@@ -98,7 +99,8 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     count = _add(step, "add", _NUMBER, _element(step, parameter, own + 1), one)
     steps = count
     if asked:       # as the loop itself asks each element
-        before, own_condition = _element(step, parameter, own + 2), {}      # type: ignore[var-annotated]
+        before = _element(step, parameter, own + 2)
+        own_condition: Dict[Instruction, Instruction] = {}
         copy(condition, own_condition, step, parameter)
         goes = own_condition[asked.each.producer]
         if asked.inverted:
@@ -113,13 +115,13 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
         **loop.attributes, "condition": more, "body": step}))
 
 
-def _add(to: Computation, opcode: str, shape: object, *operands: Instruction, **attributes: object) -> Instruction:
-    made = added(to, Instruction(opcode, opcode, shape, list(operands), dict(attributes)))   # type: ignore[arg-type]
+def _add(to: Computation, opcode: str, shape: Shape, *operands: Instruction, **attributes: object) -> Instruction:
+    made = added(to, Instruction(opcode, opcode, shape, list(operands), dict(attributes)))
     to.root = made
     return made
 
 
-def _parameter(to: Computation, shape: object) -> Instruction:
+def _parameter(to: Computation, shape: Shape) -> Instruction:
     made = _add(to, "parameter", shape)
     made.parameter_number = len(to.parameters)
     to.parameters.append(made)
