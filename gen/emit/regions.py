@@ -6,7 +6,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit import functions, ops
@@ -175,8 +175,9 @@ class Regions(ElementLoops):
         """When a guarded region runs."""
         if self.lanes == 1 or self.uniform(region) is not None:
             every = self.condition(region)
-            if every and self.lanes == 1 and tested(self.mapped(region.map), self.box) & {*self.partition.ranges, "vec"}:
-                every = self._unknown(every)
+            varied = tested(self.mapped(region.map), self.box) & {*self.partition.ranges, "vec"} if every else set()
+            if every and self.lanes == 1 and varied:
+                every = self._unknown(every, {name: self.box[name][1] for name in varied})
             return When(every, every, every)
         uneven = self.uneven(region)
         assert uneven is not None, "Form.vectors says that the guard changes rarely along the lanes"
@@ -191,18 +192,23 @@ class Regions(ElementLoops):
             True,
         )
 
-    def _unknown(self, condition: str) -> str:
-        """A condition on the variables of a loop, or of the elements of a step, that no compiler finds to be constant,
-        where one has to be kept from that."""
-        if not self.d.unknown_zero:
+    def _unknown(self, condition: str, varied: Dict[str, int]) -> str:
+        """A condition that no compiler finds to be constant for any value of variables of loops, where one has to be
+        kept from that. varied: the variables, with the last value of each. The zero that it is compared with is another
+        one for each value: gcc writes a loop twice, for a zero that all share and for any other number."""
+        if not self.d.unknown_zeros:
             return condition
-        zero = self._zero or self.name("none", "")
+        zeros = self._zeros or self.name("none", "")
         if self._before_loops is None:
-            self.text.add(Let("int", zero, self.d.unknown_zero))
-        elif not self._zero:
-            self._zero = zero
-            self._before_loops.append(Let("int", zero, self.d.unknown_zero))
-        return f"({condition}) > {zero}"
+            self.text.add(Let("int", f"*{zeros}", self.d.unknown_zeros))
+        elif not self._zeros:
+            self._zeros = zeros
+            self._before_loops.append(Let("int", f"*{zeros}", self.d.unknown_zeros))
+        at: List[str] = []
+        for name in sorted(varied, key=lambda name: (varied[name], name)):
+            if sum(varied[other] for other in [*at, name]) < self.d.zeros:  # a longer loop stays a loop
+                at.append(name)
+        return f"({condition}) > {zeros}[{' + '.join(at) or '0'}]"
 
     def _near(self, near: Near) -> Optional[str]:
         unbroken, inside = self._inside(near.unbroken), self._inside(near.near)
@@ -256,7 +262,7 @@ class Regions(ElementLoops):
         if not complete:
             self.text.add(self.d.scatter(stored, lanes, name, array))
         kept, self._loads, self.lanes = self._loads, {}, 1
-        tests = [when.lane and self._unknown(when.lane) for _, _, when in sides]
+        tests = [when.lane and self._unknown(when.lane, {"lane": lanes - 1}) for _, _, when in sides]
         with self.text.nested(For(t, "lane", str(lanes))):
             self.text.cases([("" if complete and number == len(sides) - 1 else str(tests[number]),
                               partial(self._guarded, entry, operand, region, f"{array}[lane]", dtype))
@@ -354,7 +360,7 @@ class Regions(ElementLoops):
             interchange(loops, sorted(range(len(names)), key=lambda n: -steps[n]))
         del self._held[len(self._held) - len(tests):]
         if outermost:
-            around[at:at], self._before_loops, self._zero = self._before_loops or [], None, ""
+            around[at:at], self._before_loops, self._zeros = self._before_loops or [], None, ""
 
     def _steps(self, names: "Sequence[str]", flats: "Sequence[str]") -> List[int]:
         """How far each loop goes in memory, of the first read that says so for all; else nothing."""

@@ -44,7 +44,7 @@ class State(Form):
         self._names: Dict[str, int] = {}
         self._lanes_of: Dict[str, str] = {}              # runtime variables that differ between lanes, as arrays
         self._before_loops: "Optional[List[Statement]]" = None    # of the outermost loop that is open; None: none is
-        self._zero = ""         # the name of a zero before that loop that the compiler does not know
+        self._zeros = ""        # the name of zeros before that loop that the compiler does not know
         self._held: List[str] = []                       # the conditions of their guards
 
     def accessed(self, verb: str, buffer: Buffer, flat: str, word: int = 0) -> None:

@@ -66,11 +66,11 @@ class C(Target):
         return "UNROLL_LOOPS"
 
     @property
-    def unknown_zero(self) -> str:
+    def unknown_zeros(self) -> str:
         if self.embedded:       # no compiler that it is for has masked loads
             return ""
-        self.used.add("unknown_zero")
-        return "unknown_zero()"
+        self.used.add("unknown_zeros")
+        return "unknown_zeros()"
 
     def unrolled(self, lanes: int) -> List[str]:
         """C without vectors has no word for it."""

@@ -89,6 +89,7 @@ class Target:
     has_remainder: bool = True        # whether the library's remainder of doubles is exact
     integer_functions: bool = False   # max, min, abs of integers, scalars and vectors
     shifts_modulo: bool = False       # whether a shift by the width or more is by the amount modulo the width
+    zeros: int = 256                  # at `unknown_zeros`
     half_by_bits: bool = False        # whether conversions of f16 are written out in integers
     # else {x} from an f16's bits to a float, and a float, or a double, to them ("": through memory)
     half_value: str = "vload_half(0, (const half *)&{x})"
@@ -173,8 +174,8 @@ class Target:
         return self.unroll
 
     @property
-    def unknown_zero(self) -> str:
-        """A zero that the compiler does not know; "" where no compiler needs it."""
+    def unknown_zeros(self) -> str:
+        """The address of zeros that the compiler does not know; "" where no compiler needs it."""
         return ""
 
     def store_word(self, stream: bool) -> str:

@@ -135,8 +135,33 @@ ENTRY e {
 }
 """
 
+# a guard that gcc took apart: two loops, for one that holds and one that does not
+UNSWITCHED = """HloModule m
+ENTRY e {
+  v0 = f32[64,3] parameter(0)
+  v1 = f32[] constant(0)
+  v2 = f32[64,3] pad(v0, v1), padding=28_-28x0_0
+  v3 = f32[64,3] add(v0, v2)
+  v4 = f32[] constant(0.25)
+  v5 = f32[64,3] broadcast(v4), dimensions={}
+  v6 = f32[64,3] multiply(v3, v5)
+  v7 = f32[32,3] slice(v6), slice={[0:64:2], [0:3]}
+  v8 = f32[32,3] slice(v6), slice={[1:64:2], [0:3]}
+  v9 = f32[64,3] concatenate(v7, v8), dimensions={0}
+  v10 = f32[64,3] add(v6, v9)
+  v11 = f32[] constant(0.25)
+  v12 = f32[64,3] broadcast(v11), dimensions={}
+  v13 = f32[64,3] multiply(v10, v12)
+  v21 = f32[] constant(0)
+  v22 = f32[64,3] pad(v13, v21), padding=-10_10x0_0
+  v23 = f32[64,3] reverse(v13), dimensions={0}
+  v24 = f32[64,3] subtract(v13, v22)
+  ROOT v25 = f32[64,3] maximum(v24, v23)
+}
+"""
 
-@pytest.mark.parametrize("text", (SUM, TAIL), ids=("sum", "tail"))
+
+@pytest.mark.parametrize("text", (SUM, TAIL, UNSWITCHED), ids=("sum", "tail", "unswitched"))
 def test_nothing_beyond_the_end_is_loaded(text: str, tmp_path: Path) -> None:
     """Guarded reads at the end of an array whose last byte is a page's last one."""
     path = tmp_path / "guarded.hlo"
