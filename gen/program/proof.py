@@ -81,6 +81,8 @@ class _Walk:
                     self.write(state, array)
             elif isinstance(step, Move):
                 self.read(state, step.source)
+                if not step.source.shape.bytes:     # nothing may have written it
+                    continue
                 state.means[step.to] = state.means[step.source]
                 if not step.left_out:
                     self.put(state, step.to)

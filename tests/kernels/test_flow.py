@@ -418,3 +418,37 @@ def test_order_of_sets(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Array, "__hash__", lambda array: sign * (2 + numbers.setdefault(id(array), len(numbers))))
         texts.append(pipeline.files(build.program(load(str(file))), ["cuda"])[0])
     assert texts[0] == texts[1]
+
+
+EMPTY = """HloModule m
+
+cond { s = (s32[], f32[0,3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)  ROOT p = pred[] compare(i, n), direction=LT }
+
+body {
+  s = (s32[], f32[0,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[0,3] get-tuple-element(s), index=1
+  j = s32[] add(i, i)
+  y = f32[0,3] negate(x)
+  ROOT r = (s32[], f32[0,3]) tuple(j, y)
+}
+
+ENTRY m {
+  i = s32[] parameter(0)
+  e = f32[0] constant({})
+  x = f32[0,3] constant({})
+  s = (s32[], f32[0,3]) tuple(i, x)
+  l = (s32[], f32[0,3]) while(s), condition=cond, body=body
+  j = s32[] get-tuple-element(l), index=0
+  y = f32[0,3] get-tuple-element(l), index=1
+  ROOT r = (s32[], f32[0], f32[0,3]) tuple(j, e, y)
+}
+"""
+
+
+def test_arrays_without_elements(tmp_path: Path) -> None:
+    """Beside a loop and in its state, as a scan of no steps leaves them."""
+    (tmp_path / "m.hlo").write_text(EMPTY)
+    (tmp_path / "p0.bin").write_bytes(struct.pack("i", 1))
+    results = run.run(str(tmp_path / "m.hlo"), "c", str(tmp_path), str(tmp_path / "out"))
+    assert [path.read_bytes() for path in results] == [struct.pack("i", 4), b"", b""]
