@@ -30,7 +30,7 @@ from gen.manifest import manifest
 from gen.plan.buffer import Role
 from gen.plan.nest import BuildError
 from gen.plan.nests import Planned, planned
-from gen.program import build, chains, flow, proof, storage, weights
+from gen.program import build, chains, flow, order, proof, storage, weights
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, launches_of, leaves
 from gen.render import Dialect, TargetFile, Unit
@@ -103,7 +103,8 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
              for fusion, of in plan.items()}
     if not program.straight:
         return _with_flow(program, plan, units, helpers, language, device, excess)
-    meant = [launch for call in body.calls for launch in _launches(call, units[call.fusion])]
+    meant = order.ordered(program, [launch for call in body.calls for launch in _launches(call, units[call.fusion])],
+                          body.owner)
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in meant]
     body = body.over(storage.over_operands(program, launches, language.scratch_in_results))
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
@@ -111,7 +112,7 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
     if language.chains and device.cpu:
         steps = chains.chained(program, launches, language, device)
     placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches_of(steps)]), body.aliases,
-                            language.alignment, language.scratch_in_results, language.scratch_slack)
+                            language.alignment, language.scratch_in_results)
     proof.prove(program, meant, _lying(program, meant, body.owner, placed))
     return Dialect(language, helpers, units, steps, placed, program.weights)
 
@@ -140,7 +141,7 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
         steps = chains.chained(program, steps, language, device)
     local = storage.local(program, launches_of(steps), language.local_bytes)
     placed = storage.stored(program, places.spans, program.aliases, language.alignment, language.scratch_in_results,
-                            language.scratch_slack, local)
+                            local)
     proof.prove(program, meant, _lying(program, meant, places.owner, placed))
     if program.donors:
         proof.prove(program, meant, proof.as_one(program, _lying(program, meant, places.owner, placed)))

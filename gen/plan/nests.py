@@ -70,8 +70,6 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
     storage = storing.storage(computation, leaves, costs)
     stored = dict.fromkeys(storage.stored)
     divided = plan.plan(computation, leaves, stored)
-    if stored:
-        divided = storing.shared(computation, leaves, divided, stored)
     groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
     # results that are stored values as they are: one nest writes both

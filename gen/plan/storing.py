@@ -12,7 +12,7 @@ none.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Collection, Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
 
 from gen.hlo import CONTRACTIONS, Computation, Instruction, Leaf, dtypes
@@ -20,7 +20,7 @@ from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan import element_loops
 from gen.plan.partition import (EMPTY, INLINE, PADS, RUNTIME, Entry, Function, Partition, Read, Region,
                                 divisions)
-from gen.plan.plan import Plan, stops
+from gen.plan.plan import stops
 from gen.plan.scan import prefix
 from gen.schedule import DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, Costs
 
@@ -356,34 +356,6 @@ def levels(computation: Computation, cuts: "Collection[Instruction]") -> "Dict[I
     for instruction in computation.instructions:
         level[instruction] = max((level[o] + (o in cuts) for o in instruction.operands), default=0)
     return level
-
-
-def shared(computation: Computation, leaves: "Sequence[Leaf]", plan: Plan, stored: "Collection[Instruction]") -> Plan:
-    """The plan with scratch buffers that stored values share: one takes the buffer of another of its type and size that
-    is read only by what is computed at lower levels."""
-    level, cuts, kept = levels(computation, plan.cuts), plan.cuts, set(stored)
-    reads: "Dict[Instruction, FrozenSet[Instruction]]" = {}     # stored values that each value is computed from
-    last: "Dict[Instruction, float]" = {}
-    for instruction in computation.instructions:
-        reads[instruction] = frozenset().union(*({o} & kept if o in cuts else reads[o] for o in instruction.operands))
-        if instruction in cuts:
-            last.update({value: max(last.get(value, 0), level[instruction]) for value in reads[instruction]})
-    for leaf in leaves:
-        last.update({value: math.inf for value in ({leaf.value} & kept or reads[leaf.value])})
-    numbers: "Dict[Instruction, int]" = {}
-    free: "Dict[Tuple[str, int], List[Tuple[float, int]]]" = {}     # buffers, with the levels of their last reads
-    count = 0
-    for cut in sorted(cuts, key=lambda i: level[i]):
-        shape = cut.shape.leaves()[0]
-        buffers = free.setdefault((shape.dtype, shape.elements), []) if cut in kept else []
-        buffer = next((candidate for candidate in buffers if candidate[0] < level[cut]), None)
-        if buffer:
-            buffers.remove(buffer)
-            numbers[cut] = buffer[1]
-        else:
-            numbers[cut], count = count, count + len(cut.shape.leaves())
-        buffers.append((last.get(cut, math.inf), numbers[cut]))
-    return replace(plan, cuts={cut: numbers[cut] for cut in cuts})
 
 
 def _known(computation: Computation) -> "Set[Instruction]":

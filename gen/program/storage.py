@@ -132,10 +132,10 @@ def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]
 
 
 def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: "Collection[int]", alignment: int,
-           in_results: bool, slack: int, local: "Sequence[Array]" = ()) -> Storage:
+           in_results: bool, local: "Sequence[Array]" = ()) -> Storage:
     """The place of each array. spans: the first and the last step that needs it. aliases: results that are a parameter's
     buffer. alignment: of what lies in the block. in_results: whether arrays may lie in the buffers of results that are
-    written later. slack: bytes after the last array. local: arrays that are variables of the function."""
+    written later. local: arrays that are variables of the function."""
     places = {array: Place("params", n, offset, array.shape) for array, (n, offset) in program.pointers.items()}
     places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
     places.update((array, Place("local", n, 0, array.shape)) for n, array in enumerate(local))
@@ -152,7 +152,7 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
     placement = arena.place([live[array] for array in left])
     places.update((array, Place("scratch", n, placement.offsets[names[array]], array.shape))
                   for n, array in enumerate(left))
-    return Storage(places, placement, max((places[a].offset + a.shape.bytes + slack for a in left), default=0))
+    return Storage(places, placement, max((places[a].offset + a.shape.bytes for a in left), default=0))
 
 
 def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Array]":

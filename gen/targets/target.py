@@ -103,11 +103,8 @@ class Target:
     chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
     has_libraries: bool = False       # whether kernels may call functions of the host's libraries
     alignment: int = 64               # bytes, of arrays in a block: what devices may ask for, of a sub-buffer in OpenCL
-    # whether they may lie in the buffers of results that are written later. In C not: gcc 12 makes a masked load of a
-    # loop a blend that reads a whole vector, also beyond the end of an array
-    scratch_in_results: bool = True
+    scratch_in_results: bool = True   # whether they may lie in the buffers of results that are written later
     local_bytes: int = 0              # of small arrays of a program that are variables of its function
-    scratch_slack: int = 0            # bytes that may be read after the last array of the block
     headers: Tuple[str, ...] = ()     # of a GPU's runtime, and of its f16
     api_headers: Tuple[str, ...] = ()  # of what the header of a fusion says of its file
     # the line by which a file says that no product is fused with a sum, where `product` does not say so

@@ -1,0 +1,83 @@
+"""The order of a straight program's launches: one in which fewer bytes are alive at once than in the text's, if there is
+one. What reads an array stays between the launches that write it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Callable, Dict, List, Sequence, Set, Tuple
+
+from gen.program.ir import Array, Program
+from gen.program.steps import Launch
+
+
+def ordered(program: Program, launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> List[Launch]:
+    """The launches in the text's order, or in one that needs less memory. owner: the array at whose place an array
+    lies."""
+    uses = [{owner(array) for array in launch.arrays} for launch in launches]
+    own = {owner(array) for array in (*program.params, *program.results)}
+    sizes = {array: 0 if array in own else array.shape.bytes for arrays in uses for array in arrays}
+    text = list(range(len(launches)))
+    other = _greedy(_before(launches, owner), uses, sizes)
+    return [launches[n] for n in min(text, other, key=lambda order: _most(order, uses, sizes))]
+
+
+def _before(launches: "Sequence[Launch]", owner: "Callable[[Array], Array]") -> "List[Set[int]]":
+    """The launches that must come before each one: of two that use one array, where one of them writes it, the
+    first."""
+    before: "List[Set[int]]" = []
+    written: Dict[Array, int] = {}
+    read: Dict[Array, List[int]] = {}
+    for n, launch in enumerate(launches):
+        writes = {owner(array) for array in launch.writes}
+        reads = {owner(array) for array in launch.reads} - writes
+        needed = {written[array] for array in writes | reads if array in written}
+        needed.update(earlier for array in writes for earlier in read.get(array, ()))
+        before.append(needed)
+        for array in writes:
+            written[array], read[array] = n, []
+        for array in reads:
+            read.setdefault(array, []).append(n)
+    return before
+
+
+def _greedy(before: "List[Set[int]]", uses: "List[Set[Array]]", sizes: "Dict[Array, int]") -> List[int]:
+    """An order in which the next launch is the one, of those that may come, after which the fewest bytes are alive; of
+    several the first in the text."""
+    left = Counter(array for arrays in uses for array in arrays)
+    waiting, after = [len(needed) for needed in before], [[] for _ in before]   # type: List[int], List[List[int]]
+    for n, needed in enumerate(before):
+        for earlier in needed:
+            after[earlier].append(n)
+    ready = [n for n, count in enumerate(waiting) if not count]
+    begun, order = set(), []    # type: Set[Array], List[int]
+
+    def growth(n: int) -> Tuple[int, int]:
+        return sum(sizes[a] for a in uses[n] if a not in begun) - sum(sizes[a] for a in uses[n] if left[a] == 1), n
+
+    while ready:
+        n = min(ready, key=growth)
+        ready.remove(n)
+        order.append(n)
+        begun |= uses[n]
+        for array in uses[n]:
+            left[array] -= 1
+        for later in after[n]:
+            waiting[later] -= 1
+            if not waiting[later]:
+                ready.append(later)
+    return order
+
+
+def _most(order: "Sequence[int]", uses: "List[Set[Array]]", sizes: "Dict[Array, int]") -> int:
+    """The most bytes that are alive at once."""
+    last = {array: at for at, n in enumerate(order) for array in uses[n]}
+    alive: Set[Array] = set()
+    held = most = 0
+    for at, n in enumerate(order):
+        held += sum(sizes[array] for array in uses[n] - alive)
+        alive |= uses[n]
+        most = max(most, held)
+        ended = {array for array in uses[n] if last[array] == at}
+        held -= sum(sizes[array] for array in ended)
+        alive -= ended
+    return most
