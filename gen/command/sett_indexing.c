@@ -79,7 +79,7 @@ static const indexing_opcode indexing_opcodes[] = {
     UNARY("reduce-precision") UNARY("round-nearest-afz") UNARY("round-nearest-even") UNARY("rsqrt") UNARY("sign")
     UNARY("sine") UNARY("sinh") UNARY("sqrt") UNARY("tan") UNARY("tanh")
     BINARY("add") BINARY("and") BINARY("atan2") BINARY("compare") BINARY("complex") BINARY("divide") BINARY("maximum")
-    BINARY("minimum") BINARY("multiply") BINARY("or") BINARY("power") BINARY("remainder") BINARY("shift-left")
+    BINARY("minimum") BINARY("mulhi") BINARY("multiply") BINARY("or") BINARY("power") BINARY("remainder") BINARY("shift-left")
     BINARY("shift-right-arithmetic") BINARY("shift-right-logical") BINARY("stochastic-convert") BINARY("subtract")
     BINARY("xor")
     {"select", 3, SETT_ANALYSIS_ELEMENTWISE}, {"clamp", 3, SETT_ANALYSIS_ELEMENTWISE},

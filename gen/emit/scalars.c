@@ -113,6 +113,25 @@ static inline TYPE abs_T(TYPE a)
   return a < 0 ? (TYPE)(0 - (WIDE)a) : a;
 }
 
+/* the upper half of the product's bits; of 64 bits by products of halves */
+static inline TYPE mulhi_T(TYPE a, TYPE b)
+{
+#if LONG
+  const U64 x = (U64)a, y = (U64)b, half = 0xffffffffu, x0 = x & half, x1 = x >> 32, y0 = y & half, y1 = y >> 32;
+  const U64 middle = x1 * y0 + (x0 * y0 >> 32);
+  const U64 high = x1 * y1 + (middle >> 32) + ((x0 * y1 + (middle & half)) >> 32);
+#if SIGNED
+  return (TYPE)(high - (a < 0 ? y : 0) - (b < 0 ? x : 0));
+#else
+  return high;
+#endif
+#elif SIGNED
+  return (TYPE)((S64)a * b >> WIDTH);
+#else
+  return (TYPE)((U64)a * b >> WIDTH);
+#endif
+}
+
 static inline TYPE popcnt_T(TYPE a)
 {
   int n = 0;

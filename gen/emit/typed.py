@@ -66,8 +66,8 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
         d.used.add("half")
         return text.format(x=x)
     words: Dict[str, Any] = {
-        **_words(d, real), **{f"{letter.upper()}{b}": d.types[f"{letter}{b}"] for letter in "su" for b in (8, 16, 32)},
-        "FLOAT": dtype in FLOATS, "SIGNED": dtype in SIGNED, "TINY": dtype in TINY, "SMALL": dtype in SMALL,
+        **_words(d, real), **{f"{letter.upper()}{b}": d.types[f"{letter}{b}"] for letter in "su" for b in (8, 16, 32, 64)},
+        "FLOAT": dtype in FLOATS, "SIGNED": dtype in SIGNED, "LONG": width == 64, "TINY": dtype in TINY, "SMALL": dtype in SMALL,
         "HALF": dtype == "f16", "HALF_BY_BITS": d.half_by_bits, "HALF_STORED": half and not d.half_bits,
         "HALF_WORDS": half and bool(d.half_bits), "ODD": not half, "HALF_VALUE": partial(by_words, d.half_value),
         "HALF_BITS": partial(by_words, d.half_bits), "HALF_NARROWED": partial(by_words, d.half_narrowed), "T": dtype, "TYPE": d.register(dtype), "WIDTH": width, "LAST_BIT": width - 1,

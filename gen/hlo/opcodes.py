@@ -138,6 +138,7 @@ _ELEMENTWISE = (
     Elementwise("shift-left", 2, "su"),
     Elementwise("shift-right-arithmetic", 2, "su"),
     Elementwise("shift-right-logical", 2, "su"),
+    Elementwise("mulhi", 2, "su", wraps=False),
     Elementwise("popcnt", 1, "su"),
     Elementwise("count-leading-zeros", 1, "su"),
     # choices and types

@@ -161,6 +161,8 @@ def integer_value(call: Calls, opcode: str, dtype: str, v: Sequence[str]) -> str
         value = call(COUNTS[opcode], bits[0], width)
     elif opcode in SHIFTS:
         value = call(SHIFTS[opcode], *bits, width)
+    elif opcode == "mulhi":
+        value = call(f"{sign}_mulhi", *v, width)
     elif opcode in ("maximum", "minimum", "divide", "remainder", "power"):
         value = call(f"{sign}_{opcode}", *v)
     else:

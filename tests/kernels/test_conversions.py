@@ -210,6 +210,7 @@ BINARY: Dict[str, Callable[[int, int, int], int]] = {     # of values a and b an
     "divide": lambda a, b, w: divided(a, b) if b else -1, "remainder": lambda a, b, w: a - divided(a, b) * b if b else a,
     "maximum": lambda a, b, w: max(a, b), "minimum": lambda a, b, w: min(a, b), "and": lambda a, b, w: a & b, "or": lambda a, b, w: a | b,
     "xor": lambda a, b, w: a ^ b, "power": lambda a, b, w: power(a, b),
+    "mulhi": lambda a, b, w: a * b >> w,
     "shift-left": lambda a, b, w: a << b % (1 << w) if b % (1 << w) < w else 0,
     "shift-right-logical": lambda a, b, w: a % (1 << w) >> b % (1 << w) if b % (1 << w) < w else 0,
     "shift-right-arithmetic": lambda a, b, w: ((a + (1 << (w - 1))) % (1 << w) - (1 << (w - 1))) >> min(b % (1 << w), w)}

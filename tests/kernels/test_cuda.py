@@ -44,7 +44,7 @@ FLOAT_UNARY = """abs negate sign floor ceil round-nearest-even round-nearest-afz
     log-plus-one tanh logistic sine cosine tan""".split()
 FLOAT_BINARY = "add subtract multiply divide remainder maximum minimum power atan2".split()
 INTEGER_UNARY = "abs negate sign not popcnt count-leading-zeros".split()
-INTEGER_BINARY = """add subtract multiply divide remainder maximum minimum power and or xor shift-left shift-right-arithmetic
+INTEGER_BINARY = """add subtract multiply divide remainder maximum minimum power and or xor mulhi shift-left shift-right-arithmetic
     shift-right-logical""".split()
 PRED_BINARY = "add multiply maximum minimum and or xor".split()
 DIRECTIONS = "EQ NE LT LE GT GE".split()

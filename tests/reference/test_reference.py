@@ -219,7 +219,7 @@ EXACT_UNARY: Dict[str, Callable[[float], float]] = {
 }
 FLOAT_BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder", "power", "atan2"]
 INT_BINARY = ["add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "power", "and", "or", "xor",
-              "shift-left", "shift-right-arithmetic", "shift-right-logical"]
+              "mulhi", "shift-left", "shift-right-arithmetic", "shift-right-logical"]
 INT_UNARY = ["negate", "abs", "sign", "not", "popcnt", "count-leading-zeros"]
 PRED_BINARY = ["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
 
@@ -244,7 +244,7 @@ def int_binary(opcode: str, x: int, y: int, dtype: str) -> int:
         signed = x + 2 * least if x >> (bits - 1) else x
         return wrapped({"shift-left": x << y, "shift-right-logical": x >> y, "shift-right-arithmetic": signed >> y}[opcode], dtype)
     return wrapped({"add": a + b, "subtract": a - b, "multiply": a * b, "maximum": max(a, b), "minimum": min(a, b),
-                    "and": x & y, "or": x | y, "xor": x ^ y}[opcode], dtype)
+                    "and": x & y, "or": x | y, "xor": x ^ y, "mulhi": a * b >> bits}[opcode], dtype)
 
 
 def int_unary(opcode: str, x: int, dtype: str) -> int:
