@@ -162,7 +162,7 @@ def integer_value(call: Calls, opcode: str, dtype: str, v: Sequence[str]) -> str
     elif opcode in SHIFTS:
         value = call(SHIFTS[opcode], *bits, width)
     elif opcode == "mulhi":
-        value = call(f"{sign}_mulhi", *v, width)
+        value = call("upper_product", *bits, width, str(int(is_signed(dtype))))
     elif opcode in ("maximum", "minimum", "divide", "remainder", "power"):
         value = call(f"{sign}_{opcode}", *v)
     else:

@@ -185,21 +185,20 @@ static inline int64_t s64_remainder(int64_t a, int64_t b) { return b == 0 ? a : 
 
 static inline uint64_t u64_remainder(uint64_t a, uint64_t b) { return b == 0 ? a : a % b; }
 
-/* the bits of the product from `bits` on, its 128 bits added up one bit of b after the other */
-static inline uint64_t u64_mulhi(uint64_t a, uint64_t b, int bits) {
+/* the bits of the product from `bits` on, its 128 bits added up one bit of b after the other; is_signed: of numbers that
+   have their sign in all bits above their own */
+static inline uint64_t upper_product(uint64_t a, uint64_t b, int bits, int is_signed) {
   uint64_t high = 0, low = 0;
   for (int k = 0; k < 64; ++k)
-    if (b >> k & 1) {
-      const uint64_t more = a << k, sum = low + more;
-      high += (k > 0 ? a >> (64 - k) : 0) + (sum < low);
+    if ((b >> k & 1) != 0) {
+      const uint64_t sum = low + (a << k);
+      if (k > 0) high += a >> (64 - k);
+      if (sum < low) ++high;
       low = sum;
     }
+  if (is_signed && a >> 63 != 0) high -= b;
+  if (is_signed && b >> 63 != 0) high -= a;
   return bits == 64 ? high : low >> bits;
-}
-
-static inline int64_t s64_mulhi(int64_t a, int64_t b, int bits) {
-  if (bits < 64) return a * b >> bits;
-  return (int64_t)(u64_mulhi((uint64_t)a, (uint64_t)b, 64) - (a < 0 ? (uint64_t)b : 0) - (b < 0 ? (uint64_t)a : 0));
 }
 
 static inline int64_t s64_power(int64_t x, int64_t n) {
