@@ -172,7 +172,7 @@ class Fusion:
     names one. aliases: results that the module lets take a parameter's buffer, donated: parameters whose buffers any
     result may take, same: parameters whose buffer each launch gives for an earlier one too, which is read in their
     place (all of flattened numbers). filled: the module's. small: of a program with loops, where few bytes are read and
-    written."""
+    written. symbol: what the names of its kernels and their functions begin with, where that is not its name."""
 
     name: str
     computation: Computation
@@ -182,6 +182,7 @@ class Fusion:
     same: Dict[int, int] = field(default_factory=dict)
     filled: str = ""
     small: bool = False
+    symbol: str = ""
 
 
 @dataclass(frozen=True)

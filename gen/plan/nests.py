@@ -38,7 +38,7 @@ def planned(fusion: Fusion, cpu: bool = True) -> Planned:
     if op is not None:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(fusion.computation)))
-    name = f"sett_{fusion.name}"
+    name = f"sett_{fusion.symbol or fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)
     costs = GPU_COSTS if not cpu else SMALL_COSTS if fusion.small else CPU_COSTS
     if update is None:

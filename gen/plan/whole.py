@@ -51,7 +51,7 @@ def whole_of(computation: Computation) -> Optional[Instruction]:
 
 
 def nest(fusion: Fusion, op: Instruction) -> Whole:
-    name, shape = f"sett_{fusion.name}", op.shape.leaves()[0]
+    name, shape = f"sett_{fusion.symbol or fusion.name}", op.shape.leaves()[0]
     return Whole(name, shape, Partition(fusion.computation, [], name, shape.dims), op, operations(op))
 
 

@@ -59,7 +59,7 @@ def program(module: Module) -> Program:
              [arrays.setdefault(value, Array(value.producer.name, value.shape)) for value in step.results])
     for value, result in copies:
         write(value, result)
-    return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases)))
+    return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases))).with_symbols()
 
 
 def _stepped(module: Module, whole: Fusion) -> Program:
@@ -85,7 +85,7 @@ def _stepped(module: Module, whole: Fusion) -> Program:
             copies.insert(0, (array, result))
     for source, to in [*_set_aside(copies, params, {results[n]: params[p] for n, p in aliases.items()}), *copies]:
         body.append(Call(distinct.named(copy_of(source.shape, to.shape), "copy", {}), [source], [to]))
-    return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases)))
+    return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases))).with_symbols()
 
 
 def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -155,6 +156,20 @@ class Program:
     def is_one(self) -> bool:
         """True if it is one call and nothing else."""
         return len(self.body) == 1 and isinstance(self.body[0], Call)
+
+    def with_symbols(self) -> "Program":
+        """The program, whose fusions have symbols of which none continues another one with an underscore: functions of
+        a file have the symbol and such an end as their names."""
+        names = {fusion.name for fusion in self.fusions}
+
+        def continued(name: str) -> bool:
+            return any(other.startswith(f"{name}_") for other in names)
+
+        for fusion in self.fusions:
+            symbols = (f"{fusion.name}_{'x' * n}" for n in itertools.count(1))
+            fusion.symbol = next(symbol for symbol in symbols if symbol not in names and not continued(symbol)) \
+                if continued(fusion.name) else ""
+        return self
 
     @property
     def fusions(self) -> List[Fusion]:

@@ -194,6 +194,40 @@ def test_scratch_is_shared() -> None:
     assert "int32_t *p0, int32_t *r0" in text and "restrict p0" not in text     # one pointer may lead where the other does
 
 
+NAMES = """HloModule m
+
+f {
+  x = f32[4,4] parameter(0)
+  z = f32[] constant(0)
+  a = f32[4,9] pad(x, z), padding=0_0x2_3
+  y = f32[4,4] multiply(x, x)
+  b = f32[4,9] pad(y, z), padding=0_0x4_1
+  ROOT c = f32[8,9] concatenate(a, b), dimensions={0}
+}
+f.1 { x = f32[5] parameter(0)  %1 = f32[5] add(x, x)  ROOT r = f32[5] multiply(%1, x) }
+f.1.x { x = f32[5] parameter(0)  ROOT r = f32[5] reverse(x), dimensions={0} }
+
+ENTRY m {
+  x = f32[5] parameter(0)
+  y = f32[4,4] parameter(1)
+  a = f32[8,9] fusion(y), kind=kLoop, calls=f
+  b = f32[5] fusion(x), kind=kLoop, calls=f.1
+  c = f32[5] fusion(b), kind=kLoop, calls=f.1.x
+  ROOT t = (f32[8,9], f32[5]) tuple(a, c)
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer), pytest.param("cuda-on-cpu", marks=pytest.mark.peer)])
+def test_functions_have_names_of_their_own(target: str, tmp_path: Path) -> None:
+    """The kernels of `f`, one for each operand, end with numbers, as the names of other fusions do."""
+    device_or_skip(target)
+    results = run.check(written(tmp_path, NAMES), target, run.Options())
+    assert {result.status for result in results} == {"PASS"}, results
+    kernels = [launch.kernel.name for launch in pipeline.target_file(program(NAMES), "c").launches]
+    assert len(set(kernels)) == len(kernels) == 4
+
+
 ORDER = """HloModule m
 
 turn { x = s32[4096] parameter(0)  ROOT r = s32[4096] reverse(x), dimensions={0} }
