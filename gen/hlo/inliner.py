@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Dict, List, Optional, Set, Union
 
 from gen.hlo.graph import Computation, HloError, Instruction, Shape, array_shape, root_of
@@ -65,6 +66,8 @@ class Inliner:
                 known[id(instruction)] = operands[0]
             elif instruction.opcode == "get-tuple-element" and operands[0].opcode == "tuple":
                 known[id(instruction)] = operands[0].operands[instruction.attributes["index"]]
+            elif _of_scalar_bits(instruction):
+                known[id(instruction)] = self._scalar_bits(instruction, operands[0], spread)
             elif spread is not None:
                 known[id(instruction)] = self._spread(instruction, operands, spread)
             else:
@@ -125,6 +128,14 @@ class Inliner:
         if instruction.opcode != "constant":
             return self._copy(instruction, operands, of)
         return self._broadcast(self._copy(instruction, [], instruction.shape), to)
+
+    def _scalar_bits(self, bitcast: Instruction, value: Instruction, spread: Optional[Shape]) -> Instruction:
+        """A scalar's bitcast, as XLA prints it in comparators: the bits in another type, or the scalar itself."""
+        of = bitcast.operands[0].shape
+        if bitcast.shape.dtype == of.dtype:
+            return value
+        converted = replace(bitcast, opcode="bitcast-convert")
+        return self._spread(converted, [value], spread) if spread else self._copy(converted, [value], bitcast.shape)
 
     def _broadcast(self, scalar: Instruction, to: Shape) -> Instruction:
         return self._add(scalar, "broadcast", array_shape(scalar.shape.dtype, to.dims, to.minor_to_major), [scalar],
@@ -212,9 +223,15 @@ def launches_fusions(instruction: Instruction) -> bool:
 _INLINED = ("fusion", "call", "map", "opt-barrier")
 
 
+def _of_scalar_bits(instruction: Instruction) -> bool:
+    """True for a bitcast of a scalar to a scalar."""
+    return instruction.opcode == "bitcast" and not (instruction.shape.dims or instruction.operands[0].shape.dims)
+
+
 def _to_inline(instruction: Instruction) -> bool:
     return instruction.opcode in _INLINED or _selects_by_scalar(instruction) or _starts_in_array(instruction) or any(
-        i.opcode in _INLINED for called in instruction.called for i in called.instructions) or (
+        i.opcode in _INLINED or _of_scalar_bits(i) for called in instruction.called for i in called.instructions) or (
+        _of_scalar_bits(instruction)) or (
         instruction.opcode == "while" and written_out(instruction)) or (
         instruction.opcode == "copy" and instruction.shape.kind == "tuple") or (
         instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "tuple")

@@ -47,6 +47,8 @@ def value_of(call: Calls, opcode: str, attributes: Mapping[str, object], to: str
         return convert_value(call, dtype, to, v[0])
     if opcode in ("copy", "bitcast", "real"):
         return v[0]
+    if opcode == "bitcast-convert":
+        return of_bits(call, to, bits_text(call, dtype, v[0]))
     if opcode == "imag":
         return f"({kind})0"
     if opcode == "is-finite":
@@ -68,7 +70,7 @@ def bits_text(call: Calls, dtype: str, text: str) -> str:
 
 
 def of_bits(call: Calls, dtype: str, text: str) -> str:
-    return call(f"{dtype}_of_bits", text) if dtype in ("f32", "f64") else f"({STORAGE[dtype]}){text}"
+    return call(f"{dtype}_of_bits", f"(uint{bits_of(dtype)}_t){text}") if dtype in ("f32", "f64") else f"({STORAGE[dtype]}){text}"
 
 
 def ordered(call: Calls, dtype: str, text: str, total: bool = False) -> str:

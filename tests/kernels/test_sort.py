@@ -77,7 +77,27 @@ ODD = """c {
   ROOT r = pred[] compare(y, zero), direction=NE
 }
 """
+
+
+def of_bits(t: str, bits: str, most: int) -> str:
+    """The comparator that XLA makes of TOTALORDER: of bits as integers, those of negative numbers turned."""
+    sides = "".join(f"""  i{x} = {bits}[] bitcast({x})
+  n{x} = pred[] compare(i{x}, zero), direction=LT
+  x{x} = {bits}[] xor(most, i{x})
+  k{x} = {bits}[] select(n{x}, x{x}, i{x})
+""" for x in "ab")
+    return f"""c {{
+  a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  zero = {bits}[] constant(0)
+  most = {bits}[] constant({most})
+{sides}  ROOT r = pred[] compare(ka, kb), direction=LT
+}}
+"""
+
+
 FORMS: Dict[str, str] = {
+    "bits": sort(["f32"], [300], 0, of_bits("f32", "s32", 2147483647)),
     "short": sort(["f32"], [40, 9], 1, comparator(["f32"], 1)),
     "short_alone": sort(["f32"], [3, 9], 1, comparator(["f32"], 1)),
     "side_by_side": sort(["s32"], [37, 23], 1, comparator(["s32"], 1, "GT")),
@@ -102,6 +122,8 @@ FORMS: Dict[str, str] = {
     "all_of_few": topk("bf16", [9, 4], 4),
     "none": sort(["f32"], [0, 3], 0, comparator(["f32"], 1)),
     "none_of_some": topk("f32", [3, 4], 0),
+    "bits_side_by_side": sort(["bf16"], [37, 40], 1, of_bits("bf16", "s16", 32767)),
+    "bits_of_keys": sort(["f64"], [2, 300], 1, of_bits("f64", "s64", 9223372036854775807)),
 }
 
 
@@ -139,6 +161,8 @@ def test_orders() -> None:
     pair = ["f32", "s32"]
     assert [(k.dtype, k.descending) for k in keys_of(comparator(pair, 2))] == [("f32", False), ("s32", False)]
     assert [k.descending for k in keys_of(comparator(pair, 1, "GT"))] == [True]
+    (key,) = order.keys(drawn.fusions(FORMS["bits"])[0].computation.root.attributes["to_apply"])  # type: ignore[union-attr, misc]
+    assert (key.dtype, key.descending) == ("s32", False)
     swapped = comparator(pair, 1).replace("compare(ka0, kb0)", "compare(kb0, ka0)")
     assert [k.descending for k in keys_of(swapped)] == [True]
     for no_order in (
