@@ -4,7 +4,7 @@
 
 A folder may have the inputs p0.bin, .. beside its text, and the results r0.bin, .. that are wanted; inputs are drawn otherwise. time:
 of one call of the generated function, its threads those of the machine. XLA:CPU: of one call from Python without what a call of an
-empty function takes there, which is printed first. times: XLA:CPU's by ours, medians of turns. arena: bytes of our scratch; XLA: of
+empty function takes there, which is printed first. times: XLA:CPU's by ours, medians of turns. arena: bytes of our scratch, as it is compiled here; XLA: of
 its temporaries.
 """
 
@@ -73,8 +73,10 @@ class Ours:
         library = folder / f"{program.name}.so"
         subprocess.run([c_compiler(), "-std=c11", "-O3", *native(), "-fno-math-errno", "-fPIC", "-shared", "-w", "-o",
                         str(library), str(folder / f"{program.name}.c"), *about.get("libraries", ()), "-lm"], check=True)
-        self.run = ctypes.CDLL(str(library))[f"{program.name}_c_run_on"]
-        self.bytes = about["targets"]["c"]["scratch_bytes"]
+        loaded = ctypes.CDLL(str(library))
+        self.run, needed = loaded[f"{program.name}_c_run_on"], loaded[f"{program.name}_c_scratch_bytes"]
+        needed.restype = ctypes.c_size_t
+        self.bytes = needed()
         self.kept = [in_layout(array, of.shape) for array, of in zip(given, program.plain_params)]
         if program.weights:
             self.kept.append(np.fromfile(folder / about["files"]["weights"], np.uint8))
@@ -83,8 +85,7 @@ class Ours:
         self.params = (ctypes.c_void_p * max(1, len(self.kept)))(*(a.ctypes.data for a in self.kept))
         self.outs = (ctypes.c_void_p * max(1, len(self.results)))(*(a.ctypes.data for a in self.results))
         self.at = ctypes.c_void_p(-(-self.scratch.ctypes.data // 64) * 64)
-        prepare = ctypes.CDLL(str(library))[f"{program.name}_prepare"]
-        prepare(None, self.at)
+        loaded[f"{program.name}_prepare"](None, self.at)
 
     def spend(self, calls: int) -> float:
         seconds = timer().spend(self.run, self.params, self.outs, self.at, ctypes.c_long(calls))
