@@ -32,7 +32,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
                 return None
             made = copies[value.producer]
             if made.shape.kind == "tuple":
-                made = added(own, Instruction(of.name, "get-tuple-element", value.shape, [made], {"index": value.leaf}))
+                made = _taken(own, made, value.leaf, of.name)
             known[value] = made
             return made
         parts = copied(Instruction(of.name, "get-tuple-element", child, [of], {"index": k})
@@ -58,12 +58,22 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
     roots = []
     for goal in goals:
         made = known[goal] if goal in known else copies[goal.producer]
-        roots.append(made if made.shape.kind == "array" else added(own, Instruction(
-            goal.producer.name, "get-tuple-element", goal.shape, [made], {"index": goal.leaf})))
+        roots.append(_taken(own, made, goal.leaf, goal.producer.name))
     own.root = roots[0] if len(roots) == 1 else added(own, Instruction(
         "results", "tuple", tuple_shape([root.shape for root in roots]), roots))
     give_names(own)
     return own
+
+
+def _taken(to: Computation, value: Instruction, leaf: int, name: str) -> Instruction:
+    """A leaf of a value, through tuples in tuples."""
+    while value.shape.kind == "tuple":
+        index = 0
+        while leaf >= len(value.shape.children[index].leaves()):
+            leaf -= len(value.shape.children[index].leaves())
+            index += 1
+        value = added(to, Instruction(name, "get-tuple-element", value.shape.children[index], [value], {"index": index}))
+    return value
 
 
 def copy_of(source: Shape, to: Shape) -> Computation:

@@ -314,7 +314,58 @@ def many(n: int) -> Case:
     return Case(text, [np.int32(9), *(draw.integers(-9, 9, n, np.int32) for _ in arrays)], does)
 
 
+def nested() -> Case:
+    """Tuples in the tuple that a loop carries; how often it runs is a parameter."""
+    of = "(s32[], (f32[70], (s32[], f32[70])))"
+    text = f"""HloModule m
+body {{
+  p = {of} parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  q = (f32[70], (s32[], f32[70])) get-tuple-element(p), index=1
+  x = f32[70] get-tuple-element(q), index=0
+  r = (s32[], f32[70]) get-tuple-element(q), index=1
+  n = s32[] get-tuple-element(r), index=0
+  y = f32[70] get-tuple-element(r), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  a = f32[70] add(x, y)
+  b = f32[70] subtract(x, y)
+  s = (s32[], f32[70]) tuple(n, b)
+  t = (f32[70], (s32[], f32[70])) tuple(a, s)
+  ROOT u = {of} tuple(next, t)
+}}
+condition {{
+  p = {of} parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  q = (f32[70], (s32[], f32[70])) get-tuple-element(p), index=1
+  r = (s32[], f32[70]) get-tuple-element(q), index=1
+  n = s32[] get-tuple-element(r), index=0
+  ROOT less = pred[] compare(i, n), direction=LT
+}}
+ENTRY e {{
+  n = s32[] parameter(0)
+  x = f32[70] parameter(1)
+  y = f32[70] parameter(2)
+  i = s32[] constant(0)
+  s = (s32[], f32[70]) tuple(n, y)
+  t = (f32[70], (s32[], f32[70])) tuple(x, s)
+  start = {of} tuple(i, t)
+  w = {of} while(start), condition=condition, body=body
+  v = (f32[70], (s32[], f32[70])) get-tuple-element(w), index=1
+  z = (s32[], f32[70]) get-tuple-element(v), index=1
+  ROOT b = f32[70] get-tuple-element(z), index=1
+}}
+"""
+
+    def does(steps: Any, x: Any, y: Any) -> "List[Any]":
+        for _ in range(int(steps)):
+            x, y = x + y, x - y
+        return [y]
+    return Case(text, [np.int32(21), drawn(70), drawn(70, seed=2)], does)
+
+
 CASES: "Dict[str, Case]" = {
+    "nested": nested(),
     "many": many(50),
     "vectors": vectors(90), "vectors_few": vectors(3), "both_results": pairs(8, 20, "w1, w2, w0"),
     "pairs": pairs(8, 20, "w2"), "pairs_ragged": pairs(3, 7, "w2"), "logistic_map": logistic_map(1000),
