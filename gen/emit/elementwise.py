@@ -77,7 +77,7 @@ class Elementwise(Registers):
         through bytes; None: it is something else."""
         width, lanes = max((v.mask_bits for v in x), default=0), self.lanes
         if opcode == "compare":
-            text = ops.mask(self.d, attributes, sources[0], [self.splat(v) for v in x], lanes)
+            text = ops.mask(self.d, self.helpers.need, attributes, sources[0], [self.splat(v) for v in x], lanes)
             width = self.d.register_bits(sources[0])
         elif opcode == "select" and x[0].mask:
             chosen = ops.resized(self.d, x[0].mask_bits, self.d.register_bits(to), x[0].mask, self.lanes)

@@ -157,20 +157,23 @@ def _complex(need: Need, opcode: str, attributes: Mapping[str, Any], to: str, so
 def _compare(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str],
              lanes: int) -> Optional[str]:
     sign = _COMPARE[attributes["direction"]]
+    if lanes > 1:
+        true = mask(d, need, attributes, dtype, x, lanes)
+        return true and widened(d, d.register_bits(dtype), "pred", f"-{true}", lanes)
     if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
-        if lanes > 1:
-            return None
         x = [f"{need('total_order', dtype)}({v})" for v in x]
-    if lanes == 1:
-        return f"({d.register('pred')})({x[0]} {sign} {x[1]})"
-    return widened(d, d.register_bits(dtype), "pred", f"-{d.compared(dtype, lanes, x[0], sign, x[1])}", lanes)
+    return f"({d.register('pred')})({x[0]} {sign} {x[1]})"
 
 
-def mask(d: Target, attributes: Mapping[str, Any], dtype: str, x: Sequence[str], lanes: int) -> Optional[str]:
+def mask(d: Target, need: Need, attributes: Mapping[str, Any], dtype: str, x: Sequence[str],
+         lanes: int) -> Optional[str]:
     """A comparison of vectors: -1 where it is true, in signed integers as wide as the operands. None: there is none."""
-    if dtype in COMPLEX or (attributes.get("type") == "TOTALORDER" and dtype in FLOATS):
-        return None
-    return d.compared(dtype, lanes, x[0], _COMPARE[attributes["direction"]], x[1])
+    if attributes.get("type") == "TOTALORDER" and dtype in FLOATS:
+        if dtype not in ("bf16", "f32", "f64"):
+            return None
+        x = [f"{need('total_order', dtype, str(lanes))}({v})" for v in x]
+        dtype = f"s{d.register_bits(dtype)}"
+    return None if dtype in COMPLEX else d.compared(dtype, lanes, x[0], _COMPARE[attributes["direction"]], x[1])
 
 
 def of_mask(d: Target, width: int, text: str, lanes: int) -> str:

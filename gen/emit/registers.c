@@ -119,6 +119,13 @@ static inline RESULT to_integer_within_T_TO_LANES(FLOAT_VECTOR x)
 #endif
 }
 
+/* integers that order as the bits do: -NaN lowest, -0 below 0 */
+static inline ORDER_VECTOR total_order_T_LANES(FLOAT_VECTOR x)
+{
+  const ORDER_VECTOR b = AS_ORDER(x);
+  return b ^ ((b >> LAST_BIT) & FLIP);
+}
+
 static inline RESULT_VECTOR BY_LANES_T_LANES(SOURCE_VECTOR x)
 {
   SOURCE s[LANES];

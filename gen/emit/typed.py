@@ -136,6 +136,13 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to
         words.update(ELEMENT=d.memory(dtype), VECTOR=f"{d.memory(dtype)}{lanes}", BYTES=bits(dtype) // 8,
                      VLOAD=partial(vectors, "vload"), VSTORE=partial(vectors, "vstore"))
         return _function(need, "registers.c", f"{name}_T_LANES", words)
+    if name == "total_order":
+        last = d.register_bits(dtype) - 1
+        order = f"s{last + 1}"
+        words.update(LAST_BIT=last, FLOAT_VECTOR=d.register(dtype, lanes), ORDER_VECTOR=d.register(order, lanes),
+                     FLIP=d.splat(order, lanes, d.literal((1 << last) - 1, order)),
+                     AS_ORDER=lambda x: d.reinterpret(x, f"f{last + 1}", order, lanes))
+        return _function(need, "registers.c", "total_order_T_LANES", words)
     if dtype in TINY:
         to, source = {"value": ("f32", "u8"), "bits": ("u8", "f32"), "round": ("f32", "f32")}[name]
         words.update(BY_LANES=name, RESULT=d.register(to), SOURCE=d.register(source),
