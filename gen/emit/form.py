@@ -212,6 +212,11 @@ class Form:
         """Registers along the lanes in each row of a step."""
         return self.box["down"][1] + 1 if "down" in self.box else 1
 
+    @property
+    def interleaves_words(self) -> bool:
+        """Whether a step moves whole lines of words to whole lines of rows, or back, in registers."""
+        return self.moves and self.registers_down == self.loop.interleaved > 1
+
     def in_words(self, flat: str, dtype: str, unit: int) -> bool:
         """Whether the elements that are interleaved fill 32-bit words, which begin at multiples of `unit` elements."""
         if self.loop.interleaved == 1 or self.stride(flat, "lane")[0] != self.loop.interleaved or self.moves \
@@ -277,7 +282,7 @@ class Form:
         """Whether a step of whole vectors prefetches what it reads: contiguous lines, by the body's own code."""
         if self.loop.lanes == 1 or not any(distance for _, distance in self.loop.prefetches()):
             return False
-        if self.moves and self.registers_down == self.loop.interleaved > 1:
+        if self.interleaves_words:
             return True
         for visit in self.visits:
             buffer = buffer_of(self.partition, visit.read) if visit.read and visit.wide else None

@@ -76,7 +76,7 @@ class Stores(Loads):
                          for number, text in registers[1]))
 
     def store(self, root: Root) -> None:
-        if self.moves and self.registers_down == self.loop.interleaved > 1:
+        if self.interleaves_words:
             self._store_interleaved(root)
             return
         value = self._result(root)

@@ -322,6 +322,10 @@ def step_body(context: Context, form: Form, index_type: str) -> Body:
         for root in partition.roots:
             body.read(partition.root_read(root), partition.entry.body)
             body.bind(partition.starts(root), partition.entry.body)
+    elif len(partition.roots) > 1 and not form.interleaves_words:
+        for read in map(partition.root_read, partition.roots):      # a store may be over another root's buffer
+            if buffer_of(partition, read):
+                body.read(read, partition.entry.body)
     for root in partition.roots:
         body.store(root)
     return body

@@ -1,25 +1,24 @@
-"""Which operand a nest may write its result over: each element is read where it is then written, and nowhere else."""
+"""Which operands a nest may write its results over: each element is read where it is then written, and nowhere else."""
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Set
+from typing import Dict, List, Optional, Set, Tuple
 
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.nest import Nest
-from gen.plan.partition import compose
+from gen.plan.partition import Root, compose
+from gen.plan.plan import Reduction
 
 
-def overwritable(nest: Nest) -> List[Buffer]:
-    """The buffers that the nest's one result may lie in, as their maps prove: an element is computed from the one at its
-    own position, and stored after all that is computed of it."""
-    if type(nest) is not Nest or nest.aliases or nest.layout or nest.sides or len(nest.partition.roots) != 1:
+def overwritable(nest: Nest) -> "List[Tuple[Buffer, Root]]":
+    """The buffers that the nest's results may lie in, as their maps prove: all results of an index are computed from
+    elements at their own positions, and stored after all that is computed of that index."""
+    roots, partition = nest.partition.roots, nest.partition
+    if type(nest) not in (Nest, Reduction) or nest.aliases or nest.layout or nest.sides or any(
+            root.at or root.shape.dtype in dtypes.PACKED for root in roots):
         return []
-    (root,), partition = nest.partition.roots, nest.partition
-    if root.at or root.shape.dtype in dtypes.PACKED:
-        return []
-    own: Set[Optional[str]] = {compose(root.map, memory_map(root.shape))}
     positions: Dict[Buffer, Set[Optional[str]]] = {}
     for function in partition.functions:
         for read, _ in reads_of(partition, function):
@@ -27,6 +26,7 @@ def overwritable(nest: Nest) -> List[Buffer]:
             if buffer:
                 at = compose(read.map, memory_map(buffer.shape)) if function is partition.entry else None
                 positions.setdefault(buffer, set()).add(at)
-    width = dtypes.storage_bytes(root.shape.dtype)
-    return [buffer for buffer, at in positions.items() if at == own and buffer.shape.dtype not in dtypes.PACKED
-            and dtypes.storage_bytes(buffer.shape.dtype) == width and buffer.shape.bytes == root.shape.bytes]
+    written = [(root, {compose(root.map, memory_map(root.shape))}) for root in roots]
+    return [(buffer, root) for buffer, at in positions.items() for root, own in written
+            if at == own and buffer.shape.dtype not in dtypes.PACKED and buffer.shape.bytes == root.shape.bytes
+            and dtypes.storage_bytes(buffer.shape.dtype) == dtypes.storage_bytes(root.shape.dtype)]

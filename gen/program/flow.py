@@ -97,7 +97,7 @@ def placed(program: Program, steps: "List[Step]", local_bytes: int) -> Places:
             join(step.to, step.source)
     for step in every:
         if isinstance(step, Launch):
-            for operand, result in overwritten(step).items():
+            for operand, result in overwritten(step):
                 join(result, operand)
     for step in every:
         if isinstance(step, Move):
@@ -214,7 +214,7 @@ class Interference:
             else:
                 writes, reads = [self._of(a) for a in step.writes], [self._of(a) for a in step.reads]
                 self.after[step] = live
-                pairs = {(self._of(o), self._of(r)) for o, r in [*overwritten(step).items(), *step.same.items()]}
+                pairs = {(self._of(o), self._of(r)) for o, r in [*overwritten(step), *step.same.items()]}
                 for write in writes:
                     self._edges(write, live)
                     self._edges(write, set(writes))

@@ -86,30 +86,27 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
     own = {*program.params, *program.results}
     over: Dict[Array, Array] = {}
     for at, launch in enumerate(launches):
-        for operand, result in overwritten(launch).items():
+        for operand, result in overwritten(launch):
             if first[result] != at or result in over.values() or result in own and not in_results:
-                break
-            if operand not in own and last[operand] == at:
+                continue
+            if operand not in own and operand not in over and last[operand] == at:
                 over[operand] = result
                 shared = (operand, result)
                 launch.kernel.arguments = [replace(argument, restrict="") if array in shared else argument
                                            for array, argument in zip(launch.arrays, launch.kernel.arguments)]
-                break
     return over
 
 
-def overwritten(launch: Launch) -> "Dict[Array, Array]":
-    """Operands of a launch that it may write its result over, as its kernel and its maps allow. What may become a
-    variable of C has one type: a compiler may move a load past a store of another type."""
+def overwritten(launch: Launch) -> "List[Tuple[Array, Array]]":
+    """Operands of a launch, each with a result that it may write over it, as its kernel and its maps allow. What may
+    become a variable of C has one type: a compiler may move a load past a store of another type."""
     kernel = launch.kernel
-    if isinstance(kernel, Chain) or not kernel.overwrites or len(kernel.nest.partition.roots) != 1:
-        return {}
-    arrays, (root,) = dict(zip(kernel.buffers, launch.arrays)), kernel.nest.partition.roots
-    if root.buffer not in arrays:
-        return {}
-    return {arrays[buffer]: arrays[root.buffer] for buffer in overwritable(kernel.nest)
-            if launch.arrays.count(arrays[buffer]) == 1
-            and (buffer.shape.dtype == root.shape.dtype or buffer.shape.bytes > LOCAL_ARRAY)}
+    if isinstance(kernel, Chain) or not kernel.overwrites:
+        return []
+    arrays = dict(zip(kernel.buffers, launch.arrays))
+    return [(arrays[buffer], arrays[root.buffer]) for buffer, root in overwritable(kernel.nest)
+            if root.buffer in arrays and launch.arrays.count(arrays[buffer]) == 1
+            and (buffer.shape.dtype == root.shape.dtype or buffer.shape.bytes > LOCAL_ARRAY)]
 
 
 @dataclass
