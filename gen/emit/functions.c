@@ -403,9 +403,14 @@ static inline floats tan_floats(floats x) {
   return as_floats(as_uints(choose_floats(odd, -c, s) / choose_floats(odd, s, c)) ^ (as_uints(x) & 0x80000000u));
 }
 
-/* |x|^(-1/2) by two steps that triple what is right; what is left is corrected to first order by the last sum.
-   Subnormals are scaled */
+/* |x|^(-1/2) by steps that triple what is right: one with AVX-512, else two, where subnormals are scaled. What is left
+   is corrected to first order by the last sum */
 static inline floats rsqrt_floats(floats x) {
+#if AVX512
+  const floats y = near_rsqrt_floats(x), h = mad_floats(-(x * y), y, splat_floats(1.0f));
+  const floats near = mad_floats(y * h, horner_floats(h, splat_floats(0.375f), 0.5f), y);
+  return choose_floats(h == h, near, y);
+#else
   const ints subnormal = x < 0x1p-126f;
   const floats a = choose_floats(subnormal, x * 0x1p24f, x);
   floats y = as_floats(0x5f375a86u - (as_uints(a) >> 1)), h = 1.0f - a * y * y;
@@ -415,6 +420,7 @@ static inline floats rsqrt_floats(floats x) {
   y = choose_floats(subnormal, y * 0x1p12f, y);
   return choose_floats(x > 0.0f, choose_floats(x < INFINITY, y, splat_floats(0.0f)),
                        choose_floats(x == 0.0f, signed_floats(splat_floats(INFINITY), x), nan_floats()));
+#endif
 }
 
 /* a^(-1/3) by two steps that triple what is right, then a times its square, corrected once more. Subnormals are

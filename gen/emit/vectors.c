@@ -29,8 +29,8 @@ typedef int64_t s64;
 
 /* AVX-512 alone: the floats of a table that the last four bits of indices select, or of two that the last five bits do;
    x 2^n rounded once, where n is first rounded down; for x = m 2^e with m in [3/4, 3/2) m, NaN below 0; for |x| = m 2^n
-   with m in [1, 2) m and n, -infinity for 0; of x and y what is nearer to 0, with x's sign, y for a NaN; whether any
-   integer is above a limit */
+   with m in [1, 2) m and n, -infinity for 0; |x|^(-1/2) within 2^-14, infinity for 0 with its sign, NaN below 0; of x and
+   y what is nearer to 0, with x's sign, y for a NaN; whether any integer is above a limit */
 #if defined(__AVX512F__)
 #define AVX512 1
 static inline floats pick_floats(floats table, ints index) {
@@ -47,6 +47,7 @@ static inline floats significand_floats(floats x) {
   return (floats)_mm512_getmant_ps((__m512)x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);
 }
 static inline floats exponent_floats(floats x) { return (floats)_mm512_getexp_ps((__m512)x); }
+static inline floats near_rsqrt_floats(floats x) { return (floats)_mm512_rsqrt14_ps((__m512)x); }
 #if defined(__AVX512DQ__)
 static inline floats nearer_floats(floats x, floats y) { return (floats)_mm512_range_ps((__m512)x, (__m512)y, 2); }
 #endif

@@ -41,6 +41,10 @@ static inline floats exponent_floats(floats x)
 {
   return AS_FLOATS(__builtin_ia32_getexpps512_mask(AS_GNU(x), AS_GNU(x), (ushort)0xffff, 4));
 }
+static inline floats near_rsqrt_floats(floats x)
+{
+  return AS_FLOATS(__builtin_ia32_rsqrt14ps512_mask(AS_GNU(x), AS_GNU(x), (ushort)0xffff));
+}
 #if defined(__AVX512DQ__)
 static inline floats nearer_floats(floats x, floats y)
 {
