@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Type
 
@@ -18,9 +19,10 @@ from gen.plan import element_loops
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import Interleaving, falling, interleaving, row
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, Entry, compose
+from gen.plan.partition import EMPTY, Entry, Partition, Region, compose, regions
 from gen.plan.update import bound_in
-from gen.schedule import LINE, VECTOR_BITS, Device, LoopSchedule, Schedule, candidates, chunks_of, reversed_walk
+from gen.schedule import LINE, VECTOR_BITS, Device, LoopSchedule, Schedule, candidates, chunks_of, narrowed_walk, \
+    reversed_walk
 from gen.targets import COMPLEX, TINY
 
 
@@ -52,6 +54,40 @@ def _along(flat: str, elements: int, run: int) -> "Optional[int]":
 
 def _mostly_contiguous(flat: str, elements: int) -> bool:
     return _along(flat, elements, 16) == 1
+
+
+def _lanes(device: Device, nest: Nest) -> int:
+    """The lanes of the vectors in which few elements take the least time; fewer than the device's only where they fill
+    these vectors wholly. Lanes that do not lie side by side are loaded one by one, but for those of one vector, which
+    are known when it is compiled."""
+    elements, numbers, partition = nest.shape.elements, device.loop_cpu, nest.partition
+    if not device.wide or elements > numbers.few_elements or elements == device.lanes:
+        return device.lanes
+    unmap = algebra.call("shape", "unmap", nest.shape.text)
+    ops, reads = 1, []      # type: int, List[Tuple[str, int]]
+    for region in regions(partition.entry.body):
+        ops += len(region.entries) * _repeats(partition, region)
+    for read, region in reads_of(partition, partition.entry):
+        buffer = buffer_of(partition, read)
+        if buffer and read.map != EMPTY:
+            flat = compose(unmap, compose(read.map, memory_map(buffer.shape)))
+            reads.append((flat, _repeats(partition, region)))
+    one = ops + sum(repeats for _, repeats in reads)
+
+    def time(lanes: int) -> int:
+        if elements < lanes:
+            return elements * one
+        step = ops + sum(repeats * (1 if _along(flat, elements, lanes) in (0, 1) else lanes) for flat, repeats in reads)
+        return elements // lanes * step + elements % lanes * one
+    fewer = [n for n in (device.lanes // 2, device.lanes // 4) if n >= numbers.least_lanes and elements % n == 0]
+    best = min(fewer, key=time, default=device.lanes)
+    gain = 1 if elements % device.lanes else numbers.least_gain
+    return best if time(best) * gain < time(device.lanes) else device.lanes
+
+
+def _repeats(partition: Partition, region: Region) -> int:
+    """How often a region is done for an element."""
+    return math.prod(partition.ranges[name] for name in region.ranges)
 
 
 def _widened(device: Device, nest: Nest, loop: LoopSchedule) -> LoopSchedule:
@@ -147,6 +183,9 @@ class LoopHero(Hero[Nest, LoopSchedule]):
         widths, traffic = _widths(nest)
         loops = candidates(device, nest.shape.elements, widths, traffic, spread,
                            row(nest) if device.cpu and plain else 0)
+        lanes = _lanes(device, nest) if plain else device.lanes
+        if lanes < device.lanes:
+            loops = [narrowed_walk(device, nest.shape.elements, lanes), *loops]
         packed = _packed(nest)
         if packed:      # a work-item writes whole bytes; elements that do not fill one byte are one work-item's
             few = nest.shape.elements < max(packed)

@@ -128,6 +128,10 @@ class LoopCpuNumbers:
 
     chunks: int = 64                    # steps of a work-item, at most
     scalar_chunks: int = 4096           # the same where a step is one element
+    few_elements: int = 1024            # chosen: elements, at most, that may be walked in vectors of fewer lanes
+    least_lanes: int = 4                # chosen: of such vectors
+    # chosen: times that a walk of whole vectors is faster in fewer lanes, at least: wider loads wait for what these store
+    least_gain: int = 2
     scalar_group: int = 64              # work-items of a group where a step is one element
     scalar_elements: int = 4096         # elements from which on these form groups
     cut_row_steps: int = 8              # steps of a row, at least, before each row ends in a step that is cut

@@ -157,6 +157,11 @@ def candidates(device: Device, elements: int, widths: Sequence[int], traffic: in
     return loops + [LoopSchedule(numbers.scalar_group if elements >= numbers.scalar_elements else 1)]
 
 
+def narrowed_walk(device: Device, elements: int, lanes: int) -> LoopSchedule:
+    """The walk in vectors of fewer lanes than the device's."""
+    return LoopSchedule(chunks=chunks_of(device, elements // lanes, device.loop_cpu.chunks), lanes=lanes, blocked=True)
+
+
 def reversed_walk(loop: LoopSchedule, elements: int, run: int) -> "Optional[LoopSchedule]":
     """The walk with runs of `run` elements walked from their ends; None where they are not several whole steps."""
     steps = -(-run // loop.step)
