@@ -7,10 +7,10 @@ step or segment reads. What costs next to nothing (constants, moves) is not pass
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable, Dict, List, Sequence, Set, Tuple
+from typing import Callable, Collection, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
 from gen import hlo
-from gen.hlo import Computation, Fusion, Instruction, Shape, Value
+from gen.hlo import Computation, Fusion, Instruction, Shape, Value, array_shape
 from gen.hlo.graph import root_of
 from gen.hlo.launches import is_step, resolved
 from gen.hlo.trips import trips
@@ -18,19 +18,20 @@ from gen.plan import element_loops
 from gen.plan.partition import moves_only
 from gen.program.extract import added, copy_of, extracted, give_names
 from gen.program.ir import Array, Branch, Call, Loop, Node, parts_of
+from gen.program.needed import Needed
 
 
 class Cutter:
     """Cuts computations. named: gives the fusion that does what a computation does, one for all that do the same."""
 
     def __init__(self, filename: str, named: "Callable[[Computation, str, Dict[int, int]], Fusion]") -> None:
-        self.filename, self.named = filename, named
+        self.filename, self.named, self.needed = filename, named, Needed(filename)
 
-    def nodes(self, computation: Computation, given: "Sequence[Array]",
-              inner: bool) -> "Tuple[List[Node], List[Array]]":
-        """The steps of a computation and the arrays of its result. given: the arrays of its parameters; inner: which are
-        not the program's."""
-        return _Cut(self, hlo.inlined(computation, self.filename), given, inner).run()
+    def nodes(self, computation: Computation, given: "Sequence[Optional[Array]]", inner: bool,
+              wanted: "Optional[Collection[int]]" = None) -> "Tuple[List[Node], List[Array]]":
+        """The steps of a computation and the arrays of its result, of those leaves that are wanted (None: all). given:
+        the arrays of its parameters, None for what is not read; inner: which are not the program's."""
+        return _Cut(self, hlo.inlined(computation, self.filename), given, inner).run(wanted)
 
     def copied(self, array: Array, shape: Shape) -> "Tuple[List[Node], Array]":
         """An array in the layout of a shape that is the same otherwise, and the call that brings it there."""
@@ -42,13 +43,15 @@ class Cutter:
 
 class _Cut:
     """One computation. levels: of an op the number of steps that come before it, at least; steps: those of the
-    computation, in order."""
+    computation, in order; read: what they and segments read of parameters and of one another's results."""
 
-    def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Array]", inner: bool) -> None:
+    def __init__(self, cutter: Cutter, computation: Computation, given: "Sequence[Optional[Array]]",
+                 inner: bool) -> None:
         self.cutter, self.computation = cutter, computation
         self.arrays: Dict[Value, Array] = {}
         leaves = [Value(p, leaf) for p in computation.parameters for leaf in range(len(p.shape.leaves()))]
-        self.arrays.update(zip(leaves, given))
+        self.arrays.update((leaf, array) for leaf, array in zip(leaves, given) if array)
+        self.read: Set[Value] = set()
         self.steps: List[Instruction] = []
         self.made: Set[Instruction] = set()
         self.refused: Dict[Instruction, str] = {}    # why a loop is a step
@@ -83,14 +86,17 @@ class _Cut:
         of = resolved(instruction.operands[0], 0)
         return self._given(of) and (self.inner or of.producer.opcode != "parameter")
 
-    def run(self) -> "Tuple[List[Node], List[Array]]":
-        results = [resolved(root_of(self.computation), leaf)
-                   for leaf in range(len(root_of(self.computation).shape.leaves()))]
+    def run(self, wanted: "Optional[Collection[int]]") -> "Tuple[List[Node], List[Array]]":
+        root = root_of(self.computation)
+        leaves = range(len(root.shape.leaves())) if wanted is None else sorted(wanted)
+        results = [resolved(root, leaf) for leaf in leaves]
         goals: List[Dict[Value, None]] = [{} for _ in range(len(self.steps) + 1)]
 
         def want(value: Value, at: int) -> None:
             """The value is an array from segment `at` on."""
-            if not self._given(value):
+            if self._given(value):
+                self.read.add(value)
+            else:
                 goals[at if value.producer in self.light else self.levels[value.producer]][value] = None
 
         for value in results:
@@ -100,12 +106,13 @@ class _Cut:
         own_reads: Dict[Instruction, Dict[Value, None]] = {}
         for at in range(len(self.steps), -1, -1):
             step = self.steps[at] if at < len(self.steps) else None
-            if step and self._is_call(step):
-                own[step] = [Value(step, n) for n in (element_loops.used(step) if step.opcode == "while" else (0,))]
-                own_reads[step] = self._reads(dict.fromkeys(own[step]), at + 1, want)
-            elif step:
-                for value in self._operands(step):
-                    want(value, at)
+            if step and self._wanted(step):     # all that may read its result has been seen
+                if self._is_call(step):
+                    own[step] = [Value(step, n) for n in (element_loops.used(step) if step.opcode == "while" else (0,))]
+                    own_reads[step] = self._reads(dict.fromkeys(own[step]), at + 1, want)
+                else:
+                    for value in self._operands(step, self._needed(step)):
+                        want(value, at)
             reads[at] = self._reads(goals[at], at, want)
         nodes: List[Node] = []
         for at in range(len(self.steps) + 1):
@@ -113,16 +120,31 @@ class _Cut:
                 nodes.append(self._segment(list(goals[at]), list(reads[at])))
             if at < len(self.steps):
                 step = self.steps[at]
-                nodes += [self._segment(own[step], list(own_reads[step]))] if step in own else self._step(step)
+                if step in own:
+                    nodes.append(self._segment(own[step], list(own_reads[step])))
+                elif self._wanted(step):
+                    nodes += self._step(step)
         return nodes, [self.arrays[value] for value in results]
 
     def _given(self, value: Value) -> bool:
         """True if a value is an array by itself: a parameter's, or a step's."""
         return value.producer.opcode == "parameter" or value.producer in self.made
 
-    def _operands(self, instruction: Instruction) -> List[Value]:
-        return [resolved(operand, leaf) for operand in instruction.operands
-                for leaf in range(len(operand.shape.leaves())) if operand.shape.leaves()[leaf].kind == "array"]
+    def _wanted(self, step: Instruction) -> "FrozenSet[int]":
+        """The leaves of a step's result that something reads."""
+        return frozenset(leaf for leaf in range(len(step.shape.leaves())) if Value(step, leaf) in self.read)
+
+    def _needed(self, step: Instruction) -> "List[FrozenSet[int]]":
+        """Of each operand of a step the leaves that it reads for what is wanted of it."""
+        if step.opcode in ("while", "conditional"):
+            return self.cutter.needed.operands(step, self._wanted(step))
+        return [frozenset(range(len(operand.shape.leaves()))) for operand in step.operands]
+
+    def _operands(self, instruction: Instruction, leaves: "Optional[List[FrozenSet[int]]]" = None) -> List[Value]:
+        """The values of an op's operands. leaves: of each operand those that are read (None: all)."""
+        return [resolved(operand, leaf) for n, operand in enumerate(instruction.operands)
+                for leaf, shape in enumerate(operand.shape.leaves())
+                if shape.kind == "array" and (leaves is None or leaf in leaves[n])]
 
     def _reads(self, goals: "Dict[Value, None]", at: int, want: "Callable[[Value, int], None]") -> "Dict[Value, None]":
         """The arrays that a segment reads; values of earlier segments among them are wanted there."""
@@ -136,6 +158,7 @@ class _Cut:
             for value in self._operands(instruction):
                 if self._given(value):
                     reads[value] = None
+                    self.read.add(value)
                 elif value.producer in self.light or self.levels[value.producer] == at:
                     waiting.append(value.producer)
                 else:
@@ -154,47 +177,62 @@ class _Cut:
         return Call(fusion, [self.arrays[value] for value in reads], results)
 
     def _step(self, step: Instruction) -> "List[Node]":
-        operands = [[self.arrays[resolved(o, leaf)] for leaf in range(len(o.shape.leaves()))] for o in step.operands]
+        if step.opcode == "while":
+            return self._loop(step)
+        if step.opcode == "conditional":
+            return self._branch(step)
         results = [Array(step.name, shape) for shape in step.shape.leaves()]
         self.arrays.update((Value(step, n), array) for n, array in enumerate(results))
-        if step.opcode == "while":
-            return self._loop(step, operands[0], results)
-        if step.opcode == "conditional":
-            return self._branch(step, operands[0][0], operands[1:], results)
         own = Computation(step.name, line=step.line, col=step.col)
         for n, o in enumerate(step.operands):
             own.parameters.append(added(own, Instruction(o.name, "parameter", o.shape, parameter_number=n)))
         own.root = added(own, replace(step, operands=list(own.parameters), users=[]))
         give_names(own)
         fusion = self.cutter.named(own, step.name, {})
-        return [Call(fusion, [array for arrays in operands for array in arrays], results)]
+        return [Call(fusion, [self.arrays[resolved(o, leaf)] for o in step.operands
+                              for leaf in range(len(o.shape.leaves()))], results)]
 
-    def _loop(self, step: Instruction, begins: "List[Array]", results: "List[Array]") -> "List[Node]":
+    def _loop(self, step: Instruction) -> "List[Node]":
         condition, body = step.called
-        shapes = step.shape.leaves()
-        before, inits = self._laid_out(begins, shapes)
-        state = [Array(array.name, shape) for array, shape in zip(_named_leaves(body), shapes)]
-        condition_nodes, (predicate,) = self._called(condition, state)
-        nodes, ends = self._called(body, state)
+        (needed,), count = self._needed(step), trips(step)
+        leaves, named, of = sorted(needed), _named_leaves(body), step.shape.leaves()
+        shapes = [of[leaf] for leaf in leaves]
+        before, inits = self._laid_out([self.arrays[resolved(step.operands[0], leaf)] for leaf in leaves], shapes)
+        state = {leaf: Array(named[leaf], of[leaf]) for leaf in leaves}
+        results = {leaf: Array(step.name, of[leaf]) for leaf in leaves}
+        self.arrays.update((Value(step, leaf), array) for leaf, array in results.items())
+        asked: "Tuple[List[Node], List[Array]]" = [], [Array("known", array_shape("pred", ()))]
+        if count is None:
+            asked = self._called(condition, state, frozenset({0}))
+        nodes, ends = self._called(body, state, needed)
         after, ends = self._laid_out(ends, shapes)
-        loop = Loop(step.name, inits, state, condition_nodes, predicate, [*nodes, *after], ends, results, trips(step),
-                    self.refused.get(step, ""))
+        loop = Loop(step.name, inits, list(state.values()), asked[0], asked[1][0], [*nodes, *after], ends,
+                    list(results.values()), count, self.refused.get(step, ""))
         self.arrays.update((value, array) for value, array in _without_invariants(loop, self.arrays).items())
         return [*before, loop]
 
-    def _branch(self, step: Instruction, selector: Array, operands: "List[List[Array]]",
-                results: "List[Array]") -> "List[Node]":
+    def _branch(self, step: Instruction) -> "List[Node]":
+        wanted, (_, *needed) = self._wanted(step), self._needed(step)
+        shapes = [shape for leaf, shape in enumerate(step.shape.leaves()) if leaf in wanted]
+        results = [Array(step.name, shape) for shape in shapes]
+        self.arrays.update((Value(step, leaf), array) for leaf, array in zip(sorted(wanted), results))
         arms, ends = [], []
-        for computation, given in zip(step.called, operands):
-            nodes, last = self._called(computation, given)
-            after, last = self._laid_out(last, step.shape.leaves())
+        for computation, operand, read in zip(step.called, step.operands[1:], needed):
+            given = {leaf: self.arrays[resolved(operand, leaf)] for leaf in sorted(read)}
+            nodes, last = self._called(computation, given, wanted)
+            after, last = self._laid_out(last, shapes)
             arms.append([*nodes, *after])
             ends.append(last)
-        return [Branch(step.name, selector, arms, ends, results)]
+        return [Branch(step.name, self.arrays[resolved(step.operands[0], 0)], arms, ends, results)]
 
-    def _called(self, computation: Computation, given: "List[Array]") -> "Tuple[List[Node], List[Array]]":
-        before, arrays = self._laid_out(given, [leaf for p in computation.parameters for leaf in p.shape.leaves()])
-        nodes, results = self.cutter.nodes(computation, arrays, True)
+    def _called(self, computation: Computation, given: "Dict[int, Array]",
+                wanted: "FrozenSet[int]") -> "Tuple[List[Node], List[Array]]":
+        """The steps of a body, a condition or an arm, and the arrays of what is wanted of its result. given: the arrays
+        of its parameters' leaves, of those that it reads for that."""
+        shapes = [leaf for p in computation.parameters for leaf in p.shape.leaves()]
+        before, arrays = self._laid_out(list(given.values()), [shapes[leaf] for leaf in given])
+        laid = dict(zip(given, arrays))
+        nodes, results = self.cutter.nodes(computation, [laid.get(leaf) for leaf in range(len(shapes))], True, wanted)
         return [*before, *nodes], results
 
     def _laid_out(self, arrays: "List[Array]", shapes: "Sequence[Shape]") -> "Tuple[List[Node], List[Array]]":
@@ -207,15 +245,15 @@ class _Cut:
         return nodes, made
 
 
-def _named_leaves(body: Computation) -> List[Array]:
-    """The leaves of a body's parameter, named as the ops that take them out of it."""
+def _named_leaves(body: Computation) -> List[str]:
+    """Names of the leaves of a body's parameter: those of the ops that take them out of it."""
     parameter = body.parameters[0]
     names: Dict[int, str] = {}
     for user in parameter.users:
         if user.opcode == "get-tuple-element" and user.shape.kind == "array":
             before = sum(len(child.leaves()) for child in parameter.shape.children[:user.attributes["index"]])
             names.setdefault(before, user.name)
-    return [Array(names.get(n, f"{parameter.name}_{n}"), shape) for n, shape in enumerate(parameter.shape.leaves())]
+    return [names.get(n, f"{parameter.name}_{n}") for n in range(len(parameter.shape.leaves()))]
 
 
 def _without_invariants(loop: Loop, arrays: "Dict[Value, Array]") -> "Dict[Value, Array]":

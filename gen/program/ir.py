@@ -42,8 +42,9 @@ class Loop:
     """A while. Before each iteration `condition` gives `predicate`; the loop goes on while that is not 0.
 
     begins: the state before the first iteration, state: before each one, ends: after each one; results: after the last
-    one. What no iteration changes is not among them. trips: how often the body runs, where the text says it: the
-    condition is then not asked. outside: why it is not inside of a kernel.
+    one. What no iteration changes is not among them, nor what nothing else needs. trips: how often the body runs, where
+    the text says it: the condition is then empty, and the predicate is not written. outside: why it is not inside of a
+    kernel.
     """
 
     name: str

@@ -130,7 +130,8 @@ class LoopCpuNumbers:
     scalar_chunks: int = 4096           # the same where a step is one element
     few_elements: int = 1024            # chosen: elements, at most, that may be walked in vectors of fewer lanes
     least_lanes: int = 4                # chosen: of such vectors
-    # chosen: times that a walk of whole vectors is faster in fewer lanes, at least: wider loads wait for what these store
+    # chosen: times that a walk of whole vectors is faster in fewer lanes, at least, for wider loads wait for what these
+    # store
     least_gain: int = 2
     scalar_group: int = 64              # work-items of a group where a step is one element
     scalar_elements: int = 4096         # elements from which on these form groups

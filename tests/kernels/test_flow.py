@@ -20,7 +20,7 @@ import stated
 from drawn import device_or_skip
 from gen import hlo, pipeline, run
 from gen.program import build
-from gen.program.ir import Array, Program
+from gen.program.ir import Array, Branch, Loop, Program
 from gen.run.objects import load
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
@@ -379,6 +379,57 @@ def test_carried_squares(tmp_path: Path) -> None:
     assert not stated.ran(library, ["m"], "c", tmp_path, tmp_path / "results", run.Options())
     powers = tuple(wrapped(n ** 16) for n in values[0])
     assert (tmp_path / "results" / "m.out").read_bytes() == packed([powers, powers, (0,)])
+
+
+UNREAD = """HloModule m
+inner { p = (s32[], s32[4], s32[4]) parameter(0)  i = s32[] get-tuple-element(p), index=0  a = s32[4] get-tuple-element(p), index=1
+  b = s32[4] get-tuple-element(p), index=2  c = s32[4] add(a, a)  d = s32[4] multiply(b, a)  one = s32[] constant(1)  next = s32[] add(i, one)
+  ROOT t = (s32[], s32[4], s32[4]) tuple(next, c, d) }
+twice { p = (s32[], s32[4], s32[4]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(2)
+  ROOT less = pred[] compare(i, n), direction=LT }
+yes { p = (s32[4], s32[4]) parameter(0)  a = s32[4] get-tuple-element(p), index=0  b = s32[4] get-tuple-element(p), index=1
+  m = s32[4] multiply(b, b)  ROOT t = (s32[4], s32[4]) tuple(a, m) }
+no { p = (s32[4], s32[4]) parameter(0)  a = s32[4] get-tuple-element(p), index=0  b = s32[4] get-tuple-element(p), index=1
+  n = s32[4] negate(a)  m = s32[4] multiply(b, a)  ROOT t = (s32[4], s32[4]) tuple(n, m) }
+body { p = (s32[], s32[4], s32[4], s32[4], pred[]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  a = s32[4] get-tuple-element(p), index=1  b = s32[4] get-tuple-element(p), index=2  c = s32[4] get-tuple-element(p), index=3
+  way = pred[] get-tuple-element(p), index=4
+  zero = s32[] constant(0)  start = (s32[], s32[4], s32[4]) tuple(zero, a, b)
+  w = (s32[], s32[4], s32[4]) while(start), condition=twice, body=inner
+  more = s32[4] get-tuple-element(w), index=1  other = s32[4] get-tuple-element(w), index=2
+  both = (s32[4], s32[4]) tuple(more, c)  chosen = (s32[4], s32[4]) conditional(way, both, both), true_computation=yes, false_computation=no
+  one = s32[4] get-tuple-element(chosen), index=0  two = s32[4] get-tuple-element(chosen), index=1
+  step = s32[] constant(1)  next = s32[] add(i, step)  turned = pred[] not(way)
+  ROOT t = (s32[], s32[4], s32[4], s32[4], pred[]) tuple(next, one, two, other, turned) }
+condition { p = (s32[], s32[4], s32[4], s32[4], pred[]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(3)
+  ROOT less = pred[] compare(i, n), direction=LT }
+ENTRY e {
+  x = s32[4] parameter(0)
+  zero = s32[] constant(0)
+  way = pred[] constant(true)
+  ones = s32[4] broadcast(zero), dimensions={}
+  start = (s32[], s32[4], s32[4], s32[4], pred[]) tuple(zero, x, ones, x, way)
+  w = (s32[], s32[4], s32[4], s32[4], pred[]) while(start), condition=condition, body=body
+  ROOT a = s32[4] get-tuple-element(w), index=1
+}
+"""
+
+
+def test_unread_state(tmp_path: Path) -> None:
+    """What feeds nothing but itself is not carried, nor computed: through loops and branches, and a counter of known trips."""
+    made = program(UNREAD)
+    (loop,) = (node for node in made.body if isinstance(node, Loop))
+    assert [array.shape.text for array in loop.state] == ["s32[4]{0}", "pred[]"]
+    (inner,) = (node for node in loop.body if isinstance(node, Loop))
+    (branch,) = (node for node in loop.body if isinstance(node, Branch))
+    assert len(inner.state) == len(branch.results) == 1
+    opcodes = {i.opcode for fusion in made.fusions for i in fusion.computation.instructions}
+    assert "multiply" not in opcodes and "compare" not in opcodes
+    library = stated.compiled([stated.built(made, tmp_path, "c")], tmp_path, "c")
+    (tmp_path / "m.in").write_bytes(packed([(1, -2, 3, 4)]))
+    (tmp_path / "results").mkdir()
+    assert not stated.ran(library, ["m"], "c", tmp_path, tmp_path / "results", run.Options())
+    assert (tmp_path / "results" / "m.out").read_bytes() == packed([(-64, 128, -192, -256)])
 
 
 BOUND_BY_BRANCH = """HloModule m
