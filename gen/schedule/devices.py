@@ -462,6 +462,11 @@ class Device:
         """One of its cores, to which all work of a small kernel is given at once."""
         return replace(self, units=1, unit_items=1) if self.cpu else self
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether one work-item of a CPU does all of a kernel."""
+        return self.cpu and self.units * self.unit_items == 1
+
 
 # A core with 512-bit vectors. line, page: the processor's.
 _CPU = Device("cpu", "c", cpu=True, units=2, warp=1, line=LINE, cache=8 << 20, unit_items=16, least_groups=4,

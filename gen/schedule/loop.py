@@ -127,7 +127,10 @@ class LoopSchedule(Schedule):
 
 
 def chunks_of(device: Device, steps: int, most: int) -> int:
-    """The steps of a work-item: a power of two times less than `most`, as long as every core has its work-items."""
+    """The steps of a work-item: all, where it does a small kernel alone; else a power of two times less than `most`,
+    as long as every core has its work-items."""
+    if device.is_alone and steps <= most:
+        return max(1, steps)
     chunks = most
     while chunks > 1 and steps < chunks * device.unit_items * device.units:
         chunks //= 2
@@ -241,7 +244,7 @@ def _wide(device: Device, elements: int, widths: Sequence[int], stream: bool, ro
             loops.append(LoopSchedule(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs,
                                       row=row))
         if elements >= step:
-            burst = numbers.burst if chunks >= 2 * numbers.burst else 0
+            burst = numbers.burst if chunks >= 2 * numbers.burst and not device.is_alone else 0
             streams = numbers.pair_streams if pairs else numbers.streams
             streams = streams if burst and stream and elements % (streams * step * chunks * threads) == 0 else 1
             loops.append(LoopSchedule(threads, chunks, vec, device.lanes, blocked=True, interleaved_pairs=pairs,
