@@ -127,10 +127,7 @@ class LoopSchedule(Schedule):
 
 
 def chunks_of(device: Device, steps: int, most: int) -> int:
-    """The steps of a work-item: all, where it does a small kernel alone; else a power of two times less than `most`,
-    as long as every core has its work-items."""
-    if device.is_alone and steps <= most:
-        return max(1, steps)
+    """The steps of a work-item: a power of two times less than `most`, as long as every core has its work-items."""
     chunks = most
     while chunks > 1 and steps < chunks * device.unit_items * device.units:
         chunks //= 2
