@@ -283,11 +283,14 @@ def final(steps: "Sequence[Step]", places: Places, donors: "Mapping[Array, Array
             _share(launch, donors)
             made.append(launch)
         elif isinstance(step, Repeat):
-            made.append(replace(step, condition=final(step.condition, places, donors, copied),
-                                body=final(step.body, places, donors, copied), predicate=places.owner(step.predicate)))
+            body = final(step.body, places, donors, copied)
+            if body or step.loop.trips is None:     # else it does nothing
+                made.append(replace(step, condition=final(step.condition, places, donors, copied), body=body,
+                                    predicate=places.owner(step.predicate)))
         elif isinstance(step, Switch):
-            made.append(replace(step, arms=[final(arm, places, donors, copied) for arm in step.arms],
-                                selector=places.owner(step.selector)))
+            arms = [final(arm, places, donors, copied) for arm in step.arms]
+            if any(arms):
+                made.append(replace(step, arms=arms, selector=places.owner(step.selector)))
         elif not step.left_out:
             source, to = places.owner(step.source), places.owner(step.to)
             launches = copied(Move(source, to), step.to.shape)
