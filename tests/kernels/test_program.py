@@ -349,7 +349,7 @@ def test_wrong_places_are_found(text: str, monkeypatch: pytest.MonkeyPatch) -> N
     out though its arrays lie apart."""
     proved: List[Any] = []
     monkeypatch.setattr(proof, "prove", lambda *given: proved.append(given))
-    pipeline.target_file(program(text), "c")
+    pipeline.target_file(program(text), "c", "cpu-scalar")
     monkeypatch.undo()
     (of, steps, places), = proved
     proof.prove(of, steps, places)
