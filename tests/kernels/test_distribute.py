@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import random
+import re
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -239,7 +240,7 @@ def test_vectors_come_from_the_element_digits(tmp_path: Path) -> None:
     texts = {name: pipeline.target_file(hlo.fusions(run.load(module(tmp_path, name)))[0], "cuda").text for name in ("readme", "mma", "mfma")}
     assert "uint4" in texts["readme"] and "uint2" in texts["mma"]
     # four rows of a column: in b they are side by side
-    assert "uint4 *)(p1" in texts["mfma"].replace("const ", "") and "uint4 *)(r0" not in texts["mfma"]
+    assert re.findall(r"union { (\w+) word\[\d\]; .*} (w_\w+);", texts["mfma"]) == [("uint4", "w_p1")] and "store_word<aligned>(" not in texts["mfma"]
 
 
 def test_explain_shows_who_holds_what(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def make(folder: str, name: str, body: str, wanted: str = "r0[i] = p0[i];", dtyp
             f"#include <stddef.h>\n#include <math.h>\nint {name}_bound(const void *const *params, double *const *bounds)\n{text}")
     buffer: Dict[str, Any] = {"dtype": dtype, "bytes": n * BYTES[dtype], "elements": n, "positions": n, "shape": f"{dtype}[{n}]{{0}}"}
     manifest = {"name": name, "hero": "loop", "params": [buffer] * params, "results": [{**buffer, "exact": exact}],
-                "bytes_read": params * n * BYTES[dtype], "bytes_written": n * BYTES[dtype]}
+                "bytes_read": params * n * BYTES[dtype], "bytes_written": n * BYTES[dtype], "targets": {"opencl": {}}}
     return run.Built(work, manifest)
 
 
