@@ -1,7 +1,8 @@
 """Which arrays a loop or a branch needs: what the wanted parts of its result are computed from.
 
-An element of a loop's tuple that nothing reads but itself, or others of the kind, is not carried; nor is a counter that
-only the condition reads, where the number of iterations is known.
+A loop inside of a kernel needs all of its state. An element of another loop's tuple that nothing reads but itself, or
+others of the kind, is not carried; nor is a counter that only the condition reads, where the number of iterations is
+known.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from gen.hlo import Computation, Instruction, Value
 from gen.hlo.graph import root_of
 from gen.hlo.launches import resolved
 from gen.hlo.trips import trips
+from gen.plan import element_loops
 
 Leaves = FrozenSet[int]     # numbers of arrays of a flattened tuple
 
@@ -60,7 +62,7 @@ class Needed:
             if value in seen:
                 continue
             seen.add(value)
-            if step.opcode in ("while", "conditional"):
+            if step.opcode == "conditional" or step.opcode == "while" and element_loops.refusal(step):
                 leaves = self.operands(step, frozenset({value.leaf}))
             else:
                 leaves = [frozenset(range(len(o.shape.leaves()))) for o in step.operands]

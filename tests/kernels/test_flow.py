@@ -433,6 +433,17 @@ def test_unread_state(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "m.out").read_bytes() == packed([(-160, -32, -32, -160)])
 
 
+def test_unread_state_of_a_loop_in_a_kernel(tmp_path: Path) -> None:
+    """A loop of elements becomes a kernel with all of its state: also with what nothing reads behind it."""
+    text = UNREAD.replace("reverse(a), dimensions={0}", "add(a, a)")
+    values = [(3, -7, 2, 5)]
+    (tmp_path / "m.in").write_bytes(packed(values))
+    library = stated.compiled([stated.built(program(text), tmp_path, "c")], tmp_path, "c")
+    (tmp_path / "results").mkdir()
+    assert not stated.ran(library, ["m"], "c", tmp_path, tmp_path / "results", run.Options())
+    assert (tmp_path / "results" / "m.out").read_bytes() == packed([tuple(-9 ** 3 * x for x in values[0])])
+
+
 def test_empty_loop() -> None:
     """A loop of known trips that hands on what it has is left out of the text, on a block of threads too."""
     text = """HloModule m

@@ -102,7 +102,7 @@ def test_each_pointer(name: str, tmp_path: Path) -> None:
     for header in ("cuda_runtime.h", "cuda_fp16.h"):
         (tmp_path / header).write_text('#include "cuda_on_cpu.h"\n')
     text = (tmp_path / "m.cu").read_text()
-    assert ("aligned ?" in text) == (name != "scatter") and ("_body_part1<aligned>(" in text) == (name == "chain")
+    assert ("aligned ?" in text) == (name != "scatter") and ("_body<aligned>(" in text) == (name == "chain")
     subprocess.run([cxx_compiler(), "-std=c++17", "-O1", "-ffp-contract=off", "-fsanitize=alignment", "-fsanitize-undefined-trap-on-error", "-fPIC", "-w",
                     "-shared", "-I", ".", "-I", str(ROOT / "tests"), "-x", "c++", "m.cu", "-o", "m.so"], cwd=tmp_path, check=True)
     made = about["targets"]["cuda"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
@@ -19,7 +19,7 @@ import pytest
 import stated
 from drawn import device_or_skip, fusions
 from gen import hlo, lower, pipeline, run, schedule
-from gen.plan import nests, plan, storing
+from gen.plan import element_loops, nests, plan, storing
 from gen.plan.whole import whole_of
 from gen.program.build import programs
 from gen_run import gen
@@ -292,7 +292,7 @@ def files() -> "Iterator[Tuple[str, hlo.Fusion]]":
 
 def within(name: str, fusion: hlo.Fusion) -> int:
     """Asserts the bounds of a fusion's plans; how many values may be stored."""
-    computation, leaves = lower.lowered(fusion)
+    computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(fusion.computation)))
     evaluations = storing.Evaluations(computation, leaves, {i for i in computation.instructions if plan.stops(i)})
     for cpu, costs in ((True, schedule.CPU_COSTS), (False, schedule.GPU_COSTS)):
         chosen = evaluations.chosen(costs)
