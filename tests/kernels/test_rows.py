@@ -387,7 +387,7 @@ def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
     build_fusion(fusion, str(tmp_path), ["cuda"], "sm_90")
     done = subprocess.run(["nvcc", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", "e.cubin", "e.cu"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores", done.stderr) == [("0", "0")], done.stderr
+    assert set(re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores", done.stderr)) == {("0", "0")}, done.stderr
 
 
 def test_explained() -> None:
