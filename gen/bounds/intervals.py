@@ -20,6 +20,7 @@ from gen.bounds.types import (
 )
 from gen.bounds.ulps import LIBM_ULPS
 from gen.hlo import Instruction
+from gen.hlo.opcodes import ELEMENTWISE
 from gen.reference.elements import convert_value, FUNCTIONS, PRED, ROUND, value_of
 from gen.reference.library import Calls, functions
 from gen.reference.types import bits_of, FLOATS, from_double, is_signed, load, small_float, SMALL, TINY, to_double
@@ -111,9 +112,12 @@ class Intervals:
             ends = [Scalar(from_double(self.call, to, f"{r[0]}.{end}"), to) for end in ("lo", "hi")]
             low, high = (value_of(self.call, opcode, attributes, to, [end]) for end in ends)
             return self.kept(of_ends(self.call, to, low, high), to, v)
-        name = FUNCTIONS[opcode]
+        name = FUNCTIONS.get(opcode, opcode.replace("-", "_"))
         own = f"range_{name}"
-        text = f"{own}({', '.join(r)})" if own in functions(RANGES) else f"range_monotone({r[0]}, {name})"
+        has_own = own in functions(RANGES)
+        assert has_own or (opcode in FUNCTIONS and ELEMENTWISE[opcode].monotone), \
+            f"'{opcode}' has no interval: not monotone, and no function {own} in gen/bounds/ranges.c"
+        text = f"{own}({', '.join(r)})" if has_own else f"range_monotone({r[0]}, {name})"
         return self.rounded(text, to, v, max(0.6, self.options.budget(opcode)))
 
     def of_integers(self, opcode: str, to: str, r: Sequence[str], v: str) -> str:

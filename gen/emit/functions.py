@@ -6,21 +6,28 @@ from __future__ import annotations
 from typing import Callable, Mapping
 
 from gen.emit.pieces import pieces
+from gen.hlo.opcodes import ELEMENTWISE
 from gen.schedule import VECTOR_BITS
 from gen.targets import Target
 
-# The functions of functions.c by type and opcode, and its vectors by type. more, less: the one of two that is more, or
-# less; the second where neither is.
-FUNCTIONS: Mapping[str, Mapping[str, str]] = {
-    "f32": {"exponential": "exp", "exponential-minus-one": "expm1", "log": "log", "log-plus-one": "log1p",
-            "logistic": "logistic", "tanh": "tanh", "erf": "erf", "sine": "sin", "cosine": "cos", "tan": "tan",
-            "rsqrt": "rsqrt", "cbrt": "cbrt", "power": "pow", "atan2": "atan2", "round-nearest-even": "rint",
-            "round-nearest-afz": "round", "floor": "floor", "ceil": "ceil", "maximum": "maximum", "minimum": "minimum",
-            "more": "more", "less": "less", "sqrt": "sqrt"},
-    "f64": {"exponential": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "rsqrt": "rsqrt", "sqrt": "sqrt"}}
 VECTORS = {"f32": "floats", "f64": "doubles"}
+# No ops, but forms of maximum and minimum: the one of two that is more, or less; the second where neither is.
+CHOICES = ("more", "less")
+_NAMES = {row.opcode: row.function or row.opcode.replace("-", "_") for row in ELEMENTWISE.values()
+          if "f" in row.takes and row.result == "operand"}
+# The functions of two operands.
+BINARY = (*(name for opcode, name in _NAMES.items() if ELEMENTWISE[opcode].arity == 2), *CHOICES)
+
+
+def _functions(vectors: str) -> "Mapping[str, str]":
+    """The functions that have a piece on a kind of vectors, by opcode."""
+    known = pieces("vectors.c", "functions.c")
+    names = {**_NAMES, **{name: name for name in CHOICES}}
+    return {opcode: name for opcode, name in names.items() if f"{name}_{vectors}" in known}
+
+
+FUNCTIONS: Mapping[str, Mapping[str, str]] = {dtype: _functions(vectors) for dtype, vectors in VECTORS.items()}
 PAIRS = {("sine", "cosine"): "sincos"}     # two functions of one argument by one; the second result through a pointer
-BINARY = ("pow", "atan2", "maximum", "minimum", "more", "less")
 # Processors have instructions for these, which are used where a language has functions of vectors. Of PoCL's, rint and
 # round are 13 instructions and more.
 EXACT = ("floor", "ceil", "maximum", "minimum", "more", "less", "sqrt")

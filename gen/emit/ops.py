@@ -286,7 +286,9 @@ def _float(d: Target, need: Need, opcode: str, dtype: str, x: Sequence[str], lan
         return f"{unity} / ({unity} + {d.math('exp', dtype)}(-{x[0]}))"
     if opcode == "rsqrt" and not d.has_rsqrt:
         return f"{unity} / {d.math('sqrt', dtype)}({x[0]})"
-    return f"{d.math(about.function, dtype)}({', '.join(x)})" if about.function else None
+    if about.function:
+        return f"{d.math(about.function, dtype)}({', '.join(x)})"
+    return f"{need(opcode.replace('-', '_'), dtype)}({', '.join(x)})" if lanes == 1 else None
 
 
 def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:

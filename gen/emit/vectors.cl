@@ -104,6 +104,10 @@ typedef long s64;
 
 #define choose_doubles(mask, a, b) ((mask) ? (a) : (b))
 
+#define sqrt_floats sqrt
+
+#define sqrt_doubles sqrt
+
 /* a b + c, rounded once where the machine can */
 static inline floats mad_floats(floats a, floats b, floats c)
 {

@@ -1,13 +1,7 @@
 """The one table of ops. The checker, the emitter and the reference look up here what they need to know of an op.
 
-An elementwise op is a row of ELEMENTWISE. To add one:
-- its row here, and its name in gen/command/sett_indexing.c, the command that needs no Python;
-- what it means: the value of an element, in gen/reference, in real steps where complex numbers are allowed, and the
-  interval of what kernels may have there, in gen/bounds. A monotone function of floats with an error of more than half
-  an ulp needs nothing there if C's library has it, else a C function of gen/reference/values.c (elements.py says
-  which);
-- its text in gen/emit/ops.py, unless the targets' library has it as a function (`function`) or C as an operator
-(`operator`). tests/hlo/test_opcodes.py takes each row through every target.
+An elementwise op is a row of ELEMENTWISE. Other files have pieces of C that are named after it (smooth-relu:
+`smooth_relu`), which gen/README.md lists. tests/hlo/test_opcodes.py takes each row through every target.
 
 A structural op is a row of STRUCTURAL, which names where its three parts are: its checker is the method of
 checker.Check of its name (get-tuple-element: _get_tuple_element), its map is what sett_indexing_analysis.h gives for an

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+from typing import Dict, Mapping, Sequence
 
 from gen.hlo.opcodes import ELEMENTWISE
-from gen.reference.library import Calls
+from gen.reference.library import Calls, functions, VALUES
 from gen.reference.types import (
     bits_of,
     FLOATS,
@@ -22,9 +22,17 @@ from gen.reference.types import (
 )
 from gen.reference.values import Scalar
 
-# C functions of double, by opcode: those of values.c, then of C's library.
-FUNCTIONS = {**{row.opcode: row.function for row in ELEMENTWISE.values() if (row.ulps or 0) > 0.5},
-             "logistic": "logistic", "rsqrt": "inverse_sqrt", "power": "power", "hypot": "magnitude"}
+
+def _functions() -> "Dict[str, str]":
+    """The functions of double by opcode: that of values.c which has the op's name, else the one of C's library."""
+    of_values = functions(VALUES)
+    names = {row.opcode: row.opcode.replace("-", "_") for row in ELEMENTWISE.values() if (row.ulps or 0) > 0.5}
+    found = {opcode: name if name in of_values else ELEMENTWISE[opcode].function for opcode, name in names.items()}
+    # C23 has an rsqrt
+    return {**{opcode: name for opcode, name in found.items() if name}, "rsqrt": "inverse_sqrt", "hypot": "magnitude"}
+
+
+FUNCTIONS = _functions()
 BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "and": "&", "or": "|", "xor": "^"}
 COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 ROUND = {"floor": "floor", "ceil": "ceil", "round-nearest-afz": "round", "round-nearest-even": "rint"}
@@ -117,7 +125,8 @@ def float_value(call: Calls, opcode: str, dtype: str, v: Sequence[str]) -> str:
     elif opcode in ("remainder", "abs", "sqrt") or opcode in ROUND:
         value = call({"remainder": "fmod", "abs": "fabs", **ROUND}.get(opcode, opcode) + suffix, *a)
     else:
-        raise ValueError(f"'{opcode}' of {dtype} has no reference")
+        raise ValueError(f"'{opcode}' of {dtype} has no reference: no function of its name in gen/reference/values.c, "
+                         "no case in gen/reference/elements.py float_value")
     return store(call, dtype, value)
 
 

@@ -21,6 +21,7 @@ import stated
 from gen_run import gen, run
 from gen import hlo
 from gen.emit import functions
+from gen.emit.pieces import pieces
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.bounds import LIBM_ULPS, ULPS
 
@@ -63,6 +64,14 @@ def test_errors(cc: str, flags: str, emulator: str) -> None:
         slack = LIBM_ULPS if name.endswith("f64") else 0.0
         error = math.inf if line.split()[1] == "wrong" else float(line.split()[1])
         assert error <= ULPS[OPCODES[name]] + slack + 0.5, f"{cc} {flags}: {line}"
+
+
+@pytest.mark.parametrize("vectors", ["vectors.c", "vectors.cl"])
+def test_vectors_of_each_language(vectors: str) -> None:
+    """Each word that functions.c uses of vectors stands in it, or in the file of either language."""
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "gen" / "emit" / "functions.c").read_text(), flags=re.S)
+    used = set(re.findall(r"\b\w+_(?:floats|doubles|ints|uints|longs|ulongs)\b", text))
+    assert len(used) > 50 and not used - set(pieces(vectors, "functions.c")), f"not in gen/emit/{vectors}"
 
 
 def test_no_library(tmp_path: Path) -> None:
