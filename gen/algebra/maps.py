@@ -101,6 +101,7 @@ def rename(text: str, *names: str) -> str:
 
 
 def substitute(text: str, **values: int) -> str:
+    """The map at these values of some variables, which it no longer has."""
     return call("map", "substitute", text, ",".join(f"{name}={value}" for name, value in values.items()))
 
 
@@ -133,7 +134,7 @@ def domain(text: str) -> tuple[tuple[Variable, ...], tuple[Bounded, ...]]:
 
 
 def access(text: str, variable: str) -> tuple[Access, ...]:
-    """For each result how it moves along a variable."""
+    """For each result how it moves along a variable: by a stride of 0 where it does not depend on it."""
     answers = []
     for word in call("map", "access", text, variable).split("\t"):
         if word.startswith("stride "):
