@@ -117,9 +117,9 @@ static inline TYPE abs_T(TYPE a)
 static inline TYPE mulhi_T(TYPE a, TYPE b)
 {
 #if LONG
-  const U64 x = (U64)a, y = (U64)b, half = 0xffffffffu, x0 = x & half, x1 = x >> 32, y0 = y & half, y1 = y >> 32;
+  const U64 x = (U64)a, y = (U64)b, mask = 0xffffffffu, x0 = x & mask, x1 = x >> 32, y0 = y & mask, y1 = y >> 32;
   const U64 middle = x1 * y0 + (x0 * y0 >> 32);
-  const U64 high = x1 * y1 + (middle >> 32) + ((x0 * y1 + (middle & half)) >> 32);
+  const U64 high = x1 * y1 + (middle >> 32) + ((x0 * y1 + (middle & mask)) >> 32);
 #if SIGNED
   return (TYPE)(high - (a < 0 ? y : 0) - (b < 0 ? x : 0));
 #else
