@@ -45,21 +45,22 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
 
 def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequence[str], options: Any) -> None:
     """Adds the stages from the plan on."""
-    plans = {cpu: pipeline.plan_of(program, cpu)
-             for cpu in sorted({device_for(target, options.schedule).cpu for target in targets}, reverse=True)}
+    classes = dict.fromkeys(device_for(target, options.schedule).plan_class for target in targets)
+    plans = {of: pipeline.plan_of(program, of) for of in sorted(classes, key=lambda of: (not of.cpu, bool(of.panels)))}
     for fusion in program.fusions if {"partition", "maps"} & {*of_stage} else ():
-        of_class = {cpu: plan[fusion] for cpu, plan in plans.items()}
+        of_class = {of: plan[fusion] for of, plan in plans.items()}
         stored = [plan.storage.stored if plan.storage else [] for plan in of_class.values()]
         if all(values == stored[0] for values in stored):   # CPUs and GPUs have one plan
             of_class = dict([*of_class.items()][:1])
-        for cpu, plan in of_class.items():
-            title = f"on {'CPUs' if cpu else 'GPUs'}:\n" if len(of_class) > 1 else ""
+        for of, plan in of_class.items():
+            title = f"on {'GPUs' if not of.cpu else 'CPUs, in register tiles' if of.panels else 'CPUs'}:\n" \
+                if len(of_class) > 1 else ""
             for stage, text in (("partition", _partition(fusion, plan)), ("maps", _maps(plan))):
                 if stage in of_stage:
                     of_stage[stage].append(title + text)
     for target in targets:
         device = device_for(target, options.schedule)
-        place, plan_ = f"{device.name}, target {target}", plans[device.cpu]
+        place, plan_ = f"{device.name}, target {target}", plans[device.plan_class]
         if "schedule" in of_stage:
             for choice in pipeline.choices(program, target, options.schedule, options.excess_precision, plan_):
                 of_stage["schedule"] += _choices(*choice, place)

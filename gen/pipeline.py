@@ -34,7 +34,7 @@ from gen.program import build, chains, flow, order, proof, storage, weights
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, launches_of, leaves
 from gen.render import Dialect, TargetFile, Unit
-from gen.schedule import SMALL_BYTES, Device, device_for
+from gen.schedule import SMALL_BYTES, Device, PlanClass, device_for
 from gen.schedule.devices import LOCAL_ARRAY
 from gen.targets import TARGETS, Target
 from gen.targets.target import VectorWord
@@ -53,9 +53,9 @@ def program_of(source: Source) -> Program:
 Plans = Dict[Fusion, Planned]
 
 
-def plan_of(program: Program, cpu: bool) -> Plans:
-    """The nests of each fusion of a program, for CPUs or for GPUs."""
-    return {fusion: planned(fusion, cpu) for fusion in program.fusions}
+def plan_of(program: Program, of: PlanClass) -> Plans:
+    """The nests of each fusion of a program, for a class of devices."""
+    return {fusion: planned(fusion, of) for fusion in program.fusions}
 
 
 def target_file(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
@@ -63,10 +63,11 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
     """A program in one language. plan: that of its device's class, where it is known."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
-    body, plan = with_copies(program, plan or plan_of(program, device.cpu), device)
+    body, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)
     dialects = [dialect(program, body, plan, language, device, excess)]
     # the same for compilers without vectors and prefetches
-    if language.plain and any(isinstance(word, VectorWord) or word == "prefetch" for word in language.used):
+    if language.plain and any(isinstance(word, VectorWord) or word in ("prefetch", "functions")
+                              for word in language.used):
         dialects.append(dialect(program, body, plan, language.plain.of_file(), device.scalar(), excess))
     return render.target_file(program, plan, body.aliases, device, dialects, excess)
 
@@ -82,7 +83,7 @@ def with_copies(program: Program, plan: Plans, device: Device) -> "Tuple[storage
                         for result, parameter in nest.aliases.items()}
                for fusion, of in plan.items()}
     body = storage.in_place(program, aliases) if program.straight else storage.Body(program.calls)
-    return body, {call.fusion: plan.get(call.fusion) or planned(call.fusion, device.cpu) for call in body.calls}
+    return body, {call.fusion: plan.get(call.fusion) or planned(call.fusion, device.plan_class) for call in body.calls}
 
 
 def choices(source: Source, target: str, device_name: Optional[str] = None, excess: bool = False,
@@ -90,7 +91,7 @@ def choices(source: Source, target: str, device_name: Optional[str] = None, exce
     """The choices for the nests of each fusion of a program in one language. No statement exists yet."""
     program, device = program_of(source), device_for(target, device_name)
     language = _language(target, device)
-    _, plan = with_copies(program, plan or plan_of(program, device.cpu), device)
+    _, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)
     return [(fusion, *choose(of, language, device.alone() if fusion.small else device, Helpers(language), excess))
             for fusion, of in plan.items()]
 
@@ -132,8 +133,8 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
     moved = dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move) and not step.left_out)
     copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "",
                             small=2 * shape.bytes <= SMALL_BYTES) for n, shape in enumerate(moved)}
-    units.update((copy, emit(planned(copy, device.cpu), language, device.alone() if copy.small else device, helpers,
-                             excess)) for copy in copies.values())
+    units.update((copy, emit(planned(copy, device.plan_class), language, device.alone() if copy.small else device,
+                             helpers, excess)) for copy in copies.values())
     meant = steps
     steps = flow.final(steps, places, program.donors, lambda move, shape: _launches(
         Call(copies[shape], [move.source], [move.to]), units[copies[shape]]))
@@ -195,9 +196,9 @@ def files(source: Source, targets: Sequence[str], device: Optional[str] = None, 
     """The text of every file of a program by its name, and the manifest. most_bytes: of scratch and stack where the
     device has a limit of them; None: that limit."""
     program = program_of(source)
-    plans = {cpu: plan_of(program, cpu) for cpu in {device_for(target, device).cpu for target in targets}}
-    name, made = program.name, [target_file(program, target, device, excess, plans[device_for(target, device).cpu])
-                                for target in targets]
+    plans = {of: plan_of(program, of) for of in {device_for(target, device).plan_class for target in targets}}
+    name, made = program.name, [target_file(program, target, device, excess,
+                                            plans[device_for(target, device).plan_class]) for target in targets]
     if not program.traced:      # whose results are for a check alone
         _check_room(program, made, most_bytes)
     about = manifest(program, made, excess)

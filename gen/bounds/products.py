@@ -43,9 +43,9 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         all(len(side) == 1 for side in sides)
     start, step = ["double sum = 0.0;", "double mass = 0.0;"], [f"const double p = {first[0]} * {second[0]};",
                                                                 "sum += p;"]
-    if exact:      # of finite products: NaN and infinities are certain
+    if exact:      # NaN and infinities of factors are certain; that a product overflows before it is added is not
         slack = "0.0"
-        step.append("mass += fabs(p) < INFINITY ? fabs(p) : 0.0;")
+        step.append(f"mass += fabs({first[0]}) < INFINITY && fabs({second[0]}) < INFINITY ? fabs(p) : 0.0;")
     else:
         slack, most = "mass - core", [side[1] if len(side) > 1 else f"fabs({side[0]})" for side in (first, second)]
         start.append("double core = 0.0;")

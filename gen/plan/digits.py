@@ -65,7 +65,7 @@ def _splits(flat: str) -> List[int]:
     return [division.period for division in algebra.divisions(flat) if division.variable == name]
 
 
-def _sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
+def digit_sizes(elements: int, flats: Sequence[str]) -> Tuple[int, ...]:
     """Digits, major first, from all splits that divide each other."""
     chain = [1]
     for split in sorted({s for flat in flats for s in _splits(flat)}):
@@ -110,7 +110,7 @@ def space_of(accesses: "Sequence[MemoryMap]", shape: Shape) -> Optional[Iteratio
     flats = [compose(unmap, access.map) for access in accesses]
     if shape.elements < 2 or any(flat == EMPTY for flat in flats):
         return None
-    sizes = _sizes(shape.elements, flats)
+    sizes = digit_sizes(shape.elements, flats)
     if len(sizes) > MOST_DIGITS:
         return None
     split = position(sizes)
@@ -194,14 +194,14 @@ def _merged(space: IterationSpace) -> IterationSpace:
 def reach(flat: str) -> Tuple[int, int]:
     """The least and the largest value of a map of a position: of its digits, where sums of quotients and remainders are
     sums of steps."""
-    sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
+    sizes = digit_sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     return algebra.ranges(compose(position(sizes), flat))[0]
 
 
 def strides(flat: str) -> "Optional[Tuple[Tuple[int, ...], Tuple[int, ...]]]":
     """The sizes of the digits of a map's one variable, and what a step of each is worth; None where that is not
     even."""
-    sizes = _sizes(algebra.info(flat).variables[0].hi + 1, [flat])
+    sizes = digit_sizes(algebra.info(flat).variables[0].hi + 1, [flat])
     digits = compose(position(sizes), flat)
     steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
     return None if None in steps or algebra.guards(digits) else (sizes, tuple(s or 0 for s in steps))
@@ -230,7 +230,7 @@ def radix(flat: str) -> "Optional[Radix]":
     info = algebra.info(flat)
     if len(info.variables) != 1 or info.variables[0].lo:
         return None
-    sizes = _sizes(info.variables[0].hi + 1, [flat])
+    sizes = digit_sizes(info.variables[0].hi + 1, [flat])
     digits = compose(position(sizes), flat)
     steps = [algebra.access(digits, f"g{k}")[0].stride for k in range(len(sizes))]
     start, strides = algebra.evaluate(flat, 0), tuple(s or 0 for s in steps)

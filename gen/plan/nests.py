@@ -7,7 +7,7 @@ from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, 
 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
-from gen.plan import (concatenation, element_loops, grouping, plan, rows, scan, scatter, storing,
+from gen.plan import (concatenation, contraction, element_loops, grouping, plan, products, rows, scan, scatter, storing,
                       update as update_nests, whole)
 from gen.plan.buffer import Role
 from gen.plan.buffers import buffers_of
@@ -15,7 +15,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import Partition
 from gen.plan.storing import Storage
 from gen.plan.update import Update
-from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs
+from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs, PlanClass
 
 
 MOST_STORED = 4     # values of one nest
@@ -32,15 +32,16 @@ class Planned:
     storage: Optional[Storage] = None
 
 
-def planned(fusion: Fusion, cpu: bool = True) -> Planned:
-    """The plan for CPUs or for GPUs."""
+def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
+    """The plan for a class of devices."""
     op = whole.whole_of(fusion.computation)
     if op is not None:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
-    computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(fusion.computation)))
+    graph = products.arranged(fusion.computation, of.panels) if of.panels else fusion.computation
+    computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(graph)))
     name = f"sett_{fusion.symbol or fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)
-    costs = GPU_COSTS if not cpu else SMALL_COSTS if fusion.small else CPU_COSTS
+    costs = GPU_COSTS if not of.cpu else SMALL_COSTS if fusion.small else CPU_COSTS
     if update is None:
         nests, storage = _nests(name, computation, leaves, costs)
         return Planned(nests, why and f"no kernel for the update alone: {why}", storage)
@@ -111,14 +112,16 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         name = next(names)
         roots = [plan.value_root(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
-        result.append(_led(nest, [reduce]) if plan.leads(reduce) else nest)
+        result.append(_led(nest, [reduce]) if plan.leads(reduce) else contraction.tiled(nest))
     for (space, roots), alike, group in parts:
         name = next(names)
         nest = Nest(name, space, Partition(computation, roots, name, space.dims, cuts=divided.cuts))
         if alike.key is not None:
             nest = _led(nest, list(dict.fromkeys(i for leaf in group for i in divided.fused[leaf.number])))
         nest.layout = alike.layout
-        result.append(concatenation.with_parts(nest, False) if alike.key is None and not alike.layout else nest)
+        nest = contraction.tiled(nest)
+        result.append(concatenation.with_parts(nest, False)
+                      if type(nest) is Nest and alike.key is None and not alike.layout else nest)
     result = [concatenation.with_parts(nest, True) if type(nest) is Nest else nest
               for nest in rows.joined(_with_sides(result), divided.cuts, title)]
     for instruction, numbers in divided.scatters.items():

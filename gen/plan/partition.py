@@ -29,6 +29,7 @@ INLINE = 256         # entries that a function may repeat to compute values at e
 MOST_REGIONS = 24    # inside each other
 
 EMPTY = "KNOWN EMPTY"
+STORED = "stored"    # attribute of a copy that is a buffer of its own: what reads it does not compute it again
 
 
 @dataclass(frozen=True)

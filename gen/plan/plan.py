@@ -19,8 +19,11 @@ from gen.plan.buffers import buffers_of, memory_map, reads_of
 from gen.hlo import LOOPS, Computation, Instruction, Leaf, Shape, combiner
 from gen.plan import element_loops
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, INLINE, Partition, Read, Root, compose, identity, loop_sizes
+from gen.plan.partition import EMPTY, INLINE, STORED, Partition, Read, Root, compose, identity, loop_sizes
 from gen.plan.scan import Prefix, prefix
+
+
+TILED = "tiled"     # attribute of a product that is arranged for register tiles (gen/plan/products.py)
 
 
 class Key(NamedTuple):
@@ -68,11 +71,11 @@ def key_of(hero: Instruction) -> Key:
 
 
 def stops(instruction: Instruction) -> bool:
-    """Whether an element is made of several: it is not to be made again wherever it is wanted. A scatter is always
-    kernels of its own."""
+    """Whether an element is not to be made again wherever it is wanted: it is made of several, or stored as the graph
+    says. A scatter is always kernels of its own."""
     if instruction.opcode == "scatter":
         return instruction.shape.leaves()[0].elements > 0
-    if instruction.opcode == element_loops.OPCODE:
+    if instruction.opcode == element_loops.OPCODE or instruction.attributes.get(STORED):
         return True
     if instruction.opcode in LOOPS:
         return math.prod(loop_sizes(instruction)) > 1 and instruction.shape.leaves()[0].elements > 0
@@ -151,9 +154,10 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
         reads = _reads(computation, [value_root(instruction, output, number)], shape, ends)
         here = list(dict.fromkeys(read.source for read, _ in reads))
         keys = {key_of(i) for i in here if leads(i)}
+        products = sorted((i for i in here if TILED in i.attributes), key=lambda i: math.prod(loop_sizes(i)))
         for read, open_ in reads:
             loops = read.source.opcode in (*LOOPS, element_loops.OPCODE) and not leads(read.source)
-            if read.source in stored or read.source.opcode == "scatter" or not (
+            if read.source in stored or read.source in products[:-1] or read.source.opcode == "scatter" or not (
                     open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
                     not loops and len(key_of(read.source).orders) > 1):
                 cut.add(read.source)

@@ -410,8 +410,8 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
 
     built, flushes = written(program), runner.target.flushes
     if checked:
-        cpu = device_for(runner.target.name, options.schedule).cpu
-        parts = {fusion: parts_of(fusion, plan) for fusion, plan in pipeline.plan_of(program, cpu).items()}
+        of = device_for(runner.target.name, options.schedule).plan_class
+        parts = {fusion: parts_of(fusion, plan) for fusion, plan in pipeline.plan_of(program, of).items()}
         if not program.is_one or any(parts.values()) or is_limited(program):
             built.trace = traced(program, parts)
             built.traced = written(built.trace.program)

@@ -18,12 +18,13 @@ from gen.plan.nests import planned
 from gen.plan.partition import EMPTY, compose
 from gen.plan.scatter import Scatter
 from gen.plan.whole import Whole
+from gen.schedule import DEVICES
 
 
 def check(fusion: Fusion) -> Optional[str]:
     """What is wrong with a fusion's maps, in the plans for CPUs and for GPUs, or None."""
-    for cpu in (True, False):
-        kernels = planned(fusion, cpu).nests
+    for of in dict.fromkeys(device.plan_class for device in DEVICES.values()):
+        kernels = planned(fusion, of).nests
         if any(isinstance(nest, Whole) for nest in kernels):     # its places are no map
             continue
         wrong = all_inside(kernels) or written_once(kernels, places(fusion, kernels))

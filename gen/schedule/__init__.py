@@ -2,7 +2,8 @@
 
 from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, GPU_COSTS, GUARD_REGISTERS,
                                   KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,
-                                  PICKED_STRIDE, PIECE, PIECES, SMALL_BYTES, SMALL_COSTS, SCATTERED_COST,
+                                  Panels, PICKED_STRIDE, PlanClass, PIECE, PIECES, SMALL_BYTES, SMALL_COSTS,
+                                  SCATTERED_COST,
                                   SIDES_COST, SPREAD_ELEMENTS, SPREAD_ROW, STEP_COST, STRIDED_COST,
                                   TILED_ELEMENTS, UNROLLED_STATEMENTS, VECTOR_BITS, WINDOW_ELEMENTS, WINDOW_OVERLAP,
                                   WINDOW_STRIDE, Costs, Device, device_for)

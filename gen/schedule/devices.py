@@ -11,7 +11,7 @@ A comment says the unit of a number, where its name does not, and in parentheses
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Dict, Mapping, Optional, Sequence
+from typing import Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,49 @@ SMALL_COSTS = Costs(instruction=0.3, sides=2, called=4, byte=0.1, cached_byte=0.
 SMALL_BYTES = 16384     # of a call's parameters and results
 # A GPU of some 10 TFLOP/s and 1.5 TB/s.
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
+
+
+class Panels(NamedTuple):
+    """When a product is arranged for register tiles, and when its operand is copied to panels first
+    (gen/plan/products.py).
+
+    least_steps: multiplications of a product, at least. in_place_bytes: of the operand's matrix, at most, that is read
+    in place; in_place_rows: rows of the other operand, at most, for which a larger one is."""
+
+    least_steps: int = 512
+    in_place_bytes: int = 256 << 10
+    in_place_rows: int = 32
+
+
+class PlanClass(NamedTuple):
+    """The devices that share a plan. panels: None where products are loops."""
+
+    cpu: bool = True
+    panels: Optional[Panels] = None
+
+
+@dataclass(frozen=True)
+class ContractionCpuNumbers:
+    """Products in register tiles of rows by units; a unit is 64 bytes of a row. An accumulator is a vector, and at
+    least 8 hide the time of a multiplication with a sum."""
+
+    # by the macro of an instruction set ("": others) and the units of a block of columns: rows and units of its tile
+    tiles: Mapping[str, Mapping[int, Tuple[int, int]]] = field(default_factory=lambda: {
+        "__AVX512F__": {1: (16, 1), 2: (12, 2), 3: (8, 3), 4: (6, 4), 5: (5, 5), 6: (3, 6), 7: (3, 7), 8: (2, 8)},
+        "__AVX__": {n: (6, 1) for n in range(1, 9)},
+        "__aarch64__": {n: (6, 1) for n in range(1, 9)},
+        "": {n: (2, 1) for n in range(1, 9)}})
+    # units of a block of columns, by the rows of a product that has few; `units`: of others
+    few_rows: Mapping[int, int] = field(default_factory=lambda: {1: 8, 2: 8, 3: 6, 4: 5, 5: 5, 6: 4})
+    units: int = 3
+    # rows, at most, of a product that reads the other operand in place, as fast as memory gives it: in long pieces of
+    # few rows. Bytes of the totals of a block, and products that are summed before they are added to these (f32
+    # 8x4096x4096, 128 units and 8 products: 9.8 GB/s; 32 and 16: 5.7; 3 and 256: 3.7)
+    skinny_rows: int = 8
+    skinny_bytes: int = 64 << 10
+    skinny_chunk: int = 8
+    rows: int = 96                      # rows of a work-item: whole tiles of all these instruction sets
+    chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
 
 
 @dataclass(frozen=True)
@@ -430,7 +473,9 @@ class Device:
     coalesced: int = 0          # bytes that neighbouring threads should read together
 
     threads: ThreadsNumbers = ThreadsNumbers()
+    panels: Optional[Panels] = None
     block: BlockNumbers = BlockNumbers()
+    contraction_cpu: ContractionCpuNumbers = field(default_factory=ContractionCpuNumbers)
     fft: FftNumbers = FftNumbers()
     loop_cpu: LoopCpuNumbers = LoopCpuNumbers()
     loop_gpu: LoopGpuNumbers = LoopGpuNumbers()
@@ -448,6 +493,10 @@ class Device:
     transpose_cpu: TransposeCpuNumbers = field(default_factory=TransposeCpuNumbers)
     transpose_gpu: TransposeGpuNumbers = TransposeGpuNumbers()
     transpose_lines: TransposeLinesNumbers = field(default_factory=TransposeLinesNumbers)
+
+    @property
+    def plan_class(self) -> PlanClass:
+        return PlanClass(self.cpu, self.panels)
 
     @property
     def wide(self) -> bool:
@@ -479,7 +528,7 @@ EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
-    _CPU,
+    replace(_CPU, panels=Panels()),
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine: one core, few bytes; its numbers are chosen
     replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,

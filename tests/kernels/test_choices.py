@@ -33,7 +33,7 @@ class Nothing:
 def chosen(fusion: hlo.Fusion, name: str) -> "List[Choice]":
     device = DEVICES[name]
     helpers: Any = Nothing()
-    choices, _ = pipeline.choose(planned(fusion, device.cpu), TARGETS[device.language].of_file(), device_for(device.language, name), helpers, False)
+    choices, _ = pipeline.choose(planned(fusion, device.plan_class), TARGETS[device.language].of_file(), device_for(device.language, name), helpers, False)
     return choices
 
 
@@ -112,8 +112,8 @@ def test_vectors() -> None:
     for dims, low, wide in (((64, 1000), 24, True), ((4096, 15), 3, False)):
         fusion, device = padded(dims, low), device_for("c", "cpu")
         helpers: Any = Nothing()
-        _, context = pipeline.choose(planned(fusion, device.cpu), TARGETS["c"].of_file(), device, helpers, False)
-        (nest,) = pipeline.planned(fusion, True).nests
+        _, context = pipeline.choose(planned(fusion, device.plan_class), TARGETS["c"].of_file(), device, helpers, False)
+        (nest,) = pipeline.planned(fusion).nests
         first = next(iter(loop.HERO.schedules(nest, context)))
         assert first.lanes > 1
         assert all(form.vectors() for form in loop.HERO.forms(nest, first, context)) == wide, dims

@@ -54,7 +54,7 @@ def rendered() -> "List[Tuple[str, Target, Kernel, str]]":
                 target = TARGETS[device.language].of_file()
                 if calls and not target.has_libraries:
                     continue
-                emitted = pipeline.emit(planned(fusion, device.cpu), target, device, Helpers(target), False)
+                emitted = pipeline.emit(planned(fusion, device.plan_class), target, device, Helpers(target), False)
                 for number, table in enumerate(kernel.table for kernel in emitted.kernels if kernel.table):
                     table.number = number
                 for kernel in emitted.kernels:

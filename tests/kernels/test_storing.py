@@ -299,7 +299,7 @@ def within(name: str, fusion: hlo.Fusion) -> int:
         time = evaluations.nanoseconds(chosen, costs)
         assert time <= evaluations.nanoseconds(frozenset(), costs), f"{name}: storing nothing takes less"
         assert time <= evaluations.nanoseconds(frozenset(evaluations.candidates), costs), f"{name}: storing all takes less"
-        storage = nests.planned(fusion, cpu).storage
+        storage = nests.planned(fusion, schedule.PlanClass(cpu)).storage
         if storage:
             assert {value.name for value in storage.stored} == {f.root.name for f in chosen if f.root}, name
     return len(evaluations.candidates)

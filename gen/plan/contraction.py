@@ -1,0 +1,187 @@
+"""A nest around a product of two matrices, or of many.
+
+The positions of the result, in the order of memory, are digits: those of the outer loops, the rows, and the columns,
+which are the minor digit. An element of the result is the sum, over the digits of the steps, of an element of `single`
+and one of `units`. Along the columns `single` does not move, and neighbours in a unit of `units` are neighbours in
+memory. Along the rows `units` does not move. gen/plan/products.py arranges products so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.hlo import Instruction, dtypes
+from gen.plan.buffer import Buffer
+from gen.plan.buffers import buffer_of, memory_map, reads_of
+from gen.plan.digits import digit_sizes
+from gen.plan.nest import Nest
+from gen.plan.partition import INLINE, Partition, Root, compose, identity, loop_sizes, regions
+from gen.plan.plan import TILED
+from gen.schedule import LINE
+
+
+class Digit(NamedTuple):
+    """A digit, and the elements that a step of it is worth in each operand."""
+
+    size: int
+    single: int
+    units: int
+
+
+@dataclass(eq=False)
+class Contraction(Nest):
+    """dot: the product. epilogue: from its elements to the results (`partition` goes on to compute them itself).
+
+    single, units: the operands; starts: the maps from the digits of the result, a unit and a lane to the position in
+    each at the first step. outer: the digits before the columns; rows: the number of that one of them whose elements
+    share units, None where there is none. columns: elements of the minor digit; unit: elements of a unit. Where columns
+    are no whole units, the last unit shares some with the unit before it, if there is one. next_unit, last_unit: from
+    the first unit to the second and to the last one in memory. steps: the digits of the sum, major first."""
+
+    dot: Instruction
+    epilogue: Partition
+    single: Buffer
+    units: Buffer
+    starts: Tuple[str, str]
+    outer: Tuple[Digit, ...]
+    rows: Optional[int]
+    columns: int
+    unit: int
+    next_unit: int
+    last_unit: int
+    steps: Tuple[Digit, ...]
+
+    @property
+    def sizes(self) -> "List[int]":
+        """Of the digits of the result, major first."""
+        return [*(digit.size for digit in self.outer), self.columns]
+
+    @property
+    def row(self) -> Digit:
+        """The digit of the rows; of one element where there is none."""
+        return Digit(1, 0, 0) if self.rows is None else self.outer[self.rows]
+
+    @property
+    def overlap(self) -> int:
+        """Columns that the last unit shares with the one before it."""
+        return -self.columns % self.unit if self.columns > self.unit else 0
+
+
+def tiled(nest: Nest) -> Nest:
+    """The nest as one around its product that is arranged for register tiles; itself where it has none, or more, or
+    its maps are not sums of strides."""
+    found = [entry for function in nest.partition.functions for region in regions(function.body)
+             for entry in region.entries if TILED in entry.instruction.attributes and entry.callee is None]
+    if type(nest) is not Nest or nest.layout or len(found) != 1 \
+            or found[0] not in nest.partition.entry.body.entries:
+        return nest
+    dot, computation, cuts = found[0].instruction, nest.partition.computation, nest.partition.cuts
+    epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, cuts, [dot])
+    reads = {(read.map, region is epilogue.entry.body) for function in epilogue.functions
+             for read, region in reads_of(epilogue, function) if read.source is dot}
+    if len(reads) != 1 or not next(iter(reads))[1]:
+        return nest
+    (at, _), = reads
+    made = _of(nest, dot, epilogue, compose(algebra.call("shape", "unmap", nest.shape.text), at))
+    return made or nest
+
+
+class _Operands(NamedTuple):
+    """The operands' buffers, and the maps from an index of some of the product's columns and from the loops over the
+    sum to the positions in these."""
+
+    buffers: Tuple[Buffer, ...]
+    positions: Tuple[str, ...]
+    loops: Dict[str, int]
+
+
+def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -> Optional[_Operands]:
+    """Of the columns from `start` to before `end` of the product's dimension `column`; None where an operand is not in
+    a buffer of its type."""
+    dims = dot.shape.dims
+    part = tuple(end - start if d == column else size for d, size in enumerate(dims))
+    index = compose(identity(part), algebra.call(
+        "op", "slice", "0", f"out={algebra.numbers(part)}", f"in={algebra.numbers(dims)}",
+        f"start={algebra.numbers([start if d == column else 0 for d in range(len(dims))])}",
+        f"stride={algebra.numbers([1] * len(dims))}"))
+    own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, index)], nest.name, part, INLINE,
+                    nest.partition.cuts)
+    (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
+    reads = [own.operand(entry, k, entry.regions[0]) for k in (0, 1)]
+    buffers = [buffer_of(own, read) for read in reads]
+    if any(buffer is None or buffer.shape.dtype != dot.shape.dtype for buffer in buffers):
+        return None
+    found = tuple(buffer for buffer in buffers if buffer)
+    return _Operands(found, tuple(compose(read.map, memory_map(b.shape)) for read, b in zip(reads, found)),
+                     dict(zip(entry.regions[0].ranges, loop_sizes(dot))))
+
+
+def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[Contraction]:
+    """at: the map from the position to the product's index."""
+    unit, sizes = LINE // dtypes.storage_bytes(dot.shape.dtype), digit_sizes(nest.shape.elements, [at])
+    column, of = next(d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1), dot.attributes[TILED]
+    if not sizes or sizes[-1] != dot.shape.dims[column]:
+        return None
+    columns = sizes[-1]
+    whole = columns // unit * unit or columns
+    main = _operands(nest, dot, column, 0, whole)
+    if main is None:
+        return None
+    by_digits = compose(columns_map(sizes, unit, whole), at)
+    names = [f"g{k}" for k in range(len(sizes) - 1)]
+    found: "List[Dict[str, int]]" = []      # of `single`, then of `units`
+    starts: "List[str]" = []
+    for k in (1 - of, of):
+        flat = compose(by_digits, main.positions[k])
+        steps = {name: algebra.access(flat, name)[0].stride for name in (*names, "unit", "lane", *main.loops)}
+        if None in steps.values() or algebra.guards(flat):
+            return None
+        found.append({name: step or 0 for name, step in steps.items()})
+        starts.append(algebra.substitute(flat, **{name: 0 for name in main.loops}))
+    single, units = found
+    if units["lane"] != 1 or single["lane"] or single["unit"]:
+        return None
+    last_unit = (whole // unit - 1) * units["unit"]
+    if whole < columns:
+        last = _operands(nest, dot, column, whole, columns)
+        if last is None or last.buffers != main.buffers:
+            return None
+        first, end = (algebra.evaluate(of_.positions[of], *[0] * len(algebra.info(of_.positions[of]).variables))
+                      for of_ in (main, last))
+        if first is None or end is None:
+            return None
+        last_unit = end[0] - first[0] - (unit - columns % unit)
+    outer = [Digit(size, single[name], units[name]) for name, size in zip(names, sizes)]
+    along = [k for k, digit in enumerate(outer) if not digit.units]
+    rows = max(along, key=lambda k: outer[k].size, default=None)
+    sums = [Digit(size, single[name], units[name]) for name, size in main.loops.items()]
+    return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
+                       (starts[0], starts[1]), tuple(outer), rows, columns, unit, units["unit"] or unit, last_unit,
+                       _merged(sums))
+
+
+def columns_map(sizes: "Sequence[int]", unit: int, columns: int) -> str:
+    """(g0, .., unit, lane) -> (position): the first columns of the minor digit, in units."""
+    names = [f"g{k}" for k in range(len(sizes) - 1)]
+    box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]
+    box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {min(unit, columns) - 1}]"]
+    terms = [*(f"{name} * {math.prod(sizes[k + 1:])}" for k, name in enumerate(names)), f"unit * {unit}", "lane"]
+    return algebra.simplify(f"({', '.join([*names, 'unit', 'lane'])}) -> ({' + '.join(terms)}), "
+                            f"domain: {', '.join(box)}")
+
+
+def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
+    """The digits without those of one element, where neighbours along which both operands have one stride are one."""
+    merged: "List[Digit]" = []
+    for digit in digits:
+        if digit.size == 1:
+            continue
+        above = merged[-1] if merged else None
+        if above and (above.single, above.units) == (digit.single * digit.size, digit.units * digit.size):
+            merged[-1] = Digit(above.size * digit.size, digit.single, digit.units)
+        else:
+            merged.append(digit)
+    return tuple(merged)

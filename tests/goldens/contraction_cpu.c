@@ -1,0 +1,46 @@
+// tests/goldens/product_f32.hlo: threads 1, 20 rows by 48 columns, 256 steps at once, totals in an array
+/* total[i][j] = the sums of a block of `rows` by `units`, whose last unit is last_from and last_to from the first */
+static inline __attribute__((always_inline)) void sett_product_f32_sums(const int units, ptrdiff_t rows, const float *single, const float *of_units, ptrdiff_t last_from, float *total, ptrdiff_t last_to)
+{
+  enum { REST = 20 }; /* rows of the last block */
+  const int UNITS = TILE_UNITS(units), ROWS = TILE_ROWS(UNITS);
+  for (uint32_t k0 = 0; k0 < 300; k0 += 256) {
+    const size_t count = 300 - k0 < 256 ? 300 - k0 : 256;
+    const int adds = k0 > 0;
+    const float *const a = single + (ptrdiff_t)k0 * 1, *const b = of_units + (ptrdiff_t)k0 * 40;
+    int j = 0;
+    for (; j + UNITS <= units; j += UNITS) {
+      const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
+      const ptrdiff_t end_from = j + UNITS < units ? (UNITS - 1) * (ptrdiff_t)16 : last_from - from, end_to = j + UNITS < units ? (UNITS - 1) * 16 : last_to - to;
+      ptrdiff_t i = 0;
+      for (; i + ROWS <= rows; i += ROWS)
+        tile_floats(ROWS, UNITS, count, a + i * 300, 300, 1, b + from, 16, end_from, 40, total + i * 48 + to, 48, end_to, adds);
+      if (REST % ROWS && i < rows)
+        tile_floats(REST % ROWS, UNITS, count, a + i * 300, 300, 1, b + from, 16, end_from, 40, total + i * 48 + to, 48, end_to, adds);
+    }
+  }
+}
+
+static void sett_product_f32(const float *restrict p0, const float *restrict p1, const float *restrict p2, float *restrict r0, size_t number)
+{
+  (void)number;
+  const uint32_t unit_block = 0;
+  const uint32_t row_block = 0;
+  const uint32_t first_unit = 0;
+  const float *const single = p0 + 0, *const of_units = p1 + first_unit * 16;
+  float total[960];
+  const int rows = 20;
+  sett_product_f32_sums(3, rows, single, of_units, 24, total, 32);
+  for (int i = 0; i < rows; ++i) {
+    const float *from = total + i * 48;
+    const uint32_t g0 = (uint32_t)i;
+    for (uint32_t unit = first_unit; unit < 3; ++unit, from += 16) {
+      const uint32_t column = unit < 2 ? unit * 16 : 24;
+      const float16 v_product = load_float16(from);
+      const float16 v_bias = load_float16(p2 + column);
+      const float16 v_sums = v_product + v_bias;
+      const float16 v_y = more_f32_16(splat_float16(0.0f), v_sums);
+      store_float16(v_y, r0 + g0 * 40 + column);
+    }
+  }
+}

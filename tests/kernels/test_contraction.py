@@ -1,0 +1,239 @@
+"""Property: products in register tiles agree with the reference: any dimension numbers and layouts, batches in any place,
+sizes from 1 to 70, with what is computed before and after them; sums of many products; operands in place and in panels.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Dict, List
+
+import pytest
+
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape
+from gen import schedule
+from gen.hlo import Fusion
+from gen.pipeline import target_file
+from gen.plan import contraction, nests
+from gen.schedule import DEVICES, Panels
+
+SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64, 65, 70]
+MOST = 200000        # multiplications
+
+
+class Draw:
+    """One random product, with what is computed before and after it."""
+
+    def __init__(self, seed: int) -> None:
+        self.r = r = random.Random(seed)
+        self.dtype = r.choice(["f32", "f32", "f32", "f64"])
+        while True:
+            counts = [r.choice([0, 0, 0, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([1, 1, 1, 2])]
+            self.batch, self.m, self.n, self.k = ([r.choice(SIZES) for _ in range(count)] for count in counts)
+            if MOST // 50 <= math.prod([*self.batch, *self.m, *self.n, *self.k]) <= MOST:
+                break
+        self.lines: List[str] = []
+        operands = [self.operand(side, kept) for side, kept in (("lhs", self.m), ("rhs", self.n))]
+        self.dims = [*self.batch, *operands[0][2], *operands[1][2]]
+        kind = r.choice(["", "", "bf16", "f16"]) if self.dtype == "f32" else ""
+        words = ", ".join([word for _, word, _ in operands])
+        product = self.of(self.dims, kind)
+        self.lines.append(f"  d = {product} dot({operands[0][0]}, {operands[1][0]}), {words}")
+        self.after("d", kind or self.dtype)
+
+    def of(self, dims: "List[int]", kind: str = "") -> str:
+        order = list(range(len(dims)))[::-1]
+        if self.r.random() < 0.25:
+            self.r.shuffle(order)
+        return shape(kind or self.dtype, dims, order)
+
+    def operand(self, side: str, kept: "List[int]") -> "tuple[str, str, List[int]]":
+        """An operand, its dimension numbers, and the sizes that the result has of it. Its dimensions are in any order."""
+        labels = [("b", k) for k in range(len(self.batch))] + [("x", k) for k in range(len(kept))] \
+            + [("k", k) for k in range(len(self.k))]
+        if self.r.random() < 0.6:
+            self.r.shuffle(labels)
+        size = {"b": self.batch, "x": kept, "k": self.k}
+        dims, number = [size[kind][k] for kind, k in labels], len(self.lines)
+        name = f"{side}{number}"
+        before, t = self.r.choice(["", "", "", "negate", "convert", "transpose", "slice", "broadcast"]), self.dtype
+        if before == "convert" and t == "f32":
+            self.lines += [f"  {name}p = {self.of(dims, 'bf16')} parameter({self.parameters()})",
+                           f"  {name} = {self.of(dims)} convert({name}p)"]
+        elif before == "negate":
+            self.lines += [f"  {name}p = {self.of(dims)} parameter({self.parameters()})",
+                           f"  {name} = {self.of(dims)} negate({name}p)"]
+        elif before == "transpose":
+            order = self.r.sample(range(len(dims)), len(dims))
+            self.lines += [f"  {name}p = {self.of([dims[order.index(d)] for d in range(len(dims))])} "
+                           f"parameter({self.parameters()})",
+                           f"  {name} = {self.of(dims)} transpose({name}p), dimensions={{"
+                           f"{','.join(map(str, order))}}}"]
+        elif before == "slice":
+            starts = [self.r.choice([0, 1, 2]) for _ in dims]
+            bounds = ", ".join(f"[{s}:{s + n}]" for s, n in zip(starts, dims))
+            self.lines += [f"  {name}p = {self.of([s + n + 1 for s, n in zip(starts, dims)])} "
+                           f"parameter({self.parameters()})",
+                           f"  {name} = {self.of(dims)} slice({name}p), slice={{{bounds}}}"]
+        elif before == "broadcast":
+            some = sorted(self.r.sample(range(len(dims)), len(dims) - 1))
+            self.lines += [f"  {name}p = {self.of([dims[d] for d in some])} parameter({self.parameters()})",
+                           f"  {name} = {self.of(dims)} broadcast({name}p), dimensions={{{','.join(map(str, some))}}}"]
+        else:
+            self.lines.append(f"  {name} = {self.of(dims)} parameter({self.parameters()})")
+        places = {kind: [labels.index((kind, k)) for k in range(len(size[kind]))] for kind in "bk"}
+        words = [f"{side}_{what}_dims={{{','.join(map(str, places[kind]))}}}"
+                 for what, kind in (("batch", "b"), ("contracting", "k")) if places[kind]]
+        return name, ", ".join(words), [kept[k] for kind, k in labels if kind == "x"]
+
+    def parameters(self) -> int:
+        return sum(" parameter(" in line for line in self.lines)
+
+    def after(self, value: str, kind: str) -> None:
+        """What follows from the product."""
+        r, last = self.r, value
+        for number in range(r.choice([0, 0, 1, 2])):
+            name = f"e{number}"
+            what = r.choice(["bias", "relu", "residual", "convert", "exponential", "transpose"])
+            if what == "bias" and self.dims:
+                d = r.randrange(len(self.dims))
+                self.lines += [f"  b{name} = {kind}[{self.dims[d]}]{{0}} parameter({self.parameters()})",
+                               f"  s{name} = {plain(kind, self.dims)} broadcast(b{name}), dimensions={{{d}}}",
+                               f"  {name} = {plain(kind, self.dims)} add({last}, s{name})"]
+            elif what == "residual":
+                self.lines += [f"  x{name} = {self.of(self.dims, kind)} parameter({self.parameters()})",
+                               f"  {name} = {plain(kind, self.dims)} subtract({last}, x{name})"]
+            elif what == "convert":
+                to = r.choice(["bf16", "f32", "s32", "f64"])
+                self.lines.append(f"  {name} = {plain(to, self.dims)} convert({last})")
+                kind = to
+            elif what == "transpose" and self.dims:
+                order = r.sample(range(len(self.dims)), len(self.dims))
+                self.dims = [self.dims[d] for d in order]
+                self.lines.append(f"  {name} = {plain(kind, self.dims)} transpose({last}), dimensions={{"
+                                  f"{','.join(map(str, order))}}}")
+            else:
+                self.lines.append(f"  {name} = {plain(kind, self.dims)} maximum({last}, {last})")
+            last = name
+        if last == value and r.random() < 0.3:
+            self.lines.append(f"  n = {plain(kind, self.dims)} negate({last})")
+            self.lines.append(f"  ROOT t = ({plain(kind, self.dims)}, {plain(kind, self.dims)}) tuple(n, {last})")
+            # both results are in one layout
+            self.lines = [line.replace("  d = " + line.split(" ")[4], f"  d = {plain(kind, self.dims)}")
+                          if line.startswith("  d = ") else line for line in self.lines]
+        else:
+            self.lines[-1] = "  ROOT " + self.lines[-1].lstrip()
+
+    def text(self) -> str:
+        return "HloModule e\n\nENTRY e {\n" + "\n".join(self.lines) + "\n}\n"
+
+
+def drawn(first: int, count: int) -> "Dict[str, str]":
+    return {f"e{seed}": Draw(seed).text().replace("HloModule e", f"HloModule e{seed}") for seed in range(first, first + count)}
+
+
+def tiled(fusion: Fusion) -> "List[contraction.Contraction]":
+    return [nest for nest in nests.planned(fusion, DEVICES["cpu"].plan_class).nests
+            if isinstance(nest, contraction.Contraction)]
+
+
+def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
+    """Blocks of few rows and columns, and sums of few products."""
+    device = DEVICES["cpu"]
+    numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3})
+    monkeypatch.setitem(schedule.DEVICES, "cpu", replace(device, panels=panels, contraction_cpu=numbers))
+
+
+PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
+# of which `ninja test` runs one
+BLOCKS = [param if number == 0 else pytest.param(*param.values, marks=pytest.mark.peer)
+          for number, param in enumerate(param for param in PRODUCTS if param.values[1:] == ("c", "cpu"))]
+
+
+@pytest.mark.parametrize("first, target, device", [
+    param if param.values[0] == SEED * 1000 + BATCH or param.marks else pytest.param(*param.values, marks=pytest.mark.peer)
+    for param in PRODUCTS])
+def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
+    agree(drawn(first, BATCH), target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: Path,
+                                monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, Panels(1, 0, 0))
+    agree(drawn(first + 500, BATCH), target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: Path,
+                               monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, Panels(1, 1 << 30, 0))
+    agree(drawn(first + 700, BATCH), target, device, tmp_path)
+
+
+def dot(a: str, b: str, d: str, words: str, *more: str) -> str:
+    lines = [f"  a = {a} parameter(0)", f"  b = {b} parameter(1)", f"  d = {d} dot(a, b), {words}", *more]
+    lines[-1] = lines[-1].replace("  ", "  ROOT ", 1)
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+ROWS = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+TURNED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+BATCHED = "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"
+
+# A product's kernels, by hero, and the text
+NAMED: "Dict[str, tuple[List[str], str]]" = {
+    "in_place": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
+    "cut_columns": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,70]{1,0}", "f32[40,70]{1,0}", ROWS)),
+    "few_columns": (["loop", "contraction"], dot("f32[40,50]{1,0}", "f32[50,10]{1,0}", "f32[40,10]{1,0}", ROWS)),
+    "of_rows": (["transpose", "contraction"], dot("f32[40,50]{1,0}", "f32[64,50]{1,0}", "f32[40,64]{1,0}", TURNED)),
+    "columns_of_a": (["contraction"], dot("f32[50,40]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}",
+                                          "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
+    "result_by_columns": (["transpose", "transpose", "concatenate", "contraction"],
+                          dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{0,1}", ROWS)),
+    "batched": (["contraction"], dot("f64[5,9,12]{2,1,0}", "f64[5,12,16]{2,1,0}", "f64[5,9,16]{2,1,0}", BATCHED)),
+    "skinny": (["contraction"], dot("f32[3,70]{1,0}", "f32[70,700]{1,0}", "f32[3,700]{1,0}", ROWS)),
+    "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
+    "by_vector": (["reduction"], dot("f32[40,50]{1,0}", "f32[50]{0}", "f32[40]{0}", ROWS)),
+    "vector_by": (["reduction"], dot("f32[50]{0}", "f32[50,64]{1,0}", "f32[64]{0}",
+                                     "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
+    "two": (["contraction", "contraction"], dot(
+        "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[40,30]{1,0} parameter(2)",
+        "  f = f32[30,64]{1,0} parameter(3)", f"  g = f32[40,64]{{1,0}} dot(c, f), {ROWS}",
+        "  s = f32[40,64]{1,0} add(d, g)")),
+    "chain": (["contraction", "contraction"], dot(
+        "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64,48]{1,0} parameter(2)",
+        f"  g = f32[40,48]{{1,0}} dot(d, c), {ROWS}")),
+    "epilogue": (["contraction"], dot(
+        "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64]{0} parameter(2)",
+        "  k = f32[40,64]{1,0} broadcast(c), dimensions={1}", "  s = f32[40,64]{1,0} add(d, k)",
+        "  t = f32[40,64]{1,0} tanh(s)", "  u = bf16[40,64]{1,0} convert(t)")),
+    "of_bf16": (["loop", "loop", "contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
+    "small": (["loop"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_who_writes_it(name: str) -> None:
+    heroes, text = NAMED[name]
+    (fusion,) = fusions(text)
+    assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == heroes
+
+
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_named(target: str, device: str, tmp_path: Path) -> None:
+    agree({name: text.replace("HloModule e", f"HloModule {name}") for name, (_, text) in NAMED.items()}, target, device,
+          tmp_path)
+
+
+@pytest.mark.parametrize("bytes_", [0, 1 << 30])
+def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last units of rows end where the rows end."""
+    small(monkeypatch, Panels(1, bytes_, 0))
+    for columns in (16, 17, 31, 33, 70):
+        (fusion,) = fusions(dot("f32[20,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[20,{columns}]{{1,0}}", ROWS))
+        (nest,) = tiled(fusion)
+        last = nest.last_unit + sum((digit.size - 1) * digit.units for digit in (*nest.outer, *nest.steps)) + nest.unit
+        assert last <= nest.units.shape.elements
