@@ -655,6 +655,8 @@ class Form:
             yield from self._of_tiles(flat)
         elif self.is_contiguous(flat, dtype) or self.is_picked(flat, buffer):
             yield algebra.substitute(flat, lane=0)
+            if visit.region is self.function.body and any(distance for _, distance in self.loop.prefetches()):
+                yield algebra.substitute(flat, **self.start)
         else:
             yield from self._of_gather(flat, index, visit)
 

@@ -179,7 +179,8 @@ class Loads(Accesses):
                         pointer, self.c(flat, **{**self.start, "vec": k})[0], dtype, self.lanes * self.registers_down
                     )
             elif region is self.function.body:
-                self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
+                if any(distance for _, distance in self.loop.prefetches()):
+                    self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
             elif self.loop.gathered_prefetch_steps and self.open(region):
                 size = bits(dtype) // 8
                 together = step if self.loop.vec == 1 or self.stride(algebra.substitute(flat, lane=0),

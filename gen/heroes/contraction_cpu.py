@@ -132,6 +132,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         numbers, rows = context.device.contraction_cpu, nest.row.size
         all_units = -(-nest.columns // nest.unit)
         most = min(numbers.few_rows.get(rows, numbers.units), all_units)
+        if all_units <= numbers.whole_units:
+            most = all_units
         tile, chunk = 0, numbers.chunk
         if rows <= numbers.skinny_rows and most < all_units and nest.next_unit == nest.unit:
             tile, chunk = most, numbers.skinny_chunk
@@ -148,7 +150,10 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         return [] if schedule.to else [_epilogue(nest)]
 
     def maps(self, nest: Contraction, schedule: ContractionSchedule, context: Context) -> "Iterable[str]":
-        return [*nest.starts, place(_counts(nest, schedule), 1)[0], compose(_positions(nest), _flat(nest))]
+        begins = [_begin(nest, schedule, start) for start in nest.starts]
+        if schedule.to:
+            begins.append(_begin(nest, schedule, compose(_positions(nest), _flat(nest))))
+        return [*begins, place(_counts(nest, schedule), 1)[0]]
 
     def grids(self, choice: Choice[Contraction, ContractionSchedule], context: Context) -> "List[Grid]":
         index, blocks = place(_counts(choice.nest, choice.schedule), 1)
@@ -232,8 +237,8 @@ def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
     return [body.declare("product", dtype, lanes, text)]
 
 
-def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str, index_type: str) -> str:
-    """A map's value at the first element of a work-item's block, as C text."""
+def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
+    """The map from a work-item's coordinates to the value of a map at the first element of its block."""
     counts = _counts(nest, schedule)
     counts = [("first_unit", max(nest.columns // nest.unit, 1)) if name == "unit_block" else (name, count)
               for name, count in counts]
@@ -243,7 +248,7 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str, index_ty
     at = ", ".join(first.get(v.name, v.name) for v in algebra.info(flat).variables)
     by_dims = algebra.call("map", "dims", flat)
     block = algebra.simplify(f"({', '.join(name for name, _ in counts)}) -> ({at}), domain: {box}")
-    return algebra.c_text(compose(block, by_dims), index_type).results[0]
+    return compose(block, by_dims)
 
 
 def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
@@ -275,13 +280,17 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
                                                  element=d.types[dtype], lanes=nest.unit))
     placing, _ = Placing.of(_counts(nest, schedule), 1, index_type)
     seen = [Touched("read", buffer, start) for buffer, start in zip((nest.single, nest.units), nest.starts)]
-    single, units = (offset(access.buffer.pointer, _begin(nest, schedule, access.position, index_type))
-                     for access in seen)
+
+    def begin(access: Touched) -> str:
+        return offset(access.buffer.pointer,
+                      algebra.c_text(_begin(nest, schedule, access.position), index_type).results[0])
+
+    single, units = map(begin, seen)
     total, code, step, element = "", StepCode([], [], []), None, None
     if schedule.to:
         root, flat = nest.partition.roots[0], compose(_positions(nest), _flat(nest))
-        total = offset(root.buffer.pointer, _begin(nest, schedule, flat, index_type))
         seen.append(Touched("write", root.buffer, flat))
+        total = begin(seen[-1])
     else:
         form = _epilogue(nest)
         body = Body(d, context.helpers, form, index_type, context.excess)

@@ -12,7 +12,7 @@ from gen.plan import (concatenation, contraction, element_loops, grouping, plan,
 from gen.plan.buffer import Role
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
-from gen.plan.partition import Partition
+from gen.plan.partition import STORED, Partition
 from gen.plan.storing import Storage
 from gen.plan.update import Update
 from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs, PlanClass
@@ -111,6 +111,8 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
             continue
         name = next(names)
         roots = [plan.value_root(reduce, k, number + k, True) for k in range(len(reduce.shape.leaves()))]
+        if reduce.attributes.get(STORED):       # what is stored, not what the buffer has
+            roots = [replace(roots[0], value=reduce.operands[0])]
         nest = Nest(name, roots[0].shape, Partition(computation, roots, name, roots[0].shape.dims, cuts=others))
         result.append(_led(nest, [reduce]) if plan.leads(reduce) else contraction.tiled(nest))
     for (space, roots), alike, group in parts:

@@ -146,6 +146,8 @@ class ContractionCpuNumbers:
     # units of a block of columns, by the rows of a product that has few; `units`: of others
     few_rows: Mapping[int, int] = field(default_factory=lambda: {1: 8, 2: 8, 3: 6, 4: 5, 5: 5, 6: 4})
     units: int = 3
+    # units of a whole row, at most, that are one block (256 products of 64x64x64: 1.2 ms; in two blocks: 1.5)
+    whole_units: int = 4
     # rows, at most, of a product that reads the other operand in place, as fast as memory gives it: in long pieces of
     # few rows. Bytes of the totals of a block, and products that are summed before they are added to these (f32
     # 8x4096x4096, 128 units and 8 products: 9.8 GB/s; 32 and 16: 5.7; 3 and 256: 3.7)
