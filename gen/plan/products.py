@@ -115,7 +115,8 @@ def _tiled(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
     kind, sides = accumulator(dot), Sides.of(dot, of)
     unit = LINE // dtypes.storage_bytes(kind)
     other, size, rows = 1 - of, dot.operands[of].shape.dims[j], _kept_size(dot, 1 - of)
-    if size < unit // 2 or rows * size * _length(dot) < panels.least_steps:
+    least = panels.least_steps if size >= unit else panels.filled_steps
+    if size < unit // 2 or rows * size * _length(dot) < least:
         return None
     units, single = (x.convert(operands[k], kind) for k in (of, other))
     bytes_ = math.prod(units.shape.dims[d] for d in (*sides.contracted, j)) * dtypes.storage_bytes(kind)

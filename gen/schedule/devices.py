@@ -117,10 +117,12 @@ class Panels(NamedTuple):
     """When a product is arranged for register tiles, and when its operand is copied to panels first
     (gen/plan/products.py).
 
-    least_steps: multiplications of a product, at least. in_place_bytes: of the operand's matrix, at most, that is read
-    in place; in_place_rows: rows of the other operand, at most, for which a larger one is."""
+    least_steps: multiplications of a product, at least; filled_steps: where the operand is filled up with zeros.
+    in_place_bytes: of the operand's matrix, at most, that is read in place; in_place_rows: rows of the other operand,
+    at most, for which a larger one is."""
 
-    least_steps: int = 512
+    least_steps: int = 1024
+    filled_steps: int = 8192
     in_place_bytes: int = 256 << 10
     in_place_rows: int = 32
 
