@@ -128,7 +128,7 @@ def _tiled(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
     to = array_shape(kind, dot.shape.dims, dot.shape.minor_to_major)
     product = x.add("dot", to, [units, single] if of == 0 else [single, units],
                     **{**dot.attributes, TILED: of})
-    return x.convert(product, dot.shape.dtype)
+    return x.laid_out(x.convert(product, dot.shape.dtype), dot.shape)
 
 
 def _length(dot: Instruction) -> int:

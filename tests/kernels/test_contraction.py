@@ -211,6 +211,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "  k = f32[40,64]{1,0} broadcast(c), dimensions={1}", "  s = f32[40,64]{1,0} add(d, k)",
         "  t = f32[40,64]{1,0} tanh(s)", "  u = bf16[40,64]{1,0} convert(t)")),
     "of_bf16": (["loop", "loop", "contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
+    "in_tiles_of_memory": (["contraction", "loop"], dot(
+        "f32[40,50]{1,0:T(8,128)}", "f32[50,64]{1,0:T(8,128)}", "f32[40,64]{1,0:T(8,128)}", ROWS)),
     "small": (["loop"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
 }
 
