@@ -247,7 +247,7 @@ def inputs(words: "List[str]") -> List[str]:
 def modules_of(file: str) -> List[str]:
     """FILE#NAME for each module of a file with several, else the file."""
     try:
-        names = hlo.module_names(Path(file).read_text())
+        names = hlo.module_names(Path(file).read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError):
         return [file]
     return [f"{file}#{name}" for name in names] if len(names) > 1 else [file]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Counter, Dict, Iterator, List, Optional, Sequence
 
 from gen import algebra, hlo, pipeline
 from gen.emit.statements import printed
@@ -37,7 +37,7 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
     if "parse" in wanted:
         of_stage["parse"].append(hlo.print_module(module).rstrip())
     if "program" in wanted:
-        of_stage["program"].append(_program(program))
+        of_stage["program"].append(_ProgramLines().text(program))
     if {*PLANNED, *EMITTED} & {*wanted}:
         _planned(of_stage, program, targets, options)
     return {stage: "\n\n".join(texts) + "\n" for stage, texts in of_stage.items()}
@@ -76,37 +76,53 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
                     of_stage[stage] += texts[stage]
 
 
-def _program(program: Program) -> str:
-    """The calls, loops and branches, with the arrays that each reads and writes."""
-    lines = [f"{program.name}({', '.join(f'{array.name}: {array.shape.text}' for array in program.params)}):"]
-    lines += [f"  {line}" for line in _nodes(program.body)]
-    return "\n".join([*lines, f"  return {_names(program.results)}"])
+class _ProgramLines:
+    """The calls, loops and branches of a program, with the arrays that each reads and writes. Of arrays of one name the
+    second is NAME#2."""
 
+    def __init__(self) -> None:
+        self._names: "Dict[Array, str]" = {}
+        self._times: "Counter[str]" = Counter()
 
-def _names(arrays: "Sequence[Optional[Array]]") -> str:
-    return ", ".join(array.name if array else "-" for array in arrays)
+    def name(self, array: Array) -> str:
+        if array not in self._names:
+            self._times[array.name] += 1
+            times = self._times[array.name]
+            self._names[array] = f"{array.name}#{times}" if times > 1 else array.name
+        return self._names[array]
 
+    def names(self, arrays: "Sequence[Optional[Array]]") -> str:
+        return ", ".join(self.name(array) if array else "-" for array in arrays)
 
-def _nodes(nodes: "Sequence[Node]") -> "Iterator[str]":
-    for node in nodes:
-        if isinstance(node, Call):
-            yield f"{_names(node.results)} = {node.fusion.name}({_names(node.operands)}){_inside(node)}"
-        elif isinstance(node, Loop):
-            yield (f"{_names(node.results)} = {node.name}: "
-                   + (f"{node.trips} times" if node.trips is not None else "a loop")
-                   + f" from {_names(node.state)} = {_names(node.begins)}"
-                   + (f", outside of kernels: {node.outside}" if node.outside else ""))
-            if node.trips is None:
-                yield from (f"  {line}" for line in [*_nodes(node.condition), f"while {node.predicate.name}"])
-            yield from (f"    {line}" for line in [*_nodes(node.body), f"next {_names(node.ends)}"])
-        else:
-            yield f"{_names(node.results)} = {node.name}: by {node.selector.name}"
-            for number, (arm, ends) in enumerate(zip(node.arms, node.ends)):
-                if node.selector.shape.dtype == "pred":
-                    yield f"  {'false' if number else 'true'}:"
-                else:
-                    yield f"  {number}{' and others' if number == len(node.arms) - 1 else ''}:"
-                yield from (f"    {line}" for line in [*_nodes(arm), f"give {_names(ends)}"])
+    def text(self, program: Program) -> str:
+        lines = [f"{program.name}({', '.join(f'{self.name(array)}: {array.shape.text}' for array in program.params)}):"]
+        lines += [f"  {line}" for line in self.nodes(program.body)]
+        return "\n".join([*lines, f"  return {self.names(program.results)}"])
+
+    def nodes(self, nodes: "Sequence[Node]") -> "Iterator[str]":
+        for node in nodes:
+            if isinstance(node, Call):
+                read = self.names(node.operands)
+                yield f"{self.names(node.results)} = {node.fusion.name}({read}){_inside(node)}"
+            elif isinstance(node, Loop):
+                begins = self.names(node.begins)
+                yield (f"{self.names(node.results)} = {node.name}: "
+                       + (f"{node.trips} times" if node.trips is not None else "a loop")
+                       + f" from {self.names(node.state)} = {begins}"
+                       + (f", outside of kernels: {node.outside}" if node.outside else ""))
+                if node.trips is None:
+                    condition = [*self.nodes(node.condition), f"while {self.name(node.predicate)}"]
+                    yield from (f"  {line}" for line in condition)
+                yield from (f"    {line}" for line in [*self.nodes(node.body), f"next {self.names(node.ends)}"])
+            else:
+                selector = self.name(node.selector)
+                yield f"{self.names(node.results)} = {node.name}: by {selector}"
+                for number, (arm, ends) in enumerate(zip(node.arms, node.ends)):
+                    if node.selector.shape.dtype == "pred":
+                        yield f"  {'false' if number else 'true'}:"
+                    else:
+                        yield f"  {number}{' and others' if number == len(node.arms) - 1 else ''}:"
+                    yield from (f"    {line}" for line in [*self.nodes(arm), f"give {self.names(ends)}"])
 
 
 def _inside(call: Call) -> str:

@@ -46,9 +46,13 @@ def build() -> Path:
     if not _stale():
         return LIBRARY
     PROGRESS.note(f"compiling {LIBRARY.relative_to(ROOT)}, once, ..")
-    LIBRARY.parent.mkdir(parents=True, exist_ok=True)
     started = max(path.stat().st_mtime_ns for path in _sources())
-    handle, name = tempfile.mkstemp(prefix=".libsett.", suffix=".so", dir=LIBRARY.parent)
+    try:
+        LIBRARY.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".libsett.", suffix=".so", dir=LIBRARY.parent)
+    except OSError as error:
+        raise AlgebraError(f"{LIBRARY} cannot be written: {error.strerror}; instead, run `ninja build/libsett.so` in "
+                           f"{ROOT} as somebody who may write there") from error
     os.close(handle)
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
                str(SOURCE), "-o", name]

@@ -32,6 +32,7 @@ _SOURCES = re.compile(
 MODULE = re.compile(r"HloModule\s+%?([A-Za-z0-9_.\-]+)")
 # What JAX prints if it is not told otherwise.
 _MLIR = re.compile(r"\s*(?:#loc\d*(?: = [^\n]*)?\s+)*(module (?:@|attributes\b))")
+_JAXPR = re.compile(r"\s*(\{ lambda\b)")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
 _PADDING = re.compile(r"(-?[0-9]+)_(-?[0-9]+)(?:_(-?[0-9]+))?\Z")
 _WHOLE = re.compile(r"-?[0-9]+\Z")
@@ -69,9 +70,10 @@ class Parser:
 
     def parse(self) -> Module:
         scanner = self.scanner
-        if start := _MLIR.match(scanner.text):
-            scanner.fail(start.start(1),
-                         """expected HLO text, found MLIR (StableHLO): JAX prints HLO text by .lower(..).as_text("hlo")""")
+        for pattern, what in ((_MLIR, "MLIR (StableHLO)"), (_JAXPR, "a jaxpr")):
+            if start := pattern.match(scanner.text):
+                scanner.fail(start.start(1), f"expected HLO text, found {what}: "
+                             """JAX prints HLO text by .lower(..).as_text("hlo")""")
         if scanner.keyword("HloModule"):
             self._header()
             scanner.skip()

@@ -37,6 +37,9 @@ class Scanner:
 
     def fail(self, pos: int, message: str) -> NoReturn:
         pos = min(pos, len(self.text))
+        word = NAME.match(self.text, pos)
+        if word and word.end() == len(self.text):
+            message += " (the file ends here)"
         raise HloError(self.filename, *self.place(pos), message)
 
     def words_at(self, pos: int) -> str:

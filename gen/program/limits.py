@@ -33,7 +33,7 @@ def limited(fusion: Fusion) -> Fusion:
     assert loop is not None
     made = Computation(whole.name, line=whole.line, col=whole.col)
     known: Dict[Instruction, Instruction] = {}
-    limit, steps = Instruction("limit", "parameter", _NUMBER, parameter_number=len(whole.parameters)), loop
+    limit, steps = Instruction("limit", "parameter", _number(), parameter_number=len(whole.parameters)), loop
     for i in whole.instructions:
         if i is loop:
             known[i] = _limited(made, loop, known[loop.operands[0]], added(made, limit))
@@ -48,21 +48,26 @@ def limited(fusion: Fusion) -> Fusion:
     return Fusion(f"{fusion.name}_limited", made, fusion.kind, small=fusion.small)
 
 
-_NUMBER, _PRED = array_shape("u32", ()), array_shape("pred", ())
+def _number() -> Shape:
+    return array_shape("u32", ())
+
+
+def _pred() -> Shape:
+    return array_shape("pred", ())
 
 
 def over(steps: Instruction) -> Computation:
     """The computation that says whether any element has run as often as the limit allows. steps: how often each has."""
     to = Computation("over")
     shape = steps.shape
-    counts, limit = _parameter(to, shape), _parameter(to, _NUMBER)
+    counts, limit = _parameter(to, shape), _parameter(to, _number())
     most = _add(to, "broadcast", shape, limit, dimensions=()) if shape.dims else limit
     reached = _add(to, "compare", array_shape("pred", shape.dims), counts, most, direction="GE")
     if shape.dims:
         either = Computation("either")
-        _add(either, "or", _PRED, _parameter(either, _PRED), _parameter(either, _PRED))
-        none = added(to, Instruction("none", "constant", _PRED, literal=[0]))
-        reached = _add(to, "reduce", _PRED, reached, none, dimensions=tuple(range(shape.rank)), to_apply=either)
+        _add(either, "or", _pred(), _parameter(either, _pred()), _parameter(either, _pred()))
+        none = added(to, Instruction("none", "constant", _pred(), literal=[0]))
+        reached = _add(to, "reduce", _pred(), reached, none, dimensions=tuple(range(shape.rank)), to_apply=either)
         reached.called = [either]
     return to
 
@@ -72,8 +77,8 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     condition, body = loop.called
     asked = element_loops.asked_of(condition)
     counts = array_shape("u32", asked.each.shape.dims if asked else ())
-    shape = tuple_shape([*loop.shape.children, _NUMBER, _NUMBER, counts])
-    zero = added(to, Instruction("zero", "constant", _NUMBER, literal=[0]))
+    shape = tuple_shape([*loop.shape.children, _number(), _number(), counts])
+    zero = added(to, Instruction("zero", "constant", _number(), literal=[0]))
     zeros = _add(to, "broadcast", counts, zero, dimensions=()) if counts.dims else zero
     leaves = [_element(to, start, k) for k in range(len(loop.shape.children))]
     state = _add(to, "tuple", shape, *leaves, limit, zero, zeros)
@@ -90,13 +95,13 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     more = Computation(condition.name)
     inner: Dict[Instruction, Instruction] = {}
     copy(condition, inner, more, _parameter(more, shape))
-    below = _add(more, "compare", _PRED, _element(more, more.parameters[0], own + 1),
+    below = _add(more, "compare", _pred(), _element(more, more.parameters[0], own + 1),
                  _element(more, more.parameters[0], own), direction="LT")
-    more.root = _add(more, "and", _PRED, inner[root_of(condition)], below)
+    more.root = _add(more, "and", _pred(), inner[root_of(condition)], below)
     step, inner = Computation(body.name), {}
     copy(body, inner, step, _parameter(step, shape))
-    parameter, one = step.parameters[0], added(step, Instruction("one", "constant", _NUMBER, literal=[1]))
-    count = _add(step, "add", _NUMBER, _element(step, parameter, own + 1), one)
+    parameter, one = step.parameters[0], added(step, Instruction("one", "constant", _number(), literal=[1]))
+    count = _add(step, "add", _number(), _element(step, parameter, own + 1), one)
     steps = count
     if asked:       # as the loop itself asks each element
         before = _element(step, parameter, own + 2)

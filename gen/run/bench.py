@@ -296,7 +296,7 @@ def _note(row: Row) -> str:
 
 
 def _gbps(event: Optional[Row]) -> str:
-    return f"{event['GBps']:.1f}" if event else "-"
+    return f"{event['GBps']:{'.1f' if event['GBps'] >= 1 else '.2g'}}" if event else "-"
 
 
 def _library_cell(row: Row, name: str) -> str:

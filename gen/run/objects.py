@@ -27,6 +27,7 @@ from gen.program.weights import ALIGNMENT
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
 from gen.schedule import DEVICES, Device, device_for
+from gen.suggest import did_you_mean
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -363,6 +364,9 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
     return output
 
 
+NO_TEXT = """expected HLO text in UTF-8, found other bytes: JAX prints HLO text by .lower(..).as_text("hlo")"""
+
+
 def split(file: str) -> "Tuple[str, str]":
     """The path of FILE or FILE#NAME, and the name of a module in it, "" where none is named."""
     path, _, name = file.rpartition("#")
@@ -374,9 +378,12 @@ def load(file: str, fill_constants: Optional[int] = None) -> hlo.Module:
     else."""
     path, name = split(file)
     try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"{path}: {getattr(error, 'strerror', None) or 'is not text'}") from None
+        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise RunError(f"{path}: {NO_TEXT}") from None
+    except OSError as error:
+        beside = sorted(other.name for other in Path(path).parent.glob("*.hlo"))
+        raise RunError(f"{path}: {error.strerror}{did_you_mean(Path(path).name, beside)}") from None
     filename = hlo.STANDARD_INPUT if path == "-" else path
     if name:
         found = [module for module in hlo.modules(text, filename) if module.name == name]

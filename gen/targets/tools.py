@@ -22,23 +22,26 @@ class RunError(Exception):
         self.status = status
 
 
-def _first(what: str, instead: str, *names: str) -> str:
-    for name in names:
-        if name and shutil.which(name):
+def _first(what: str, instead: str, *names: str, variable: str = "") -> str:
+    """The program that an environment variable names, else the first of names that is there."""
+    named = os.environ.get(variable, "")
+    if named and not shutil.which(named):
+        raise RunError(f"{variable}: expected the name or the path of a {what}, found '{named}'", 3)
+    for name in [named] * bool(named) + [*names]:
+        if shutil.which(name):
             return name
     raise RunError(f"no {what}; instead, {instead}", 3)
 
 
 def c_compiler() -> str:
     """$CC, cc, gcc or clang."""
-    return _first("C compiler", "install gcc or clang, or name one in CC", os.environ.get("CC", ""), "cc", "gcc",
-                  "clang")
+    return _first("C compiler", "install gcc or clang, or name one in CC", "cc", "gcc", "clang", variable="CC")
 
 
 def cxx_compiler() -> str:
     """$CXX, g++, clang++ or c++."""
-    return _first("C++ compiler", "install g++ or clang++, or name one in CXX", os.environ.get("CXX", ""), "g++",
-                  "clang++", "c++")
+    return _first("C++ compiler", "install g++ or clang++, or name one in CXX", "g++", "clang++", "c++",
+                  variable="CXX")
 
 
 def nvcc() -> str:

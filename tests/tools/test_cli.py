@@ -42,6 +42,9 @@ def sett(*words: str, text: str = "") -> "subprocess.CompletedProcess[str]":
 ADD = "HloModule m\nENTRY e {\n  a = f32[4,8] parameter(0)\n  ROOT b = f32[4,8] add(a, a)\n}\n"
 MALFORMED = {
     "truncated": (ADD[:-3], "4:30: expected an instruction or '}' to close the body of 'e', found the end of the file"),
+    "truncated in a name": (ADD[:ADD.index("(a, a)") - 1], "4:21: expected an opcode of HLO, found 'ad', did you mean 'pad'? (the file ends here)"),
+    "jaxpr": ("{ lambda ; a:f32[4]. let b:f32[4] = add a 1.0 in (b,) }\n",
+              """1:1: expected HLO text, found a jaxpr: JAX prints HLO text by .lower(..).as_text("hlo")"""),
     "empty": ("", "1:1: expected a computation: NAME { instructions }, found the end of the file"),
     "unknown op": (ADD.replace("add(", "sum("), "4:21: expected an opcode of HLO, found 'sum'"),
     "wrong rank": (ADD.replace("ROOT b = f32[4,8]", "ROOT b = f32[32]"), "4:12: expected f32[4,8]{1,0}, the result of 'add' here, found f32[32]{0}"),
@@ -83,6 +86,38 @@ def test_malformed(verb: str, fault: str, tmp_path: Path) -> None:
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr == f"error: {file}:{said}\n" and done.stdout == ""
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_files_that_are_not_read(tmp_path: Path) -> None:
+    """What is expected of a file, and the name that was perhaps meant; a byte order mark is no fault."""
+    (tmp_path / "wide.hlo").write_text(ADD, "utf-16")
+    (tmp_path / "marked.hlo").write_text(ADD, "utf-8-sig")
+    for name, said in (("wide.hlo", """expected HLO text in UTF-8, found other bytes: JAX prints HLO text by .lower(..).as_text("hlo")"""),
+                       ("markd.hlo", "No such file or directory, did you mean 'marked.hlo'?"), ("none/other.hlo", "No such file or directory")):
+        done = gen("build", name, "-o", "out", "--target", "c", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (2, f"error: {name}: {said}\n")
+    assert gen("build", "marked.hlo", "-o", "out", "--target", "c", cwd=tmp_path).returncode == 0
+
+
+def python(program: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-c", program, *words], cwd=ROOT, capture_output=True, text=True, timeout=900)
+
+
+def test_the_algebra_is_compiled_when_it_is_needed(tmp_path: Path) -> None:
+    """Nothing calls it before a file is read: help comes at once, and a fault of it is one line."""
+    done = python("import gen.__main__; from gen.algebra import library; print(library._library.cache_info().currsize)")
+    assert done.stdout == "0\n", done.stdout + done.stderr
+    (tmp_path / "m.hlo").write_text(ADD)
+    done = python("import sys, pathlib; from gen.algebra import library; library.LIBRARY = library.ROOT / 'README.md' / 'libsett.so'\n"
+                  "from gen.__main__ import main; sys.exit(main(sys.argv[1:]))", "build", str(tmp_path / "m.hlo"), "-o", str(tmp_path))
+    assert done.returncode == 2 and re.search(r"^error: \S+README\.md/libsett\.so cannot be written: .*; instead, run `ninja build/libsett\.so` in ", done.stderr, re.M), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_compiler_that_is_not_there(tmp_path: Path) -> None:
+    """The one that CC names is not replaced by another."""
+    done = gen("check", CATALOGUE / "scalar_s64.hlo", "--target", "c", CC=str(tmp_path / "cc"))
+    assert done.returncode == 3 and f"CC: expected the name or the path of a C compiler, found '{tmp_path}/cc'" in done.stdout, done.stdout + done.stderr
 
 
 def test_earlier_output_survives(tmp_path: Path) -> None:
@@ -408,6 +443,24 @@ def test_explain_stages() -> None:
         assert headings == ["sm_80, target cuda", "gfx90a, target hip", "pocl-cpu, target opencl", "cpu, target c"], stage
     steps = gen("explain", ROOT / "bench" / "add_f32.hlo", "--stage", "vectorize").stdout
     assert re.search(r"\n  unrolled \d+ times:\n    const float", steps), steps
+
+
+def test_explain_numbers_arrays_of_one_name(tmp_path: Path) -> None:
+    (tmp_path / "m.hlo").write_text("""less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT l = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  x = f32[9] parameter(0)
+  i = s32[9] iota(), iota_dimension=0
+  ROOT s = (f32[9], s32[9]) sort(x, i), dimensions={0}, to_apply=less
+}
+""")
+    done = gen("explain", tmp_path / "m.hlo", "--target", "c", "--stage", "program")
+    assert re.search(r"^  s, s#2 = .*\n  return s, s#2$", done.stdout, re.M), done.stdout + done.stderr
 
 
 def test_explain_draws_the_arena(tmp_path: Path) -> None:
@@ -812,6 +865,11 @@ def test_sett_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong, wrong[:3]
+
+
+def test_bench_small_figures() -> None:
+    """Of a kernel that is all latency too, GB/s say how fast it is."""
+    assert [bench._gbps({"GBps": number}) for number in (123.45, 1.04, 0.96, 0.0412)] == ["123.5", "1.0", "0.96", "0.041"]
 
 
 def test_bench_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
