@@ -16,7 +16,7 @@ import pytest
 
 from drawn import BATCH, COUNT, SEED, agree, fusions, in_turn, plain, ptx, shape, uncached
 from gen import algebra, bounds, run
-from gen.pipeline import choices, target_file
+from gen.pipeline import choices, files, target_file
 from gen.plan.nests import planned
 from gen.plan.partition import operand_map
 from gen.plan.scan import Scan, prefix
@@ -27,6 +27,7 @@ WHOLE = ["s8", "u8", "s16", "s32", "u64"]
 SCALAR = ["c64", "f8e4m3fn", "f8e5m2"]
 DIMS = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100, 129, 1023, 4097]
 MOST = 40000
+ROOT = Path(__file__).resolve().parents[2]
 
 # the combiner of cumlogsumexp as JAX writes it
 LOGADDEXP = """{name} {{
@@ -246,3 +247,14 @@ def test_explained_on_gpus(size: int, step: str) -> None:
     assert "memory: 8 bytes an element" in lines and f"shared: {kernel.threads // 32 * 4} bytes of a block" in lines
     positions = [algebra.ranges(access.position)[0] for access in kernel.report.touched]
     assert min(low for low, _ in positions) == 0 and max(high for _, high in positions) == 7 * size - 1, positions
+
+
+@pytest.mark.parametrize("level", ["-O2", "-Os"])
+def test_no_register_is_passed(level: str, tmp_path: Path) -> None:
+    """Shuffles are inlined: gcc warns of a function that gives a vector wider than the processor's, whatever a pragma says."""
+    (fusion,) = fusions((ROOT / "bench" / "cumsum_f32.hlo").read_text())
+    for name, text in files(fusion, ["c"])[0].items():
+        (tmp_path / name).write_text(text)
+    (source,) = (path for path in tmp_path.glob("*.c") if not path.stem.endswith("_ref"))
+    done = subprocess.run([run.c_compiler(), level, "-Werror", "-c", str(source), "-o", str(tmp_path / "o")], capture_output=True, text=True)
+    assert not done.returncode and not done.stderr, done.stderr
