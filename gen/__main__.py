@@ -377,10 +377,7 @@ def depfile(target: Path, sources: "List[Path]") -> str:
 
 def publish(texts: Texts, folder: Path) -> None:
     """Files into a folder, each whole or not at all, untouched where they are the same."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise run.RunError(f"{folder}: expected a folder, found a file of this name") from None
+    run.make_folder(folder)
     for name, text in texts.items():
         pipeline.write(folder / name, text)
 

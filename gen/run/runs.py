@@ -55,6 +55,16 @@ def parameter_files(module: hlo.Module, folder: Path) -> List[Path]:
     return counted if is_counted else named
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder where there is none. RunError: it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise RunError(f"{folder}: expected a folder, found a file of this name") from None
+    except OSError as error:
+        raise RunError(f"{folder}: expected a folder that can be written: {error.strerror}") from None
+
+
 def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Options] = None) -> List[Path]:
     """`gen run`: p0.bin, p1.bin, .. of in_dir through a module to r0.bin, .. of out_dir, in the layouts of the module or
     row-major."""
@@ -66,6 +76,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     device, emulated = find_device(target, options), not runner_of(target).timed
     if not options.row_major and hlo.layout_note(module):
         options.say(f"{file}: {hlo.layout_note(module)}: --row-major reads and writes row-major files")
+    make_folder(Path(out_dir))      # before anything takes long
     with jobs.temporary_folder("sett_run_") as work:
 
         def relaid(path: Path, name: str, source: hlo.Shape, target: hlo.Shape) -> Path:
@@ -86,7 +97,6 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
         run_built(built, target, given, results, options, expected)
         final = [relaid(path, f"r{number}.bin", array.shape, hlo.row_major(array.shape))
                  for number, (path, array) in enumerate(zip(results, program.results))]
-        Path(out_dir).mkdir(parents=True, exist_ok=True)
         outputs = [Path(out_dir) / f"r{number}.bin" for number in range(len(final))]
         for path, output in zip(final, outputs):
             publish(path, output)
