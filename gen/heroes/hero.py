@@ -183,11 +183,12 @@ class Refused(Exception):
 class Hero(Generic[N, S]):
     """The interface of all heroes.
 
-    name: in reports and manifests; its kernels have it as their `hero`, and heroes may share a name. nest_class: of the
-    nests that it may take. sides: whether its kernels write a nest's side results too (else each side is a nest of its own). members: whether
-    it takes nests that are made of others, and these alone. walks: whether its one kernel is a walk, which another
-    kernel may do in a range of its blocks. overwrites: whether its kernels read an element before they write at its
-    place, so that a result may lie over an operand where the maps allow it (gen/plan/overwrite.py).
+    name: one word in reports and manifests; its kernels have it as their `hero`, and heroes may share a name.
+    nest_class: of the nests that it may take. sides: whether its kernels write a nest's side results too (else each
+    side is a nest of its own). members: whether it takes nests that are made of others, and these alone. walks: whether
+    its one kernel is a walk, which another kernel may do in a range of its blocks. overwrites: whether its kernels read
+    an element before they write at its place, so that a result may lie over an operand where the maps allow it
+    (gen/plan/overwrite.py).
     """
 
     name = ""

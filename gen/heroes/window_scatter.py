@@ -83,7 +83,7 @@ def _hero_of(nest: Nest) -> "Optional[Instruction]":
 
 
 class WindowScatterHero(Hero[Nest, WindowScatterSchedule]):
-    name = "window scatter"
+    name = "window-scatter"
     nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:

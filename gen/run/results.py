@@ -101,7 +101,7 @@ def file_line(file: str, target: str, results: Sequence[CheckResult]) -> str:
     """The last line of `gen check`: PASS|FAIL|SKIP FILE target n/n hero.. max-error."""
     status = overall_status(results)
     passed = [r for r in results if r.status == "PASS"]
-    heroes = list(dict.fromkeys(r.hero for r in results if r.hero))
+    heroes = list(dict.fromkeys(hero for r in results for hero in r.hero.split()))
     parts = [status, file, target, f"{len(passed)}/{len(results)}", *heroes, error_text(passed)]
     why = next((r.reason for r in results if r.status == status and r.reason), "")
     return " ".join(parts) + (f": {why.splitlines()[0]}" if why else "")

@@ -254,7 +254,7 @@ def test_windows_select_along_rows(target: str, device: str, part: str, tmp_path
     for name, source in GRADIENTS.items():
         (fusion,) = fusions(source)
         heroes = [kernel.hero for kernel in target_file(fusion, target.replace("-on-cpu", ""), device).kernels]
-        assert (heroes[-1] == "window scatter") == ("cpu" in device), (name, heroes)
+        assert (heroes[-1] == "window-scatter") == ("cpu" in device), (name, heroes)
     agree(GRADIENTS, target, device, tmp_path, part)
 
 
