@@ -52,12 +52,14 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
         stored = [plan.storage.stored if plan.storage else [] for plan in of_class.values()]
         if all(values == stored[0] for values in stored):   # CPUs and GPUs have one plan
             of_class = dict([*of_class.items()][:1])
-        for of, plan in of_class.items():
+        shown = {of: (_partition(fusion, plan), _maps(plan)) for of, plan in of_class.items()}
+        shown = {of: text for of, text in shown.items() if not of.panels or shown.get(of._replace(panels=None)) != text}
+        for of, both in shown.items():
             title = f"on {'GPUs' if not of.cpu else 'CPUs, in register tiles' if of.panels else 'CPUs'}:\n" \
-                if len(of_class) > 1 else ""
-            for stage, text in (("partition", _partition(fusion, plan)), ("maps", _maps(plan))):
+                if len(shown) > 1 else ""
+            for stage, part in zip(("partition", "maps"), both):
                 if stage in of_stage:
-                    of_stage[stage].append(title + text)
+                    of_stage[stage].append(title + part)
     for target in targets:
         device = device_for(target, options.schedule)
         place, plan_ = f"{device.name}, target {target}", plans[device.plan_class]

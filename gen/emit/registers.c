@@ -155,11 +155,15 @@ static inline REGISTER BY_HALVES_T_LANES(REGISTER x)
 }
 #endif
 
+/* inlined: gcc -O2 warns of copies of it that pass a register wider than the machine's */
 #if PAIR
+__attribute__((always_inline))
 static inline REGISTER BY_PARTS_T_LANES(REGISTER x, REGISTER *y)
 #elif BINARY
+__attribute__((always_inline))
 static inline REGISTER BY_PARTS_T_LANES(REGISTER x, REGISTER y)
 #else
+__attribute__((always_inline))
 static inline REGISTER BY_PARTS_T_LANES(REGISTER x)
 #endif
 {
