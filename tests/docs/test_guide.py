@@ -17,6 +17,7 @@ import pytest
 
 from gen.__main__ import arguments, main
 from gen.explain import STAGES
+from gen.heroes import HEROES
 from gen.heroes.hero import Hero
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,6 +110,11 @@ def test_links() -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", PROSE):
         assert (ROOT / "gen" / target).exists(), target
     assert "(gen/README.md)" in (ROOT / "README.md").read_text()
+
+
+def test_names_of_heroes() -> None:
+    """Reports and manifests join them by blanks."""
+    assert all(len(hero.name.split()) == (hero.name != "") for hero in HEROES)
 
 
 def test_interface() -> None:
