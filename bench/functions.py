@@ -23,6 +23,9 @@ from typing import List
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from gen.run.objects import precompiled
+from gen.targets.c import INTRINSICS
+
 NAMES = re.findall(r"^(\w+_f(?:32|64)) \{", (HERE / "functions.hlo").read_text(), re.M)
 
 
@@ -31,9 +34,11 @@ def compiled(folder: Path, names: List[str], cc: str, flags: List[str], cross: b
     generate = [sys.executable, "-m", "gen", "build", str(HERE / "functions.hlo"), "-o", str(folder), "--target", "c", "--apart"]
     subprocess.run(generate, check=True, cwd=HERE.parent)
     objects = []
+    compile_ = [cc, "-std=c11", "-O2", "-w", *flags, "-c"]
+    header = precompiled(tuple(compile_), INTRINSICS, 0) if not cross else ()
     for name in names:
         objects.append(str(folder / f"{name}.o"))
-        command = [cc, "-std=c11", "-O2", "-w", *flags, "-c", str(folder / f"functions_{name}.c"), "-o", objects[-1]]
+        command = [*compile_, *header, str(folder / f"functions_{name}.c"), "-o", objects[-1]]
         made = subprocess.run(command, capture_output=True, text=True)      # gcc has notes on its ABI that no option silences
         if made.returncode:
             sys.exit(f"{' '.join(command)}\n{made.stderr}")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
@@ -33,6 +33,7 @@ from gen.plan.nests import Planned, planned
 from gen.program import build, chains, flow, order, proof, storage, weights
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, launches_of, leaves
+from gen.reference.assembly import File
 from gen.render import Dialect, TargetFile, Unit
 from gen.schedule import SMALL_BYTES, Device, PlanClass, device_for
 from gen.schedule.devices import LOCAL_ARRAY
@@ -248,26 +249,33 @@ def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Opti
 
 def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
                  excess_precision: bool = False) -> Dict[str, Any]:
-    """All files of one fusion, with the bound for a check; the manifest."""
-    program = build.single(fusion)
-    about = build_all(program, out_dir, targets, device, excess_precision)
-    flushes = any(TARGETS[target].flushes for target in about["targets"])
-    write_all(bound(program, excess_precision, flushes), out_dir)
-    return about
+    """All files of one fusion; the manifest."""
+    return build_all(build.single(fusion), out_dir, targets, device, excess_precision)
 
 
-def bound(program: Program, excess_precision: bool, flushes: bool) -> Texts:
-    """The function that bounds the distance of each result from the reference's."""
-    return {f"{program.name}_bound.c": bounds.bound(
-        program.whole.computation, program.name, excess_precision=excess_precision, flushes=flushes,
-        pointers=list(program.pointers.values()))}
+@dataclass(frozen=True)
+class Oracle:
+    """What the results of a fusion or a program of this name are compared with: its reference, and the function that
+    bounds the distance of each result from it, where that is known. fusion: all of it."""
+
+    name: str
+    reference: File
+    bound: Optional[File] = None
+    fusion: Optional[Fusion] = None
+
+    @property
+    def files(self) -> List[File]:
+        return [self.reference, *([self.bound] if self.bound else [])]
 
 
-def oracle(fusion: Fusion, excess_precision: bool, flushes: bool) -> Texts:
-    """The reference of a fusion that is a call of a program, and its bound."""
-    return {f"{fusion.name}_ref.c": reference.reference(fusion.computation, fusion.name),
-            f"{fusion.name}_bound.c": bounds.bound(fusion.computation, fusion.name, excess_precision=excess_precision,
-                                                   flushes=flushes)}
+def oracle(source: "Union[Fusion, Program]", excess_precision: bool, flushes: bool) -> Oracle:
+    """That of a whole program, or of a fusion that is a call of one."""
+    fusion, pointers, is_bounded = source, None, True   # type: Any, Any, bool
+    if isinstance(source, Program):
+        fusion, pointers, is_bounded = source.whole, list(source.pointers.values()), source.straight
+    options = bounds.Options(excess_precision, flushes=flushes)
+    return Oracle(source.name, reference.reference_file(fusion.computation, source.name, pointers),
+                  bounds.bound_file(fusion.computation, source.name, options, pointers) if is_bounded else None, fusion)
 
 
 def write_all(texts: Texts, out_dir: str) -> None:

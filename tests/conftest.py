@@ -1,6 +1,7 @@
 """Puts the root on sys.path for every test; pytest itself adds this folder, which has what tests of several rooms share,
 and the room of the test."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+gc.set_threshold(100000, 50, 100)   # little of what tests make is in circles
 
 MARKERS = {
     "peer": "is run by `ninja test-peer`, not by `ninja test`",

@@ -16,8 +16,6 @@ from gen.schedule import DEVICES
 from gen.targets import c_compiler
 
 TOGETHER = 40   # kernels of a GPU's language that one compiler takes
-# names at file scope of a fusion's glue, which stands with that of others in one file; a member has the name of one
-GLUE = re.compile(r"(?<!->)(?<!\.)\b(param|result|alias|may_alias|object|create|program|run|release|prepare_state|PREPARE|SCRATCH_BYTES|sett_entry)\b")
 
 
 def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:
@@ -27,17 +25,6 @@ def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:
         if not name.endswith("_ref.c"):
             pipeline.write(folder / name, text)
     return run.Built(folder, about, source)
-
-
-def glue(all_: Sequence[run.Built], target: str) -> str:
-    """One C file that hands all fusions to the harness: the glue of each, under names of its own."""
-    runner = run.runner_of(target)
-    parts = [runner.head, "#include <stdlib.h>\n", *(f'#include "{each.name}.h"\n' for each in all_)]
-    for number, each in enumerate(all_):
-        parts.append(GLUE.sub(rf"\1_{number}", run.glue(each.manifest, each.folder, runner)))
-    entries = "".join(f"&sett_entry_{number}, " for number in range(len(all_)))
-    return "".join(parts) + f"extern const struct sett_fusion *const sett_entries[];\n" \
-                            f"const struct sett_fusion *const sett_entries[] = {{{entries}0}};\n"
 
 
 def _together(sources: Sequence[Path]) -> str:
@@ -56,7 +43,7 @@ def compiled(all_: Sequence[run.Built], folder: Path, target: str, flags: Sequen
     runner, threads = run.runner_of(target), os.cpu_count() or 1
     for name, text in runner.headers().items():
         pipeline.write(_made(folder / name), text)
-    (folder / "glue.c").write_text(glue(all_, target))
+    (folder / "glue.c").write_text(run.glue(all_, runner))
     glue_object = folder / "glue.o"
     run.call([c_compiler(), "-O1", "-std=c11", "-fPIC", "-w", "-I", str(run.HARNESS), "-I", str(folder), "-c",
               str(folder / "glue.c"), "-o", str(glue_object)], "glue.c")

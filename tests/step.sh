@@ -2,9 +2,8 @@
 # the log's account is shown (what was skipped and why, how many passed), where it fails the whole log is.
 # Within the command, `each c '..'` or `each c++ '..'` runs a part once with $CC set to a compiler of each family installed, `one c '..'` with cc.
 
-# Python keeps what it compiles below build/.
-unset PYTHONDONTWRITEBYTECODE
-export PYTHONPYCACHEPREFIX="$PWD/build/python"
+# Python keeps what it compiles. Below build/ it would compile the installed packages again.
+unset PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
 
 each() {
   case $1 in c) families='gcc clang' ;; *) families='g++ clang++' ;; esac

@@ -84,8 +84,9 @@ WHERE IT STANDS
 
 from __future__ import annotations
 
-from gen.bounds.files import bitwise, bound, unknown
+from gen.bounds.files import bitwise, bound, bound_file, unknown
 from gen.bounds.lapack import is_proved
+from gen.bounds.types import Options
 from gen.bounds.ulps import LIBM_ULPS, ULPS
 
-__all__ = ["bound", "bitwise", "is_proved", "unknown", "LIBM_ULPS", "ULPS"]
+__all__ = ["bound", "bound_file", "bitwise", "is_proved", "unknown", "LIBM_ULPS", "Options", "ULPS"]

@@ -10,7 +10,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
 from gen.bounds import control, following, moves, products, reductions, sorts
 from gen.bounds.following import Bounds
 from gen.bounds.intervals import RANGES
-from gen.bounds.lapack import holds, lapack
+from gen.bounds.lapack import lapack, with_proof
 from gen.bounds.matrices import matrices
 from gen.bounds.scatter import scatter
 from gen.bounds.select_and_scatter import select_and_scatter
@@ -18,7 +18,7 @@ from gen.bounds.transforms import fft
 from gen.bounds.types import key_of, Options
 from gen.hlo import Computation, Instruction
 from gen.hlo.opcodes import MATRIX_OPS
-from gen.reference.assembly import assemble, Function
+from gen.reference.assembly import assemble, File, Function
 from gen.reference.computation import Pointers, Result, walked
 from gen.reference.library import functions, VALUES
 from gen.reference.loops import indices_of, loops_over, position_of, room_of, strides_of
@@ -69,14 +69,20 @@ def bound(computation: Computation, name: str, *, excess_precision: bool = False
     devices that do not promise correct rounding; for f16 and bf16 in ulps of float). flushes: sums of f32 of a scatter
     may lose subnormals. pointers: as in gen.reference.
     """
-    b, results = bounded(computation, Options(excess_precision, reassociate, flushes, dict(ulps or {})), pointers)
+    return bound_file(computation, name, Options(excess_precision, reassociate, flushes, dict(ulps or {})),
+                      pointers).text
+
+
+def bound_file(computation: Computation, name: str, options: Options, pointers: Pointers = None) -> File:
+    """The file with that text; a proof that stands for the bound is in it too."""
+    b, results = bounded(computation, options, pointers)
     outs = [put(b, result) for result in results]
     exact = b.exact(*(result.array for result in results))
     what = "exact everywhere" if exact else "what a right kernel may differ by"
     function = Function(f"{name}_bound", {"params": "const void *const *", "bounds": "double *const *"})
-    text = assemble(f"{name}_bound: {what}.", function, b.e.steps, outs,
+    file = assemble(f"{name}_bound: {what}.", function, b.e.steps, outs,
                     {} if exact else {"": HEAD, **functions(VALUES), **functions(RANGES)})
-    return text + holds(computation, name)
+    return with_proof(file, computation, name)
 
 
 def put(b: Bounds, result: Result) -> Array:

@@ -3,6 +3,7 @@ wider numbers; which of all right results it is, no bound says."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Optional
 
@@ -11,6 +12,7 @@ from gen.bounds.types import full_range
 from gen.hlo import Computation, Instruction, Shape, dtypes as table
 from gen.hlo.graph import root_of
 from gen.hlo.lapack import Room
+from gen.reference.assembly import definition, File
 from gen.reference.lapack import part_of
 from gen.reference.loops import count_of, place_of
 from gen.reference.types import STORAGE
@@ -40,12 +42,13 @@ def is_proved(computation: Computation) -> bool:
     return call_of(computation) is not None
 
 
-def holds(computation: Computation, name: str) -> str:
-    """C text of `const char *NAME_holds(params, results, unknown)`: NULL if the results are right, else what is wrong;
-    it adds the number of elements of which it does not know. "" where a computation is no call of LAPACK alone."""
+def with_proof(file: File, computation: Computation, name: str) -> File:
+    """A file with `const char *NAME_holds(params, results, unknown)` too, where the computation is a call of LAPACK
+    alone: NULL if the results are right, else what is wrong; it adds the number of elements of which it does not
+    know."""
     i = call_of(computation)
     if i is None:
-        return ""
+        return file
     arguments, routine = i.attributes["arguments"], i.attributes["routine"][1:]
     rooms = [a for a in arguments if isinstance(a, Room)]
     operands: Dict[int, Room] = {a.operand: a for a in rooms if a.operand is not None}
@@ -88,8 +91,9 @@ def holds(computation: Computation, name: str) -> str:
     lines += [f"  wrong = holds_{_AS.get(routine, routine)}(&c);",
               f"  if (wrong && !*wrong) *unknown += {per_matrix}, wrong = NULL;", "}", "free(memory);", "return wrong;"]
     head = f"const char *{name}_holds(const void *const *params, const void *const *results, size_t *unknown)"
-    return "\n".join([*["#define OF_DOUBLES"] * (part == "f64"), PROOFS.read_text().strip(), "", f"{head};",
-                      f"{head} {{", *("  " + line for line in lines), "}", ""])
+    library = "#define OF_DOUBLES\n" * (part == "f64") + PROOFS.read_text().strip()
+    return replace(file, library={**file.library, "proofs": library},
+                   functions=[*file.functions, f"{head};\n" + definition(head, lines)])
 
 
 def _loaded(to: str, room: Room, shape: Shape, memory: str) -> List[str]:

@@ -112,6 +112,6 @@ WHERE IT STANDS
 
 from __future__ import annotations
 
-from gen.reference.files import reference
+from gen.reference.files import reference, reference_file
 
-__all__ = ["reference"]
+__all__ = ["reference", "reference_file"]

@@ -1,5 +1,4 @@
-"""The text of a file: the C functions that its steps call, then the steps as one function, or as parts that share their
-loops."""
+"""A file of C: the functions that its steps call, then the steps as one function, or as parts that share their loops."""
 
 from __future__ import annotations
 
@@ -152,11 +151,49 @@ def definition(head: str, body: Sequence[str], done: Sequence[str] = ()) -> str:
     return "\n".join([f"{head} {{", *lines, *["done:"] * bool(done), *("  " + line for line in done), "}"])
 
 
+@dataclass(frozen=True)
+class File:
+    """A file of C. library: what its functions need, by name. functions: they, in their order. alone: its functions
+    define names that those of another file may define too."""
+
+    titles: Sequence[str]
+    library: Mapping[str, str]
+    functions: Sequence[str]
+    alone: bool = False
+
+    @property
+    def text(self) -> str:
+        titles = "\n   ".join(self.titles)
+        head = f"/* {titles}\n   Generated from HLO by sett (gen/reference): do not edit. Compile with -ffp-contract=off. */"
+        return "\n\n".join([head, HEAD, *self.library.values(), *self.functions]) + "\n"
+
+    def __add__(self, other: "File") -> "File":
+        return File([*self.titles, *other.titles], {**self.library, **other.library},
+                    [*self.functions, *other.functions])
+
+    def agrees(self, other: "File") -> bool:
+        """True if one file can have the functions of both: what has one name in both is the same."""
+        return not self.alone and not other.alone and all(
+            other.library.get(name, text) == text for name, text in self.library.items())
+
+
+def joined(files: Sequence[File]) -> List[File]:
+    """The functions of all files in fewer files: a compiler takes longer to start, and to read headers, than for one."""
+    found: List[File] = []
+    for file in files:
+        number = next((n for n, other in enumerate(found) if other.agrees(file)), None)
+        if number is None:
+            found.append(file)
+        else:
+            found[number] += file
+    return found
+
+
 def assemble(title: str, function: Function, steps: List[Step], results: Sequence[Array],
-             library: Mapping[str, str] = {}) -> str:
+             library: Mapping[str, str] = {}) -> File:
     """The C file of the steps that the results need. library: functions before those that they are known to call."""
     steps = needed_steps(steps, results)
     called = {**library, **{name: text for step in steps for name, text in step.calls.items()}}
-    functions = in_parts(function, steps) if len(steps) > MOST_STEPS else [in_one(function, steps)]
-    head = f"/* {title}\n   Generated from HLO by sett (gen/reference): do not edit. Compile with -ffp-contract=off. */"
-    return "\n\n".join([head, HEAD, *called.values(), *functions]) + "\n"
+    is_long = len(steps) > MOST_STEPS
+    functions = in_parts(function, steps) if is_long else [in_one(function, steps)]
+    return File([title], called, functions, is_long or EXHAUSTED in called)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gen.hlo import Computation
-from gen.reference.assembly import assemble, Function
+from gen.reference.assembly import assemble, File, Function
 from gen.reference.computation import Pointers, Result, walked
 from gen.reference.emitter import Emitter
 from gen.reference.loops import indices_of, is_row_major, loops_over, position_of, room_of, strides_of
@@ -14,6 +14,11 @@ from gen.reference.values import Argument, Array
 def reference(computation: Computation, name: str, pointers: Pointers = None) -> str:
     """C11 text of `int NAME_ref(const void *const *params, void *const *results)`; ValueError for what it has no loop
     for. pointers: see `walked`."""
+    return reference_file(computation, name, pointers).text
+
+
+def reference_file(computation: Computation, name: str, pointers: Pointers = None) -> File:
+    """The file with that text."""
     e = Emitter()
     outs = [put(e, result) for result in walked(e, computation, pointers=pointers)]
     return assemble(f"{name}_ref: the scalar reference, one loop nest an HLO op.",

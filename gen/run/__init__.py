@@ -1,9 +1,9 @@
 """Builds fusions in private folders, runs them on a device through gen/run/harness, compares them with their
 references."""
 
-from gen.run.checks import check, check_built, check_what_fits
-from gen.run.objects import (BITS_AND_KIND, HARNESS, ROOT, Built, Manifest, build, call, compile_fusion, glue, harness,
-                             load, split)
+from gen.run.checks import check, check_built, check_each, check_what_fits
+from gen.run.objects import (BITS_AND_KIND, HARNESS, ROOT, Built, Manifest, build, call, compile_fusion,
+                             compile_fusions, glue, harness, load, split)
 from gen.run.options import (LAUNCH_SECONDS, LONG_SECONDS, START, Options, launch_limit, longest, process_limit,
                              runner_of, seconds_of)
 from gen.run.process import Answer, Event, call_harness, ending, find_device, raise_for_start

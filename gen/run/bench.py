@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from gen import bounds, child, jobs, pipeline, run
+from gen import child, jobs, pipeline, run
 from gen.program import build as programs
 from gen.program.ir import Program
 from gen.run import cost as costs, nearest, rivals
@@ -179,10 +179,7 @@ def bench_built(built: run.Built, target: str, device: run.Event, options: Bench
             row.update(status=result.status, reason=result.reason)
             return row
         if result.compared and not options.run.excess_precision and rivals.may_keep_f32(built.source, libraries):
-            bound = built.folder / f"{built.name}_bound.c"
-            bound.write_text(bounds.bound(built.source.computation, built.name, excess_precision=True,
-                                          flushes=run.runner_of(target).target.flushes,
-                                          pointers=list(built.program.pointers.values()) if built.program else None))
+            built.oracle = pipeline.oracle(built.program or built.source, True, run.runner_of(target).target.flushes)
             run.compile_fusion(built, target, True)
     elif built.library is None:
         run.compile_fusion(built, target)

@@ -6,19 +6,21 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
 
 from gen import algebra, bounds, jobs
 from gen.hlo import Fusion, dtypes
 from gen.hlo.opcodes import is_whole
 from gen.program import build as programs
 from gen.run import cost as costs, objects
-from gen.run.objects import Built, compile_fusion, load
+from gen.run.objects import Built, compile_fusion, compile_fusions, load
 from gen.run.options import (LONG_SECONDS, MOST_ROUNDS, Options, launch_limit, longest, process_limit, runner_of,
                              seconds_of)
 from gen.run.process import Event, call_harness, ending, find_device, known_cost, raise_for_start
 from gen.run.results import CheckResult, counted
 from gen.targets import RunError
+
+TOGETHER = 16   # fusions in one library, at most
 
 
 def _with_indices(reason: str, results: "Sequence[Dict[str, Any]]") -> str:
@@ -75,23 +77,54 @@ def check_built(fusions: Sequence[Built], target: str, options: Options, round_s
     return [result for of in _checked(fusions, target, options, round_seconds, all_seconds) for result in of]
 
 
+def _groups(fusions: "Dict[int, Built]") -> "Iterator[Dict[int, Built]]":
+    """Fusions that can be in one library, by their numbers: no two have a function of one name."""
+    group: Dict[int, Built] = {}
+    names: Set[str] = set()
+    for number, built in fusions.items():
+        own = {built.name, *([built.traced.name] if built.traced else []),
+               *(oracle.name for oracle in built.oracles)}
+        if names & own or len(group) == TOGETHER:
+            yield group
+            group, names = {}, set()
+        group[number] = built
+        names |= own
+    if group:
+        yield group
+
+
+def _compiled(group: "Dict[int, Built]", target: str, options: Options) -> "Dict[int, str]":
+    """Compiles fusions into one library; why, by their numbers, some do not compile."""
+    options.step(f"compile {', '.join(built.name for built in group.values())}")
+    try:
+        compile_fusions(list(group.values()), target, True, options.rounds)
+        return {}
+    except RunError as error:
+        if error.status == 3:
+            raise
+        if len(group) == 1:
+            return dict.fromkeys(group, error.message)
+    numbers = list(group)
+    halves = numbers[:len(numbers) // 2], numbers[len(numbers) // 2:]
+    return {number: why for half in halves
+            for number, why in _compiled({n: group[n] for n in half}, target, options).items()}
+
+
 def _checked(fusions: Sequence[Built], target: str, options: Options, round_seconds: float,
              all_seconds: float) -> "List[List[CheckResult]]":
     """The results of each. One process for all; after a crash, a new one for the rest. round_seconds, all_seconds: that
     the longest round and all rounds are expected to take."""
     results: Dict[int, List[CheckResult]] = {}
     waiting: List[int] = []
+    compiled = {number: built for number, built in enumerate(fusions) if not built.problem}
+    wrong = {number: built.problem for number, built in enumerate(fusions) if built.problem}
+    for group in _groups(compiled):
+        wrong.update(_compiled(group, target, options))
     for number, built in enumerate(fusions):
-        try:
-            if built.problem:
-                raise RunError(built.problem, 1)
-            options.step(f"compile {built.name}, {number + 1} of {len(fusions)}")
-            compile_fusion(built, target, True, options.rounds)
+        if number in wrong:
+            results[number] = [CheckResult(built.name, built.hero, "FAIL", wrong[number])]
+        else:
             waiting.append(number)
-        except RunError as error:
-            if error.status == 3:
-                raise
-            results[number] = [CheckResult(built.name, built.hero, "FAIL", error.message)]
     launch, process = launch_limit(target, options, round_seconds), process_limit(options, all_seconds)
     while waiting:
         options.step(f"run {', '.join(fusions[n].name for n in waiting)} beside the reference")
@@ -144,6 +177,11 @@ def compile_only(built: Built, target: str, options: Options, why: str = "too la
 def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> List[CheckResult]:
     """Checks fusions beside their references, as often as MOST_SECONDS allow; those that memory or time do not allow by
     their maps and by compiling."""
+    return [result for of in check_each(fusions, target, options) for result in of]
+
+
+def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List[List[CheckResult]]":
+    """The results of each, as check_what_fits gives those of all."""
     limit = options.memory if options.memory is not None else costs.machine_memory() // 3
     results: Dict[int, List[CheckResult]] = {}
     alike: Dict[int, List[int]] = {}    # what one process runs, by rounds (less than 0: at most)
@@ -173,7 +211,7 @@ def check_what_fits(fusions: Sequence[Built], target: str, options: Options) -> 
         most, all_ = max(seconds[n] for n in numbers), sum(seconds[n] * max(1, abs(rounds)) for n in numbers)
         some = replace(options, rounds=rounds)
         results.update(zip(numbers, _checked([fusions[n] for n in numbers], target, some, most, all_)))
-    return [result for number in range(len(fusions)) for result in results[number]]
+    return [results[number] for number in range(len(fusions))]
 
 
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:

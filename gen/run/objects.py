@@ -22,8 +22,10 @@ from gen.hlo import Fusion, dtypes, fill
 from gen.program.ir import Call, Program, all_trips
 from gen.program.parts import parts_of
 from gen.program.limits import is_limited, unlimited
+from gen.pipeline import Oracle
 from gen.program.trace import Trace, traced
 from gen.program.weights import ALIGNMENT
+from gen.reference.assembly import File, joined
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
 from gen.schedule import DEVICES, Device, device_for
@@ -95,18 +97,21 @@ BITS_AND_KIND = {
 
 @dataclass
 class Built:
-    """A program's files, as gen build wrote them: its folder and its manifest. source: all of it as one fusion. traced:
-    of a program of several calls that is to be checked, the one whose results are those of all calls, from `trace`
-    (gen/program/trace.py)."""
+    """A program's files, as gen build wrote them: its folder and its manifest. source: all of it as one fusion. library:
+    the shared object that it is compiled into, and its number there, as the harness reads them. traced: of a program of
+    several calls that is to be checked, the one whose results are those of all calls, from `trace`
+    (gen/program/trace.py). oracle, oracles: what it is compared with, and its calls."""
 
     folder: Path
     manifest: Manifest
     source: Any = None
     problem: str = ""  # why there is nothing to run
-    library: Optional[Path] = None
+    library: Optional[str] = None
     program: Optional[Program] = None
     traced: "Optional[Built]" = None
     trace: Optional[Trace] = None
+    oracle: Optional[Oracle] = None
+    oracles: Sequence[Oracle] = ()
 
     @property
     def calls(self) -> "List[Call]":
@@ -174,13 +179,13 @@ class ComparedCall(NamedTuple):
 
 @dataclass
 class Compared:
-    """What a program is compared with: a reference, with a bound, and a proof in place of both; traced: another program,
-    `sett_traced`, which has `calls` of `fusions`. limited, cut: as in gen/run/harness/fusion.h."""
+    """What a program is compared with: a reference, with a bound, and a proof in place of both; traced: the name of
+    another program, which has `calls` of `fusions`. limited, cut: as in gen/run/harness/fusion.h."""
 
     reference: bool = False
     bound: bool = False
     proof: bool = False
-    traced: bool = False
+    traced: str = ""
     fusions: Sequence[ComparedFusion] = ()
     calls: Sequence[ComparedCall] = ()
     limited: int = 0
@@ -200,27 +205,54 @@ def weights_file(manifest: Manifest, folder: Path) -> Path:
     return (folder / manifest["files"]["weights"]).resolve()
 
 
-def glue(manifest: Manifest, folder: Path, runner: Runner, entry: str = "sett_entry",
-         compared: Compared = Compared()) -> str:
-    """The C text that hands a program, whose files are in a folder, to the harness as `entry`."""
+@dataclass
+class Entry:
+    """A program in a library, as templates/files/harness.c.j2 prints it. at: what the names of its functions begin
+    with; header: the path of its API."""
+
+    at: str
+    name: str
+    header: str
+    params: List[Buffer]
+    results: List[Buffer]
+    alias: List[int]
+    may_alias: List[int]
+    compared: Compared
+
+
+def _entry(at: str, built: Built, runner: Runner, compared: Compared) -> Entry:
+    manifest = built.manifest
+
     def numbers(key: str) -> List[int]:
         of_result = {alias["result"]: alias["parameter"] for alias in manifest.get(key, ())}
         return [of_result.get(k, -1) for k in range(len(manifest["results"]))]
 
     aligned = manifest["targets"][runner.target.name].get("alignment", {})
+    return Entry(at, manifest["name"], str((built.folder / f"{manifest['name']}.h").resolve()),
+                 _buffers(given_params(manifest, built.folder), aligned.get("params")),
+                 _buffers(manifest["results"], aligned.get("results")), numbers("aliases"),
+                 numbers("may_alias") if "may_alias" in manifest else [], compared)
+
+
+def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) -> str:
+    """The C text that hands programs, whose files exist, to the harness as `sett_entries`."""
+    entries = []
+    for number, built in enumerate(all_):
+        traced = built.traced if with_reference else None
+        if traced:
+            entries.append(_entry(f"traced_{number}", traced, runner, _compared_calls(built)))
+        compared = _compared(built, entries[-1].at if traced else "") if with_reference else Compared()
+        entries.append(_entry(f"entry_{number}", built, runner, compared))
     return environment().get_template("files/harness.c.j2").render(
-        head=runner.head, name=manifest["name"], entry=entry,
-        params=_buffers(given_params(manifest, folder), aligned.get("params")),
-        results=_buffers(manifest["results"], aligned.get("results")), alias=numbers("aliases"),
-        may_alias=numbers("may_alias") if "may_alias" in manifest else [], compared=compared, backend=runner.template,
-        language=runner.target.name)
+        head=runner.head, entries=entries, count=len(all_), backend=runner.template, language=runner.target.name)
 
 
-def _compared(name: str, sources: Sequence[str], source: Optional[Fusion], by_calls: bool) -> Compared:
-    """What a program is compared with, by the files that are linked to it."""
-    bound = f"{name}_bound.c" in sources
-    return Compared(f"{name}_ref.c" in sources, bound, bool(bound and source and bounds.is_proved(source.computation)),
-                    by_calls)
+def _compared(built: Built, traced: str) -> Compared:
+    """What a program is compared with. traced: the name of its traced program, where it has one."""
+    oracle = _own_oracle(built)
+    bound = bool(oracle and oracle.bound)
+    return Compared(bool(oracle), bound, bool(bound and built.source and bounds.is_proved(built.source.computation)),
+                    traced)
 
 
 def _compared_calls(built: Built) -> Compared:
@@ -253,25 +285,28 @@ def _compared_calls(built: Built) -> Compared:
 LONG_SOURCE = 1 << 20  # bytes of C beyond which one long function is optimised less
 
 
-def _compiled(command: Sequence[str], source: Path, alone: bool = False) -> str:
-    """The object of a source. One that stands alone is kept in $SETT_OBJECTS, where that names a folder, for all of the
-    same text."""
-    output = Path(f"{source}.o")
-    kept: Optional[Path] = None
-    if alone and os.environ.get("SETT_OBJECTS"):
-        kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256(
-            "\0".join([*command, source.read_text()]).encode()).hexdigest()
-        if kept.exists():
-            return str(kept)
-    call([*command, "-o", str(output), str(source)], source.name)
-    if kept:
+def _compiled(command: Sequence[str], source: Path) -> str:
+    """The object of a source."""
+    output = f"{source}.o"
+    call([*command, "-o", output, str(source)], source.name)
+    return output
+
+
+def _compiled_once(command: Sequence[str], source: Path) -> str:
+    """The object of a source that includes nothing but the system's headers. It is kept in $SETT_OBJECTS, where that
+    names a folder, for all of the same text."""
+    if not os.environ.get("SETT_OBJECTS"):
+        return _compiled(command, source)
+    kept = Path(os.environ["SETT_OBJECTS"]) / hashlib.sha256(
+        "\0".join([*command, source.read_text()]).encode()).hexdigest()
+    if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(shutil.copy(output, f"{kept}.{os.getpid()}"), kept)
-    return str(output)
+        os.replace(shutil.copy(_compiled(command, source), f"{kept}.{os.getpid()}"), kept)
+    return str(kept)
 
 
 @lru_cache(maxsize=None)
-def _precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str, ...]:
+def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str, ...]:
     """Arguments that include a header before a source as this command compiles it into build/ when missing or older
     than `newest` or the compiler; none where that cannot be."""
     path = ROOT / "build" / f"precompiled_{hashlib.sha256(' '.join([*command, header]).encode()).hexdigest()[:16]}.h"
@@ -297,7 +332,7 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, long: bool, device
     command = [*runner.compile(folder, name, long, device), *flags]
     header, newest = runner.slow_header(source.read_text())
     if header:
-        command += _precompiled(tuple(word for word in command if word not in ("-I", str(folder))), header, newest)
+        command += precompiled(tuple(word for word in command if word not in ("-I", str(folder))), header, newest)
     return _compiled(command, source)
 
 
@@ -318,38 +353,53 @@ def _is_comparable(built: Built) -> bool:
         for call in built.calls for array in call.results)
 
 
-def compile_fusion(built: Built, target: str, with_reference: bool = False, rounds: int = 0) -> Path:
-    """The shared object of a program, in its folder; with its reference and bound, or those of its calls, where it is to
-    be compared with them in `rounds` rounds (0: as many as its size asks for)."""
-    name, folder, runner = built.name, built.folder, runner_of(target)
-    traced = built.traced if with_reference else None
-    fusions = {name: built.source}
-    if traced and built.trace:
-        fusions.update((each.fusion.name, each.fusion) for each in built.trace.seen)
-    sources = [(file, fusion) for of, fusion in fusions.items() for file in (f"{of}_ref.c", f"{of}_bound.c")
-               if with_reference and (folder / file).exists() and (of != name or _is_comparable(built))]
-    compared = _compared(name, [file for file, _ in sources], built.source, traced is not None)
-    glues = {f"{name}_glue_{target}.c": glue(built.manifest, folder, runner, compared=compared)}
-    if traced:
-        glues[f"{traced.name}_glue_{target}.c"] = glue(traced.manifest, folder, runner, "sett_traced",
-                                                       _compared_calls(built))
-    for file, text in glues.items():
-        (folder / file).write_text(text)
-    output = folder / f"{name}_{target}.so"
+def _own_oracle(built: Built) -> Optional[Oracle]:
+    return built.oracle if built.oracle and _is_comparable(built) else None
+
+
+def _oracle_files(all_: Sequence[Built], rounds: int) -> "List[Tuple[str, File]]":
+    """What programs are compared with, in few files, each with its optimisation level."""
+    files: Dict[str, List[File]] = {}
+    for built in all_:
+        own = _own_oracle(built)
+        for oracle in {of.name: of for of in (*built.oracles, own) if of}.values():
+            files.setdefault(_reference_level(oracle.fusion, rounds), []).extend(oracle.files)
+    return [(level, file) for level, of_level in files.items() for file in joined(of_level)]
+
+
+def compile_fusion(built: Built, target: str, with_reference: bool = False, rounds: int = 0) -> str:
+    """The shared object of a program, in its folder; with what it is compared with, or its calls, in `rounds` rounds
+    (0: as many as its size asks for)."""
+    compile_fusions([built], target, with_reference, rounds)
+    assert built.library
+    return built.library
+
+
+def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = False, rounds: int = 0) -> None:
+    """One shared object of programs with different names, in the folder of the first."""
+    runner, folder, stem = runner_of(target), all_[0].folder, f"{all_[0].name}_{target}"
     command = [c_compiler(), "-std=c11", "-ffp-contract=off", "-fPIC", "-w", "-c"]
-    steps: List[Callable[[], str]] = [partial(_compiled, [*command, _reference_level(fusion, rounds)], folder / source,
-                                              True) for source, fusion in sources]
-    steps += [partial(_compiled, [*command, "-O2", "-I", str(HARNESS), "-I", str(folder)], folder / file)
-              for file in glues]
-    for header, text in runner.headers().items():
-        (folder / header).parent.mkdir(parents=True, exist_ok=True)
-        (folder / header).write_text(text)
-    for each in [built, *([traced] if traced else [])]:
+    steps: List[Callable[[], str]] = []
+    text, oracles = glue(all_, runner, with_reference), _oracle_files(all_, rounds) if with_reference else []
+    if len(oracles) == 1 and oracles[0][0] == "-O0" and not any(
+            name.startswith(built.name) for name in oracles[0][1].library for built in all_):   # an API has such names
+        text += oracles.pop()[1].text       # it takes less than the start of a compiler
+    for number, (level, file) in enumerate(oracles):
+        path = folder / f"{stem}_oracle{number}.c"
+        path.write_text(file.text)
+        steps.append(partial(_compiled_once, [*command, level], path))
+    path = folder / f"{stem}_glue.c"
+    path.write_text(text)
+    steps.append(partial(_compiled, [*command, "-O0", "-I", str(HARNESS)], path))
+    for each in [of for built in all_ for of in (built, built.traced if with_reference else None) if of]:
+        for header, text in runner.headers().items():
+            (each.folder / header).parent.mkdir(parents=True, exist_ok=True)
+            (each.folder / header).write_text(text)
         kernels = runner.kernels(each.name)
         if kernels:
-            long = (folder / kernels).stat().st_size >= LONG_SOURCE
+            long = (each.folder / kernels).stat().st_size >= LONG_SOURCE
             device = DEVICES[each.manifest["targets"][runner.target.name]["device"]]
-            steps.append(partial(compiled_kernels, runner, folder, each.name, long, device, folder / kernels))
+            steps.append(partial(compiled_kernels, runner, each.folder, each.name, long, device, each.folder / kernels))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
             with jobs.held():   # a thread that was just started would not be waited for
@@ -358,10 +408,12 @@ def compile_fusion(built: Built, target: str, with_reference: bool = False, roun
         except KeyboardInterrupt:
             child.end_all()
             raise
-    call([runner.linker(), "-shared", "-o", str(output), *objects, *runner.libraries,
-          *built.manifest.get("libraries", ()), "-lm"], f"{name} for {target}")
-    built.library = output
-    return output
+    output = folder / f"{stem}.so"
+    libraries = dict.fromkeys(word for built in all_ for word in built.manifest.get("libraries", ()))
+    call([runner.linker(), "-shared", "-o", str(output), *objects, *runner.libraries, *libraries, "-lm"],
+         f"{', '.join(built.name for built in all_)} for {target}")
+    for number, built in enumerate(all_):
+        built.library = f"{output}#{number}"
 
 
 NO_TEXT = """expected HLO text in UTF-8, found other bytes: JAX prints HLO text by .lower(..).as_text("hlo")"""
@@ -422,8 +474,7 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
         if not program.is_one or any(parts.values()) or is_limited(program):
             built.trace = traced(program, parts)
             built.traced = written(built.trace.program)
-            for fusion in dict.fromkeys(call.fusion for call in built.trace.seen):
-                pipeline.write_all(pipeline.oracle(fusion, options.excess_precision, flushes), str(folder))
-        if program.straight:
-            pipeline.write_all(pipeline.bound(program, options.excess_precision, flushes), str(folder))
+            built.oracles = [pipeline.oracle(fusion, options.excess_precision, flushes)
+                             for fusion in dict.fromkeys(call.fusion for call in built.trace.seen)]
+        built.oracle = pipeline.oracle(program, options.excess_precision, flushes)
     return built

@@ -5,6 +5,7 @@ LAPACK, NumPy or JAX. SETT_SEED and SETT_COUNT draw others, and more."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import random
 import subprocess
@@ -18,8 +19,10 @@ try:
 except ImportError:
     np = None  # type: ignore[assignment]
 
+from drawn import device_or_skip
 from gen import bounds, hlo, pipeline, run
 from gen.program import build
+from gen.reference.assembly import joined
 from gen.run.objects import load
 from gen_run import gen, run as run_on
 from test_matrices import NAMES, call, square, typed
@@ -28,6 +31,7 @@ SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "1"))
 with_numpy = pytest.mark.skipif(np is None, reason="SKIP: no numpy, which holds results")
 PARTS = {"c64": "f32", "c128": "f64"}
+KINDS: "Dict[str, str]" = {"f32": "<f4", "f64": "<f8", "c64": "<c8", "c128": "<c16", "s32": "<i4"}
 
 
 class Drawn:
@@ -133,35 +137,63 @@ CASES = [(routine, dtype) for dtypes, routines in ((("f32", "f64"), OF_REAL), ((
 PROVED = ("f64", "c64")     # of their results `ninja test` asks only whether the proof holds; of the other types it runs kernels
 
 
-@pytest.mark.parametrize("routine, dtype", [pytest.param(*case, marks=pytest.mark.peer if case[1] in PROVED else ()) for case in CASES])
-def test_results_are_what_the_routine_is_for(routine: str, dtype: str, tmp_path: Path) -> None:
-    for number in range(COUNT):
-        (tmp_path / f"{routine}{number}.hlo").write_text(Drawn(routine, dtype, number).text)
-    done = gen("check", *sorted(tmp_path.glob("*.hlo")), "--target", "c")
-    if done.returncode == 3:
-        pytest.skip(f"SKIP: {done.stderr.strip() or done.stdout.strip()}")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("among them all of ordinary inputs") == COUNT, done.stdout
+@pytest.mark.parametrize("dtype", [pytest.param(dtype, marks=pytest.mark.peer if dtype in PROVED else ()) for dtype in KINDS if dtype != "s32"])
+def test_results_are_what_the_routine_is_for(dtype: str, tmp_path: Path) -> None:
+    device_or_skip("c")
+    texts = {f"{routine}{number}": Drawn(routine, dtype, number).text for routine, of in CASES if of == dtype for number in range(COUNT)}
+    builts = []
+    for name, text in texts.items():
+        (tmp_path / f"{name}.hlo").write_text(text)
+        builts.append(run.build(build.program(load(str(tmp_path / f"{name}.hlo"))), tmp_path / name, "c", run.Options()))
+    try:
+        results = run.check_built(builts, "c", run.Options())
+    except run.RunError as error:
+        if error.status != 3:
+            raise
+        pytest.skip(f"SKIP: {error.message}")
+    for name, text in texts.items():
+        of_text = [result for result in results if result.fusion == name or result.fusion.startswith(f"{name}_")]
+        line = run.file_line(name, "c", of_text)
+        assert line.startswith(f"PASS {name} c {len(of_text)}/{len(of_text)} ") and "among them all of ordinary inputs" in line, f"{line}\n{text}"
 
 
 # ---- wrong results ----
 
-KINDS: "Dict[str, str]" = {"f32": "<f4", "f64": "<f8", "c64": "<c8", "c128": "<c16", "s32": "<i4"}
 LEFT_BEHIND = {"gesdd": [0], "gesvd": [0]}      # results that mean nothing
 
 
-def called(fusion: hlo.Fusion, operands: "List[Any]", folder: Path) -> "Tuple[List[Any], Callable[[], str]]":
-    """The reference's results, and what the fusion's proof says of them as they are then: "" where they are right."""
-    for name, text in pipeline.oracle(fusion, False, False).items():
-        (folder / name).write_text(text)
-    library = folder / "oracle.so"
-    built = subprocess.run([run.c_compiler(), "-std=c11", "-O1", "-w", "-shared", "-fPIC", "-o", str(library),
-                            *map(str, folder.glob("*_ref.c")), *map(str, folder.glob("*_bound.c")), "-llapack", "-lm"],
-                           capture_output=True, text=True)
+@functools.lru_cache(maxsize=None)
+def proved(dtype: str, folder: Path) -> "Tuple[Dict[str, hlo.Fusion], ctypes.CDLL]":
+    """Of a type, a call of each routine, and the library of their references and proofs."""
+    fusions: "Dict[str, hlo.Fusion]" = {}
+    for routine in (routine for routine, of in CASES if of == dtype):
+        text, none = Drawn(routine, dtype, 0).text, f"{ord('N')} : ui8"
+        for key, letter in (("compute_left", "V"), ("compute_right", "V"), ("mode", "S" if "ges" in routine else "V")):
+            text = text.replace(f"{key} = {none}", f"{key} = {ord('V' if routine == 'gees' else letter)} : ui8")
+        path = folder / f"{routine}_{dtype}.hlo"
+        path.write_text(text)
+        fusions[routine] = next(f for f in build.program(load(str(path))).fusions if bounds.is_proved(f.computation))
+    sources = []
+    for number, file in enumerate(joined([file for fusion in fusions.values() for file in pipeline.oracle(fusion, False, False).files])):
+        sources.append(folder / f"{dtype}{number}.c")
+        sources[-1].write_text(file.text)
+    assert len(sources) < len(fusions)
+    library = folder / f"{dtype}.so"
+    built = subprocess.run([run.c_compiler(), "-std=c11", "-O0", "-w", "-shared", "-fPIC", "-o", str(library),
+                            *map(str, sources), "-llapack", "-lm"], capture_output=True, text=True)
     if "cannot find -llapack" in built.stderr:
         pytest.skip("SKIP: no LAPACK")
     assert built.returncode == 0, built.stderr
-    functions = ctypes.CDLL(str(library))
+    return fusions, ctypes.CDLL(str(library))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("proved")
+
+
+def called(fusion: hlo.Fusion, operands: "List[Any]", functions: ctypes.CDLL) -> "Tuple[List[Any], Callable[[], str]]":
+    """The reference's results, and what the fusion's proof says of them as they are then: "" where they are right."""
     results = [np.zeros(leaf.elements, KINDS[leaf.dtype]) for _, leaf, _, _ in hlo.result_leaves(fusion.computation)]
     lists = [(ctypes.c_void_p * len(side))(*(a.ctypes.data for a in side)) for side in (operands, results)]
     assert getattr(functions, f"{fusion.name}_ref")(*lists) == 0
@@ -212,16 +244,13 @@ ENTRY e {{ a = {operand_shape} parameter(0)
 
 @with_numpy
 @pytest.mark.parametrize("routine, dtype", [case for case in CASES if case[1] in PROVED])
-def test_other_results_do_not_pass(routine: str, dtype: str, tmp_path: Path) -> None:
+def test_other_results_do_not_pass(routine: str, dtype: str, folder: Path) -> None:
     """In each result in turn an element is off by a hundredth of the largest one."""
-    text, none = Drawn(routine, dtype, 0).text, f"{ord('N')} : ui8"
-    for key, letter in (("compute_left", "V"), ("compute_right", "V"), ("mode", "S" if "ges" in routine else "V")):
-        text = text.replace(f"{key} = {none}", f"{key} = {ord('V' if routine == 'gees' else letter)} : ui8")
-    (tmp_path / "m.hlo").write_text(text)
-    fusion = next(f for f in build.program(load(str(tmp_path / "m.hlo"))).fusions if bounds.is_proved(f.computation))
+    fusions, functions = proved(dtype, folder)
+    fusion = fusions[routine]
     random_ = np.random.default_rng(SEED)
     operands = [operand(routine, leaf, random_) for leaf in hlo.param_leaves(fusion)]
-    results, said = called(fusion, operands, tmp_path)
+    results, said = called(fusion, operands, functions)
     assert said() == ""
     for number, result in enumerate(results):
         if number in LEFT_BEHIND.get(routine, ()):

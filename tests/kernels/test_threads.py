@@ -129,9 +129,10 @@ static int call(void *self, void *queue, const void *params, const void *results
   return 0;
 }
 static void release(void *self) {}
-extern const struct sett_fusion sett_entry;
-const struct sett_fusion sett_entry = {.abi = SETT_FUSION_ABI, .name = "slow", .results = 1, .param = param, .result = result, .alias = alias,
+static const struct sett_fusion slow = {.abi = SETT_FUSION_ABI, .name = "slow", .results = 1, .param = param, .result = result, .alias = alias,
   .create = create, .program = program, .run = call, .release = release};
+extern const struct sett_fusion *const sett_entries[];
+const struct sett_fusion *const sett_entries[] = {&slow, NULL};
 """
 
 
@@ -142,6 +143,6 @@ def test_all_threads_take_part(tmp_path: Path) -> None:
     library, result = tmp_path / "slow.so", tmp_path / "r0.bin"
     subprocess.run([run.c_compiler(), "-shared", "-fPIC", "-w", "-I", str(run.HARNESS), "-o", str(library), str(tmp_path / "slow.c")], check=True)
     limit = run.launch_limit("c", run.Options())
-    answer = run.call_harness("c", ["run", "", *run.seconds_of(limit), library, result], limit)
+    answer = run.call_harness("c", ["run", "", *run.seconds_of(limit), f"{library}#0", result], limit)
     assert answer.status == 0, answer
     assert {0, 1} == set(result.read_bytes())

@@ -325,7 +325,7 @@ def fragment_pairs() -> "List[Tuple[Side, Side]]":
 
 def test_fragments_quick(tmp_path: Path) -> None:
     """Some pairs of fragments of one shape."""
-    pairs = random.Random(1).sample(fragment_pairs(), 24)
+    pairs = random.Random(1).sample(fragment_pairs(), 12)
     kinds = {said.kind for said in ran([case_of(a, b, bits) for (a, b), bits in zip(pairs, itertools.cycle([32, 16, 8, 64]))], tmp_path)}
     assert {"registers", "shuffles"} <= kinds
 
@@ -428,8 +428,8 @@ def drawn(seed: int, count: int) -> "List[Case]":
 
 def test_drawn(tmp_path: Path) -> None:
     """Linear layouts, encodings and nested layouts, with copies, several warps, and sizes that are no powers of two."""
-    said = ran(drawn(7, COUNT // 2), tmp_path)
-    assert len(said) > COUNT // 4 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
+    said = ran(drawn(7, COUNT // 4), tmp_path)
+    assert len(said) > COUNT // 8 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
 
 
 @pytest.mark.peer
@@ -518,9 +518,10 @@ def of_no_whole_warps() -> "List[Case]":
     return cases
 
 
-def test_registers_that_hold_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [COUNT // 6, pytest.param(COUNT // 3, marks=pytest.mark.peer)])
+def test_registers_that_hold_nothing(count: int, tmp_path: Path) -> None:
     """Every element arrives; threads that one layout does not have, and registers outside of the array, take no part."""
-    cases = of_other_warps() + of_no_whole_warps() + of_no_powers_of_two(COUNT // 3)
+    cases = of_other_warps() + of_no_whole_warps() + of_no_powers_of_two(count)
     said = ran(cases, tmp_path)
     assert len(said) > len(cases) * 3 // 4 and {it.kind for it in said} == {"registers", "shuffles", "shared"}
 

@@ -24,7 +24,7 @@ from gen import bounds as of_bounds, hlo, reference as ref
 from gen.bounds.files import bounded
 from gen.bounds.intervals import RANGES
 from gen.bounds.types import Options
-from gen.reference import library
+from gen.reference import assembly, library
 from gen.reference.computation import walked
 from gen.reference.emitter import Emitter
 from gen.hlo.dtypes import decode, encode
@@ -105,6 +105,18 @@ def bounds(g: Graph, *inputs: Sequence[int], **options: Any) -> List[List[float]
     leaves = g.computation.root.shape.leaves()
     answers = call(library.t_bound, data, [8 * leaf.elements for leaf in leaves])
     return [[x for (x,) in struct.iter_unpack("<d", a)] for a in answers]
+
+
+def test_files_are_joined() -> None:
+    """Files are one where what has one name in them is the same; and what is joined gives what each gives alone."""
+    a, b = (assembly.File([name], {"one": "static int one(void) { return 1; }", **more}, [f"int {name}(void) {{ return one() + {word}; }}"])
+            for name, word, more in (("a", "1", {}), ("b", "two()", {"two": "static int two(void) { return 2; }"})))
+    other = assembly.File(["c"], {"one": "static int one(void) { return 5; }"}, ["int c(void) { return one(); }"])
+    alone = assembly.File(["d"], {}, ["int d(void) { return 4; }"], alone=True)
+    files = assembly.joined([a, other, alone, b])
+    assert [file.titles for file in files] == [["a", "b"], ["c"], ["d"]]
+    library = compiled(files[0].text, ["-Wno-missing-prototypes", "-Wno-strict-prototypes"])
+    assert (library.a(), library.b()) == (2, 3)
 
 
 # ---- the model: HLO's arithmetic on bit patterns, in Python ----------------------------------------------------------------

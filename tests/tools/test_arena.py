@@ -57,9 +57,10 @@ def smallest(lives: Sequence[Live]) -> int:
     return best
 
 
-def test_sound() -> None:
-    rnd = random.Random(1)
-    for _ in range(300):
+@pytest.mark.parametrize("count", [100, pytest.param(300, marks=pytest.mark.peer)])
+def test_sound(count: int) -> None:
+    rnd = random.Random(count)
+    for _ in range(count):
         lives = drawn(rnd, rnd.randint(0, 40), rnd.randint(1, 20), rnd.choice([1, 5, 1000]), rnd.choice([(1,), (64,), (1, 4, 64)]))
         placement = place(lives)
         sound(lives, placement)

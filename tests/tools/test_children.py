@@ -53,7 +53,7 @@ def until(what: "Callable[[], bool]", seconds: float) -> bool:
     while time.monotonic() < end:
         if what():
             return True
-        time.sleep(0.02)
+        time.sleep(0.05)
     return what()
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 from unittest import mock
@@ -16,6 +17,8 @@ import pytest
 
 from drawn import device_or_skip
 from gen import hlo, run
+from gen.pipeline import Oracle
+from gen.reference.assembly import File
 from gen.run import bench, cost, proofs, rivals
 
 HEADER = r"""
@@ -78,16 +81,14 @@ def make(folder: str, name: str, body: str, wanted: str = "r0[i] = p0[i];", dtyp
                                                   items=items or n))
     c = C_TYPE[dtype]
     reference = statement_loop(c, params, wanted).replace("{\n", f"{{\n  const size_t n = {n};\n  {c} *r0 = ({c} *)results[0];\n", 1)
-    (work / f"{name}_ref.c").write_text(
-        f"#include <stddef.h>\n#include <math.h>\nint {name}_ref(const void *const *params, void *const *results)\n{reference}")
+    oracle = Oracle(name, File([], {}, [f"int {name}_ref(const void *const *params, void *const *results)\n{reference}"]))
     if bound:
         text = statement_loop(c, params, bound).replace("{\n", f"{{\n  const size_t n = {n};\n  double *b = bounds[0];\n", 1)
-        (work / f"{name}_bound.c").write_text(
-            f"#include <stddef.h>\n#include <math.h>\nint {name}_bound(const void *const *params, double *const *bounds)\n{text}")
+        oracle = replace(oracle, bound=File([], {}, [f"int {name}_bound(const void *const *params, double *const *bounds)\n{text}"]))
     buffer: Dict[str, Any] = {"dtype": dtype, "bytes": n * BYTES[dtype], "elements": n, "positions": n, "shape": f"{dtype}[{n}]{{0}}"}
     manifest = {"name": name, "hero": "loop", "params": [buffer] * params, "results": [{**buffer, "exact": exact}],
                 "bytes_read": params * n * BYTES[dtype], "bytes_written": n * BYTES[dtype], "targets": {"opencl": {}}}
-    return run.Built(work, manifest)
+    return run.Built(work, manifest, oracle=oracle)
 
 
 def crash(statement: str) -> str:
@@ -282,6 +283,16 @@ class Harness(unittest.TestCase):
         self.assertEqual([(r.fusion, r.status) for r in results], [("a", "PASS"), ("b", "FAIL"), ("c", "FAIL"), ("d", "PASS")])
         line = run.file_line("x.hlo", "opencl", results)
         self.assertRegex(line, r"^FAIL x\.hlo opencl 2/4 loop 0 \(\d+ values compared, all equal\): segmentation fault")
+
+    def test_fusions_of_one_name(self) -> None:
+        """They are in libraries of their own, and each has its own kernel and reference."""
+        folders = [Path(self.work.name) / name for name in "xyz"]
+        for folder in folders:
+            folder.mkdir()
+        builts = [make(str(folders[0]), "a", "r0[i] = p0[i];"), make(str(folders[1]), "a", "r0[i] = 2 * p0[i];", "r0[i] = 2 * p0[i];"),
+                  make(str(folders[2]), "a", "r0[i] = 2 * p0[i];")]
+        self.assertEqual([r.status for r in self.checks(builts)], ["PASS", "PASS", "FAIL"])
+        self.assertEqual(len({built.library for built in builts}), 3)
 
     # ---- inputs ----
 

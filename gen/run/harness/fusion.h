@@ -1,5 +1,5 @@
-/* fusion.h - what a compiled fusion tells the harness: one `const struct sett_fusion sett_entry` a shared object.
-   gen/run writes the glue that fills it in. A library of many has pointers to them in `sett_entries`, NULL after the last. Host side only. */
+/* fusion.h - what compiled fusions tell the harness: a shared object has pointers to a `struct sett_fusion` of each in `sett_entries`, NULL after
+   the last. gen/run writes the glue that fills them in. Host side only. */
 #ifndef SETT_HARNESS_FUSION_H
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>

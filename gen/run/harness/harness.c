@@ -777,9 +777,21 @@ static int other_abi(const char *path, const struct sett_fusion *fusion)
   return fusion->abi == SETT_FUSION_ABI ? 0 : say("error", "reason", say_text("%s: another version of fusion.h", path), NULL);
 }
 
-static const struct sett_fusion *load(const char *path)
+static unsigned long long number(const char *text) { return strtoull(text, NULL, 10); }
+
+/* text: the path of a library, `#`, and the number of a fusion in it */
+static const struct sett_fusion *load(const char *text)
 {
-  const struct sett_fusion *fusion = symbol(path, "sett_entry");
+  static char path[1 << 15];
+  char *hash = path + snprintf(path, sizeof path, "%s", text) < path + sizeof path ? strrchr(path, '#') : NULL;
+  const struct sett_fusion *const *fusions, *fusion;
+  if (!hash) {
+    say("error", "reason", say_text("%s: expected LIBRARY#NUMBER", text), NULL);
+    return NULL;
+  }
+  *hash = '\0';
+  fusions = symbol(path, "sett_entries");
+  fusion = fusions ? fusions[number(hash + 1)] : NULL;
   return fusion && !other_abi(path, fusion) ? fusion : NULL;
 }
 
@@ -788,8 +800,6 @@ static int usage(void)
   fprintf(stderr, "error: harness check|run|each|bench|compile|device DEVICE ...\n");
   return 2;
 }
-
-static unsigned long long number(const char *text) { return strtoull(text, NULL, 10); }
 
 int main(int argc, char **argv)
 {
