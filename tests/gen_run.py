@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
@@ -16,7 +17,8 @@ import pytest
 
 import gen.__main__ as command
 from gen import terminal
-from gen.targets import tools
+from gen.run.process import found_device
+from gen.targets import RunError, native
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,6 +33,8 @@ def gen(*words: object, cwd: Path = ROOT, text: str = "", seconds: float = 600,
     arguments = ["gen", *map(str, words)]
     sys.stdout.flush()
     sys.stderr.flush()
+    with contextlib.suppress(RunError):
+        native()    # asked once, not in each fork
     process = os.fork()
     if not process:
         _become(arguments, [stream.fileno() for stream in streams], cwd, environment)
@@ -57,7 +61,8 @@ def _become(words: List[str], streams: List[int], cwd: Path, environment: "dict[
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
         os.environ.update(environment)
         tempfile.tempdir = None     # what depends on the environment, and was asked before
-        tools.native.cache_clear()
+        if environment:
+            found_device.cache_clear()
         os.chdir(cwd)
         sys.argv = words
         command.PROGRESS.process = os.getpid()

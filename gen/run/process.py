@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Dict, Iterable, List, Optional
 
 from gen import child
@@ -53,9 +54,14 @@ def raise_for_start(answer: Answer) -> None:
 
 def find_device(target: str, options: Options) -> Event:
     """What the harness says of its device: name, runtime, units, cache, memory. RunError with status 3: none."""
+    return dict(found_device(target, options.device))
+
+
+@lru_cache(maxsize=None)
+def found_device(target: str, device: str) -> Event:
     runner = runner_of(target)
     runner.headers(), runner.linker()       # what is missing is said first
-    answer = call_harness(target, ["device", options.device], START)
+    answer = call_harness(target, ["device", device], START)
     raise_for_start(answer)
     devices = answer.of("device")
     if not devices:

@@ -52,14 +52,18 @@ def hipcc() -> str:
     return _first("hipcc", "install hipcc, or run the same kernels with --target hip-on-cpu", "hipcc")
 
 
-@lru_cache(maxsize=None)
 def native() -> "Tuple[str, ...]":
     """The C compiler's words for this machine's instructions, where it has them."""
+    return _native_of(c_compiler())
+
+
+@lru_cache(maxsize=None)
+def _native_of(compiler: str) -> "Tuple[str, ...]":
     def known(*words: str) -> "Tuple[str, ...]":
-        done = child.run([c_compiler(), *words, "-x", "c", "-fsyntax-only", os.devnull])
+        done = child.run([compiler, *words, "-x", "c", "-fsyntax-only", os.devnull])
         return words if done.status == 0 else ()
     here = known("-march=native")
-    macros = child.compiler([c_compiler(), *here, "-x", "c", "-dM", "-E", os.devnull]).out
+    macros = child.compiler([compiler, *here, "-x", "c", "-dM", "-E", os.devnull]).out
     if "__AVX2__" in macros and "__AVX512F__" not in macros and "__clang__" not in macros:
         return known(*here, "-mmove-max=256", "-mstore-max=256") or here    # gcc before 12 does not know them
     return here
