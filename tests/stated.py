@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -27,17 +26,6 @@ def built(source: pipeline.Source, folder: Path, target: str) -> run.Built:
     return run.Built(folder, about, source)
 
 
-def _together(sources: Sequence[Path]) -> str:
-    """Kernels in C++ in one file, a namespace for each. What they include from elsewhere comes before all of them."""
-    texts = [source.read_text() for source in sources]
-    includes = sorted({line for text in texts for line in re.findall(r"^#include <.*>\n", text, re.M)})
-    parts = [*includes]
-    for number, (source, text) in enumerate(zip(sources, texts)):
-        undefined = "".join(f"#undef {name}\n" for name in sorted(set(re.findall(r"^ *# *define (\w+)", text, re.M))))
-        parts.append(f'namespace n{number} {{\n#include "{source.name}"\n}}\n{undefined}')
-    return "".join(parts)
-
-
 def compiled(all_: Sequence[run.Built], folder: Path, target: str, flags: Sequence[str] = ()) -> Path:
     """The library of all fusions, whose files lie in one folder. flags: more of them, for the compiler of the kernels."""
     runner, threads = run.runner_of(target), os.cpu_count() or 1
@@ -52,7 +40,7 @@ def compiled(all_: Sequence[run.Built], folder: Path, target: str, flags: Sequen
         groups, sources = [sources[at:at + TOGETHER] for at in range(0, len(sources), TOGETHER)], []
         for number, group in enumerate(groups):
             sources.append(folder / f"together{number}{group[0].suffix}")
-            sources[-1].write_text(_together(group))
+            sources[-1].write_text(runner.together(group))
     device = DEVICES[all_[0].manifest["targets"][runner.target.name]["device"]]
     with ThreadPoolExecutor(threads) as pool:
         objects = list(pool.map(partial(compiled_kernels, runner, folder, "", False, device, flags=flags), sources))

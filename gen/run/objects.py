@@ -353,6 +353,40 @@ def _is_comparable(built: Built) -> bool:
         for call in built.calls for array in call.results)
 
 
+TOGETHER = 4    # kernels in C++ in one file, at least, where there are more
+
+
+def _kernel_files(all_: Sequence[Built], runner: Runner, stem: Path) -> "List[Tuple[Path, bool, Device]]":
+    """The files of programs' kernels, several in one where the runner allows it, each with what its compiler is told:
+    whether it is long, and its device."""
+    files: Dict[Tuple[bool, str], List[Path]] = {}
+    for built in all_:
+        kernels = built.folder / (runner.kernels(built.name) or ".")
+        for header, text in runner.headers().items():
+            for folder in {built.folder, stem.parent}:
+                pipeline.write(_made(folder / header), text)
+        if kernels != built.folder:
+            device = built.manifest["targets"][runner.target.name]["device"]
+            files.setdefault((kernels.stat().st_size >= LONG_SOURCE, device), []).append(kernels)
+    found: List[Tuple[Path, bool, Device]] = []
+    for (long, device), sources in files.items():
+        count = len(sources)
+        if runner.together(sources) and not long:
+            count = min(os.cpu_count() or 1, -(-count // TOGETHER))
+        for part in (sources[number::count] for number in range(count)):
+            if len(part) > 1:
+                path = Path(f"{stem}{len(found)}{part[0].suffix}")
+                path.write_text(runner.together(part))
+                part = [path]
+            found.append((part[0], long, DEVICES[device]))
+    return found
+
+
+def _made(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 def _own_oracle(built: Built) -> Optional[Oracle]:
     return built.oracle if built.oracle and _is_comparable(built) else None
 
@@ -391,15 +425,9 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
     path = folder / f"{stem}_glue.c"
     path.write_text(text)
     steps.append(partial(_compiled, [*command, "-O0", "-I", str(HARNESS)], path))
-    for each in [of for built in all_ for of in (built, built.traced if with_reference else None) if of]:
-        for header, text in runner.headers().items():
-            (each.folder / header).parent.mkdir(parents=True, exist_ok=True)
-            (each.folder / header).write_text(text)
-        kernels = runner.kernels(each.name)
-        if kernels:
-            long = (each.folder / kernels).stat().st_size >= LONG_SOURCE
-            device = DEVICES[each.manifest["targets"][runner.target.name]["device"]]
-            steps.append(partial(compiled_kernels, runner, each.folder, each.name, long, device, each.folder / kernels))
+    both = [of for built in all_ for of in (built, built.traced if with_reference else None) if of]
+    steps += [partial(compiled_kernels, runner, source.parent, stem, long, device, source)
+              for source, long, device in _kernel_files(both, runner, folder / f"{stem}_kernels")]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
             with jobs.held():   # a thread that was just started would not be waited for

@@ -43,6 +43,10 @@ class Runner:
         """Files that the kernels include, and their text, where they are others than the system's."""
         return {}
 
+    def together(self, sources: "Sequence[Path]") -> str:
+        """The text of one file that has the kernels of several; "": there is no such text."""
+        return ""
+
     def slow_header(self, text: str) -> "Tuple[str, int]":
         """A line that includes what this text includes too, and compilers read for longer than most kernels, and when
         a file that it leads to was last written, in nanoseconds; "" where there is none."""
