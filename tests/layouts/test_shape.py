@@ -747,6 +747,7 @@ int main(int argc, char **argv) {
   MUST(error);
   cl_kernel iterate = clCreateKernel(program, "tile_iterate", &error);
   MUST(error);
+  const size_t one = 1; /* PoCL compiles a kernel for each size of a group */
   for (int i = 2; i < argc; ++i) {
     sett_tile_shape shape = sett_tile_parse(argv[i], strlen(argv[i]));
     sett_tile_plan plan = sett_tile_prepare(&shape);
@@ -760,7 +761,7 @@ int main(int argc, char **argv) {
     MUST(clSetKernelArg(kernel, 0, sizeof flat, &flat));
     MUST(clSetKernelArg(kernel, 1, sizeof a, &a));
     MUST(clSetKernelArg(kernel, 2, sizeof b, &b));
-    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL));
+    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &one, 0, NULL, NULL));
     MUST(clEnqueueReadBuffer(queue, a, CL_TRUE, 0, bytes, element, 0, NULL, NULL));
     MUST(clEnqueueReadBuffer(queue, b, CL_TRUE, 0, bytes, position, 0, NULL, NULL));
     for (size_t at = 0; at < items; ++at) printf("%lld ", (long long)element[at]);
@@ -779,7 +780,7 @@ int main(int argc, char **argv) {
       MUST(clSetKernelArg(iterate, 0, sizeof both[k], &both[k]));
       MUST(clSetKernelArg(iterate, 1, sizeof length, &length));
       MUST(clSetKernelArg(iterate, 2, sizeof a, &a));
-      MUST(clEnqueueNDRangeKernel(queue, iterate, 1, NULL, &items, NULL, 0, NULL, NULL));
+      MUST(clEnqueueNDRangeKernel(queue, iterate, 1, NULL, &items, &one, 0, NULL, NULL));
       MUST(clEnqueueReadBuffer(queue, a, CL_TRUE, 0, bytes, element, 0, NULL, NULL));
       for (int64_t at = 0; at < both[k].positions; ++at) printf("%lld ", (long long)element[at]);
       puts("");
