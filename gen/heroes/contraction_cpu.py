@@ -139,7 +139,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             tile, chunk = most, numbers.skinny_chunk
             most = min(all_units, max(most, numbers.skinny_bytes // (rows * LINE)))
         count, block = -(-all_units // most), min(rows, numbers.rows)
-        chunk = min(chunk, nest.steps[-1].size)
+        last = nest.steps[-1].size
+        chunk = -(-last // -(-last // chunk))       # chunks of nearly one size
         alone = chunk == math.prod(digit.size for digit in nest.steps)
         return [ContractionSchedule(lanes=nest.unit, rows=block, row_blocks=-(-rows // block),
                                     units=-(-all_units // count), unit_blocks=count,

@@ -18,7 +18,7 @@ from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import digit_sizes
 from gen.plan.nest import Nest
-from gen.plan.partition import INLINE, Partition, Root, compose, identity, loop_sizes, regions
+from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
 from gen.schedule import LINE
 
@@ -110,7 +110,7 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, index)], nest.name, part, INLINE,
                     nest.partition.cuts)
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
-    reads = [own.operand(entry, k, entry.regions[0]) for k in (0, 1)]
+    reads = [own.operand(entry, k, entry.regions[-1]) for k in (0, 1)]
     buffers = [buffer_of(own, read) for read in reads]
     if any(buffer is None or buffer.shape.dtype != dot.shape.dtype for buffer in buffers):
         return None
@@ -130,20 +130,16 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[
     main = _operands(nest, dot, column, 0, whole)
     if main is None:
         return None
-    by_digits = compose(columns_map(sizes, unit, whole), at)
-    names = [f"g{k}" for k in range(len(sizes) - 1)]
-    found: "List[Dict[str, int]]" = []      # of `single`, then of `units`
-    starts: "List[str]" = []
-    for k in (1 - of, of):
-        flat = compose(by_digits, main.positions[k])
-        steps = {name: algebra.access(flat, name)[0].stride for name in (*names, "unit", "lane", *main.loops)}
-        if None in steps.values() or algebra.guards(flat):
-            return None
-        found.append({name: step or 0 for name, step in steps.items()})
-        starts.append(algebra.substitute(flat, **{name: 0 for name in main.loops}))
-    single, units = found
+    moved = _moves(main, compose(columns_map(sizes, unit, whole), at), of)
+    if moved is None:
+        return None
+    single, units = moved
     if units["lane"] != 1 or single["lane"] or single["unit"]:
         return None
+    outer = _merged([Digit(size, single[f"g{k}"], units[f"g{k}"]) for k, size in enumerate(sizes[:-1])])
+    by_digits = compose(columns_map([*(digit.size for digit in outer), columns], unit, whole), at)
+    starts = [algebra.substitute(compose(by_digits, main.positions[k]), **{name: 0 for name in main.loops})
+              for k in (1 - of, of)]
     last_unit = (whole // unit - 1) * units["unit"]
     if whole < columns:
         last = _operands(nest, dot, column, whole, columns)
@@ -154,13 +150,26 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[
         if first is None or end is None:
             return None
         last_unit = end[0] - first[0] - (unit - columns % unit)
-    outer = [Digit(size, single[name], units[name]) for name, size in zip(names, sizes)]
     along = [k for k, digit in enumerate(outer) if not digit.units]
     rows = max(along, key=lambda k: outer[k].size, default=None)
     sums = [Digit(size, single[name], units[name]) for name, size in main.loops.items()]
     return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
-                       (starts[0], starts[1]), tuple(outer), rows, columns, unit, units["unit"] or unit, last_unit,
+                       (starts[0], starts[1]), outer, rows, columns, unit, units["unit"] or unit, last_unit,
                        _merged(sums))
+
+
+def _moves(main: _Operands, by_digits: str, of: int) -> "Optional[Tuple[Dict[str, int], Dict[str, int]]]":
+    """The elements that a step of each digit, of a unit and of a lane is worth in `single` and in `units`; None where
+    one is not even."""
+    found: "List[Dict[str, int]]" = []
+    for k in (1 - of, of):
+        flat = compose(by_digits, main.positions[k])
+        names = [v.name for v in algebra.info(flat).variables] if flat != EMPTY else []
+        steps = {name: algebra.access(flat, name)[0].stride for name in names}
+        if not names or None in steps.values() or algebra.guards(flat):
+            return None
+        found.append({name: step or 0 for name, step in steps.items()})
+    return found[0], found[1]
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int) -> str:

@@ -12,48 +12,57 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from dataclasses import dataclass, replace
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import Computation, Instruction, accumulator, array_shape, dtypes
+from gen.hlo import Computation, Instruction, Shape, accumulator, array_shape, dtypes
 from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.plan.buffers import memory_map
-from gen.plan.partition import EMPTY, STORED, compose, identity, moves_only, operand_map
+from gen.plan.partition import EMPTY, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels
 
 
 @dataclass(frozen=True)
 class Sides:
-    """The dimensions of a dot's operand: of the batch, those that are kept, those that are contracted."""
+    """The dimensions of a product's operand: of the batch, those that are kept, those that are contracted. Of a
+    convolution's base a dimension of the image is kept; its window contracts it too."""
 
     batch: Tuple[int, ...]
     kept: Tuple[int, ...]
     contracted: Tuple[int, ...]
 
     @staticmethod
-    def of(dot: Instruction, operand: int) -> Sides:
-        side, rank = ("lhs", "rhs")[operand], dot.operands[operand].shape.rank
-        batch = tuple(dot.attributes[f"{side}_batch_dims"])
-        contracted = tuple(dot.attributes[f"{side}_contracting_dims"])
+    def of(product: Instruction, operand: int) -> Sides:
+        rank = product.operands[operand].shape.rank
+        if product.opcode == "convolution":
+            labels = product.attributes["dim_labels"]
+            of = (labels.lhs, labels.rhs)[operand]      # of the base: batch, features, image; of the kernel: in, out, window
+            contracted = (of[1],) if operand == 0 else (*of[2:], of[0])
+            return Sides((), tuple(d for d in range(rank) if d not in contracted), contracted)
+        side = ("lhs", "rhs")[operand]
+        batch = tuple(product.attributes[f"{side}_batch_dims"])
+        contracted = tuple(product.attributes[f"{side}_contracting_dims"])
         return Sides(batch, tuple(d for d in range(rank) if d not in (*batch, *contracted)), contracted)
 
 
 def arranged(computation: Computation, panels: Panels) -> Computation:
     """The computation with such products; itself where it has none."""
-    if not any(_is_product(i) for i in computation.instructions):
+    if not any(map(_is_product, computation.instructions)):
         return computation
     names = {i.name: 0 for i in computation.instructions}
 
-    def put(into: Computation, dot: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
-        if not _is_product(dot):
+    def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
+        if not _is_product(product):
             return None
-        x = Expander(dot, names, into.instructions, [])
+        x = Expander(product, names, into.instructions, [])
         before = len(into.instructions)
-        value = _by_vector(x, dot, operands) or _tiled(x, dot, operands, panels)
+        value = _by_vector(x, product, operands) if product.opcode == "dot" else None
+        value = value or _tiled(x, product, operands, panels)
         for added in into.instructions[before:]:
             added.computation = into
         return value
@@ -61,9 +70,13 @@ def arranged(computation: Computation, panels: Panels) -> Computation:
     return copied(computation, put)
 
 
-def _is_product(dot: Instruction) -> bool:
-    return dot.opcode == "dot" and accumulator(dot) in ("f32", "f64") and math.prod(
-        dot.operands[0].shape.dims[d] for d in Sides.of(dot, 0).contracted) > 1 and dot.shape.elements > 0
+def _is_product(i: Instruction) -> bool:
+    if i.opcode not in ("dot", "convolution") or accumulator(i) not in ("f32", "f64") or not i.shape.elements:
+        return False
+    if i.opcode == "convolution" and (i.attributes["batch_group_count"] > 1 or i.attributes["feature_group_count"] > 1
+                                      or set(i.attributes["window"].base_dilation) - {1}):
+        return False
+    return math.prod(loop_sizes(i)) > 1
 
 
 def _kept_size(dot: Instruction, operand: int) -> int:
@@ -106,40 +119,140 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 
 # ---- in tiles ----
 
-def _tiled(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
+def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+           panels: Panels) -> Optional[Instruction]:
     """The product for register tiles; None where its result's contiguous dimension is of the batch, or too short."""
-    found = contiguous(dot)
+    found = contiguous(product)
     if found is None:
         return None
     of, j = found
-    kind, sides = accumulator(dot), Sides.of(dot, of)
+    kind, size = accumulator(product), product.shape.dims[next(
+        d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
     unit = LINE // dtypes.storage_bytes(kind)
-    other, size, rows = 1 - of, dot.operands[of].shape.dims[j], _kept_size(dot, 1 - of)
+    rows, steps = product.shape.elements // size, math.prod(loop_sizes(product))
+    if product.opcode == "dot":
+        rows = _kept_size(product, 1 - of)
     least = panels.least_steps if size >= unit else panels.filled_steps
-    if size < unit // 2 or rows * size * _length(dot) < least:
+    if size < unit // 2 or rows * size * steps < least:
         return None
-    units, single = (x.convert(operands[k], kind) for k in (of, other))
-    bytes_ = math.prod(units.shape.dims[d] for d in (*sides.contracted, j)) * dtypes.storage_bytes(kind)
-    in_place = size >= unit and (bytes_ <= panels.in_place_bytes or rows <= panels.in_place_rows)
-    if not (in_place and _strides(units, j)):
-        units = _in_panels(x, units, sides, j, unit)
+    parts = _parts(product) if product.opcode == "convolution" else []
+    if product.opcode == "convolution" and (not parts or len(parts) > panels.parts or of == 0 and (
+            size < unit or len(parts) > 1 or product.attributes["window"].stride[_image(product).index(j)] > 1)):
+        return None
+    both = [x.convert(operand, kind) for operand in operands]
+    units, single = both[of], both[1 - of]
+    if product.opcode == "convolution" and of == 0:
+        units = units if _strides(units, j) else _stored(x, units)
+        if not _strides(units, j):
+            return None
+    else:
+        in_place = size >= unit and (steps * size * dtypes.storage_bytes(kind) <= panels.in_place_bytes
+                                     or rows <= panels.in_place_rows)
+        if not (in_place and _strides(units, j)):
+            units = _in_panels(x, units, Sides.of(product, of), j, unit)
     if not _strides(single):
-        single = x.add("copy", array_shape(kind, single.shape.dims), [single], **{STORED: True})
-    to = array_shape(kind, dot.shape.dims, dot.shape.minor_to_major)
-    product = x.add("dot", to, [units, single] if of == 0 else [single, units],
-                    **{**dot.attributes, TILED: of})
-    return x.laid_out(x.convert(product, dot.shape.dtype), dot.shape)
+        single = _stored(x, single)
+    both = [units, single] if of == 0 else [single, units]
+    shape = array_shape(kind, product.shape.dims, product.shape.minor_to_major)
+    if product.opcode == "dot":
+        value = x.add("dot", shape, both, **{**product.attributes, TILED: of})
+    else:
+        value = _joined(x, product, shape, both, of, parts, 0)
+    return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
 
 
-def _length(dot: Instruction) -> int:
-    return math.prod(dot.operands[0].shape.dims[d] for d in Sides.of(dot, 0).contracted)
+# ---- convolutions ----
+
+class Stretch(NamedTuple):
+    """Places of a window along a dimension at which the same of its elements are inside of the base: the first place
+    and the one after the last, the first such element and the one after the last, and where that one lies in the base
+    at the first place."""
+
+    start: int
+    end: int
+    low: int
+    high: int
+    base: int
 
 
-def contiguous(dot: Instruction) -> "Optional[Tuple[int, int]]":
+def _image(convolution: Instruction) -> "Tuple[int, ...]":
+    """The dimensions of a convolution's base that its window goes over."""
+    return tuple(convolution.attributes["dim_labels"].lhs[2:])
+
+
+def _parts(convolution: Instruction) -> "List[Tuple[Stretch, ...]]":
+    """The parts of the result in which the same elements of the window are inside of the base, so that none multiplies
+    padding; none where a part has no such element."""
+    window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
+    along: "List[List[Stretch]]" = []
+    for k, (base, out) in enumerate(zip(_image(convolution), labels.out[2:])):
+        size, places = convolution.operands[0].shape.dims[base], convolution.shape.dims[out]
+        stride, dilation, found = window.stride[k], window.dilation[k], []    # type: int, int, List[Stretch]
+        for place in range(places):
+            first = place * stride - window.low[k]
+            low = max(0, -(first // dilation))
+            high = min(window.size[k], (size - 1 - first) // dilation + 1)
+            if low >= high:
+                return []
+            if found and (found[-1].low, found[-1].high) == (low, high):
+                found[-1] = found[-1]._replace(end=place + 1)
+            else:
+                found.append(Stretch(place, place + 1, low, high, first + low * dilation))
+        along.append(found)
+    return list(itertools.product(*along))
+
+
+def _joined(x: Expander, convolution: Instruction, shape: Shape, both: "Sequence[Instruction]", of: int,
+            parts: "Sequence[Tuple[Stretch, ...]]", k: int) -> Instruction:
+    """The result, of parts that differ from dimension k of the image on."""
+    labels = convolution.attributes["dim_labels"]
+    if k == len(labels.out) - 2:
+        return _part(x, convolution, shape, both, of, parts[0])
+    values = [_joined(x, convolution, shape, both, of, [part for part in parts if part[k] == stretch], k + 1)
+              for stretch in dict.fromkeys(part[k] for part in parts)]
+    if len(values) == 1:
+        return values[0]
+    along = labels.out[2 + k]
+    dims = tuple(sum(value.shape.dims[d] for value in values) if d == along else size
+                 for d, size in enumerate(values[0].shape.dims))
+    return x.add("concatenate", array_shape(shape.dtype, dims, shape.minor_to_major), values, dimensions=(along,))
+
+
+def _part(x: Expander, convolution: Instruction, shape: Shape, both: "Sequence[Instruction]", of: int,
+          part: "Tuple[Stretch, ...]") -> Instruction:
+    """A part of a convolution, as one of a part of the base with a part of the window, without padding."""
+    window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
+    base, kernel = both
+    sizes = tuple(stretch.high - stretch.low for stretch in part)
+    dims = list(shape.dims)
+    for k, stretch in enumerate(part):
+        places = stretch.end - stretch.start
+        base = x.slice(base, labels.lhs[2 + k], stretch.base, stretch.base + (places - 1) * window.stride[k]
+                       + (sizes[k] - 1) * window.dilation[k] + 1)
+        first = window.size[k] - stretch.high if window.reversal[k] else stretch.low
+        kernel = x.slice(kernel, labels.rhs[2 + k], first, first + sizes[k])
+        dims[labels.out[2 + k]] = places
+    plain = (0,) * len(sizes)
+    attributes = {**convolution.attributes, TILED: of, "window": replace(window, size=sizes, low=plain, high=plain)}
+    return x.add("convolution", array_shape(shape.dtype, tuple(dims), shape.minor_to_major), [base, kernel],
+                 **attributes)
+
+
+def _stored(x: Expander, value: Instruction) -> Instruction:
+    return x.add("copy", array_shape(value.shape.dtype, value.shape.dims), [value], **{STORED: True})
+
+
+def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
     """The operand that has the result's contiguous dimension, and that dimension there; None: it is of the batch."""
-    at = next((d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1), None)
-    left, right = Sides.of(dot, 0), Sides.of(dot, 1)
-    if at is None or at < len(left.batch):
+    at = next((d for d in product.shape.minor_to_major if product.shape.dims[d] > 1), None)
+    if at is None:
+        return None
+    if product.opcode == "convolution":
+        labels = product.attributes["dim_labels"]
+        number = labels.out.index(at)       # batch, features, image
+        return (1, labels.rhs[1]) if number == 1 else None if number == 0 else (0, labels.lhs[number])
+    left, right = Sides.of(product, 0), Sides.of(product, 1)
+    if at < len(left.batch):
         return None
     at -= len(left.batch)
     return (0, left.kept[at]) if at < len(left.kept) else (1, right.kept[at - len(left.kept)])

@@ -119,11 +119,12 @@ class Panels(NamedTuple):
 
     least_steps: multiplications of a product, at least; filled_steps: where the operand is filled up with zeros.
     in_place_bytes: of the operand's matrix, at most, that is read in place; in_place_rows: rows of the other operand,
-    at most, for which a larger one is."""
+    at most, for which a larger one is. parts: of a convolution that has padding, at most."""
 
     least_steps: int = 1024
     filled_steps: int = 8192
     in_place_bytes: int = 256 << 10
+    parts: int = 9
     in_place_rows: int = 32
 
 

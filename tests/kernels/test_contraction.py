@@ -1,5 +1,6 @@
 """Property: products in register tiles agree with the reference: any dimension numbers and layouts, batches in any place,
 sizes from 1 to 70, with what is computed before and after them; sums of many products; operands in place and in panels.
+So do convolutions: windows of any size, stride, dilation and padding, channels last or first.
 """
 
 from __future__ import annotations
@@ -130,6 +131,42 @@ class Draw:
         return "HloModule e\n\nENTRY e {\n" + "\n".join(self.lines) + "\n}\n"
 
 
+def convolution(seed: int) -> str:
+    """One random convolution."""
+    r = random.Random(seed)
+    t = r.choice(["f32", "f32", "f64"])
+    while True:
+        rank = r.choice([1, 2, 2, 2, 3])
+        size, stride, dilation = ([r.choice(of) for _ in range(rank)] for of in ([1, 2, 3], [1, 1, 2], [1, 1, 1, 2]))
+        low, high = ([r.choice([0, 0, 1]) for _ in range(rank)] for _ in range(2))
+        image = [r.choice([3, 4, 5, 8, 14, 18, 21, 40]) for _ in range(rank)]
+        out = [(n + a + b - (k - 1) * d - 1) // s + 1
+               for n, a, b, k, d, s in zip(image, low, high, size, dilation, stride)]
+        batch, features, results = r.choice([1, 2, 3]), r.choice([1, 3, 8, 17]), r.choice([4, 8, 16, 17, 33, 40])
+        if min(out) > 0 and math.prod([*out, *size, batch, features, results]) <= 3 * MOST:
+            break
+    space = "".join(map(str, range(rank)))
+    if r.random() < 0.5:
+        labels = f"b{space}f_{space}io->b{space}f"
+        x, w, y = [batch, *image, features], [*size, features, results], [batch, *out, results]
+    else:
+        labels = f"bf{space}_oi{space}->bf{space}"
+        x, w, y = [batch, features, *image], [results, features, *size], [batch, results, *out]
+
+    def word(name: str, values: "List[int]") -> str:
+        return f" {name}={'x'.join(map(str, values))}"
+    window = word("size", size) + word("stride", stride) + word("rhs_dilate", dilation)
+    window += " pad=" + "x".join(f"{a}_{b}" for a, b in zip(low, high))
+    if r.random() < 0.2:
+        window += word("rhs_reversal", [r.choice([0, 1]) for _ in range(rank)])
+    lines = [f"  x = {plain(t, x)} parameter(0)", f"  w = {plain(t, w)} parameter(1)",
+             f"  c = {plain(t, y)} convolution(x, w), window={{{window.strip()}}}, dim_labels={labels}"]
+    if r.random() < 0.5:
+        lines.append(f"  n = {plain(t, y)} maximum(c, c)")
+    lines[-1] = "  ROOT " + lines[-1].lstrip()
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
 def drawn(first: int, count: int) -> "Dict[str, str]":
     return {f"e{seed}": Draw(seed).text().replace("HloModule e", f"HloModule e{seed}") for seed in range(first, first + count)}
 
@@ -162,15 +199,21 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: Path,
                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 0, 0))
+    small(monkeypatch, Panels(1, 1, 0, 9, 0))
     agree(drawn(first + 500, BATCH), target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: Path,
                                monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 1 << 30, 0))
+    small(monkeypatch, Panels(1, 1, 1 << 30, 9, 0))
     agree(drawn(first + 700, BATCH), target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_convolutions(first: int, target: str, device: str, tmp_path: Path) -> None:
+    agree({f"c{seed}": convolution(seed).replace("HloModule e", f"HloModule c{seed}")
+           for seed in range(first, first + BATCH)}, target, device, tmp_path)
 
 
 def dot(a: str, b: str, d: str, words: str, *more: str) -> str:
@@ -182,6 +225,15 @@ def dot(a: str, b: str, d: str, words: str, *more: str) -> str:
 ROWS = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 TURNED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
 BATCHED = "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"
+
+CONVOLUTION = """HloModule e
+
+ENTRY e {{
+  x = f32[2,{0}]{{3,2,1,0}} parameter(0)
+  w = f32[3,3,12,20]{{3,2,1,0}} parameter(1)
+  ROOT c = f32[2,{1}]{{3,2,1,0}} convolution(x, w), window={{{2}}}, dim_labels=b01f_01io->b01f
+}}
+"""
 
 # A product's kernels, by hero, and the text
 NAMED: "Dict[str, tuple[List[str], str]]" = {
@@ -211,6 +263,10 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "  k = f32[40,64]{1,0} broadcast(c), dimensions={1}", "  s = f32[40,64]{1,0} add(d, k)",
         "  t = f32[40,64]{1,0} tanh(s)", "  u = bf16[40,64]{1,0} convert(t)")),
     "of_bf16": (["loop", "loop", "contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
+    "convolution": (["contraction"], CONVOLUTION.format("10,11,12", "8,9,20", "size=3x3")),
+    "padded": ([*["contraction"] * 9, "loop"], CONVOLUTION.format("10,11,12", "10,11,20", "size=3x3 pad=1_1x1_1")),
+    "by_rows_of_the_image": (["contraction"], CONVOLUTION.format("12,20,20", "20,18,18", "size=3x3").replace(
+        "3,3,12,20", "20,12,3,3").replace("b01f_01io->b01f", "bf01_oi01->bf01")),
     "in_tiles_of_memory": (["contraction", "loop"], dot(
         "f32[40,50]{1,0:T(8,128)}", "f32[50,64]{1,0:T(8,128)}", "f32[40,64]{1,0:T(8,128)}", ROWS)),
     "small": (["loop"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
@@ -233,7 +289,7 @@ def test_named(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("bytes_", [0, 1 << 30])
 def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last units of rows end where the rows end."""
-    small(monkeypatch, Panels(1, 1, bytes_, 0))
+    small(monkeypatch, Panels(1, 1, bytes_, 9, 0))
     for columns in (16, 17, 31, 33, 70):
         (fusion,) = fusions(dot("f32[20,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[20,{columns}]{{1,0}}", ROWS))
         (nest,) = tiled(fusion)
