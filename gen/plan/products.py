@@ -61,7 +61,7 @@ def arranged(computation: Computation, panels: Panels) -> Computation:
             return None
         x = Expander(product, names, into.instructions, [])
         before = len(into.instructions)
-        value = _by_vector(x, product, operands) if product.opcode == "dot" else None
+        value = _by_vector(x, product, operands, panels) if product.opcode == "dot" else None
         value = value or _tiled(x, product, operands, panels)
         for added in into.instructions[before:]:
             added.computation = into
@@ -85,10 +85,11 @@ def _kept_size(dot: Instruction, operand: int) -> int:
 
 # ---- by a vector ----
 
-def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]") -> Optional[Instruction]:
-    """A product whose one side is a vector, as a reduce; None where both sides are matrices."""
+def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
+               panels: Panels) -> Optional[Instruction]:
+    """A product whose one side is a vector, as a reduce; None where both sides are matrices, or the matrix is small."""
     sizes = [_kept_size(dot, k) for k in (0, 1)]
-    if min(sizes) > 1:
+    if min(sizes) > 1 or max(sizes) * math.prod(loop_sizes(dot)) < panels.vector_steps:
         return None
     kind, m = accumulator(dot), int(sizes[1] > sizes[0])
     matrix, vector = (Sides.of(dot, k) for k in (m, 1 - m))

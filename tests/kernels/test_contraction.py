@@ -199,20 +199,20 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: Path,
                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 0, 9, 0))
+    small(monkeypatch, Panels(1, 1, 1, 0, 9, 0))
     agree(drawn(first + 500, BATCH), target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: Path,
                                monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 1 << 30, 9, 0))
+    small(monkeypatch, Panels(1, 1, 1, 1 << 30, 9, 0))
     agree(drawn(first + 700, BATCH), target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_convolutions(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 1 << 14))
+    small(monkeypatch, Panels(1, 1, 1, 1 << 14))
     agree({f"c{seed}": convolution(seed).replace("HloModule e", f"HloModule c{seed}")
            for seed in range(first, first + BATCH)}, target, device, tmp_path)
 
@@ -290,7 +290,7 @@ def test_named(target: str, device: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("bytes_", [0, 1 << 30])
 def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last units of rows end where the rows end."""
-    small(monkeypatch, Panels(1, 1, bytes_, 9, 0))
+    small(monkeypatch, Panels(1, 1, 1, bytes_, 9, 0))
     for columns in (16, 17, 31, 33, 70):
         (fusion,) = fusions(dot("f32[20,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[20,{columns}]{{1,0}}", ROWS))
         (nest,) = tiled(fusion)
