@@ -41,7 +41,8 @@ class Sides:
         rank = product.operands[operand].shape.rank
         if product.opcode == "convolution":
             labels = product.attributes["dim_labels"]
-            of = (labels.lhs, labels.rhs)[operand]      # of the base: batch, features, image; of the kernel: in, out, window
+            # of the base: batch, features, image; of the kernel: features, those of the result, window
+            of = (labels.lhs, labels.rhs)[operand]
             contracted = (of[1],) if operand == 0 else (*of[2:], of[0])
             return Sides((), tuple(d for d in range(rank) if d not in contracted), contracted)
         side = ("lhs", "rhs")[operand]

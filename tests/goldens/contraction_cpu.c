@@ -1,11 +1,11 @@
-// tests/goldens/product_f32.hlo: threads 1, 20 rows by 48 columns, 256 steps at once, totals in an array
+// tests/goldens/product_f32.hlo: threads 1, 20 rows by 48 columns, 150 steps at once, totals in an array
 /* total[i][j] = the sums of a block of `rows` by `units`, whose last unit is last_from and last_to from the first */
 static inline __attribute__((always_inline)) void sett_product_f32_sums(const int units, ptrdiff_t rows, const float *single, const float *of_units, ptrdiff_t last_from, float *total, ptrdiff_t last_to)
 {
   enum { REST = 20 }; /* rows of the last block */
   const int UNITS = TILE_UNITS(units), ROWS = TILE_ROWS(UNITS);
-  for (uint32_t k0 = 0; k0 < 300; k0 += 256) {
-    const size_t count = 300 - k0 < 256 ? 300 - k0 : 256;
+  for (uint32_t k0 = 0; k0 < 300; k0 += 150) {
+    const size_t count = 150;
     const int adds = k0 > 0;
     const float *const a = single + (ptrdiff_t)k0 * 1, *const b = of_units + (ptrdiff_t)k0 * 40;
     int j = 0;
