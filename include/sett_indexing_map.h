@@ -146,7 +146,7 @@ LIMITS
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
-  0.4  fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor. Maps of bits are inverted and compared,
+  0.4  print_c_in; fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor. Maps of bits are inverted and compared,
        and their questions answered, by matrices over two elements.
   0.3  a constraint that does not hold puts a point outside, whichever other has no value; rules R9 and C8.
        answers have yes and no; evaluate says why there is no value; points.error, arena.full; run.vector_width was vector.
@@ -415,6 +415,11 @@ SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
 SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
+/* The same with each result in parentheses where its place needs them: alone; beside <= or ==; behind `pointer +` (there also where the text subtracts, as unsigned
+ * numbers may pass 0 in between); in a sum; beside * / % >> &. */
+enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
+SETT_INLINE size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
+                                       size_t capacity, int *error);
 /* Does a type hold all lines that print_c would write in it? Yes: 1; no: 0; else an error: there is no such text in any type. */
 SETT_INLINE int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
@@ -9595,10 +9600,8 @@ typedef struct settp_map_c {
   int64_t lo, hi;                 /* of the type */
   const sett_map_interval *range; /* of each node of the list */
   int failed;                     /* the first error: INDEX_TYPE where the type does not do */
+  int subtracts;                  /* the text has a sign - */
 } settp_map_c;
-
-/* where an expression goes: alone, beside <=, in a sum, beside * / % >> & */
-enum { SETTP_MAP_C_TOP, SETTP_MAP_C_COMPARE, SETTP_MAP_C_TERM, SETTP_MAP_C_STRONG };
 
 SETT_INLINE sett_map_interval settp_map_c_range(const settp_map_c *c, sett_expr e) {
   const settp_map_node *n = settp_map_at(c->arena, e);
@@ -9625,12 +9628,17 @@ SETT_INLINE void settp_map_c_divisors(settp_map_c *c, const settp_map_list *list
   }
 }
 
+SETT_INLINE void settp_map_c_minus(settp_map_c *c, const char *text) {
+  c->subtracts = 1;
+  settp_map_put(c->out, text);
+}
+
 SETT_INLINE void settp_map_c_number(settp_map_c *c, int64_t value) {
   uint64_t n = settp_map_magnitude(value);
   if (c->type == SETT_MAP_UINT ? n > UINT64_C(0xffffffff) : c->type == SETT_MAP_INT && n > UINT64_C(0x7fffffff))
     settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
   if (value == INT64_MIN) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
-  if (value < 0) settp_map_put(c->out, "-");
+  if (value < 0) settp_map_c_minus(c, "-");
   settp_map_put_unsigned(c->out, n);
   if (c->type == SETT_MAP_UINT && n > UINT64_C(0x7fffffff)) settp_map_put(c->out, "u");
   if (c->type == SETT_MAP_LONG && n > UINT64_C(0x7fffffff)) settp_map_put(c->out, "L");
@@ -9690,14 +9698,14 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
       int64_t k = settp_map_c_factor(c, part[i], &inner);
       sett_map_interval r = settp_map_c_range(c, inner);
       if ((k < 0) != pass) continue;
-      if (pass) settp_map_put(c->out, any ? " - " : "-");
+      if (pass) settp_map_c_minus(c, any ? " - " : "-");
       else if (any) settp_map_put(c->out, " + ");
       ++any;
       sum = settp_map_interval_add(sum, settp_map_interval_scale(r, k));
       if (k == 1 || k == -1) {
-        settp_map_c_expr(c, inner, SETTP_MAP_C_TERM, 1);
+        settp_map_c_expr(c, inner, SETT_MAP_TERM, 1);
       } else {
-        settp_map_c_expr(c, inner, SETTP_MAP_C_STRONG, 1);
+        settp_map_c_expr(c, inner, SETT_MAP_FACTOR, 1);
         settp_map_put(c->out, " * ");
         settp_map_c_number(c, k == INT64_MIN ? k : k < 0 ? -k : k);
         if (c->type != SETT_MAP_UINT)
@@ -9707,7 +9715,7 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
     }
   }
   if (more < 0) {
-    settp_map_put(c->out, any ? " - " : "-");
+    settp_map_c_minus(c, any ? " - " : "-");
     settp_map_c_number(c, more == INT64_MIN ? more : -more);
     if (c->type != SETT_MAP_UINT) settp_map_c_fits(c, settp_map_interval_add(sum, settp_map_interval(more, more)));
   }
@@ -9717,7 +9725,7 @@ SETT_INLINE void settp_map_c_sum(settp_map_c *c, sett_expr e, int64_t more) {
 /* e + shift, as an operand that stands before a strong operator. */
 SETT_INLINE void settp_map_c_shifted(settp_map_c *c, sett_expr e, int64_t shift, int ring) {
   if (!shift) {
-    settp_map_c_expr(c, e, SETTP_MAP_C_STRONG, ring);
+    settp_map_c_expr(c, e, SETT_MAP_FACTOR, ring);
     return;
   }
   settp_map_put(c->out, "(");
@@ -9747,33 +9755,33 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
     int pass;
     settp_map_put(c->out, "(");
     for (pass = 0; pass < 2; ++pass) {
-      settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+      settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
       settp_map_put(c->out, pass ? " : " : n->op == SETTP_MAP_MIN ? " < " : " > ");
-      settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+      settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
       settp_map_put(c->out, pass ? ")" : " ? ");
     }
     return;
   }
   if (n->op == SETTP_MAP_XOR) { /* modulo 2^32 it is of operands modulo 2^32, and with signs it keeps them */
-    if (place > SETTP_MAP_C_TOP) settp_map_put(c->out, "(");
-    settp_map_c_expr(c, a, settp_map_at(c->arena, a)->op == SETTP_MAP_XOR ? SETTP_MAP_C_TOP : SETTP_MAP_C_STRONG, 1);
+    if (place > SETT_MAP_ALONE) settp_map_put(c->out, "(");
+    settp_map_c_expr(c, a, settp_map_at(c->arena, a)->op == SETTP_MAP_XOR ? SETT_MAP_ALONE : SETT_MAP_FACTOR, 1);
     settp_map_put(c->out, " ^ ");
-    settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 1);
-    if (place > SETTP_MAP_C_TOP) settp_map_put(c->out, ")");
+    settp_map_c_expr(c, b, SETT_MAP_FACTOR, 1);
+    if (place > SETT_MAP_ALONE) settp_map_put(c->out, ")");
     return;
   }
   if (n->op == SETTP_MAP_ADD || (n->op == SETTP_MAP_MUL && settp_map_is_constant(c->arena, b, &k) && k < 0)) {
-    if (place > SETTP_MAP_C_COMPARE) settp_map_put(c->out, "(");
+    if (place > SETT_MAP_ADDED) settp_map_put(c->out, "(");
     settp_map_c_sum(c, e, 0);
-    if (place > SETTP_MAP_C_COMPARE) settp_map_put(c->out, ")");
+    if (place > SETT_MAP_ADDED) settp_map_put(c->out, ")");
     return;
   }
   if (n->op == SETTP_MAP_MUL) {
-    if (place > SETTP_MAP_C_TERM) settp_map_put(c->out, "(");
-    settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 1);
+    if (place > SETT_MAP_TERM) settp_map_put(c->out, "(");
+    settp_map_c_expr(c, a, SETT_MAP_FACTOR, 1);
     settp_map_put(c->out, " * ");
-    settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 1);
-    if (place > SETTP_MAP_C_TERM) settp_map_put(c->out, ")");
+    settp_map_c_expr(c, b, SETT_MAP_FACTOR, 1);
+    if (place > SETT_MAP_TERM) settp_map_put(c->out, ")");
     return;
   }
   {
@@ -9785,11 +9793,11 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
       if (x.lo == INT64_MIN || x.hi == INT64_MAX) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (c->failed) return;
       if (bits >= 0 && n->op == SETTP_MAP_MOD) { /* two's complement: the mask is the residue, whatever the sign */
-        settp_map_put(c->out, place >= SETTP_MAP_C_COMPARE ? "(" : "");
+        settp_map_put(c->out, place >= SETT_MAP_COMPARED ? "(" : "");
         settp_map_c_shifted(c, a, 0, 1);
         settp_map_put(c->out, " & ");
         settp_map_c_number(c, k - 1);
-        settp_map_put(c->out, place >= SETTP_MAP_C_COMPARE ? ")" : "");
+        settp_map_put(c->out, place >= SETT_MAP_COMPARED ? ")" : "");
         return;
       }
       /* move the dividend up by a multiple of the divisor */
@@ -9802,7 +9810,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
       moved = settp_map_interval_add(x, settp_map_interval(shift, shift));
       settp_map_c_fits(c, moved);
       if (shift && c->type != SETT_MAP_UINT) settp_map_c_fits(c, x);
-      brackets = up ? place > SETTP_MAP_C_COMPARE : bits >= 0 ? place >= SETTP_MAP_C_COMPARE : place > SETTP_MAP_C_TERM;
+      brackets = up ? place > SETT_MAP_ADDED : bits >= 0 ? place >= SETT_MAP_COMPARED : place > SETT_MAP_TERM;
       settp_map_put(c->out, brackets ? "(" : "");
       if (up && bits >= 0) settp_map_put(c->out, "(");
       settp_map_c_shifted(c, a, shift, shift != 0);
@@ -9814,7 +9822,7 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
         settp_map_c_number(c, k);
       }
       if (up) {
-        settp_map_put(c->out, bits >= 0 ? ") - " : " - ");
+        settp_map_c_minus(c, bits >= 0 ? ") - " : " - ");
         settp_map_c_number(c, up);
       }
       settp_map_put(c->out, brackets ? ")" : "");
@@ -9823,33 +9831,34 @@ SETT_INLINE void settp_map_c_expr(settp_map_c *c, sett_expr e, int place, int ri
     /* a divisor that is not a positive constant */
     settp_map_put(c->out, "(");
     if (n->op != SETTP_MAP_CEILDIV && x.lo >= 0 && y.lo > 0) {
-      settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+      settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
       settp_map_put(c->out, n->op == SETTP_MAP_MOD ? " % " : " / ");
-      settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+      settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
     } else {
       if (c->type == SETT_MAP_UINT) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       /* the one quotient that overflows */
       if (x.lo <= c->lo && y.lo <= -1) settp_map_c_fail(c, SETT_MAP_ERROR_INDEX_TYPE);
       if (n->op == SETTP_MAP_MOD) {
-        settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+        settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
         settp_map_put(c->out, " % ");
-        settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+        settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
         settp_map_put(c->out, " + ");
-        settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+        settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
         settp_map_put(c->out, " * (");
       } else {
-        settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+        settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
         settp_map_put(c->out, " / ");
-        settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
-        settp_map_put(c->out, n->op == SETTP_MAP_CEILDIV ? " + (" : " - (");
+        settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
+        if (n->op == SETTP_MAP_CEILDIV) settp_map_put(c->out, " + (");
+        else settp_map_c_minus(c, " - (");
       }
-      settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+      settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
       settp_map_put(c->out, " % ");
-      settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+      settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
       settp_map_put(c->out, " != 0 && (");
-      settp_map_c_expr(c, a, SETTP_MAP_C_STRONG, 0);
+      settp_map_c_expr(c, a, SETT_MAP_FACTOR, 0);
       settp_map_put(c->out, n->op == SETTP_MAP_CEILDIV ? " < 0) == (" : " < 0) != (");
-      settp_map_c_expr(c, b, SETTP_MAP_C_STRONG, 0);
+      settp_map_c_expr(c, b, SETT_MAP_FACTOR, 0);
       settp_map_put(c->out, " < 0))");
     }
     settp_map_put(c->out, ")");
@@ -9891,7 +9900,7 @@ SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
   sett_map_interval r = settp_map_c_range(c, k.expr);
   int low = k.lo > r.lo, high = k.hi < r.hi;
   if (k.lo == k.hi) {
-    settp_map_c_expr(c, k.expr, SETTP_MAP_C_COMPARE, 0);
+    settp_map_c_expr(c, k.expr, SETT_MAP_COMPARED, 0);
     settp_map_put(c->out, " == ");
     settp_map_c_number(c, k.lo);
     return;
@@ -9899,19 +9908,36 @@ SETT_INLINE void settp_map_c_constraint(settp_map_c *c, sett_map_constraint k) {
   if (low) {
     settp_map_c_number(c, k.lo);
     settp_map_put(c->out, " <= ");
-    settp_map_c_expr(c, k.expr, SETTP_MAP_C_COMPARE, 0);
+    settp_map_c_expr(c, k.expr, SETT_MAP_COMPARED, 0);
   }
   if (low && high) settp_map_put(c->out, " && ");
   if (high) {
-    settp_map_c_expr(c, k.expr, SETTP_MAP_C_COMPARE, 0);
+    settp_map_c_expr(c, k.expr, SETT_MAP_COMPARED, 0);
     settp_map_put(c->out, " <= ");
     settp_map_c_number(c, k.hi);
   }
   if (!low && !high) settp_map_put(c->out, "1");
 }
 
+/* A result where it stands in C text: beside a pointer, text that subtracts is one number. */
+SETT_INLINE void settp_map_c_result(settp_map_c *c, sett_expr e, int place) {
+  size_t before = c->out->length;
+  c->subtracts = 0;
+  settp_map_c_expr(c, e, place, 0);
+  if (place != SETT_MAP_ADDED || !c->subtracts || c->failed) return;
+  c->out->length = before;
+  settp_map_put(c->out, "(");
+  settp_map_c_expr(c, e, SETT_MAP_ALONE, 0);
+  settp_map_put(c->out, ")");
+}
+
 SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error) {
+  return sett_map_print_c_in(arena, map, type, SETT_MAP_ALONE, text, capacity, error);
+}
+
+SETT_INLINE size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
+                                       size_t capacity, int *error) {
   static const char *const names[] = {"", "uint", "int", "long"};
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_out out = settp_map_out_make(text, capacity);
@@ -9950,7 +9976,7 @@ SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int typ
     if (!c.failed) settp_map_c_divisors(&c, &a.known.list);
     for (i = 0; i < guards.results && !c.failed; ++i) {
       settp_map_put(&out, "\nresult ");
-      settp_map_c_expr(&c, guards.result[i], SETTP_MAP_C_TOP, 0);
+      settp_map_c_result(&c, guards.result[i], place);
     }
     /* constraints: they are asked at every point of the bounds */
     constraints = NULL;

@@ -167,9 +167,10 @@ def fits(text: str, type: str) -> bool:
     return type in call("map", "fits", text).split()
 
 
-def c_text(text: str, type: str = "") -> CText:
-    """The map as C expressions; type: uint, int or long, which must fit."""
-    lines = call("map", "c", text, *([type] if type else [])).splitlines()
+def c_text(text: str, type: str = "", place: str = "") -> CText:
+    """The map as C expressions; type: uint, int or long, which must fit. place: where the results stand; they are in
+    parentheses where that needs them: compared (beside <=), added (behind `pointer +`), term (of a sum), factor."""
+    lines = call("map", "c", text, *([type] if type else []), *([place] if place else [])).splitlines()
     results = tuple(line[len("result "):] for line in lines[1:] if line.startswith("result "))
     constraints = tuple(line[len("constraint "):] for line in lines[1:] if line.startswith("constraint "))
     return CText(lines[0], results, constraints)

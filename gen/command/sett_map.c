@@ -354,6 +354,7 @@ static int map_guards(command *self) {
 }
 
 static int map_c(command *self) {
+  static const char *const places[] = {"alone", "compared", "added", "term", "factor"};
   sett_map_arena *arena = &self->arena;
   sett_map map = read_map(self, arena, 2);
   const char *name = self->argc > 3 ? self->argv[3] : "";
@@ -361,15 +362,20 @@ static int map_c(command *self) {
              : !strcmp(name, "uint") ? SETT_MAP_UINT
              : !strcmp(name, "int")  ? SETT_MAP_INT
                                      : SETT_MAP_LONG,
-      error;
+      place = SETT_MAP_ALONE, error;
   char none[1], *end;
   size_t room;
   if (map.kind == SETT_MAP_FAILED) return say_map_error(self, map);
   reading(self, name);
   if (type == SETT_MAP_LONG && strcmp(name, "long"))
     return say_error(self, 1, "unknown type, expected uint, int or long");
+  if (self->argc > 4) {
+    while (place <= SETT_MAP_FACTOR && strcmp(self->argv[4], places[place])) ++place;
+    reading(self, self->argv[4]);
+    if (place > SETT_MAP_FACTOR) return say_error(self, 1, "unknown place, expected alone, compared, added, term or factor");
+  }
   end = answer_end(self, none, &room);
-  self->length += sett_map_print_c(arena, map, type, end, room, &error);
+  self->length += sett_map_print_c_in(arena, map, type, place, end, room, &error);
   return error ? say_error(self, 0, sett_map_message(error)) : 0;
 }
 
@@ -647,7 +653,7 @@ static const command_verb map_verbs[] = {
      "(d0) -> (d0 * 3), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_info},
     {"guards", "MAP", "what must be tested at run time: its variables, bounds and expression",
      "(d0) -> (d0), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_guards},
-    {"c", "MAP [uint|int|long]", "the results and guards as C, in the narrowest type that holds them",
+    {"c", "MAP [uint|int|long] [PLACE]", "the results and guards as C, in the narrowest type that holds them; in parentheses where PLACE needs them: alone, compared, added (behind a pointer), term, factor",
      "(d0) -> (d0 floordiv 4, d0 mod 4), domain: d0 in [0, 63]", map_c},
     {"fits", "MAP", "those of the types uint, int and long that hold the results and guards as C",
      "(d0) -> (d0 - 3), domain: d0 in [0, 4000000000]", map_fits},

@@ -7,7 +7,6 @@ from typing import List, NamedTuple, Optional, Tuple
 from gen import algebra
 from gen.emit.registers import Registers
 from gen.emit.statements import Declare
-from gen.emit.text import joined, offset, term
 from gen.hlo import dtypes
 from gen.plan.partition import Region, compose
 from gen.targets import bits
@@ -22,13 +21,18 @@ class Words(NamedTuple):
     bytes: int
 
 
+def from_register(array: str, number: int) -> str:
+    """C text: an array from a register on."""
+    return f"{array} + {number}" if number else array
+
+
 class Accesses(Registers):
     """What maps say of a step's accesses; loads and stores ask the same."""
 
-    def _element(self, pointer: str, dtype: str, at: str, constant: str = "") -> str:
-        """Where an element is; of the type as which it is moved."""
-        return f"({constant}{self.d.pointer}{self.d.types[dtype]} *)({offset(pointer, at)})" if self.moves else offset(
-            pointer, at)
+    def _element(self, pointer: str, dtype: str, flat: str, constant: str = "") -> str:
+        """The address of an element at lane 0; of the type as which it is moved."""
+        at = self.first_address(pointer, flat)
+        return f"({constant}{self.d.pointer}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
         """The number of an interleaved step's element, where the rows lie one after the other."""
@@ -54,8 +58,7 @@ class Accesses(Registers):
         self.before.add(*declared, Declare(
             f"union {{ {kind} word[{rows * per_row}]; {self.d.memory(dtype)} at[{step}]; }}", name))
         return Words(f"{name}.at[{element}]", [
-            (f"{name}.word[{row * per_row + k}]", kind, joined(self.d, pointer, self.c(flat, vec=row)[0]), k)
-            for row in range(rows) for k in range(per_row)], size)
+            (f"{name}.word[{row * per_row + k}]", kind, self.word_address(pointer, flat, vec=row), k) for row in range(rows) for k in range(per_row)], size)
 
     @property
     def _in_tile(self) -> str:
@@ -64,7 +67,7 @@ class Accesses(Registers):
 
     def _tiles(self, pointer: str, flat: str) -> List[str]:
         """Where each tile begins."""
-        return [offset(pointer, self.c(flat, lane=0, vec=0, **({"down": down} if self.registers_down > 1 else {}))[0])
+        return [self.address(pointer, flat, lane=0, vec=0, **({"down": down} if self.registers_down > 1 else {}))
                 for down in range(self.registers_down)]
 
     def _at_turn(self, flat: str) -> str:
@@ -85,8 +88,8 @@ class Accesses(Registers):
             **({"down": down} if self.registers_down > 1 else {}),
         }
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
-        at = self.c(flat, **known)[0]
-        return [offset(pointer, f"{term(at)} + {k * self.lanes}" if k else at) for k in range(n)], align % self.lanes == 0
+        at = self.address(pointer, flat, **known)
+        return [f"{at} + {k * self.lanes}" if k else at for k in range(n)], align % self.lanes == 0
 
     def _part(self, width: int) -> str:
         """The first bit of a register's elements in the 32-bit words of an interleaved step."""

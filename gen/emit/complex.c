@@ -2,8 +2,8 @@
    the same steps a second time.
 
    gen/emit/pieces.py cuts the file into pieces and puts words in: T is the complex type, REAL that of its parts, N(x)
-   a number of that, MUL(a, b) a product that is not fused with a sum, and FABS, SQRT, .. are functions of the target.
-   Every step rounds. (A difference of products is written as a sum: gcc 12 takes x * y - z * w beside x * w + z * y for a
+   a number of that, MUL(a, b) a product that is not fused with a sum, whose operands stand in parentheses where they
+   have an operator of their own, and FABS, SQRT, .. are functions of the target. Every step rounds. (A difference of products is written as a sum: gcc 12 takes x * y - z * w beside x * w + z * y for a
    complex product and fuses it, whatever it is told.) */
 
 static inline T convert_FROM_T(SOURCE x)
@@ -153,7 +153,7 @@ static inline T exponential_T(T a)
     return complex_T(e, e == 0 ? e : (REAL)NAN);
   if (e == INFINITY) { /* the parts may be finite */
     const REAL h = EXP(MUL(N(0.5), a.re));
-    return complex_T(MUL(MUL(h, c), h), keep_zero_T(keep_zero_T(s, h), h));
+    return complex_T(MUL((MUL(h, c)), h), keep_zero_T(keep_zero_T(s, h), h));
   }
   return complex_T(MUL(e, c), keep_zero_T(s, e));
 }
@@ -163,7 +163,7 @@ static inline T exponential_minus_one_T(T a)
   const T e = exponential_T(a);
   const REAL h = SIN(MUL(N(0.5), a.im)); /* cos b - 1 = -2 h h */
   if (EXP(a.re) == INFINITY) return e;
-  return complex_T(MUL(EXPM1(a.re), COS(a.im)) - MUL(N(2), MUL(h, h)), e.im);
+  return complex_T(MUL(EXPM1(a.re), COS(a.im)) - MUL(N(2), (MUL(h, h))), e.im);
 }
 
 static inline T log_T(T a)
@@ -189,7 +189,7 @@ static inline T logistic_T(T a)
 {
   const REAL x = FABS(a.re), e = EXP(-x), u = -EXPM1(-x), h = COS(MUL(N(0.5), a.im));
   /* g = 1 + cos b, d = |1 + exp(-a)|^2 or its mirror image */
-  const REAL g = MUL(N(2), MUL(h, h)), d = MUL(u, u) + MUL(N(2), MUL(e, g));
+  const REAL g = MUL(N(2), (MUL(h, h))), d = MUL(u, u) + MUL(N(2), (MUL(e, g)));
   return complex_T((a.re < 0 ? MUL(e, (g - u)) : u + MUL(e, g)) / d, MUL(e, SIN(a.im)) / d);
 }
 

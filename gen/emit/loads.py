@@ -8,10 +8,9 @@ from typing import Callable, Optional, Tuple
 
 from gen import algebra
 from gen.emit import ops
-from gen.emit.accesses import Accesses
+from gen.emit.accesses import Accesses, from_register
 from gen.emit.helpers import table_type
 from gen.emit.statements import Assign, Block, Call, Declare, Let
-from gen.emit.text import offset
 from gen.emit.values import IndexRow, Value
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
@@ -154,7 +153,7 @@ class Loads(Accesses):
         if self.in_words(flat, dtype, self.loop.interleaved) and self.open(region):
             words, n = self.name(pointer, "w_"), self.lanes
             if region is self.function.body:
-                self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
+                self._prefetch(pointer, self.address(pointer, flat, **self.start), dtype)
             loads = [self._words(pointer, flat, down) for down in range(self.registers_down)]
             kind = self.d.register("u32", n)
             self.before.add(Let(kind, words, loads[0]) if self.registers_down == 1
@@ -172,21 +171,20 @@ class Loads(Accesses):
         if self.is_interleaved(flat, region):
             return self._load_spread(parameter, pointer, dtype, flat)
         if self.is_contiguous(flat, dtype):
-            at = self._element(pointer, dtype, self._first(flat), "const ")
+            at = self._element(pointer, dtype, flat, "const ")
             if region is self.function.body and self.loop.interleaved_rows > 1:
                 for k in range(self.loop.vec):
-                    self._prefetch(
-                        pointer, self.c(flat, **{**self.start, "vec": k})[0], dtype, self.lanes * self.registers_down
-                    )
+                    self._prefetch(pointer, self.address(pointer, flat, **{**self.start, "vec": k}), dtype,
+                                   self.lanes * self.registers_down)
             elif region is self.function.body:
                 if any(distance for _, distance in self.loop.prefetches()):
-                    self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
+                    self._prefetch(pointer, self.address(pointer, flat, **self.start), dtype)
             elif self.loop.gathered_prefetch_steps and self.open(region):
                 size = bits(dtype) // 8
                 together = step if self.loop.vec == 1 or self.stride(algebra.substitute(flat, lane=0),
                                                                      "vec")[0] == self.lanes else self.lanes
                 for k in range(step // together):
-                    first = offset(pointer, self.c(flat, **{**self.start, "vec": k})[0])
+                    first = self.address(pointer, flat, **{**self.start, "vec": k})
                     self.index_rows.append(IndexRow(pointer, dtype, first, together * size))
             return self.declare(parameter.name, dtype, self.lanes,
                                 self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0),
@@ -199,7 +197,7 @@ class Loads(Accesses):
         def whole(stride: int) -> str:
             if stride == -1:
                 return self._load_apart(pointer, dtype, flat, stride)
-            return self._wide_load(dtype, offset(pointer, self._first(flat)), False) if stride == 1 else ""
+            return self._wide_load(dtype, self.first_address(pointer, flat), False) if stride == 1 else ""
         return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"),
                             dtype == "f16", unbroken, whole if dtype not in TINY else None)
 
@@ -213,28 +211,27 @@ class Loads(Accesses):
             return f"(const {self.d.pointer}{self.d.types[width]} *)({at})"
         if self.loop.turns > 1:
             load = self.helpers.load_pieces(dtype, self.loop.turns, self.index_type, distance)
-            at = elements(offset(pointer, self.c(self._at_turn(flat))[0]))
+            at = elements(self.address(pointer, self._at_turn(flat)))
             self.before.add(Call(load, "pieces[tile % 2] + turn", at, str(pitch.strides[0])))
             return self._from_bits(parameter, dtype, f"joined[down * {PIECES} + piece]")
         name = self.name(pointer, "w_")
         load = self.helpers.tile("load", dtype, n, rows, self.index_type, self.loop.load_bytes, pitch.group, distance)
         self.before.add(Declare(self.d.register(width, n), name, count=rows * self.registers_down))
         for down, at in enumerate(self._tiles(pointer, flat)):
-            self.before.add(Call(load, offset(name, str(down * rows)) if down else name, elements(at),
-                                 *map(str, pitch.strides)))
+            self.before.add(Call(load, from_register(name, down * rows), elements(at), *map(str, pitch.strides)))
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _load_apart(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
         """C text: elements a few apart, picked from whole vectors; or those of one vector, the last first."""
         load, t = self.helpers.load_apart(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
-        at = offset(pointer, self._first(flat))
+        at = self.first_address(pointer, flat)
         return self.of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))", self.lanes)
 
     def _load_spread(self, parameter: Buffer, pointer: str, dtype: str, flat: str) -> Value:
         """Neighbours that are spread over the registers of a step: loaded in whole vectors, separated by shuffles."""
         n, rows, width, name = self.lanes, self.loop.interleaved_rows, f"u{bits(dtype)}", self.name(pointer, "w_")
         separate = self.helpers.interleave(bits(dtype), rows, True, n)
-        self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
+        self._prefetch(pointer, self.address(pointer, flat, **self.start), dtype)
         kind = self.d.register(width, n)
         self.before.add(Declare(kind, name, count=rows * self.registers_down))
         for down in range(self.registers_down):
@@ -249,7 +246,7 @@ class Loads(Accesses):
                     for at in places
                 ]
                 self.before.add(Let(kind, "words", f"{{{', '.join(words)}}}", rows),
-                                Call(separate, offset(name, str(down * rows)) if down else name, "words"))
+                                Call(separate, from_register(name, down * rows), "words"))
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
     def _from_bits(self, parameter: Buffer, dtype: str, text: str) -> Value:
@@ -265,7 +262,7 @@ class Loads(Accesses):
 
     def _words(self, pointer: str, flat: str, down: int = 0) -> str:
         """C text: the 32-bit words of an interleaved step, which hold the elements of all its registers."""
-        at = offset(pointer, self.c(flat, **{**self.start, **({"down": down} if self.registers_down > 1 else {})})[0])
+        at = self.address(pointer, flat, **{**self.start, **({"down": down} if self.registers_down > 1 else {})})
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         if align % (self.loop.interleaved * self.lanes) == 0:
             return f"*(const {self.d.pointer}{self.d.register('u32', self.lanes)} *)({at})"
@@ -278,14 +275,13 @@ class Loads(Accesses):
         return f"{self.helpers.need('load', dtype, str(self.lanes))}({at})"
 
     def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
-        """Keeps the lines of code that prefetch a later step's elements, for each level of the caches. elements: their
-        count, if not the step's."""
+        """Keeps the lines of code that prefetch a later step's elements, for each level of the caches. at: the address
+        of this step's first one; elements: their count, if not the step's."""
         size = bits(dtype) // 8
         for number, (word, distance) in enumerate(self.loop.prefetches()):
             if distance:
                 lines = range(0, max(LINE, (elements or self.loop.step) * size), LINE)
-                first = offset(pointer, at)
-                self.prefetches[number, pointer, at] = [self.d.prefetch(word, first, distance + line, size)
+                self.prefetches[number, pointer, at] = [self.d.prefetch(word, at, distance + line, size)
                                                         for line in lines]
 
     def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:

@@ -50,8 +50,7 @@ def guarded(index: str, box: "Dict[str, Tuple[int, int]]", index_type: str) -> L
     tests = []
     for guard in algebra.guards(index):
         value = _boxed(index, box, guard.text)
-        (text,), (result,) = algebra.c_text(value, index_type).results, algebra.info(value).results
-        text = f"({text})" if "&" in text or "?" in text else text       # they bind less than comparisons
+        (text,), (result,) = algebra.c_text(value, index_type, "compared").results, algebra.info(value).results
         if guard.lo == guard.hi:
             tests.append(f"{text} == {guard.lo}")
             continue

@@ -65,9 +65,25 @@ class State(Form):
         return name
 
     def c(self, index: str, **known: int) -> Tuple[str, ...]:
+        return self._c(index, known, "")
+
+    def _c(self, index: str, known: "Dict[str, int]", place: str) -> Tuple[str, ...]:
         index = algebra.substitute(index, **known) if known else index
         self._printed.append(index)
-        return algebra.c_text(index, self.index_type).results
+        return algebra.c_text(index, self.index_type, place).results
+
+    def address(self, pointer: str, index: str, **known: int) -> str:
+        """C text: the address of the element at the one result of a map."""
+        return f"{pointer} + {self._c(index, known, 'added')[0]}"
+
+    def first_address(self, pointer: str, index: str) -> str:
+        """That address at lane 0."""
+        return self.address(pointer, index, lane=0) if self.lanes > 1 else self.address(pointer, index)
+
+    def word_address(self, pointer: str, index: str, **known: int) -> str:
+        """The address of several elements that are accessed at once: nvcc keeps a store of them one where the index is
+        one number."""
+        return f"{pointer} + {self._c(index, known, 'added' if self.d.wide else 'factor')[0]}"
 
     def uses(self, variable: str) -> bool:
         """Whether the body's text names a variable of its maps."""

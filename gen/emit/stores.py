@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gen import algebra
+from gen.emit.accesses import from_register
 from gen.emit.loads import Loads
 from gen.emit.statements import Assign, Block, Call, Declare
-from gen.emit.text import offset
 from gen.emit.values import Touched, Value
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, memory_map
@@ -50,7 +50,7 @@ class Stores(Loads):
         for (pointer, flat), in_words in zip(sides, words):
             steps = [{"down" if in_words else "vec": k, **({"fused": i} if self.loop.fused_steps > 1 else {})}
                      for i in range(self.loop.fused_steps) for k in range(n)]
-            at = [f"({self.d.pointer}{kind} *)({offset(pointer, self.c(flat, **{**self.start, **step})[0])})"
+            at = [f"({self.d.pointer}{kind} *)({self.address(pointer, flat, **{**self.start, **step})})"
                   for step in steps]
             # row by row
             order = range(len(at)) if in_words else sorted(range(len(at)), key=lambda number: number % n)
@@ -59,18 +59,19 @@ class Stores(Loads):
         assert isinstance(loop, LoopSchedule), "whose schedule has interleaved rows"
         pointer, flat = sides[0]
         if words[0]:
-            self._prefetch(pointer, self.c(flat, **self.start)[0], dtype)
+            self._prefetch(pointer, self.address(pointer, flat, **self.start), dtype)
         elif loop.burst:
             for k in range(n):
-                self._prefetch(pointer, self.c(flat, **{**self.start, "vec": k})[0], dtype, self.loop.step // n)
+                self._prefetch(pointer, self.address(pointer, flat, **{**self.start, "vec": k}), dtype,
+                               self.loop.step // n)
         elif self.loop.order_prefetch:    # the rows together have been read as far as the walk has come
             walked = loop.thread_map(root.shape.elements)
             for k in range(n):
-                first = self.c(walked, **{**self.start, "down": k})[0]
-                self.before.add(self.d.prefetch("L2", offset(pointer, first), self.loop.order_prefetch, bits(dtype) // 8))
+                first = self.address(pointer, walked, **{**self.start, "down": k})
+                self.before.add(self.d.prefetch("L2", first, self.loop.order_prefetch, bits(dtype) // 8))
         self.before.add(*(Assign(f"{names[0]}[{number}]", f"*{text}") for number, text in registers[0]))
         for number in range(0, n * self.loop.fused_steps, n):
-            to, of = (offset(name, str(number)) if number else name for name in reversed(names))
+            to, of = (from_register(name, number) for name in reversed(names))
             self.before.add(Call(self.helpers.interleave(bits(dtype), n, words[0]), to, of))
         self.after.add(*(Call(self.d.store_word(self.loop.stream), f"{names[1]}[{number}]", text)
                          for number, text in registers[1]))
@@ -128,7 +129,7 @@ class Stores(Loads):
                 text = self.to_bits(dtype, text, n)
                 text = self.d.convert("u16", n, text) if width == 8 else text
                 self.text.add(Assign(name, f"{self.d.convert('u32', n, text)} << {self._part(width)}", "|="))
-            at = offset(pointer, self.c(flat, lane=0, vec=0)[0])
+            at = self.address(pointer, flat, lane=0, vec=0)
             self.after.add(Call(self.d.store_word(stream), name, f"({self.d.pointer}{kind} *)({at})"))
             return
         if self.is_along_rows(flat, self.function.body):
@@ -138,7 +139,7 @@ class Stores(Loads):
             self._store_spread(pointer, dtype, self.to_bits(dtype, text, n), flat)
             return
         if self.is_contiguous(flat, dtype) and not self.stored_lanes:
-            at = self._element(pointer, dtype, self._first(flat))
+            at = self._element(pointer, dtype, flat)
             align = self.stride(flat, "lane")[1] // self.loop.joined
             t = self.d.memory(dtype, n)
             text = self.to_bits(dtype, text, n) if dtype == "bf16" else text
@@ -155,7 +156,7 @@ class Stores(Loads):
             return
         assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
         wide = self.declare(pointer, dtype, n, text, value.bits)
-        lane = Value(self._lane_array(wide), dtype, 1, value.bits)
+        lane = Value(self._lane_array(wide, f"{pointer}_x"), dtype, 1, value.bits)
         self.text.add(self.each_lane(Assign(f"{pointer}[{self.c(flat)[0]}]", self.to_memory(lane)), "",
                                      *(self.stored_lanes or ())))
 
@@ -169,7 +170,7 @@ class Stores(Loads):
         self.text.add(Assign(f"{name}[{self._in_tile}]", text))
         for down, at in enumerate(self._tiles(pointer, flat)):
             self.after.add(Call(store, f"({self.d.pointer}{self.d.types[width]} *)({at})", *map(str, pitch.strides),
-                                offset(name, str(down * rows)) if down else name))
+                                from_register(name, down * rows)))
 
     def _store_spread(self, pointer: str, dtype: str, text: str, flat: str) -> None:
         """Registers whose elements are neighbours in turn: interleaved by shuffles, stored in whole vectors."""
@@ -181,7 +182,7 @@ class Stores(Loads):
             places, aligned = self._spread_registers(pointer, flat, down)
             with self.after.nested(Block()):
                 self.after.add(Declare(kind, "words", count=rows),
-                               Call(interleave, "words", offset(name, str(down * rows)) if down else name))
+                               Call(interleave, "words", from_register(name, down * rows)))
                 for k, at in enumerate(places):
                     memory = f"({self.d.pointer}{self.d.types[width]} *)({at})"
                     if aligned:
@@ -201,7 +202,7 @@ class Stores(Loads):
         bits_of = text if dtype in ("bf16", "f16", "pred", width) else self.d.reinterpret(text, dtype, width, n)
         self.text.add(Assign(f"{name}[vec * {down} + down]", bits_of))
         for k in range(vec):
-            at = offset(pointer, self.c(flat, lane=0, vec=k, down=0)[0])
+            at = self.address(pointer, flat, lane=0, vec=k, down=0)
             self.after.add(Call(self.d.store_word(self.loop.stream),
-                                f"{join}({offset(name, str(k * down)) if k else name})",
+                                f"{join}({from_register(name, k * down)})",
                                 f"({self.d.pointer}{whole} *)({at})"))

@@ -9,7 +9,6 @@ from typing import Any, Callable, Dict, List, Tuple
 
 from gen.emit import functions
 from gen.emit.pieces import filled, needs, pieces, taken
-from gen.emit.text import factor
 from gen.hlo import dtypes
 from gen.targets import COMPLEX, FLOATS, SIGNED, SMALL, TINY, Target, bits
 
@@ -220,7 +219,7 @@ def widened(d: Target, width: int, to: str, x: str, lanes: int) -> str:
 
 def _words(d: Target, real: str) -> Dict[str, Any]:
     """What all functions say; real: the type of floats that the target's functions take."""
-    return {"static inline": d.function, "PRED": d.register("pred"), "MUL": lambda a, b: d.product(factor(a), factor(b), real),
+    return {"static inline": d.function, "PRED": d.register("pred"), "MUL": lambda a, b: d.product(a, b, real),
             **{name.upper(): d.math(name, real) for name in _MATH}}
 
 

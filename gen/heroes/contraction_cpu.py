@@ -19,7 +19,6 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.templates import macro
-from gen.emit.text import offset
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
@@ -283,8 +282,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     seen = [Touched("read", buffer, start) for buffer, start in zip((nest.single, nest.units), nest.starts)]
 
     def begin(access: Touched) -> str:
-        return offset(access.buffer.pointer,
-                      algebra.c_text(_begin(nest, schedule, access.position), index_type).results[0])
+        begins = algebra.c_text(_begin(nest, schedule, access.position), index_type, "added").results[0]
+        return f"{access.buffer.pointer} + {begins}"
 
     single, units = map(begin, seen)
     total, code, step, element = "", StepCode([], [], []), None, None

@@ -29,7 +29,7 @@ from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
 from gen.emit.statements import Assign, Block, Call, Code, If, Let, Statement
-from gen.emit.text import offset, piece_end
+from gen.emit.text import piece_end
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
@@ -778,7 +778,7 @@ def _prefetch(d: Target, helpers: Helpers, nest: Scatter, form: InOrder, index_t
         known = {**{v.name: (v.lo, v.hi) for v in variables if v.name in (let.name for let in writer.named)}, **box}
         always = {v.name for v in variables} <= set(known) and set(conditions(flat, known, index_type)) <= set(inside)
         if always and buffer.shape.dtype not in dtypes.PACKED and writer.of.stride(flat, part.name)[0] == 1:
-            at = offset(buffer.pointer, writer.of.c(flat, **start)[0])
+            at = writer.of.address(buffer.pointer, flat, **start)
             lines += [d.prefetch("L2", at, line, size) for line in range(0, min(form.chunk * size, form.prefetch_bytes), form.line)]
     if lines:
         with out.nested(If(" && ".join(inside))):

@@ -11,7 +11,6 @@ from gen.emit import ops
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.statements import Return
-from gen.emit.text import offset
 from gen.emit.values import Access, Touched
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Argument, CFunction, Grid, Kernel, Report, StepCode, Table, Text
@@ -155,17 +154,17 @@ def _table_kernel(context: Context, nest: Nest, loop: LoopSchedule, grid: Grid) 
     (read,), scalar = buffers_of(partition, partition.entry), loop.scalar()
     table = Buffer(Role.TABLE, 0, array_shape("u16", (1 << 16,)), "table")
     flats = _flats(nest, loop)
-    whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type).results[0]
+    whole = algebra.c_text(algebra.substitute(flats[0], lane=0, vec=0), index_type, "added").results[0]
     single = algebra.c_text(flats[1], index_type).results[0]
-    prefetches = [[d.prefetch(word, offset(read.pointer, whole), distance, 2)]
+    prefetches = [[d.prefetch(word, f"{read.pointer} + {whole}", distance, 2)]
                   for word, distance in loop.prefetches()[:1] if distance]
     tail_thread, thread = thread_map(nest, scalar), grid.thread
     inside = guard(tail_thread, scalar.box(elements), index_type, scalar, False) if elements % loop.step else ""
     walk = Walk(d.index[index_type], grid.blocks > 1, loop.threads > 1, loop.chunks, loop.step,
                 guard(thread, loop.box(elements), index_type, loop, True), inside, streams=loop.streams,
                 burst=loop.burst, prefetch=prefetches)
-    look_up = LookUp(walk, offset(read.pointer, whole), offset(root.buffer.pointer, whole), f"{read.pointer}[{single}]",
-                     f"{root.buffer.pointer}[{single}]", d.store_word(loop.stream))
+    look_up = LookUp(walk, f"{read.pointer} + {whole}", f"{root.buffer.pointer} + {whole}",
+                     f"{read.pointer}[{single}]", f"{root.buffer.pointer}[{single}]", d.store_word(loop.stream))
     arguments = [Argument(f"{space}{'const ' * read_only}{u16} *", buffer, read_only, d.restrict)
                  for buffer, read_only in ((read, True), (root.buffer, False), (table, True))]
     text = Text("kernels/table", look_up, [function], d.launch_bounds(loop.threads), Table(f"{nest.name}_fill", value))

@@ -27,7 +27,6 @@ from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
 from gen.emit.statements import Assign, Statement
-from gen.emit.text import joined
 from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Choice, Context, Hero
@@ -636,8 +635,9 @@ class TransposeGpuWriter:
         self.nest, self.frame, self.tile = self.tiled.nest, self.tiled.frame, self.tiled.tile
         self.stages = self.tiled.stages
 
-    def c(self, index: str, **known: int) -> str:
-        return algebra.c_text(algebra.substitute(index, **known) if known else index, self.index_type).results[0]
+    def c(self, index: str, place: str = "", **known: int) -> str:
+        index = algebra.substitute(index, **known) if known else index
+        return algebra.c_text(index, self.index_type, place).results[0]
 
     def element(self, stage: StagedAccess) -> str:
         return self.d.memory(stage.access.dtype)
@@ -668,7 +668,7 @@ class TransposeGpuWriter:
         move: Statement = Assign(element, whole) if access.write else Assign(whole, element)
         if vec > 1:
             by_word = self.d.word_store if access.write else self.d.word_load
-            move = by_word(whole, kind, joined(self.d, pointer, at))
+            move = by_word(whole, kind, f"{pointer} + {self.c(flat, 'added' if self.d.wide else 'factor', vec=0)}")
         return Copy(stage.name, name, box.get("pass", (0, 0))[1] + 1,
                     self.guard(_in_output(self.frame, tile, vec, "rows"), box, vec), move, kind, self.held(stage),
                     cells)

@@ -638,19 +638,25 @@ def test_info_names_the_variables() -> None:
     assert several > COUNT // 8
 
 
+# A result as it is read again behind what stands before it at each place: it tells apart how strongly that binds.
+PLACES = {"": "x = {0}", "compared": "x = {1} == {0} ? {1} : {1} + 1", "added": "x = 1000ll + {0} - 1000", "term": "x = -(0ll - {0})", "factor": "x = -(-1ll * {0})"}
+
+
 def test_c_text_compiled() -> None:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     assert compiler, "no C compiler"
     rng = random.Random(SEED + 7)
     chosen: list[tuple[str, Map, list[tuple[int, ...]]]] = []
     source = ["#include <stdio.h>", "typedef unsigned int uint;"]
-    types = {"uint": 0, "int": 0, "long": 0}
+    types, places = {"uint": 0, "int": 0, "long": 0}, {}   # type: dict[str, int], dict[str, int]
     while len(chosen) < COUNT // 2:
         text = draw_map(rng, partial=rng.random() < 0.2)
         if rng.random() < 0.5:  # values that are not negative, as a kernel has them
             text = re.sub(r"in \[-\d+,", "in [0,", text).replace("-", "+")
         try:
             lines = algebra.c_text(text, rng.choice(["", "", "", "int", "long"]))
+            place = rng.choice([*PLACES])
+            placed = algebra.c_text(text, lines.type, place).results
         except algebra.AlgebraError:
             continue  # empty, or it does not fit
         types[lines.type] += 1
@@ -662,8 +668,9 @@ def test_c_text_compiled() -> None:
         arguments = ", ".join(f"{lines.type} {n}" for n in m.names)
         guard = " && ".join(f"({c})" for c in lines.constraints) or "1"
         source.append(f"static int inside{k}({arguments}) {{ {''.join(f'(void){n}; ' for n in m.names)}return {guard}; }}")
-        for r, expression in enumerate(lines.results):
-            source.append(f"static long long value{k}_{r}({arguments}) {{ {''.join(f'(void){n}; ' for n in m.names)}{lines.type} x = {expression}; return x; }}")
+        places[place] = places.get(place, 0) + any(a != b for a, b in zip(lines.results, placed))
+        for r, (expression, there) in enumerate(zip(lines.results, placed)):
+            source.append(f"static long long value{k}_{r}({arguments}) {{ {''.join(f'(void){n}; ' for n in m.names)}{lines.type} {PLACES[place].format(there, f'({expression})')}; return x; }}")
         values = ", ".join(f"p[{i}]" for i in range(len(m.names)))
         shown = ", ".join(f"value{k}_{r}({values})" for r in range(len(lines.results)))
         table = ", ".join("{" + (", ".join(f"({lines.type}){v}" for v in point) or "0") + "}" for point in points) or "{0}"
@@ -688,6 +695,7 @@ def test_c_text_compiled() -> None:
             got = None if line == "outside" else tuple(int(w) for w in line.split())
             assert expected in (got, NO_VALUE), (text, point, got, expected, algebra.call("map", "c", text))
     assert types["uint"] > COUNT // 10 and types["int"] > COUNT // 10, types
+    assert places.pop("") == 0 and min(places.values()) > COUNT // 50 and len(places) == 4, places
 
 
 def test_fits() -> None:
