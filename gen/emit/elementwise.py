@@ -51,7 +51,7 @@ class Elementwise(Registers):
         text = ops.bounded(self.d, need, opcode, to, sources, x, texts, lanes) if lanes > 1 else None
         text = text or ops.expression(self.d, need, opcode, attributes, to, sources, texts, lanes)
         if text is None:
-            names = [self._lane_array(v) for v in x]
+            names = [self._lane_array(v, f"{of}_{letter}") for v, letter in zip(x, "abc")]
             text = ops.expression(self.d, need, opcode, attributes, to, sources, names, 1)
             assert text is not None, f"'{opcode}' of {to} has no C text: gen/emit/ops.py expression"
             value = self.by_lane(of, to, text)

@@ -59,17 +59,16 @@ class Helpers:
     def load_pieces(self, dtype: str, spacing: int, index_type: str, distance: int) -> str:
         """A function that loads rows of a line. distance: prefetch distance in elements."""
         width = bits(dtype)
-        name = f"load_pieces_u{width}_by{spacing}" + ("" if index_type == "uint" else f"_{index_type}")
-        name += f"_prefetch{distance}" if distance else ""
-        return self._of_registers(name, f"u{width}", VECTOR_BITS // width, register_tiles.load_pieces, width, spacing,
+        return self._of_registers(f"load_pieces_{_about_pieces(width, spacing, index_type, distance)}", f"u{width}",
+                                  VECTOR_BITS // width, register_tiles.load_pieces, width, spacing,
                                   self.target.index[index_type], distance)
 
     def _load_lines(self, dtype: str, index_type: str, distance: int) -> str:
         """The tile of small elements whose rows are lines."""
         width, load = bits(dtype), self.load_pieces(dtype, PIECES, index_type, distance)
-        return self._of_registers(load.replace("pieces", "lines"), f"u{width}", VECTOR_BITS // width,
-                                  register_tiles.load_lines, width, self.target.index[index_type], load,
-                                  self.join_pieces(width))
+        about = _about_pieces(width, PIECES, index_type, distance)
+        return self._of_registers(f"load_lines_{about}", f"u{width}", VECTOR_BITS // width, register_tiles.load_lines,
+                                  width, self.target.index[index_type], load, self.join_pieces(width))
 
     def join_pieces(self, width: int) -> str:
         """A function that gathers pieces of four lines."""
@@ -140,6 +139,11 @@ class Helpers:
     def add_table(self, name: str, key: str, type: str, lines: "Sequence[str]") -> None:
         """Adds a constant array. key: of what it holds; lines: its values."""
         self.tables[name] = key, macro("parts/table.j2", "table", d=self.target, type=type, name=name, lines=lines)
+
+
+def _about_pieces(width: int, spacing: int, index_type: str, distance: int) -> str:
+    """The end of the name of a function that loads rows of a line."""
+    return f"u{width}_by{spacing}" + f"_{index_type}" * (index_type != "uint") + f"_prefetch{distance}" * bool(distance)
 
 
 def table_type(constant: Instruction) -> str:

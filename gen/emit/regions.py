@@ -332,7 +332,8 @@ class Regions(ElementLoops):
                 value = nearer("minimum", runtime.last) if bounded else value
                 name = self._lanes_of[runtime.name] = self.name(f"{runtime.name}_l", "")
                 self.text.add(Declare(t, name, count=self.lanes),
-                              self.each_lane(Assign(f"{name}[lane]", f"({t}){self._lane_array(value)}")))
+                              self.each_lane(Assign(f"{name}[lane]",
+                                                    f"({t}){self._lane_array(value, runtime.name + '_x')}")))
 
     # ---- loops ----
 

@@ -68,10 +68,11 @@ class Registers(State):
         wide = () if lanes == 1 else (str(lanes),)
         return f"{self.helpers.need('round_plain' if plain else 'round', dtype, *wide)}({text})"
 
-    def _lane_array(self, value: Value) -> str:
+    def _lane_array(self, value: Value, of: str) -> str:
+        """Lane `lane` of a value. of: what its array of lanes is named after."""
         if value.lanes == 1:
             return value.text
-        name = self.name(f"{value.text if value.text.isidentifier() else 't'}_x", "")
+        name = self.name(of)
         self.text.add(Declare(self.type(value.dtype, 1, value.bits), name, count=self.lanes),
                       self.d.scatter("u16" if value.bits else value.dtype, self.lanes, value.text, name))
         return f"{name}[lane]"
