@@ -50,12 +50,13 @@ class View(NamedTuple):
     start: str
     strides: Tuple[int, ...]
 
-    def at(self, *index: "str | int") -> str:
-        """The element at an index, as C text."""
+    def at(self, *index: "str | int | Tuple[str | int, ...]") -> str:
+        """The element at an index, as C text. A tuple: a sum of its terms."""
         terms = [self.start] if self.start else []
-        for number, stride in zip(map(str, index), self.strides):
-            if number != "0" and stride:
-                factor = f"({number})" if " " in number and stride != 1 else number
+        for number, stride in zip(index, self.strides):
+            if number != 0 and stride:
+                text = " + ".join(map(str, number)) if isinstance(number, tuple) else str(number)
+                factor = f"({text})" if isinstance(number, tuple) and stride != 1 else text
                 terms.append(factor if stride == 1 else f"{factor} * {stride}")
         return f"{self.pointer}[{' + '.join(terms) or '0'}]"
 

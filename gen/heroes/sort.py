@@ -62,16 +62,18 @@ def order_of(op: Instruction) -> Order:
 
 @dataclass(frozen=True)
 class Lane:
-    """An array's rows. base: the position of the first element of row `row`, as C text; stride: of its neighbours."""
+    """An array's rows. base: the position of the first element of row `row`, as C text; "": that of the only row;
+    stride: of its neighbours."""
 
     buffer: Buffer
     base: str
     stride: int
 
     def at(self, place: str, base: str) -> str:
-        """The element at a place of the row, as C text; base: the position of the first one."""
+        """The element at a place of the row, as C text; base: the variable that has the position of the first one,
+        where `base` of the row is not empty."""
         step = place if self.stride == 1 else f"({place}) * {self.stride}"
-        return f"{self.buffer.pointer}[{base} + {step}]" if base != "0" else f"{self.buffer.pointer}[{step}]"
+        return f"{self.buffer.pointer}[{base} + {step}]" if self.base else f"{self.buffer.pointer}[{step}]"
 
 
 class SortedRows:
@@ -104,7 +106,7 @@ class SortedRows:
     def lane(self, buffer: Buffer, index_type: str) -> Lane:
         base = algebra.substitute(self.maps(buffer.shape), place=0)
         (text,) = algebra.c_text(algebra.simplify(base), index_type).results
-        return Lane(buffer, text, strides_of(buffer.shape)[self.along])
+        return Lane(buffer, text if self.count > 1 else "", strides_of(buffer.shape)[self.along])
 
     @property
     def buffers(self) -> List[Buffer]:

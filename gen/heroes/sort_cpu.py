@@ -118,14 +118,14 @@ class SortRecord:
 
     def bases(self) -> "List[Tuple[str, str]]":
         """The positions of the row's first elements that are variables, with their values."""
-        return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes) if lane.base != "0"]
+        return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes) if lane.base]
 
     def operand(self, k: int, place: str) -> str:
-        return self.lanes[k].at(place, "0" if self.lanes[k].base == "0" else f"at{k}")
+        return self.lanes[k].at(place, f"at{k}")
 
     def result(self, k: int, place: str) -> str:
         n = self.operands + k
-        return self.lanes[n].at(place, "0" if self.lanes[n].base == "0" else f"at{n}")
+        return self.lanes[n].at(place, f"at{n}")
 
 
 def _placed(rows: SortedRows) -> int:

@@ -86,11 +86,11 @@ class SortGpuRecord:
     target: List[str]
 
     def bases(self) -> "List[Tuple[str, str]]":
-        return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes) if lane.base != "0"
+        return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes) if lane.base
                 and (self.before is None or not self.target) and (n < self.operands or not self.target)]
 
     def at(self, n: int, place: str) -> str:
-        return self.lanes[n].at(place, "0" if self.lanes[n].base == "0" else f"at{n}")
+        return self.lanes[n].at(place, f"at{n}")
 
 
 class SortRowsHero(sort_cpu.SortCpuHero):
@@ -152,7 +152,7 @@ class SortGpuHero(Hero[Whole, SortTilesSchedule]):
         lanes = [rows.lane(buffer, choice.index) for buffer in rows.buffers]
 
         def element(k: int, place: str) -> str:
-            return lanes[k].at(place, "0" if lanes[k].base == "0" else f"at{k}")
+            return lanes[k].at(place, f"at{k}")
 
         def key(function: CFunction, used: "List[int]") -> "Tuple[str, Callable[[str], str]]":
             return function.type, lambda place: f"{function.name}({', '.join(element(k, place) for k in used)})"
