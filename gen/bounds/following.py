@@ -8,7 +8,7 @@ from gen.bounds.intervals import Intervals, keeps_bits
 from gen.bounds.types import interval_of, kind_of, Known, Options, Ranged
 from gen.hlo import Computation, Instruction
 from gen.reference.emitter import Emitter, plain
-from gen.reference.loops import indices_of, loops_over, position_of, strides_of
+from gen.reference.loops import Index, indices_of, loops_over, position_of, strides_of
 from gen.reference.values import Array, Scalar
 
 
@@ -33,12 +33,12 @@ class Bounds:
     def exact(self, *arrays: Array) -> bool:
         return all(self.of(array).ranges is None for array in arrays)
 
-    def element(self, array: Array, position: str) -> Ranged:
+    def element(self, array: Array, position: Index) -> Ranged:
         about = self.of(array)
         return Ranged(f"{array}[{position}]", array.dtype,
                       None if about.ranges is None else f"{about.ranges}[{position}]", about.bits)
 
-    def interval(self, array: Array, position: str) -> str:
+    def interval(self, array: Array, position: Index) -> str:
         return interval_of(self.e.call, self.element(array, position))
 
     def ranges(self, i: Instruction, out: Array, bits: bool = True) -> Array:

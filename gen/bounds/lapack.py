@@ -14,6 +14,7 @@ from gen.hlo.graph import root_of
 from gen.hlo.lapack import Room
 from gen.reference.assembly import definition, File
 from gen.reference.lapack import part_of
+from gen.reference.library import statements
 from gen.reference.loops import count_of, place_of
 from gen.reference.types import STORAGE
 from gen.reference.values import Array
@@ -60,36 +61,30 @@ def with_proof(file: File, computation: Computation, name: str) -> File:
     sizes = {f"x{k}": count_of(a.dims) for k, a in operands.items()}
     sizes.update((f"r{k}", count_of(a.dims)) for k, a in results.items())
     per_matrix = sum(count_of(a.dims) * part_of(a)[1] for a in results.values())
-    lines = [f"number *const memory = malloc({sum(sizes.values()) + 8 * longest * (longest + 1)} * sizeof *memory);",
-             "const char *wrong = memory ? NULL : \"not enough memory\";"]
-    at = 0
+    arrays, loaded, at = [], [], 0      # type: List[str], List[str], int
     for word, size in sizes.items():
-        lines.append(f"number *const {word} = memory + {at};")
+        arrays.append(f"number *const {word} = memory + {at};")
         at += size
-    lines.append(f"for (int64_t i = 0; i < {count} && !wrong; ++i) {{")
     for k, a in operands.items():
-        number = i.operands[k].parameter_number
-        lines += _loaded(f"x{k}", a, i.operands[k].shape, f"params[{number}]")
+        loaded += _loaded(f"x{k}", a, i.operands[k].shape, f"params[{i.operands[k].parameter_number}]")
     for k, a in results.items():
-        lines += _loaded(f"r{k}", a, leaves[k], f"results[{k}]")
+        loaded += _loaded(f"r{k}", a, leaves[k], f"results[{k}]")
     m, n = operands[2 if routine in ("ormqr", "unmqr") else 0].dims
     numbers = [m, n, operands[1].dims[0] if routine in ("ungqr", "ormqr", "unmqr") else min(m, n),
                operands[0].dims[-1] if routine in ("ormqr", "unmqr") else results[2].dims[-1] if "ges" in routine and
                len(results) == 5 and len(results[2].dims) == 2 else 0,
                results[3].dims[0] if "ges" in routine and len(results) == 5 and len(results[3].dims) == 2 else 0]
-    given = ", ".join("{" + ", ".join(f"{word}{k}" for k in range(len(side))) + "}"
-                      for word, side in (("x", operands), ("r", results)))
-    letters = "".join(a for a in arguments if isinstance(a, str))
-    lines += [f"  const struct call c = {{{given}, {', '.join(map(str, numbers))}, \"{letters}\", "
-              f"{int(not table.is_complex(operands[0].dtype))}, {UNIT[part]}, memory + {at}}};"]
+    refused: List[str] = []
     if i.attributes["finite"]:
-        info = max(results)
         nan = " && ".join(f"unfinished(r{k}, {count_of(a.dims)})" for k, a in results.items() if a.dtype != "s32")
-        lines += [f"  if (!finite(x0, {sizes['x0']})) {{",
-                  f"    if (!(RE(r{info}[0]) == -4 && {nan})) wrong = \"a matrix is not finite, and info not -4\";",
-                  "    continue;", "  }"]
-    lines += [f"  wrong = holds_{_AS.get(routine, routine)}(&c);",
-              f"  if (wrong && !*wrong) *unknown += {per_matrix}, wrong = NULL;", "}", "free(memory);", "return wrong;"]
+        refused = statements("refused", count=sizes["x0"], info=max(results), nan=nan)
+    lines = statements(
+        "holds", room=sum(sizes.values()) + 8 * longest * (longest + 1), arrays=arrays, count=count, loaded=loaded,
+        operands=f"{{{', '.join(f'x{k}' for k in range(len(operands)))}}}",
+        results=f"{{{', '.join(f'r{k}' for k in range(len(results)))}}}",
+        numbers=", ".join(map(str, numbers)), letters="".join(a for a in arguments if isinstance(a, str)),
+        real=int(not table.is_complex(operands[0].dtype)), unit=UNIT[part], rest=at, refused=refused,
+        routine=_AS.get(routine, routine), elements=per_matrix)
     head = f"const char *{name}_holds(const void *const *params, const void *const *results, size_t *unknown)"
     library = "#define OF_DOUBLES\n" * (part == "f64") + PROOFS.read_text().strip()
     return replace(file, library={**file.library, "proofs": library},
@@ -107,5 +102,4 @@ def _loaded(to: str, room: Room, shape: Shape, memory: str) -> List[str]:
     kind, parts = part_of(room)
     source = f"(({'const ' + STORAGE[kind]} *){memory})"
     value = f"{source}[{place}]" if parts == 1 else f"BOTH({source}[2 * ({place})], {source}[2 * ({place}) + 1])"
-    return [f"  for (int64_t row = 0; row < {rows}; ++row)",
-            f"    for (int64_t column = 0; column < {columns}; ++column) {to}[row * {columns} + column] = {value};"]
+    return statements("load_matrix", rows=rows, columns=columns, to=to, value=value)

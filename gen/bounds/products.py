@@ -8,7 +8,7 @@ from gen.bounds.following import Bounds
 from gen.bounds.types import kind_of, LARGEST, Known, LEAST, of_key, Ranged, SIGNIFICANT
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
-from gen.reference.loops import count_of, loops_over, position_of, strides_of
+from gen.reference.loops import count_of, Index, loops_over, position_of, strides_of
 from gen.reference.products import accumulator_of, blocks, factor_places, Products, products
 from gen.reference.types import FLOATS, STORAGE, to_double
 from gen.reference.values import Array, Scalar
@@ -80,7 +80,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
 
 
 def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
-            kind: str) -> "Tuple[str, List[str], Ranged]":
+            kind: str) -> "Tuple[Index, List[str], Ranged]":
     """The position of a factor, the statements that find it, and the factor."""
     to, of = factor_places(order, x.dims)
     lines: List[str] = []
@@ -96,7 +96,7 @@ def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
     return to, lines, factor
 
 
-def converted(b: Bounds, x: Array, where: Sequence[str], kind: str, name: str, lines: List[str]) -> Ranged:
+def converted(b: Bounds, x: Array, where: Sequence[Index], kind: str, name: str, lines: List[str]) -> Ranged:
     """An element in the accumulator's type, as a local of that name."""
     element = b.element(x, position_of(where, strides_of(x.dims)))
     lines.append(f"const {STORAGE[kind]} {name} = {value_of(b.e.call, 'convert', {}, kind, [element])};")

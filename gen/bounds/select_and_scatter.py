@@ -8,8 +8,9 @@ from typing import List
 from gen.bounds.following import Bounds
 from gen.bounds.types import full_range, interval_of, kind_of, Known, Ranged
 from gen.hlo import Instruction
+from gen.reference.library import statements
 from gen.reference.loops import block, loops_over
-from gen.reference.select_and_scatter import selection
+from gen.reference.select_and_scatter import chosen, selection
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar
 
@@ -31,9 +32,7 @@ def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
     now = b.e.array(f"{i.name}_now", out.dtype, out.dims)
     lines = loops_over((out.count,), [f"{now}[{at}] = {init}[0];", f"{ranges}[{at}] = {b.interval(init, '0')};"])
     start = ["int64_t best = -1;", f"{of.kind} chosen = 0;"]
-    step = [f"const {of.kind} next = {of}[at];"]
-    keeps = b.e.inline(select, [Scalar("chosen", of.dtype), Scalar("next", of.dtype)], step)[0]
-    step += [f"if (best < 0 || !{keeps.v}) {{", "  best = at;", "  chosen = next;", "}"]
+    step = chosen(b.e, i, of)
     sides = [b.element(source, s.source), Ranged(f"{now}[best]", out.dtype, f"{ranges}[best]")]
     end: List[str] = []
     if vague:
@@ -57,7 +56,4 @@ def maybe_chosen(b: Bounds, i: Instruction, of: Array) -> List[str]:
     """Statements that keep in `may` the elements of a window that may be the one, after the element at `at`."""
     choosing: List[str] = []
     choice = b.inline(i.attributes["select"], [b.element(of, "may[k]"), b.element(of, "at")], choosing)[0]
-    choosing += [f"const irange kept = {interval_of(b.e.call, choice)};",
-                 "if (kept.hi != 0) may[left++] = may[k];", "takes |= kept.lo == 0;"]
-    return ["int64_t left = 0;", "int takes = some == 0;", *block("for (int64_t k = 0; k < some; ++k)", choosing),
-            "some = left;", "if (takes) may[some++] = at;"]
+    return statements("may_be_chosen", compared=choosing, interval=interval_of(b.e.call, choice))

@@ -8,7 +8,8 @@ from typing import List
 from gen.bounds.following import Bounds
 from gen.bounds.types import LARGEST, LEAST, SIGNIFICANT
 from gen.hlo import Instruction
-from gen.reference.loops import loops, position_of, strides_of
+from gen.reference.library import statements
+from gen.reference.loops import Index, loops, position_of, strides_of
 from gen.reference.transforms import passes
 from gen.reference.types import to_double
 from gen.reference.values import Array
@@ -44,9 +45,9 @@ def fft(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
     ranges = [b.ranges(i, out, False) for out in outs]
     inverse, twice = i.attributes["fft_type"] in ("IFFT", "IRFFT"), i.attributes["fft_type"] == "IRFFT"
 
-    def within(dims: "tuple[int, ...]") -> "tuple[List[str], str]":
+    def within(dims: "tuple[int, ...]") -> "tuple[List[Index], Index]":
         """The indices of the dimensions that are transformed, and the position of an element."""
-        names = ["0" if size == 1 else f"i{d}" for d, size in enumerate(dims)]
+        names: List[Index] = [0 if size == 1 else f"i{d}" for d, size in enumerate(dims)]
         return names[first:], position_of(names, strides_of(dims))
 
     names, at = within(x[0].dims)
@@ -54,24 +55,18 @@ def fft(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
     inner = []
     for part in x:
         value = to_double(b.e.call, part.dtype, f"{part}[{at}]")
-        inner += [f"most = fmax(most, fabs({value}));", f"norm = hypot(norm, {value});", f"sum += fabs({value});",
-                  f"if (!(fabs({value}) < INFINITY)) sum = INFINITY;"]
-        if not b.exact(part):
-            inner += [f"slack += fmax({b.interval(part, at)}.hi - {value}, {value} - {b.interval(part, at)}.lo);",
-                      f"if (!({b.interval(part, at)}.hi - {b.interval(part, at)}.lo < INFINITY)) sum = INFINITY;"]
-    limits = sum(rounding(n) for _, n, _ in axes)
-    scale = f" / {count}.0" if inverse else ""
-    body = ["double most = 0.0, norm = 0.0, sum = 0.0, slack = 0.0;", *loops(names, x[0].dims[first:], inner),
-            f"const double unit = 0x1p-{SIGNIFICANT[dtype]} * 1.01 + 0x1p-60;",
-            f"const double error = {weight}({limits:.6g} * unit * {math.sqrt(count):.17g} * norm + slack){scale} + "
-            f"{32 * count}.0 * {LEAST[dtype]};",
-            f"const bool fits = most < INFINITY && 16.0 * (sum + slack) <= {LARGEST[dtype]};"]
+        inner += statements("sum_of_error", value=value)
+        inner += [] if b.exact(part) else statements("sum_of_slack", value=value, interval=b.interval(part, at))
+    sums, limits = loops(names, x[0].dims[first:], inner), sum(rounding(n) for _, n, _ in axes)
     names, at = within(outs[0].dims)
     lines = []
     for out, interval in zip(outs, ranges):
         value = to_double(b.e.call, dtype, f"{out}[{at}]")
         near = f"fits ? range_of({value} - error, {value} + error) : range_all()"
         lines.append(f"{interval}[{at}] = {b.intervals.rounded(near, dtype, f'{out}[{at}]')};")
-    body += loops(names, outs[0].dims[first:], lines)
+    body = statements("transform", sums=sums, significant=SIGNIFICANT[dtype], weight=weight, limits=f"{limits:.6g}",
+                      root=f"{math.sqrt(count):.17g}", scale=f" / {count}.0" if inverse else "",
+                      subnormals=f"{32 * count}.0", least=LEAST[dtype], largest=LARGEST[dtype],
+                      intervals=loops(names, outs[0].dims[first:], lines))
     batch = x[0].dims[:first]
     b.step(i.name, loops([f"i{d}" for d in range(first)], batch, body), ranges, [*x, *outs])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Mapping, Sequence
 
+from gen.reference.library import statements
 from gen.reference.values import Array, Step
 
 MOST_STEPS = 64    # in one function of a reference: optimising a function takes longer than in proportion to its length
@@ -76,11 +77,11 @@ def in_one(function: Function, steps: List[Step]) -> str:
         body += comment(step)
         for array in step.defines:
             if array.on_heap:
-                body += [f"{array.name} = malloc({size_of(array)});", f"if ({array.name} == NULL) goto done;"]
+                body += statements("allocated", array=array.name, size=size_of(array))
         body += step.text(names)
         for array in heap:
             if last[array] == n:
-                body += [f"free({array.name});", f"{array.name} = NULL;"]
+                body += statements("freed", array=array.name)
     freed = [f"free({array.name});" for array in reversed(heap)]
     fine = EXHAUSTED if any(EXHAUSTED in step.calls for step in steps) else "0"
     text = definition(function.head(), body + ["", f"status = {fine};"], [*freed, "return status;"]) if heap \
@@ -139,8 +140,9 @@ def in_parts(function: Function, steps: List[Step]) -> List[str]:
                                 [*lines, "return 0;"]))
     constants = [line for array in arrays_of(steps) for line in array.literal]
     calls = [f"{function.name}_{k}({', '.join([*function.arguments, 'x'])})" for k in range(len(parts))]
-    whole = [f"void *x[{max(1, size)}] = {{NULL}};", "const int status =", *(f"  {call} ||" for call in calls[:-1]),
-             f"  {calls[-1]};", f"for (size_t k = 0; k < {size}; ++k) free(x[k]);", f"return status{f' | {EXHAUSTED}' * any(EXHAUSTED in step.calls for step in steps)};"]
+    may_exhaust = any(EXHAUSTED in step.calls for step in steps)
+    whole = statements("parts", most=max(1, size), calls=[*(f"{call} ||" for call in calls[:-1]), f"{calls[-1]};"],
+                       size=size, exhausted=f" | {EXHAUSTED}" * may_exhaust)
     return [PARTS, *(["\n".join(constants)] if constants else []), *loops.texts(), *parts,
             f"{function.head()};\n{definition(function.head(), whole)}"]
 

@@ -79,7 +79,7 @@ class Result(NamedTuple):
     def place(self) -> str:
         """The position in memory of the element at the indices of a loop."""
         at = place_of(self.shape, indices_of(self.shape.dims))
-        return at if self.half is None else f"({at}) * 2 + {self.half}"
+        return f"{at}" if self.half is None else f"({at}) * 2 + {self.half}"
 
 
 # The number of each parameter's pointer, and the offset of its array there.
@@ -117,7 +117,7 @@ def parameter_arrays(e: Emitter, parameter: Instruction, shape: Shape, given: Ar
         out = e.array(f"{name}{part}", dtype, shape.dims)
         value = f"{memory}[({source}) * 2 + {k}]" if part else f"{memory}[{source}]"
         if dtype in PACKED:
-            value = cut(e.call, dtype, e.call("unpack", str(memory), source, str(bits_of(dtype))))
+            value = cut(e.call, dtype, e.call("unpack", str(memory), str(source), str(bits_of(dtype))))
         said = f"{name} = {shape.text} parameter({parameter.parameter_number}), to row-major"
         e.step(f"{part[1:]} of {said}" if part else said, loops_over(shape.dims, [f"{out}[{to}] = {value};"]), [out],
                [memory])

@@ -13,6 +13,7 @@ from gen.hlo.launches import resolved
 from gen.reference.assembly import EXHAUSTED, Function, in_one, needed_steps
 from gen.reference.complex_numbers import real_computation
 from gen.reference.emitter import Emitter
+from gen.reference.library import statements
 from gen.reference.values import Argument, Array, Value, leaves_of
 
 # gives the value of a computation's root from those of its parameters
@@ -30,12 +31,9 @@ def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
         if n not in same:
             state[n] = e.array(f"{i.name}_{n}", array.dtype, array.dims)
         after.append(None if n in same else e.array(f"{i.name}_{n}_next", array.dtype, array.dims))
-    lines = [f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(x, state) if to is not of]
-    lines += [f"for (uint8_t more; !{EXHAUSTED};) {{",
-              f"  if ({condition}({_params(state)}, (void *const[]){{&more}})) {EXHAUSTED} = 1;",
-              f"  if ({EXHAUSTED} || !more) break;",
-              f"  if ({body}({_params(state)}, {_results(after)})) {EXHAUSTED} = 1;",
-              *(f"  memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(after, state) if of), "}"]
+    lines = statements("while", condition=condition, body=body, state=_params(state), after=_results(after),
+                       begin=[f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(x, state) if to is not of],
+                       next=[f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(after, state) if of])
     e.step(f"{i.name}: while", lines, [*(to for of, to in zip(x, state) if to is not of), *filter(None, after)], x)
     return _regrouped(i.shape, iter(state))
 
@@ -57,8 +55,8 @@ def branch(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
     for number, (arm, count) in enumerate(zip(arms, counts)):
         given = x[at:at + count]
         at += count
-        lines += ["default:" if number == len(arms) - 1 else f"case {number}:",
-                  f"  {EXHAUSTED} |= {arm}({_params(given)}, {_results(results)});", "  break;"]
+        lines += statements("case", label="default:" if number == len(arms) - 1 else f"case {number}:", arm=arm,
+                            given=_params(given), results=_results(results))
     e.step(f"{i.name}: conditional", [*lines, "}"], results, x)
     return _regrouped(i.shape, iter(results))
 

@@ -6,7 +6,7 @@ from typing import List, Sequence
 
 from gen.hlo import Instruction
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import block, indices_of, loops_over, position_of, strides_of
+from gen.reference.loops import added, block, Index, indices_of, loops_over, position_of, strides_of
 from gen.reference.types import is_signed
 from gen.reference.values import Array
 
@@ -32,18 +32,18 @@ def dynamic_update_slice(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     return out
 
 
-def from_starts(indices: Sequence[str]) -> List[str]:
-    return [f"start{d}" if index == "0" else f"start{d} + {index}" for d, index in enumerate(indices)]
+def from_starts(indices: Sequence[Index]) -> List[Index]:
+    return [added([f"start{d}", index]) for d, index in enumerate(indices)]
 
 
 def started(e: Emitter, starts: Sequence[Array], last: Sequence[int], lines: Sequence[str]) -> List[str]:
     """Statements in a block that defines where a window starts in each dimension."""
-    head = [f"const int64_t start{d} = {clamped(e, start, '0', size)};"
+    head = [f"const int64_t start{d} = {clamped(e, start, 0, size)};"
             for d, (start, size) in enumerate(zip(starts, last))]
     return block("", [*head, *lines])
 
 
-def clamped(e: Emitter, of: Array, position: str, last: int) -> str:
+def clamped(e: Emitter, of: Array, position: Index, last: int) -> str:
     """An index as the op takes it: from 0 to last, whatever its type."""
     return e.call("s64_index" if is_signed(of.dtype) else "u64_index", f"{of}[{position}]", str(last))
 
@@ -55,28 +55,28 @@ def gather(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     window = iter(indices[d] for d in a["offset_dims"])
     read = index_positions(table.dims, a["index_vector_dim"], row, len(a["start_index_map"]))
     batching = dict(zip(a.get("operand_batching_dims", ()), a.get("start_indices_batching_dims", ())))
-    head, from_ = [], []
+    head, from_ = [], []    # type: List[str], List[Index]
     for d, (size, width) in enumerate(zip(of.dims, a["slice_sizes"])):
-        terms = []
+        terms: List[Index] = []
         if d in a["start_index_map"]:
             at = read[a["start_index_map"].index(d)]
             head.append(f"const int64_t start{d} = {clamped(e, table, at, size - width)};")
             terms.append(f"start{d}")
         if d in batching:
-            terms.append(at_vector(row, a["index_vector_dim"], "")[batching[d]])
+            terms.append(at_vector(row, a["index_vector_dim"], 0)[batching[d]])
         elif d not in a["collapsed_slice_dims"]:
             terms.append(next(window))
-        from_.append(" + ".join(term for term in terms if term != "0") or "0")
+        from_.append(added(terms))
     line = f"{out}[{position_of(indices, strides_of(out.dims))}] = {of}[{position_of(from_, strides_of(of.dims))}];"
     e.step(title(i), loops_over(out.dims, [*head, line]), [out], [of, *([table] if head else [])])
     return out
 
 
-def at_vector(row: Sequence[str], vector: int, component: str) -> List[str]:
+def at_vector(row: Sequence[Index], vector: int, component: Index) -> List[Index]:
     """The index in a table of indices of a row's component, whose dimension is `vector` (none of its own: the last)."""
     return [*row[:vector], component, *row[vector:]]
 
 
-def index_positions(dims: Sequence[int], vector: int, row: Sequence[str], components: int) -> List[str]:
+def index_positions(dims: Sequence[int], vector: int, row: Sequence[Index], components: int) -> List[Index]:
     """The positions of the components of a row of a table of indices."""
-    return [position_of(at_vector(row, vector, str(k)), strides_of(dims)) for k in range(components)]
+    return [position_of(at_vector(row, vector, k), strides_of(dims)) for k in range(components)]

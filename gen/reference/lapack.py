@@ -8,6 +8,7 @@ from typing import List, Tuple
 from gen.hlo import Instruction, dtypes as table
 from gen.hlo.lapack import Argument, Room
 from gen.reference.emitter import Emitter, title
+from gen.reference.library import statements
 from gen.reference.loops import count_of
 from gen.reference.values import Array, Value
 
@@ -27,12 +28,10 @@ def batch_of(arguments: "Tuple[Argument, ...]", first: Array) -> int:
 def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[str]:
     """The statements that bring matrix i of row-major arrays, one for each part, to LAPACK's array, or back."""
     rows, columns = (*room.dims, 1, 1)[:2]
-    lines = [f"for (int64_t c = 0; c < {columns}; ++c)", f"  for (int64_t r = 0; r < {rows}; ++r) {{"]
-    for part, array in enumerate(arrays):
-        own = f"{memory}[(c * {rows} + r) * {len(arrays)} + {part}]"
-        other = f"{array}[i * {rows * columns} + r * {columns} + c]"
-        lines.append(f"    {own} = {other};" if into else f"    {other} = {own};")
-    return [*lines, "  }"]
+    sides = [(f"{memory}[(c * {rows} + r) * {len(arrays)} + {part}]", f"{array}[i * {rows * columns} + r * {columns} + c]")
+             for part, array in enumerate(arrays)]
+    return statements("matrix", rows=rows, columns=columns,
+                      moved=[f"{own} = {other};" if into else f"{other} = {own};" for own, other in sides])
 
 
 def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
@@ -61,11 +60,10 @@ def lapack(e: Emitter, i: Instruction, x: List[Array]) -> Value:
              for a in arguments]
     e.call.texts[f"{routine}_"] = f"void {routine}_({', '.join([*kinds, *['size_t' for _ in letters]])});"
     if i.attributes["finite"]:
-        body += ["int finite = 1;", f"for (int64_t k = 0; k < {rooms[first].count}; ++k) "
-                                    f"finite &= isfinite({rooms[first]}[k]) != 0;", f"if (finite) {call}", "else {",
-                 f"  {rooms[len(arguments) - 1]}[0] = -4;"]
-        body += [f"  for (int64_t k = 0; k < {rooms[n].count}; ++k) {rooms[n]}[k] = NAN;" for n in results
-                 if rooms[n].dtype != "s32"] + ["}"]
+        body += statements("call_of_finite", count=rooms[first].count, of=str(rooms[first]), call=call,
+                           info=str(rooms[len(arguments) - 1]),
+                           filled=[f"for (int64_t k = 0; k < {rooms[n].count}; ++k) {rooms[n]}[k] = NAN;"
+                                   for n in results if rooms[n].dtype != "s32"])
     else:
         body.append(call)
     for n, arrays in results.items():

@@ -1,14 +1,15 @@
 """The C functions and tables that a reference calls: functions are pieces of values.c beside this file, tables are of
-floats of 8 bits or less."""
+floats of 8 bits or less. Statements are pieces of steps.c."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
+from string import Template
 from typing import Dict, List, Mapping, Sequence, Tuple, Union
 
-VALUES = Path(__file__).resolve().parent / "values.c"
+VALUES, STEPS = (Path(__file__).with_name(name) for name in ("values.c", "steps.c"))
 COLUMNS = 108   # of a list of values in C
 
 
@@ -41,6 +42,24 @@ def functions(file: Path) -> Mapping[str, str]:
         definition = next((line for line in piece.split("\n") if line.startswith("static ")), "")
         found[definition[:definition.index("(")].split()[-1] if definition else piece] = piece
     return found
+
+
+def statements(piece: str, **words: "str | int | List[str]") -> List[str]:
+    """The statements of a piece of steps.c with its words put in. A list is the lines of a word that stands alone."""
+    lines: List[str] = []
+    for line in _steps()[piece]:
+        indentation, alone, word = line.partition("$")
+        of = words.get(word) if alone and not indentation.strip() else None
+        lines += [indentation + each for each in of] if isinstance(of, list) else [Template(line).substitute(words)]
+    return lines
+
+
+@lru_cache(maxsize=None)
+def _steps() -> Mapping[str, List[str]]:
+    """The lines of each piece of steps.c, by the name that begins the comment above it."""
+    _, *sections = STEPS.read_text().split("\n/* ---- ")
+    heads = (section.split(" ---- */\n") for section in sections)
+    return {about.split(":")[0]: text.strip("\n").split("\n") for about, text in heads}
 
 
 def floats_text(value: "Union[float, Fraction]", suffix: str = "") -> str:

@@ -7,9 +7,16 @@ Nothing here is shared with the generator's index algebra: these are what its ke
 from __future__ import annotations
 
 import re
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from gen.hlo import Shape
+
+
+class Sum(str):
+    """C text with an operator of two operands: as a factor it stands in parentheses."""
+
+
+Index = Union[int, str]     # along a dimension: a constant, or C text of a number
 
 
 def strides_of(dims: Sequence[int], minor_to_major: Optional[Sequence[int]] = None) -> List[int]:
@@ -41,7 +48,7 @@ def tiles_of(shape: Shape) -> List[List[int]]:
             for tile in re.findall(r"\(([^()]*)\)", tiles[1])] if tiles else []
 
 
-def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]]:
+def place_in_tiles(shape: Shape, indices: Sequence[Index]) -> Tuple[Index, List[int]]:
     """The position of an index in memory, as C text, and the sizes of the physical dims: each tile divides the last of
     these, the major first, by its own, and puts the remainders behind the quotients; * takes a dimension together with
     the next one."""
@@ -49,27 +56,27 @@ def place_in_tiles(shape: Shape, indices: Sequence[str]) -> Tuple[str, List[int]
     sizes, digits = [shape.dims[d] for d in order], [indices[d] for d in order]
     for tile in tiles_of(shape):
         front = [1] * (len(tile) - len(sizes))
-        sizes, digits = front + sizes, ["0"] * len(front) + digits
+        sizes, digits = front + sizes, [*(0 for _ in front), *digits]
         first = len(sizes) - len(tile)
-        outer: List[Tuple[int, str]] = []
-        inner: List[Tuple[int, str]] = []
-        size, digit = 1, "0"
+        outer: List[Tuple[int, Index]] = []
+        inner: List[Tuple[int, Index]] = []
+        size, digit = 1, 0      # type: int, Index
         for tile_size, s, x in zip(tile, sizes[first:], digits[first:]):
             size, digit = size * s, position_of([digit, x], [s, 1])
             if tile_size:
-                outer.append((-(-size // tile_size), "0" if size <= tile_size else f"({digit}) / {tile_size}"))
-                inner.append((tile_size, "0" if tile_size == 1 else digit if size <= tile_size else f"({digit}) % {tile_size}"))
-                size, digit = 1, "0"
+                outer.append((-(-size // tile_size), 0 if size <= tile_size else Sum(f"({digit}) / {tile_size}")))
+                inner.append((tile_size, 0 if tile_size == 1 else digit if size <= tile_size
+                              else Sum(f"({digit}) % {tile_size}")))
+                size, digit = 1, 0
         sizes = [*sizes[:first], *(size for size, _ in outer + inner)]
         digits = [*digits[:first], *(digit for _, digit in outer + inner)]
     return position_of(digits, strides_of(sizes)), sizes
 
 
-def place_of(shape: Shape, indices: Sequence[str]) -> str:
+def place_of(shape: Shape, indices: Sequence[Index]) -> Index:
     """The position of an index in memory."""
-    return place_in_tiles(shape,
-                          indices)[0] if shape.tiled else position_of(indices,
-                                                                      strides_of(shape.dims, shape.minor_to_major))
+    return place_in_tiles(shape, indices)[0] if shape.tiled \
+        else position_of(indices, strides_of(shape.dims, shape.minor_to_major))
 
 
 def room_of(shape: Shape) -> int:
@@ -79,30 +86,36 @@ def room_of(shape: Shape) -> int:
     return -(-count // int(tail[1])) * int(tail[1]) if tail else count
 
 
-def position_of(indices: Sequence[str], strides: Sequence[int]) -> str:
+def position_of(indices: Sequence[Index], strides: Sequence[int]) -> Index:
     """The linear position of an index."""
-    terms = []
-    for index, stride in zip(indices, strides):
-        if index != "0" and stride != 0:
-            factor = f"({index})" if " " in index and stride != 1 else index
-            terms.append(factor if stride == 1 else f"{factor} * {stride}")
-    return " + ".join(terms) or "0"
+    return added([index if stride == 1 else Sum(f"({index}) * {stride}" if isinstance(index, Sum)
+                                                else f"{index} * {stride}")
+                  for index, stride in zip(indices, strides) if index != 0 and stride != 0])
 
 
-def affine(index: str, factor: int, offset: int) -> str:
+def added(terms: Sequence[Index]) -> Index:
+    """The sum of terms that are not 0."""
+    terms = [term for term in terms if term != 0]
+    return Sum(" + ".join(map(str, terms))) if len(terms) > 1 else terms[0] if terms else 0
+
+
+def affine(index: Index, factor: int, offset: int) -> Index:
     """factor * index + offset; index is a loop variable or 0."""
-    if index == "0":
-        return str(offset)
+    if index == 0:
+        return offset
     if factor == -1:
-        return f"{offset} - {index}"
+        return Sum(f"{offset} - {index}")
+    if factor == 1 and not offset:
+        return index
     text = index if factor == 1 else f"{index} * {factor}"
-    return text if offset == 0 else f"{text} {'+' if offset > 0 else '-'} {abs(offset)}"
+    return Sum(text if not offset else f"{text} {'+' if offset > 0 else '-'} {abs(offset)}")
 
 
-def indices_of(dims: Sequence[int], prefix: str = "i") -> List[str]:
+def indices_of(dims: Sequence[int], prefix: str = "i") -> List[Index]:
+    """The loop variables of an array's dimensions; those of size 1 have none."""
     if len(dims) == 1 and prefix == "i":
-        return ["0" if dims[0] == 1 else "i"]
-    return ["0" if size == 1 else f"{prefix}{d}" for d, size in enumerate(dims)]
+        return [0 if dims[0] == 1 else "i"]
+    return [0 if size == 1 else f"{prefix}{d}" for d, size in enumerate(dims)]
 
 
 def block(head: str, body: Sequence[str]) -> List[str]:
@@ -110,7 +123,7 @@ def block(head: str, body: Sequence[str]) -> List[str]:
     return [f"{head} {{".lstrip(), *("  " + line for line in body), "}"]
 
 
-def loops(indices: Sequence[str], sizes: Sequence[int], body: Sequence[str]) -> List[str]:
+def loops(indices: Sequence[Index], sizes: Sequence[int], body: Sequence[str]) -> List[str]:
     """The body in a scope of its own: in one loop for each index, the outermost first, but for those of one value."""
     lines = list(body)
     for index, size in reversed(list(zip(indices, sizes))):
@@ -130,17 +143,17 @@ class WindowIndex(NamedTuple):
 
     before: List[str]
     tests: List[str]
-    at: List[str]
+    at: List[Index]
 
 
-def window_index(window: object, places: Sequence[str], within: Sequence[str], base: Sequence[int]) -> WindowIndex:
+def window_index(window: object, places: Sequence[Index], within: Sequence[Index], base: Sequence[int]) -> WindowIndex:
     """The element that a window at `places` of its result sees at `within` of itself, in a base of these sizes."""
-    before, tests, at = [], [], []
+    before, tests, at = [], [], []     # type: List[str], List[str], List[Index]
     lists = (getattr(window, name) for name in ("stride", "dilation", "low", "base_dilation"))
     for k, (stride, dilation, low, holes) in enumerate(zip(*lists)):
         before.append(f"const int64_t p{k} = {places[k]} * {stride} + {within[k]} * {dilation} - ({low});")
         tests += [f"p{k} >= 0"] + [f"p{k} % {holes} == 0"] * (holes > 1) + [f"p{k} / {holes} < {base[k]}"]
-        at.append(f"p{k} / {holes}" if holes > 1 else f"p{k}")
+        at.append(Sum(f"p{k} / {holes}") if holes > 1 else f"p{k}")
     return WindowIndex(before, tests, at)
 
 

@@ -8,18 +8,9 @@ from typing import List
 from gen.hlo import Instruction
 from gen.reference.elements import convert_value, cut
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import (
-    affine,
-    block,
-    guarded,
-    indices_of,
-    is_row_major,
-    loops_over,
-    place_of,
-    position_of,
-    room_of,
-    strides_of,
-)
+from gen.reference.library import statements
+from gen.reference.loops import (affine, guarded, Index, indices_of, is_row_major, loops_over, place_of, position_of,
+                                 room_of, strides_of)
 from gen.reference.types import bits_of, NARROW
 from gen.reference.values import Array
 
@@ -32,7 +23,7 @@ def iota(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     return out
 
 
-def from_index(e: Emitter, i: Instruction, x: Array, of: List[str]) -> Array:
+def from_index(e: Emitter, i: Instruction, x: Array, of: List[Index]) -> Array:
     """Each element is the operand's at the index `of`, in the names of the result's indices."""
     out = e.moved(i, x)
     to = position_of(indices_of(out.dims), strides_of(out.dims))
@@ -47,7 +38,7 @@ def broadcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 
 def transpose(e: Emitter, i: Instruction, x: List[Array]) -> Array:
-    of, indices = ["0"] * len(i.shape.dims), indices_of(i.shape.dims)
+    of, indices = [*indices_of(i.shape.dims)], indices_of(i.shape.dims)
     for d, source in enumerate(i.attributes["dimensions"]):
         of[source] = indices[d]
     return from_index(e, i, x[0], of)
@@ -109,13 +100,10 @@ def same_bits(e: Emitter, out: Array, of: Array) -> List[str]:
     """The bits of a row of elements as a row of others: bit k of all, the first one's low bits first, stays bit k."""
     if out.dtype == of.dtype or bits_of(out.dtype) == bits_of(of.dtype) >= 8:
         return copied(out, of)
-    have, want = bits_of(of.dtype), bits_of(out.dtype)
-    lines = ["uint64_t bits = 0;", f"for (int b = 0; b < {want}; ++b) {{", "  uint64_t from = 0;",
-             f"  memcpy(&from, &{of}[(i * {want} + b) / {have}], sizeof {of}[0]);",
-             f"  bits |= (from >> (i * {want} + b) % {have} & 1) << b;", "}"]
-    lines += [f"{out}[i] = {cut(e.call, out.dtype, 'bits')};"] if out.dtype in NARROW else \
-        [f"memcpy(&{out}[i], &bits, sizeof {out}[0]);"]
-    return block(f"for (int64_t i = 0; i < {out.count}; ++i)", lines)
+    store = f"{out}[i] = {cut(e.call, out.dtype, 'bits')};" if out.dtype in NARROW else \
+        f"memcpy(&{out}[i], &bits, sizeof {out}[0]);"
+    return statements("same_bits", have=bits_of(of.dtype), want=bits_of(out.dtype), count=out.count, of=str(of),
+                      store=store)
 
 
 def pad(e: Emitter, i: Instruction, x: List[Array]) -> Array:

@@ -8,16 +8,8 @@ from typing import List, Optional, Sequence, Tuple
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import (
-    affine,
-    guarded,
-    indices_of,
-    loops,
-    loops_over,
-    position_of,
-    strides_of,
-    window_index,
-)
+from gen.reference.loops import (affine, guarded, Index, indices_of, loops, loops_over, position_of, strides_of, Sum,
+                                 window_index)
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar
 
@@ -30,12 +22,12 @@ class Products:
     dims: Sequence[int]
     sizes: List[int]
     orders: List[List[int]]
-    at: List[str]
+    at: List[Index]
     before: Sequence[str] = ()  # of a window: statements before a product, and whether there is one
     tests: Sequence[str] = ()
 
     @property
-    def result(self) -> str:
+    def result(self) -> Index:
         return position_of(indices_of(self.dims), strides_of(self.dims))
 
     def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
@@ -74,10 +66,11 @@ def convolution_products(i: Instruction) -> Products:
     by_feature, by_batch = i.attributes["feature_group_count"], i.attributes["batch_group_count"]
     inputs = rhs[labels.rhs[0]]
     *within, r = indices_of([*window.size, inputs], "r")
-    batch, feature, left, right = index[labels.out[0]], index[labels.out[1]], [""] * (n + 2), [""] * (n + 2)
-    left[labels.lhs[0]] = f"{feature} / {max(1, outputs // by_batch)} * {batches} + {batch}" if by_batch > 1 else batch
-    left[labels.lhs[1]] = f"{feature} / {max(1, outputs // by_feature)} * {inputs} + {r}" if by_feature > 1 \
-        else r
+    batch, feature = index[labels.out[0]], index[labels.out[1]]
+    left, right = [0] * (n + 2), [0] * (n + 2)      # type: List[Index], List[Index]
+    left[labels.lhs[0]] = Sum(f"{feature} / {max(1, outputs // by_batch)} * {batches} + {batch}") if by_batch > 1 \
+        else batch
+    left[labels.lhs[1]] = Sum(f"{feature} / {max(1, outputs // by_feature)} * {inputs} + {r}") if by_feature > 1 else r
     right[labels.rhs[0]], right[labels.rhs[1]] = r, feature
     before, tests, at = window_index(window, [index[labels.out[2 + k]] for k in range(n)], within,
                                      [lhs[labels.lhs[2 + k]] for k in range(n)])
@@ -120,18 +113,18 @@ def factor(e: Emitter, i: Instruction, k: int, order: List[int], kind: str, x: A
     return out
 
 
-def factor_places(order: List[int], dims: Sequence[int]) -> "Tuple[str, List[str]]":
+def factor_places(order: List[int], dims: Sequence[int]) -> "Tuple[Index, List[Index]]":
     """The position of a factor in the names of its indices, and the operand's index there."""
     sizes = [dims[d] for d in order]
-    indices, of = indices_of(sizes), [""] * len(dims)
+    indices, of = indices_of(sizes), indices_of(dims)
     for d, index in zip(order, indices):
         of[d] = index
     return position_of(indices, strides_of(sizes)), of
 
 
-def blocks(index: Sequence[str], dims: Sequence[int], scales: Sequence[int]) -> List[str]:
+def blocks(index: Sequence[Index], dims: Sequence[int], scales: Sequence[int]) -> List[Index]:
     """The scale's index in whose block an element is."""
-    return [f"{at} / {size // each}" if 0 < each < size else at for at, size, each in zip(index, dims, scales)]
+    return [Sum(f"{at} / {size // each}") if 0 < each < size else at for at, size, each in zip(index, dims, scales)]
 
 
 def accumulator_of(i: Instruction) -> str:

@@ -8,7 +8,7 @@ from typing import List, Optional, Sequence, Tuple
 from gen.hlo import Instruction
 from gen.reference.combiners import combine
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import block, count_of, guarded, indices_of, loops_over, position_of, strides_of, window_index
+from gen.reference.loops import block, count_of, guarded, Index, indices_of, loops_over, position_of, strides_of, window_index
 from gen.reference.values import Array, Scalar, Value
 
 
@@ -19,8 +19,8 @@ class Reduction:
 
     kept: List[int]
     gone: List[int]
-    element: str    # position of the element
-    result: str     # and of the place
+    element: Index  # position of the element
+    result: Index   # and of the place
     count: str      # C text: elements that are combined at a place, at most
     before: Sequence[str] = ()  # of a window: statements before the element, and whether it is inside
     tests: Sequence[str] = ()
@@ -55,7 +55,7 @@ def reduction(i: Instruction) -> Reduction:
         gone = i.attributes["dimensions"]
         kept = [d for d in range(len(dims)) if d not in gone]
         kept_dims, gone_dims = [dims[d] for d in kept], [dims[d] for d in sorted(gone)]
-        position = ["0"] * len(dims)
+        position: List[Index] = [0] * len(dims)
         for d, index in [*zip(kept, indices_of(kept_dims)), *zip(sorted(gone), indices_of(gone_dims, "r"))]:
             position[d] = index
         return Reduction(kept_dims, gone_dims, position_of(position, strides_of(dims)),

@@ -9,7 +9,7 @@ from gen.hlo import Instruction
 from gen.reference.combiners import combine
 from gen.reference.emitter import Emitter, reachable, title
 from gen.reference.indexed import at_vector, index_positions
-from gen.reference.loops import guarded, indices_of, loops, loops_over, position_of, strides_of
+from gen.reference.loops import added, guarded, Index, indices_of, loops, loops_over, position_of, strides_of
 from gen.reference.values import Array, Scalar, Value
 
 
@@ -20,9 +20,9 @@ class Scattering:
 
     dims: Sequence[int]
     in_order: Sequence[int]
-    start: List[Tuple[int, str, int]]   # dimension, position in the indices, last
-    update: str     # position of the update
-    to: str         # and of the element
+    start: List[Tuple[int, Index, int]]     # dimension, position in the indices, last
+    update: Index   # position of the update
+    to: Index       # and of the element
 
     def loops(self, table: Array, body: Sequence[str]) -> List[str]:
         """Rows of the indices one after another, whole windows of the updates; `at` is the element's position."""
@@ -44,18 +44,18 @@ def scattering(i: Instruction) -> Scattering:
     row = [index for d, index in enumerate(indices) if d not in in_window]
     read = index_positions(table, a["index_vector_dim"], row, len(components))
     batching = dict(zip(a.get("input_batching_dims", ()), a.get("scatter_indices_batching_dims", ())))
-    start, to = [], []
+    start, to = [], []      # type: List[Tuple[int, Index, int]], List[Index]
     for d, size in enumerate(of):
-        terms, width = [], 1
+        terms, width = [], 1    # type: List[Index], int
         if d in batching:
-            terms.append(at_vector(row, a["index_vector_dim"], "")[batching[d]])
+            terms.append(at_vector(row, a["index_vector_dim"], 0)[batching[d]])
         elif d not in a["inserted_window_dims"]:
             index, width = next(window)
             terms.append(index)
         if d in components:
             start.append((d, read[components.index(d)], size - width))
             terms.append(f"start{d}")
-        to.append(" + ".join(term for term in terms if term != "0") or "0")
+        to.append(added(terms))
     in_order = [*(d for d in range(len(dims)) if d not in in_window), *in_window]
     return Scattering(dims, in_order, start, position_of(indices, strides_of(dims)), position_of(to, strides_of(of)))
 

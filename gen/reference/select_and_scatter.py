@@ -6,7 +6,8 @@ from typing import List, NamedTuple
 
 from gen.hlo import Instruction
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import block, guarded, indices_of, loops_over, position_of, strides_of, window_index
+from gen.reference.library import statements
+from gen.reference.loops import block, guarded, Index, indices_of, loops_over, position_of, strides_of, window_index
 from gen.reference.values import Array, Scalar
 
 
@@ -17,8 +18,8 @@ class Selection(NamedTuple):
     sizes: List[int]
     before: List[str]
     tests: List[str]
-    element: str    # position of the element
-    source: str     # and of the source
+    element: Index  # position of the element
+    source: Index   # and of the source
 
     def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
         body = guarded(self.before, self.tests, [f"const int64_t at = {self.element};", *step])
@@ -33,12 +34,17 @@ def selection(i: Instruction) -> Selection:
                      position_of(indices_of(source), strides_of(source)))
 
 
+def chosen(e: Emitter, i: Instruction, of: Array) -> List[str]:
+    """Statements that keep the element at `at` where it is the best so far."""
+    compared: List[str] = []
+    keeps = e.inline(i.attributes["select"], [Scalar("chosen", of.dtype), Scalar("next", of.dtype)], compared)[0]
+    return statements("chosen", kind=of.kind, of=str(of), compared=compared, keeps=keeps.v)
+
+
 def select_and_scatter(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     of, source, init = x
     s, out = selection(i), e.result(i)
-    step = [f"const {of.kind} next = {of}[at];"]
-    keeps = e.inline(i.attributes["select"], [Scalar("chosen", of.dtype), Scalar("next", of.dtype)], step)[0]
-    step += [f"if (best < 0 || !{keeps.v}) {{", "  best = at;", "  chosen = next;", "}"]
+    step = chosen(e, i, of)
     end: List[str] = []
     sides = [Scalar(f"{source}[{s.source}]", out.dtype), Scalar(f"{out}[best]", out.dtype)]
     result = e.inline(i.attributes["scatter"], sides, end)[0]

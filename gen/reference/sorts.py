@@ -8,7 +8,8 @@ from typing import List, Sequence
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import block, indices_of, loops_over, position_of, strides_of
+from gen.reference.library import statements
+from gen.reference.loops import block, Index, indices_of, loops_over, position_of, strides_of
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar, Value
 
@@ -29,25 +30,19 @@ class Rows:
     def sizes(self) -> List[int]:
         return [1 if d == self.along else size for d, size in enumerate(self.dims)]
 
-    def at(self, dims: Sequence[int], place: str) -> str:
+    def at(self, dims: Sequence[int], place: str) -> Index:
         """The position of the element at a place in the row of the loops, in an array of `dims`."""
-        index = [place if d == self.along else name for d, name in enumerate(indices_of(self.sizes))]
+        index: List[Index] = [place if d == self.along else name for d, name in enumerate(indices_of(self.sizes))]
         return position_of(index, strides_of(dims))
 
 
-def ordered(order: Array, merged: Array, size: int, before: Sequence[str]) -> List[str]:
-    """Statements that make `order` the places of a row's elements, in their order. before: statements that set `later`
-    to whether the element at `y` comes before that at `x`, which stood before it."""
-    choose = [f"const int32_t x = {order}[a], y = {order}[b];", *before]
-    step = ["bool later = a == middle;", *block("if (a < middle && b < end)", choose),
-            f"{merged}[t] = {order}[later ? b++ : a++];"]
-    merge = ["const int64_t middle = first + width < n ? first + width : n;",
-             "const int64_t end = first + 2 * width < n ? first + 2 * width : n;", "int64_t a = first, b = middle;",
-             *block("for (int64_t t = first; t < end; ++t)", step)]
-    return [f"const int64_t n = {size};", f"for (int64_t t = 0; t < n; ++t) {order}[t] = (int32_t)t;",
-            *block("for (int64_t width = 1; width < n; width *= 2)", [
-                *block("for (int64_t first = 0; first < n; first += 2 * width)", merge),
-                f"memcpy({order}, {merged}, (size_t)n * sizeof(int32_t));"])]
+def ordered(rows: Rows, order: Array, merged: Array, before: List[str], count: "int | str",
+            moved: List[str]) -> List[str]:
+    """Statements that find each row's order (see merge_sort in steps.c), then do `moved` for the first `count` places
+    t."""
+    return loops_over(rows.sizes, block("", statements(
+        "merge_sort", size=rows.size, order=str(order), merged=str(merged), before=before, count=count,
+        moved=moved))) if all(rows.dims) else []
 
 
 def scratch(e: Emitter, i: Instruction, size: int) -> List[Array]:
@@ -64,9 +59,8 @@ def sort(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     (before,) = e.inline(i.attributes["to_apply"], sides, lines)
     lines.append(f"later = {before.v};")
     moved = [f"{out}[{rows.at(out.dims, 't')}] = {of}[{rows.at(of.dims, 'x')}];" for out, of in zip(outs, x)]
-    body = [*ordered(order, merged, rows.size, lines),
-            *block("for (int64_t t = 0; t < n; ++t)", [f"const int32_t x = {order}[t];", *moved])]
-    e.step(title(i), loops_over(rows.sizes, block("", body)) if all(rows.dims) else [], [*outs, order, merged], x)
+    e.step(title(i), ordered(rows, order, merged, lines, "n", [f"const int32_t x = {order}[t];", *moved]),
+           [*outs, order, merged], x)
     return outs[0] if i.shape.kind == "array" else list(outs)
 
 
@@ -80,8 +74,6 @@ def topk(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     sides = [Scalar(f"{of}[{rows.at(of.dims, name)}]", of.dtype) for name in ("y", "x")]
     moved = [f"{values}[{rows.at(values.dims, 't')}] = {of}[{rows.at(of.dims, f'{order}[t]')}];",
              f"{indices}[{rows.at(indices.dims, 't')}] = {order}[t];"]
-    body = [*ordered(order, merged, rows.size, [f"later = {value_of(e.call, 'compare', how, 'pred', sides)};"]),
-            *block(f"for (int64_t t = 0; t < {count}; ++t)", moved)]
-    e.step(title(i), loops_over(rows.sizes, block("", body)) if all(rows.dims) else [],
-           [values, indices, order, merged], x)
+    later = f"later = {value_of(e.call, 'compare', how, 'pred', sides)};"
+    e.step(title(i), ordered(rows, order, merged, [later], count, moved), [values, indices, order, merged], x)
     return [values, indices]

@@ -1,0 +1,143 @@
+/* Statements of a reference and of a bound. gen/reference/library.py `statements` takes a piece, which stands below its
+   name, and puts words in: $word is a text; where it stands alone on a line it may be any number of lines. */
+
+/* ---- merge_sort: `order` becomes the places of a row's elements, in their order. before: sets `later` to whether the
+   element at `y` comes before that at `x`, which stood before it ---- */
+const int64_t n = $size;
+for (int64_t t = 0; t < n; ++t) $order[t] = (int32_t)t;
+for (int64_t width = 1; width < n; width *= 2) {
+  for (int64_t first = 0; first < n; first += 2 * width) {
+    const int64_t middle = first + width < n ? first + width : n;
+    const int64_t end = first + 2 * width < n ? first + 2 * width : n;
+    int64_t a = first, b = middle;
+    for (int64_t t = first; t < end; ++t) {
+      bool later = a == middle;
+      if (a < middle && b < end) {
+        const int32_t x = $order[a], y = $order[b];
+        $before
+      }
+      $merged[t] = $order[later ? b++ : a++];
+    }
+  }
+  memcpy($order, $merged, (size_t)n * sizeof(int32_t));
+}
+for (int64_t t = 0; t < $count; ++t) {
+  $moved
+}
+
+/* ---- chosen: of a window's elements, in `best`, the one that the computation keeps. compared: sets $keeps ---- */
+const $kind next = $of[at];
+$compared
+if (best < 0 || !$keeps) {
+  best = at;
+  chosen = next;
+}
+
+/* ---- may_be_chosen: in `may`, the elements of a window that may be the one, after the element at `at` ---- */
+int64_t left = 0;
+int takes = some == 0;
+for (int64_t k = 0; k < some; ++k) {
+  $compared
+  const irange kept = $interval;
+  if (kept.hi != 0) may[left++] = may[k];
+  takes |= kept.lo == 0;
+}
+some = left;
+if (takes) may[some++] = at;
+
+/* ---- same_bits: a row of elements of $want bits from a row of elements of $have bits ---- */
+for (int64_t i = 0; i < $count; ++i) {
+  uint64_t bits = 0;
+  for (int b = 0; b < $want; ++b) {
+    uint64_t from = 0;
+    memcpy(&from, &$of[(i * $want + b) / $have], sizeof $of[0]);
+    bits |= (from >> (i * $want + b) % $have & 1) << b;
+  }
+  $store
+}
+
+/* ---- while: on two copies of the state ---- */
+$begin
+for (uint8_t more; !exhausted;) {
+  if ($condition($state, (void *const[]){&more})) exhausted = 1;
+  if (exhausted || !more) break;
+  if ($body($state, $after)) exhausted = 1;
+  $next
+}
+
+/* ---- case: of a conditional ---- */
+$label
+  exhausted |= $arm($given, $results);
+  break;
+
+/* ---- matrix: matrix i of row-major arrays, one for each part, and LAPACK's array ---- */
+for (int64_t c = 0; c < $columns; ++c)
+  for (int64_t r = 0; r < $rows; ++r) {
+    $moved
+  }
+
+/* ---- call_of_finite: of a routine that is not for a matrix with elements that are not finite ---- */
+int finite = 1;
+for (int64_t k = 0; k < $count; ++k) finite &= isfinite($of[k]) != 0;
+if (finite) $call
+else {
+  $info[0] = -4;
+  $filled
+}
+
+/* ---- sum_of_error: of a transform, the norm of what it takes, and the errors of that ---- */
+most = fmax(most, fabs($value));
+norm = hypot(norm, $value);
+sum += fabs($value);
+if (!(fabs($value) < INFINITY)) sum = INFINITY;
+
+/* ---- sum_of_slack ---- */
+slack += fmax($interval.hi - $value, $value - $interval.lo);
+if (!($interval.hi - $interval.lo < INFINITY)) sum = INFINITY;
+
+/* ---- transform: the bound of a batch's transform ---- */
+double most = 0.0, norm = 0.0, sum = 0.0, slack = 0.0;
+$sums
+const double unit = 0x1p-$significant * 1.01 + 0x1p-60;
+const double error = $weight($limits * unit * $root * norm + slack)$scale + $subnormals * $least;
+const bool fits = most < INFINITY && 16.0 * (sum + slack) <= $largest;
+$intervals
+
+/* ---- holds: whether the results of LAPACK's routine are right, a matrix after the other ---- */
+number *const memory = malloc($room * sizeof *memory);
+const char *wrong = memory ? NULL : "not enough memory";
+$arrays
+for (int64_t i = 0; i < $count && !wrong; ++i) {
+  $loaded
+  const struct call c = {$operands, $results, $numbers, "$letters", $real, $unit, memory + $rest};
+  $refused
+  wrong = holds_$routine(&c);
+  if (wrong && !*wrong) *unknown += $elements, wrong = NULL;
+}
+free(memory);
+return wrong;
+
+/* ---- refused: a matrix that is not finite ---- */
+if (!finite(x0, $count)) {
+  if (!(RE(r$info[0]) == -4 && $nan)) wrong = "a matrix is not finite, and info not -4";
+  continue;
+}
+
+/* ---- load_matrix: of matrix i, row after row ---- */
+for (int64_t row = 0; row < $rows; ++row)
+  for (int64_t column = 0; column < $columns; ++column) $to[row * $columns + column] = $value;
+
+/* ---- allocated ---- */
+$array = malloc($size);
+if ($array == NULL) goto done;
+
+/* ---- freed ---- */
+free($array);
+$array = NULL;
+
+/* ---- parts: of a long reference, one after the other; what is still there in the end is freed ---- */
+void *x[$most] = {NULL};
+const int status =
+  $calls
+for (size_t k = 0; k < $size; ++k) free(x[k]);
+return status$exhausted;
