@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from gen.hlo.graph import Computation, Instruction
+from gen.hlo.graph import Computation, Instruction, Shape
 
 Put = Callable[[Computation, Instruction, List[Instruction]], Instruction]
 PutOrNone = Callable[[Computation, Instruction, List[Instruction]], Optional[Instruction]]
@@ -41,13 +40,23 @@ def _ordered(computation: Computation, order: "List[Instruction]", others: "Mapp
         operands = [known[others.get(operand, operand)] for operand in instruction.operands]
         value = put(copied, instruction, operands)
         if value is None:
-            value = replace(instruction, operands=operands, users=[], computation=copied)
-            copied.instructions.append(value)
+            value = copied.add_copy(instruction, operands)
         known[instruction] = value
     copied.parameters = [known[parameter] for parameter in computation.parameters]
     if computation.root:
         copied.root = known[others.get(computation.root, computation.root)]
-    for instruction in copied.instructions:
-        for operand in dict.fromkeys(instruction.operands):
-            operand.users.append(instruction)
     return copied
+
+
+class Added:
+    """Ops that are added to a copy in place of one op, `like`. word: of their names."""
+
+    def __init__(self, computation: Computation, like: Instruction, word: str) -> None:
+        self.computation, self.like, self.word, self.count = computation, like, word, 0
+
+    def add(self, opcode: str, shape: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None,
+            **attributes: Any) -> Instruction:
+        self.count += 1
+        return self.computation.add(Instruction(
+            f"{self.like.name}.{self.word}{self.count}", opcode, shape, list(operands), attributes, literal=literal,
+            line=self.like.line, col=self.like.col))

@@ -138,7 +138,7 @@ class Expander:
         names = {**self.names, **{parameter.name: 0 for parameter in parameters}}
         computation.root = rule(Expander(inside, names, computation.instructions, self.computations), inside)
         assert computation.root is not None
-        _count_users(computation)
+        computation.count_users()
         self.computations.append(computation)
         added = self.add("call", of.shape, of.operands, to_apply=computation)
         added.called = [computation]
@@ -176,12 +176,4 @@ def _expand_computation(computation: Computation, rule: Rule, taken: "Dict[str, 
     assert computation.root is not None
     computation.root = known.get(computation.root, computation.root)
     computation.instructions = instructions
-    _count_users(computation)
-
-
-def _count_users(computation: Computation) -> None:
-    for instruction in computation.instructions:
-        instruction.users = []
-    for instruction in computation.instructions:
-        for operand in dict.fromkeys(instruction.operands):
-            operand.users.append(instruction)
+    computation.count_users()

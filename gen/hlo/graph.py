@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
@@ -145,6 +145,32 @@ class Computation:
 
     def __repr__(self) -> str:
         return f"<computation {self.name}>"
+
+    def add(self, instruction: Instruction) -> Instruction:
+        """Adds an instruction at the end, and to the users of its operands; it is the answer."""
+        instruction.computation = self
+        self.instructions.append(instruction)
+        for operand in dict.fromkeys(instruction.operands):
+            operand.users.append(instruction)
+        return instruction
+
+    def add_copy(self, of: Instruction, operands: "List[Instruction]", **changes: Any) -> Instruction:
+        """Adds a copy of an instruction on other operands. changes: of its other fields."""
+        return self.add(replace(of, operands=operands, users=[], **changes))
+
+    def add_parameter(self, name: str, shape: Shape) -> Instruction:
+        """Adds the next parameter."""
+        made = self.add(Instruction(name, "parameter", shape, parameter_number=len(self.parameters)))
+        self.parameters.append(made)
+        return made
+
+    def count_users(self) -> None:
+        """Finds the users of all instructions anew."""
+        for instruction in self.instructions:
+            instruction.users = []
+        for instruction in self.instructions:
+            for operand in dict.fromkeys(instruction.operands):
+                operand.users.append(instruction)
 
 
 @dataclass(eq=False)

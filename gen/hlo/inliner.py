@@ -34,9 +34,7 @@ class Inliner:
         self.target.parameters = [i for i in self.target.instructions if i.opcode == "parameter"]
         self.target.parameters.sort(key=lambda i: i.parameter_number or 0)
         self._sweep(root)
-        for instruction in self.target.instructions:
-            for operand in dict.fromkeys(instruction.operands):
-                operand.users.append(instruction)
+        self.target.count_users()
         return self.target
 
     def _body(self, body: Computation, arguments: "Optional[List[Instruction]]",

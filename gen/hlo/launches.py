@@ -40,21 +40,11 @@ def _wrapped(instruction: Instruction) -> Computation:
         if id(operand) in copies:
             continue
         constant = operand.opcode == "constant" and operand.shape.kind == "array" and not operand.shape.dims
-        copy = Instruction(operand.name, "constant" if constant else "parameter", operand.shape, line=operand.line,
-                           col=operand.col, computation=computation, literal=operand.literal if constant else None)
-        if not constant:
-            copy.parameter_number = len(computation.parameters)
-            computation.parameters.append(copy)
-        computation.instructions.append(copy)
+        copy = computation.add_copy(operand, []) if constant else computation.add_parameter(operand.name, operand.shape)
+        copy.line, copy.col = operand.line, operand.col
         copies[id(operand)] = copy
-    root = Instruction(instruction.name, instruction.opcode, instruction.shape,
-                       [copies[id(o)] for o in instruction.operands], dict(instruction.attributes), [],
-                       list(instruction.called), None, instruction.literal, instruction.line, instruction.col,
-                       computation)
-    for copy in copies.values():
-        copy.users.append(root)
-    computation.instructions.append(root)
-    computation.root = root
+    computation.root = computation.add_copy(instruction, [copies[id(o)] for o in instruction.operands],
+                                            attributes=dict(instruction.attributes), places={})
     return computation
 
 

@@ -590,13 +590,8 @@ class Parser:
             self._check_started(draft)
         if draft.distribute_pos is not None:
             self._check_distribution(instruction, draft.distribute_pos)
-        instruction.computation = self.computation
-        self.computation.instructions.append(instruction)
         self.names[instruction.name] = instruction
-        for operand in dict.fromkeys(instruction.operands):
-            operand.users.append(instruction)
-        return instruction
-
+        return self.computation.add(instruction)
 
     def _check_started(self, draft: Draft) -> None:
         """Of an op that runs beside others, `slice-start`: the shapes of its operands and its result, in a tuple."""

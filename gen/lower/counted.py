@@ -84,9 +84,8 @@ class _Counted:
             return array_shape(dtype, i.shape.dims, i.shape.minor_to_major)
 
         def add(added: Instruction) -> Instruction:
-            added.name, added.users, added.computation = f"{like.name}.counted{len(known)}", [], copied
-            copied.instructions.append(added)
-            return added
+            added.name, added.users = f"{like.name}.counted{len(known)}", []
+            return copied.add(added)
 
         def zeros(i: Instruction) -> Instruction:
             scalar = replace(i, opcode="constant", shape=array_shape(dtype, ()), operands=[], attributes={},

@@ -7,11 +7,10 @@ or 1; a byte that is not zero is true.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, List, Optional, Tuple
+from typing import List, Tuple
 
 from gen.hlo import Computation, Instruction, Shape, array_shape, dtypes
-from gen.hlo.copy import replaced
+from gen.hlo.copy import Added, replaced
 
 
 def changes(instruction: Instruction) -> bool:
@@ -36,22 +35,11 @@ def _finite(bits: int, dtype: str) -> bool:
 
 def lowered(computation: Computation) -> Computation:
     """The computation without such ops; itself where there are none."""
-    return replaced(computation, changes, lambda copied, like, operands: _Steps(copied, like).run(operands))
+    return replaced(computation, changes, lambda copied, like, operands: _Steps(copied, like, "parts").run(operands))
 
 
-class _Steps:
+class _Steps(Added):
     """The ops that replace one op."""
-
-    def __init__(self, computation: Computation, like: Instruction) -> None:
-        self.computation, self.like, self.count = computation, like, 0
-
-    def add(self, opcode: str, shape: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None,
-            **attributes: Any) -> Instruction:
-        self.count += 1
-        added = Instruction(f"{self.like.name}.parts{self.count}", opcode, shape, list(operands), attributes,
-                            literal=literal, line=self.like.line, col=self.like.col, computation=self.computation)
-        self.computation.instructions.append(added)
-        return added
 
     def run(self, operands: "List[Instruction]") -> Instruction:
         opcode, to = self.like.opcode, self.like.shape
@@ -73,10 +61,8 @@ class _Steps:
         """The op, with such ops replaced in what it calls."""
         known = {id(called): lowered(called) for called in self.like.called}
         attributes = {key: known.get(id(value), value) for key, value in self.like.attributes.items()}
-        result = replace(self.like, operands=operands, attributes=attributes, users=[], computation=self.computation,
-                         called=[known[id(called)] for called in self.like.called])
-        self.computation.instructions.append(result)
-        return result
+        return self.computation.add_copy(self.like, operands, attributes=attributes,
+                                         called=[known[id(called)] for called in self.like.called])
 
     def constant(self, to: Shape) -> Instruction:
         shape = _as(to, dtypes.TABLE[to.dtype].part)

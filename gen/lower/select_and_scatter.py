@@ -7,7 +7,6 @@ combines the sources of those that selected it. So a window is compared once, no
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import List
 
 from gen.hlo import Computation, Instruction, array_shape
@@ -24,11 +23,8 @@ def lowered(computation: Computation) -> Computation:
 def _parted(copied: Computation, instruction: Instruction, operands: "List[Instruction]") -> Instruction:
     operand, source, init = operands
     window = {"window": instruction.attributes["window"]}
-    choice = Instruction(f"{instruction.name}.choice", CHOICE,
-                         array_shape("s32", source.shape.dims, source.shape.minor_to_major), [operand],
-                         {**window, "select": instruction.attributes["select"]}, line=instruction.line,
-                         col=instruction.col, computation=copied)
-    result = replace(instruction, opcode=SCATTER, operands=[choice, source, init],
-                     attributes={**window, "scatter": instruction.attributes["scatter"]}, users=[], computation=copied)
-    copied.instructions += [choice, result]
-    return result
+    choice = copied.add(Instruction(
+        f"{instruction.name}.choice", CHOICE, array_shape("s32", source.shape.dims, source.shape.minor_to_major),
+        [operand], {**window, "select": instruction.attributes["select"]}, line=instruction.line, col=instruction.col))
+    return copied.add_copy(instruction, [choice, source, init], opcode=SCATTER,
+                           attributes={**window, "scatter": instruction.attributes["scatter"]})

@@ -4,8 +4,7 @@ is the combiner of init and element."""
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Any, Dict, List
+from typing import List
 
 from gen.hlo import Computation, Instruction
 from gen.hlo.copy import replaced
@@ -24,9 +23,8 @@ def lowered(computation: Computation) -> Computation:
 
 def _combined(copied: Computation, reduce: Instruction, operands: "List[Instruction]") -> Instruction:
     """The combiner of init and element."""
-    at: "Dict[str, Any]" = {"line": reduce.line, "col": reduce.col, "computation": copied}
-    init = Instruction(f"{reduce.name}.init", "broadcast", reduce.shape, [operands[1]], {"dimensions": ()}, **at)
-    element = Instruction(f"{reduce.name}.element", "reshape", reduce.shape, [operands[0]], {}, **at)
-    result = replace(reduce, opcode="map", operands=[init, element], attributes={}, users=[], computation=copied)
-    copied.instructions += [init, element, result]
-    return result
+    init = copied.add(Instruction(f"{reduce.name}.init", "broadcast", reduce.shape, [operands[1]], {"dimensions": ()},
+                                  line=reduce.line, col=reduce.col))
+    element = copied.add(Instruction(f"{reduce.name}.element", "reshape", reduce.shape, [operands[0]], line=reduce.line,
+                                     col=reduce.col))
+    return copied.add_copy(reduce, [init, element], opcode="map", attributes={})

@@ -103,8 +103,7 @@ def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
     known: Dict[Instruction, Instruction] = {}
 
     def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: object) -> Instruction:
-        copied.instructions.append(Instruction(name, opcode, shape, operands, attributes, computation=copied))
-        return copied.instructions[-1]
+        return copied.add(Instruction(name, opcode, shape, operands, attributes))
 
     for instruction in computation.instructions:
         operands, attributes = [known[o] for o in instruction.operands], dict(instruction.attributes)
@@ -114,9 +113,8 @@ def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
                                                     and _is_plain(instruction.operands[0].shape)):
             attributes["map"] = layout_map(instruction.shape,
                                            instruction.operands[0].shape) if instruction.shape.elements else ""
-        copy = replace(instruction, shape=instruction.shape if given else plain(instruction.shape), operands=operands,
-                       attributes=attributes, computation=copied)
-        copied.instructions.append(copy)
+        copy = copied.add_copy(instruction, operands, attributes=attributes,
+                               shape=instruction.shape if given else plain(instruction.shape))
         if instruction.opcode == "parameter":
             copied.parameters.append(copy)
         if given and copy.shape.kind == "array" and copy.shape.tiled:
@@ -143,8 +141,7 @@ def lowered(computation: Computation) -> "Tuple[Computation, List[Leaf]]":
                             index=child)
             if value.shape.tiled:
                 value = add(f"{value.name}.plain", "copy", plain(value.shape), [value])
-        zero = Instruction(f"zero.{number}", "constant", array_shape(shape.dtype, ()), literal=[0], computation=copied)
-        copied.instructions.append(zero)
+        zero = copied.add(Instruction(f"zero.{number}", "constant", array_shape(shape.dtype, ()), literal=[0]))
         if not cut:
             memory = array_shape(shape.dtype, (positions(shape),))
             lowered_leaves.append(Leaf(number, memory,

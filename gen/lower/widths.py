@@ -7,10 +7,10 @@ joined. A `bitcast` goes by the order of memory: it is a bitcast to rows of part
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+from typing import List, Tuple
 
 from gen.hlo import Computation, Instruction, Shape, array_shape, memory_bits
-from gen.hlo.copy import replaced
+from gen.hlo.copy import Added, replaced
 
 
 def changes(instruction: Instruction) -> bool:
@@ -22,22 +22,11 @@ def changes(instruction: Instruction) -> bool:
 
 def lowered(computation: Computation) -> Computation:
     """The computation without such ops; itself where there are none."""
-    return replaced(computation, changes, lambda copied, cast, operands: _Steps(copied, cast).run(operands[0]))
+    return replaced(computation, changes, lambda copied, cast, operands: _Steps(copied, cast, "bits").run(operands[0]))
 
 
-class _Steps:
+class _Steps(Added):
     """The ops that replace one bitcast."""
-
-    def __init__(self, computation: Computation, like: Instruction) -> None:
-        self.computation, self.like, self.count = computation, like, 0
-
-    def add(self, opcode: str, shape: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None,
-            **attributes: Any) -> Instruction:
-        self.count += 1
-        added = Instruction(f"{self.like.name}.bits{self.count}", opcode, shape, list(operands), attributes,
-                            literal=literal, line=self.like.line, col=self.like.col, computation=self.computation)
-        self.computation.instructions.append(added)
-        return added
 
     def run(self, value: Instruction) -> Instruction:
         of, to = value.shape, self.like.shape

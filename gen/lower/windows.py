@@ -53,11 +53,9 @@ def _split(copied: Computation, instruction: Instruction, operands: "List[Instru
 
     def add(name: str, opcode: str, to: Shape, of: "List[Instruction]", literal: "List[int] | None" = None,
             **attributes: Any) -> Instruction:
-        added = Instruction(f"{instruction.name}.{name}", opcode, to, of, attributes, literal=literal,
-                            called=instruction.called if "to_apply" in attributes else [],
-                            line=instruction.line, col=instruction.col, computation=copied)
-        copied.instructions.append(added)
-        return added
+        return copied.add(Instruction(f"{instruction.name}.{name}", opcode, to, of, attributes, literal=literal,
+                                      called=instruction.called if "to_apply" in attributes else [],
+                                      line=instruction.line, col=instruction.col))
 
     middle = tuple(size if k == d else n for k, (n, size) in enumerate(zip(instruction.shape.dims, shape.dims)))
     start = add("start", "constant", array_shape(shape.dtype, ()), [], [order.start[0]])
@@ -84,10 +82,7 @@ def _split(copied: Computation, instruction: Instruction, operands: "List[Instru
         rows = add("rows", "reduce", rows_shape, [blocks, start], dimensions=tuple(gone), **applied)
     else:
         rows = add("rows", "reduce-window", rows_shape, [operand, start], window=outer, **applied)
-    result = replace(instruction, operands=[rows, init], attributes={**instruction.attributes, "window": inner},
-                     users=[], computation=copied)
-    copied.instructions.append(result)
-    return result
+    return copied.add_copy(instruction, [rows, init], attributes={**instruction.attributes, "window": inner})
 
 
 _PLAIN = {"size": 1, "stride": 1, "low": 0, "high": 0, "base_dilation": 1, "dilation": 1, "reversal": 0}

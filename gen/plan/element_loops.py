@@ -432,26 +432,18 @@ def lowered(computation: Computation) -> Computation:
             if resolved(i, 0) in leaves:        # else nothing reads it
                 known[i] = leaves[resolved(i, 0)]
         elif i is computation.root or i.opcode != "tuple" or any(user.opcode != "while" for user in i.users):
-            known[i] = _added(copied, replace(i, operands=[known[o] for o in i.operands], users=[]))
+            known[i] = copied.add_copy(i, [known[o] for o in i.operands])
     copied.parameters = [known[parameter] for parameter in computation.parameters]
     copied.root = known[root_of(computation)]
     return copied
-
-
-def _added(to: Computation, instruction: Instruction) -> Instruction:
-    instruction.computation = to
-    to.instructions.append(instruction)
-    for operand in dict.fromkeys(instruction.operands):
-        operand.users.append(instruction)
-    return instruction
 
 
 def _loop(copied: Computation, loop: Instruction,
           known: "Dict[Instruction, Instruction]") -> "Dict[Value, Instruction]":
     """The results of a loop that are read, by ops that are added."""
     def add(name: str, opcode: str, shape: Shape, operands: "List[Instruction]", **attributes: Any) -> Instruction:
-        return _added(copied, Instruction(f"{loop.name}.{name}", opcode, shape, operands, attributes, line=loop.line,
-                                          col=loop.col))
+        return copied.add(Instruction(f"{loop.name}.{name}", opcode, shape, operands, attributes, line=loop.line,
+                                      col=loop.col))
 
     def first(leaf: int) -> Instruction:
         value = resolved(loop.operands[0], leaf)
@@ -467,8 +459,8 @@ def _loop(copied: Computation, loop: Instruction,
         operands: List[Instruction] = []
         for scalar in (*walk.variables, *walk.outside):
             key = walk.scalars[scalar]
-            source = first(key.value) if isinstance(key.value, int) else _added(copied, replace(
-                key.value, name=f"{loop.name}.{key.value.name}", users=[]))
+            source = first(key.value) if isinstance(key.value, int) else copied.add_copy(
+                key.value, key.value.operands, name=f"{loop.name}.{key.value.name}")
             own = algebra.call("op", "elementwise", "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(dims)}")
             if source.shape.dims and not (key.map == own and source.shape.dims == dims):
                 source = add(f"at{len(operands)}", "bitcast", array_shape(key.dtype, dims, order), [source],
@@ -502,17 +494,15 @@ def _step(walk: Walk, name: str) -> Computation:
     known: Dict[int, Instruction] = {}
     roots = [walk.predicate, *walk.ends]
     for number, scalar in enumerate((*walk.variables, *walk.outside)):
-        known[scalar] = _added(step, Instruction(f"x{number}", "parameter", array_shape(walk.dtype(scalar), ()),
-                                                 parameter_number=number))
-        step.parameters.append(known[scalar])
+        known[scalar] = step.add_parameter(f"x{number}", array_shape(walk.dtype(scalar), ()))
     for n in sorted(_below(walk.scalars, roots)):       # operands have smaller numbers
         key = walk.scalars[n]
         if key.opcode not in ("state", "outside"):
-            known[n] = _added(step, Instruction(
+            known[n] = step.add(Instruction(
                 f"t{n}", key.opcode, array_shape(key.dtype, ()), [known[o] for o in key.operands], dict(key.attributes),
                 literal=[key.value] if key.opcode == "constant" else None))
     shapes = [known[n].shape for n in roots]
-    step.root = _added(step, Instruction("next", "tuple", tuple_shape(shapes), [known[n] for n in roots]))
+    step.root = step.add(Instruction("next", "tuple", tuple_shape(shapes), [known[n] for n in roots]))
     return step
 
 

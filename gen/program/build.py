@@ -123,14 +123,7 @@ def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:
 
 def copied(shape: Shape, name: str, literal: "Optional[Sequence[int]]" = None) -> Fusion:
     """The fusion that copies an array, or writes a constant."""
-    computation = Computation(name)
-    source = Instruction("from", "parameter" if literal is None else "constant", shape, computation=computation,
-                         parameter_number=0 if literal is None else None, literal=literal)
-    root = Instruction("to", "copy", shape, [source], computation=computation)
-    source.users.append(root)
-    computation.instructions, computation.root = [source, root], root
-    computation.parameters = [source] if literal is None else []
-    return Fusion(name, computation, "")
+    return Fusion(name, copy_of(shape, shape, name, literal), "")
 
 
 class _Distinct:

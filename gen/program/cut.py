@@ -6,7 +6,6 @@ step or segment reads. What costs next to nothing (constants, moves) is not pass
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Callable, Collection, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
 from gen import hlo
@@ -16,7 +15,7 @@ from gen.hlo.launches import is_step, resolved
 from gen.hlo.trips import trips
 from gen.plan import element_loops
 from gen.plan.partition import moves_only
-from gen.program.extract import added, copy_of, extracted, give_names
+from gen.program.extract import copy_of, extracted, give_names
 from gen.program.ir import Array, Branch, Call, Loop, Node, parts_of
 from gen.program.needed import Needed
 
@@ -184,9 +183,9 @@ class _Cut:
         results = [Array(step.name, shape) for shape in step.shape.leaves()]
         self.arrays.update((Value(step, n), array) for n, array in enumerate(results))
         own = Computation(step.name, line=step.line, col=step.col)
-        for n, o in enumerate(step.operands):
-            own.parameters.append(added(own, Instruction(o.name, "parameter", o.shape, parameter_number=n)))
-        own.root = added(own, replace(step, operands=list(own.parameters), users=[]))
+        for o in step.operands:
+            own.add_parameter(o.name, o.shape)
+        own.root = own.add_copy(step, list(own.parameters))
         give_names(own)
         fusion = self.cutter.named(own, step.name, {})
         return [Call(fusion, [self.arrays[resolved(o, leaf)] for o in step.operands

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Dict, Iterable, List, Optional, Sequence, Set
 
 from gen.hlo import Computation, Instruction, Shape, Value
@@ -16,9 +15,8 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
     order = {i: n for n, i in enumerate(computation.instructions)}
     own = Computation(computation.name, line=computation.line, col=computation.col)
     known: Dict[Value, Instruction] = {}
-    for n, value in enumerate(reads):
-        known[value] = added(own, Instruction(value.producer.name, "parameter", value.shape, parameter_number=n))
-        own.parameters.append(known[value])
+    for value in reads:
+        known[value] = own.add_parameter(value.producer.name, value.shape)
     copies: Dict[Instruction, Instruction] = {}
 
     def operand(of: Instruction) -> Optional[Instruction]:
@@ -37,7 +35,7 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
             return made
         parts = copied(Instruction(of.name, "get-tuple-element", child, [of], {"index": k})
                        for k, child in enumerate(of.shape.children))
-        return added(own, Instruction(of.name, "tuple", of.shape, parts)) if parts is not None else None
+        return own.add(Instruction(of.name, "tuple", of.shape, parts)) if parts is not None else None
 
     def copied(operands: "Iterable[Instruction]") -> "Optional[List[Instruction]]":
         """The copies of all operands; None where something before one of them has to be copied first."""
@@ -54,12 +52,12 @@ def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequen
         operands = copied(instruction.operands)
         if operands is not None:
             waiting.pop()
-            copies[instruction] = added(own, replace(instruction, operands=operands, users=[]))
+            copies[instruction] = own.add_copy(instruction, operands)
     roots = []
     for goal in goals:
         made = known[goal] if goal in known else copies[goal.producer]
         roots.append(_taken(own, made, goal.leaf, goal.producer.name))
-    own.root = roots[0] if len(roots) == 1 else added(own, Instruction(
+    own.root = roots[0] if len(roots) == 1 else own.add(Instruction(
         "results", "tuple", tuple_shape([root.shape for root in roots]), roots))
     give_names(own)
     return own
@@ -72,27 +70,17 @@ def _taken(to: Computation, value: Instruction, leaf: int, name: str) -> Instruc
         while leaf >= len(value.shape.children[index].leaves()):
             leaf -= len(value.shape.children[index].leaves())
             index += 1
-        value = added(to, Instruction(name, "get-tuple-element", value.shape.children[index], [value], {"index": index}))
+        value = to.add(Instruction(name, "get-tuple-element", value.shape.children[index], [value], {"index": index}))
     return value
 
 
-def copy_of(source: Shape, to: Shape) -> Computation:
-    """The computation that copies an array."""
-    computation = Computation("copy")
-    parameter = Instruction("from", "parameter", source, computation=computation, parameter_number=0)
-    root = Instruction("to", "copy", to, [parameter], computation=computation)
-    parameter.users.append(root)
-    computation.instructions, computation.root, computation.parameters = [parameter, root], root, [parameter]
-    return computation
-
-
-def added(to: Computation, instruction: Instruction) -> Instruction:
-    """The instruction, at the end of a computation."""
-    instruction.computation = to
-    to.instructions.append(instruction)
-    for operand in dict.fromkeys(instruction.operands):
-        operand.users.append(instruction)
-    return instruction
+def copy_of(source: Shape, to: Shape, name: str = "copy", literal: "Optional[Sequence[int]]" = None) -> Computation:
+    """The computation that copies an array. literal: that writes a constant."""
+    own = Computation(name)
+    value = own.add_parameter("from", source) if literal is None else own.add(
+        Instruction("from", "constant", source, literal=literal))
+    own.root = own.add(Instruction("to", "copy", to, [value]))
+    return own
 
 
 def give_names(computation: Computation) -> None:

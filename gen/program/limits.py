@@ -6,14 +6,13 @@ A limited fusion has the limit as a further parameter, and as a further result h
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Dict, Optional
 
 from gen.hlo import Computation, Fusion, Instruction, Shape, array_shape, tuple_shape
 from gen.hlo.graph import root_of
 from gen.hlo.trips import trips
 from gen.plan import element_loops
-from gen.program.extract import added, give_names
+from gen.program.extract import give_names
 from gen.program.ir import Program
 
 
@@ -36,10 +35,10 @@ def limited(fusion: Fusion) -> Fusion:
     limit, steps = Instruction("limit", "parameter", _number(), parameter_number=len(whole.parameters)), loop
     for i in whole.instructions:
         if i is loop:
-            known[i] = _limited(made, loop, known[loop.operands[0]], added(made, limit))
+            known[i] = _limited(made, loop, known[loop.operands[0]], made.add(limit))
             steps = _element(made, known[i], len(known[i].shape.children) - 1)
         elif i is not whole.root or i.opcode != "tuple":
-            known[i] = added(made, replace(i, operands=[known[o] for o in i.operands], users=[]))
+            known[i] = made.add_copy(i, [known[o] for o in i.operands])
     root = root_of(whole)
     results = [known[o] for o in root.operands] if root.opcode == "tuple" else [known[root]]
     made.parameters = [*(known[parameter] for parameter in whole.parameters), limit]
@@ -60,13 +59,13 @@ def over(steps: Instruction) -> Computation:
     """The computation that says whether any element has run as often as the limit allows. steps: how often each has."""
     to = Computation("over")
     shape = steps.shape
-    counts, limit = _parameter(to, shape), _parameter(to, _number())
+    counts, limit = to.add_parameter("parameter", shape), to.add_parameter("parameter", _number())
     most = _add(to, "broadcast", shape, limit, dimensions=()) if shape.dims else limit
     reached = _add(to, "compare", array_shape("pred", shape.dims), counts, most, direction="GE")
     if shape.dims:
         either = Computation("either")
-        _add(either, "or", _pred(), _parameter(either, _pred()), _parameter(either, _pred()))
-        none = added(to, Instruction("none", "constant", _pred(), literal=[0]))
+        _add(either, "or", _pred(), *(either.add_parameter("parameter", _pred()) for _ in (0, 1)))
+        none = to.add(Instruction("none", "constant", _pred(), literal=[0]))
         reached = _add(to, "reduce", _pred(), reached, none, dimensions=tuple(range(shape.rank)), to_apply=either)
         reached.called = [either]
     return to
@@ -78,7 +77,7 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     asked = element_loops.asked_of(condition)
     counts = array_shape("u32", asked.each.shape.dims if asked else ())
     shape = tuple_shape([*loop.shape.children, _number(), _number(), counts])
-    zero = added(to, Instruction("zero", "constant", _number(), literal=[0]))
+    zero = to.add(Instruction("zero", "constant", _number(), literal=[0]))
     zeros = _add(to, "broadcast", counts, zero, dimensions=()) if counts.dims else zero
     leaves = [_element(to, start, k) for k in range(len(loop.shape.children))]
     state = _add(to, "tuple", shape, *leaves, limit, zero, zeros)
@@ -90,17 +89,17 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
             if i is source.parameters[0]:
                 known[i] = parameter
             else:
-                known[i] = added(into, replace(i, operands=[known[o] for o in i.operands], users=[]))
+                known[i] = into.add_copy(i, [known[o] for o in i.operands])
 
     more = Computation(condition.name)
     inner: Dict[Instruction, Instruction] = {}
-    copy(condition, inner, more, _parameter(more, shape))
+    copy(condition, inner, more, more.add_parameter("parameter", shape))
     below = _add(more, "compare", _pred(), _element(more, more.parameters[0], own + 1),
                  _element(more, more.parameters[0], own), direction="LT")
     more.root = _add(more, "and", _pred(), inner[root_of(condition)], below)
     step, inner = Computation(body.name), {}
-    copy(body, inner, step, _parameter(step, shape))
-    parameter, one = step.parameters[0], added(step, Instruction("one", "constant", _number(), literal=[1]))
+    copy(body, inner, step, step.add_parameter("parameter", shape))
+    parameter, one = step.parameters[0], step.add(Instruction("one", "constant", _number(), literal=[1]))
     count = _add(step, "add", _number(), _element(step, parameter, own + 1), one)
     steps = count
     if asked:       # as the loop itself asks each element
@@ -116,21 +115,13 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
     step.root = _add(step, "tuple", shape, *ends, _element(step, parameter, own), count, steps)
     for computation in (more, step):
         give_names(computation)
-    return added(to, replace(loop, shape=shape, operands=[state], users=[], called=[more, step], attributes={
-        **loop.attributes, "condition": more, "body": step}))
+    return to.add_copy(loop, [state], shape=shape, called=[more, step],
+                       attributes={**loop.attributes, "condition": more, "body": step})
 
 
 def _add(to: Computation, opcode: str, shape: Shape, *operands: Instruction, **attributes: object) -> Instruction:
-    made = added(to, Instruction(opcode, opcode, shape, list(operands), dict(attributes)))
-    to.root = made
-    return made
-
-
-def _parameter(to: Computation, shape: Shape) -> Instruction:
-    made = _add(to, "parameter", shape)
-    made.parameter_number = len(to.parameters)
-    to.parameters.append(made)
-    return made
+    to.root = to.add(Instruction(opcode, opcode, shape, list(operands), dict(attributes)))
+    return to.root
 
 
 def _element(to: Computation, value: Instruction, index: int) -> Instruction:

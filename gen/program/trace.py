@@ -200,16 +200,10 @@ def _read(nodes: "Sequence[Node]") -> List[Array]:
 def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, literal: "Optional[List[int]]" = None,
         attributes: "Optional[Dict[str, object]]" = None) -> Instruction:
     """An op at the end of a computation, as its root."""
-    made = Instruction(f"x{len(to.instructions)}", opcode, of, list(operands), attributes or {}, computation=to,
-                       literal=literal)
-    for operand in operands:
-        operand.users.append(made)
-    to.instructions.append(made)
-    to.root = made
-    if opcode == "parameter":
-        made.parameter_number = len(to.parameters)
-        to.parameters.append(made)
-    return made
+    name = f"x{len(to.instructions)}"
+    to.root = to.add_parameter(name, of) if opcode == "parameter" else to.add(
+        Instruction(name, opcode, of, list(operands), attributes or {}, literal=literal))
+    return to.root
 
 
 def _next() -> Computation:

@@ -103,9 +103,7 @@ class _Block:
                 for o in given]
         called = [self._inner(of, arrays, i.opcode == "while" and of is i.called[1]) for of in i.called]
         to = _with(i.shape, arrays) if i.opcode == "while" else i.shape
-        made = replace(i, shape=to, operands=[*operands[:len(operands) - len(given)], *both], users=[],
-                       called=called, computation=into)
-        into.instructions.append(made)
+        made = into.add_copy(i, [*operands[:len(operands) - len(given)], *both], shape=to, called=called)
         return made if i.opcode != "while" else _added(into, i, "get-tuple-element", i.shape, [made], index=0)
 
     def _inner(self, computation: Computation, arrays: "List[Array]", hands_on: bool) -> Computation:
@@ -119,8 +117,7 @@ class _Block:
             if i is not old:
                 return self._read(into, i, operands, read)
             for added in (whole, *read.values()):
-                added.computation = into
-                into.instructions.append(added)
+                into.add(added)
             return _added(into, old, "get-tuple-element", old.shape, [whole], index=0)
 
         own = copied(computation, put)
@@ -128,8 +125,6 @@ class _Block:
         if hands_on:
             root = root_of(own)
             own.root = _added(own, root, "tuple", _with(root.shape, arrays), [root, *read.values()])
-            for operand in own.root.operands:
-                operand.users.append(own.root)
         return own
 
     def _array(self, constant: Instruction) -> Array:
@@ -151,10 +146,7 @@ def _with(shape: Shape, arrays: "Sequence[Array]") -> Shape:
 
 def _added(into: Computation, like: Instruction, opcode: str, shape: Shape, operands: "List[Instruction]",
            **attributes: int) -> Instruction:
-    added = Instruction(like.name, opcode, shape, operands, dict(attributes), line=like.line, col=like.col,
-                        computation=into)
-    into.instructions.append(added)
-    return added
+    return into.add(Instruction(like.name, opcode, shape, operands, dict(attributes), line=like.line, col=like.col))
 
 
 def _is_large(i: Instruction) -> bool:

@@ -87,10 +87,8 @@ class Steps:
         self.numbers: Dict[str, Real] = {}
 
     def op(self, opcode: str, shape: Shape, *operands: "Operand", **attributes: str) -> "Real":
-        i = Instruction(self.name, opcode, shape, [self.number(x).i for x in operands], dict(attributes),
-                        computation=self.inner)
-        self.inner.instructions.append(i)
-        return Real(self, i)
+        return Real(self, self.inner.add(Instruction(self.name, opcode, shape, [self.number(x).i for x in operands],
+                                                     dict(attributes))))
 
     def number(self, x: "Operand") -> "Real":
         if isinstance(x, Real):

@@ -83,12 +83,8 @@ class Lowering:
     # the ops of the new computation
 
     def op(self, opcode: str, shape: Shape, *operands: Instruction, **attributes: object) -> Instruction:
-        i = Instruction(self.like.name, opcode, shape, list(operands), attributes, called=list(self.like.called),
-                        computation=self.out)
-        for operand in operands:
-            operand.users.append(i)
-        self.out.instructions.append(i)
-        return i
+        return self.out.add(Instruction(self.like.name, opcode, shape, list(operands), attributes,
+                                        called=list(self.like.called)))
 
     def again(self, shape: Shape, *operands: Instruction, **more: object) -> Instruction:
         """The op of the instruction, with its attributes."""
