@@ -20,6 +20,7 @@ import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection
+from pathlib import Path
 from typing import Any, Callable, Dict, Generator, Iterator, List, Sequence, Tuple
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -81,6 +82,20 @@ def temporary_folder(prefix: str) -> Iterator[str]:
         with held():
             if folder:
                 folder.cleanup()
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o644) -> Iterator[str]:
+    """The name of a file beside a path, which it becomes at the end of the block: no reader sees half of it. After an
+    exception it is gone."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    try:
+        os.close(handle)
+        yield name
+        os.chmod(name, mode)
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _swallowed(what: Any) -> None:

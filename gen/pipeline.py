@@ -16,13 +16,11 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
-from gen import bounds, heroes, reference, render
+from gen import bounds, heroes, jobs, reference, render
 from gen.emit.helpers import Helpers
 from gen.heroes.hero import Choice, Context
 from gen.hlo import Fusion
@@ -292,15 +290,8 @@ def write(path: Path, content: "Union[str, bytes]") -> None:
     if path.exists() and path.stat().st_size == len(data) and path.read_bytes() == data:
         return
     try:
-        handle, name = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(data)
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with jobs.replacing(path) as name:
+            Path(name).write_bytes(data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None     # the temporary name says nothing to a user
 

@@ -7,12 +7,11 @@ import functools
 import os
 import re
 import shlex
-import tempfile
 import threading
 from pathlib import Path
 from typing import Optional
 
-from gen import child
+from gen import child, jobs
 from gen.terminal import PROGRESS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -46,28 +45,18 @@ def build() -> Path:
     if not _stale():
         return LIBRARY
     PROGRESS.note(f"compiling {LIBRARY.relative_to(ROOT)}, once, ..")
-    started = max(path.stat().st_mtime_ns for path in _sources())
+    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden"]
     try:
         LIBRARY.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".libsett.", suffix=".so", dir=LIBRARY.parent)
+        with jobs.replacing(LIBRARY, 0o755) as name:
+            done = child.compiler([*command, str(SOURCE), "-o", name])
+            if done.status:
+                raise AlgebraError(f"the library does not compile:\n{done.err}")
+    except FileNotFoundError as error:
+        raise AlgebraError(f"no C compiler: {error.filename} not found, set CC") from error
     except OSError as error:
         raise AlgebraError(f"{LIBRARY} cannot be written: {error.strerror}; instead, run `ninja build/libsett.so` in "
                            f"{ROOT} as somebody who may write there") from error
-    os.close(handle)
-    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
-               str(SOURCE), "-o", name]
-    try:
-        done = child.compiler(command)
-        if done.status:
-            raise AlgebraError(f"the library does not compile:\n{done.err}")
-        os.chmod(name, 0o755)
-        if LIBRARY.exists() and LIBRARY.stat().st_mtime_ns > started and not _stale():
-            return LIBRARY  # another process was faster
-        os.replace(name, LIBRARY)
-    except FileNotFoundError as error:
-        raise AlgebraError(f"no C compiler: {error.filename} not found, set CC") from error
-    finally:
-        Path(name).unlink(missing_ok=True)
     return LIBRARY
 
 

@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -66,21 +65,14 @@ def harness(target: str) -> Path:
     if output.exists() and output.stat().st_mtime_ns >= newest:
         return output
     output.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=output.name, dir=output.parent)
-    os.close(handle)
     flags = ["-O3", f"-DPART_ALIGN={ALIGNMENT}"]
-    try:
+    with jobs.replacing(output, 0o755) as name:
         try:
             call(runner.harness(Path(name), sources, [*flags, "-march=native"]), "the harness")
         except RunError as error:
             if error.status == 3:
                 raise
             call(runner.harness(Path(name), sources, flags), "the harness")
-        os.chmod(name, 0o755)
-        os.replace(name, output)
-    finally:
-        if os.path.exists(name):
-            os.unlink(name)
     return output
 
 
@@ -315,13 +307,9 @@ def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str
         newest = max(newest, Path(shutil.which(command[0]) or "").stat().st_mtime_ns)
         if not output.exists() or output.stat().st_mtime_ns < newest:
             pipeline.write(path, header)
-            handle, name = tempfile.mkstemp(prefix=output.name, dir=output.parent)
-            os.close(handle)
-            if child.compiler([*command, "-x", language, "-o", name, str(path)]).status:
-                os.unlink(name)
-                return ()
-            os.replace(name, output)
-    except OSError:     # build/ is not written to
+            with jobs.replacing(output) as name:
+                call([*command, "-x", language, "-o", name, str(path)], header)
+    except (OSError, RunError):     # build/ is not written to, or the compiler has no such header
         return ()
     return "-include", str(path)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import List, Optional, Sequence
 
@@ -105,12 +103,5 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
 
 def publish(source: Path, target: Path) -> None:
     """Copies under a temporary name in the target's folder, then renames."""
-    handle, name = tempfile.mkstemp(prefix=target.name, dir=target.parent)
-    os.close(handle)
-    try:
+    with jobs.replacing(target) as name:
         shutil.copyfile(source, name)
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    finally:
-        if os.path.exists(name):
-            os.unlink(name)
