@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Callable, List
 
 from gen.bounds.following import Bounds
-from gen.bounds.types import full_range, Known
 from gen.hlo import Computation, Instruction
-from gen.reference.loops import loops_over
 from gen.reference.types import FLOATS
 from gen.reference.values import Array
 
@@ -15,13 +13,5 @@ from gen.reference.values import Array
 def loop(exact: "Callable[[Computation], bool]", b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
     """The bounds of a while. exact: whether a computation is, of exact arguments. Where some step rounds otherwise than
     the reference, another number of steps may follow: any value is allowed."""
-    sure = b.exact(*x) and all(map(exact, i.called))
-    for out in outs:
-        bits = out.dtype not in FLOATS
-        if sure:
-            b.known[out] = Known(None, bits)
-        else:
-            ranges = b.ranges(i, out, bits)
-            b.step(i.name, loops_over((out.count,), [f"{ranges}[{out.all()}] = {full_range(out.dtype)};"]), [ranges], [])
-    if not sure:
-        b.unknown.append(f"rounding may decide a number of steps in {i.name}")
+    b.decided(i, outs, [out.dtype not in FLOATS for out in outs], b.exact(*x) and all(map(exact, i.called)),
+              f"rounding may decide a number of steps in {i.name}")

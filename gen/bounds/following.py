@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, Sequence
 
 from gen.bounds.intervals import Intervals, keeps_bits
-from gen.bounds.types import interval_of, kind_of, Known, Options, Ranged
+from gen.bounds.types import full_range, interval_of, kind_of, Known, Options, Ranged
 from gen.hlo import Computation, Instruction
 from gen.reference.emitter import Emitter, plain
 from gen.reference.loops import Index, indices_of, loops_over, position_of, strides_of
@@ -46,6 +46,21 @@ class Bounds:
         ranges = self.e.array(i.name, kind_of(out.dtype), out.dims)
         self.known[out] = Known(ranges, bits)
         return ranges
+
+    def anything(self, i: Instruction, out: Array, bits: bool) -> None:
+        """Allows any value in a result."""
+        ranges = self.ranges(i, out, bits)
+        self.step(i.name, loops_over((out.count,), [f"{ranges}[{out.all()}] = {full_range(out.dtype)};"]), [ranges], [])
+
+    def decided(self, i: Instruction, outs: Sequence[Array], bits: Sequence[bool], sure: bool, why: str) -> None:
+        """The bounds of results that are moved: what the reference gives if that is sure, else any value. bits: whether
+        the bits of each are known; why: a clause that says why it is not sure."""
+        for out, known in zip(outs, bits):
+            if sure:
+                self.known[out] = Known(None, known)
+            else:
+                self.anything(i, out, known)
+        self.unknown += [] if sure else [why]
 
     def points(self, array: Array) -> Array:
         """The array of an array's intervals, also where it is exact."""

@@ -93,12 +93,10 @@ def _work(i: Instruction) -> int:
 
 
 def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    ranges = [b.ranges(i, out, False) for out in outs]
     if not b.exact(*x):
-        b.unknown.append(f"errors of the operands of {i.name} are not followed")
-        for out, to in zip(outs, ranges):
-            b.step(i.name, [f"for (int64_t i = 0; i < {out.count}; ++i) {to}[i] = {full_range(out.dtype)};"], [to], [])
+        b.decided(i, outs, [False] * len(outs), False, f"errors of the operands of {i.name} are not followed")
         return
+    ranges = [b.ranges(i, out, False) for out in outs]
     rank = i.operands[-1 if i.opcode in (*TRIDIAGONAL, "triangular-solve") else 0].shape.rank - 2
     count, dtype = count_of(outs[0].dims[:rank]), outs[0].dtype
     errors = [b.e.array(f"{i.name}_error", "double", out.dims) for out in outs]

@@ -6,7 +6,7 @@ import math
 from typing import List
 
 from gen.bounds.following import Bounds
-from gen.bounds.types import full_range, interval_of, kind_of, Known, Ranged
+from gen.bounds.types import interval_of, kind_of, Known, Ranged
 from gen.hlo import Instruction
 from gen.reference.library import statements
 from gen.reference.loops import block, loops_over
@@ -24,11 +24,10 @@ def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
     b.known[out] = Known(None, out.dtype not in FLOATS)
     if not vague and b.exact(source, init) and not b.introduces(scatter, [of.dtype] * 2):
         return
-    ranges, at = b.ranges(i, out, out.dtype not in FLOATS), out.all()
     if vague and size > MOST_COMPARED:
-        b.unknown.append(f"{i.name} compares more than {MOST_COMPARED} elements")
-        b.step(i.name, loops_over((out.count,), [f"{ranges}[{at}] = {full_range(out.dtype)};"]), [ranges], [])
+        b.decided(i, outs, [out.dtype not in FLOATS], False, f"{i.name} compares more than {MOST_COMPARED} elements")
         return
+    ranges, at = b.ranges(i, out, out.dtype not in FLOATS), out.all()
     now = b.e.array(f"{i.name}_now", out.dtype, out.dims)
     lines = loops_over((out.count,), [f"{now}[{at}] = {init}[0];", f"{ranges}[{at}] = {b.interval(init, '0')};"])
     start = ["int64_t best = -1;", f"{of.kind} chosen = 0;"]
