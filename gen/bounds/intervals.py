@@ -5,19 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import List, Mapping, Optional, Sequence
 
-from gen.bounds.types import (
-    full_range,
-    interval_of,
-    key_of,
-    kind_of,
-    least,
-    most,
-    of_ends,
-    of_key,
-    Options,
-    Ranged,
-    SIGNIFICANT,
-)
+from gen.bounds.types import (full_range, interval_of, key_of, kind_of, least, most, of_ends, of_key, Options, Ranged,
+                              SIGNIFICANT)
 from gen.bounds.ulps import LIBM_ULPS
 from gen.hlo import Instruction
 from gen.hlo.opcodes import ELEMENTWISE
@@ -83,7 +72,7 @@ class Intervals:
             about = small_float(to)
             name = "range_round_scale" if about.scale else "range_round_small"
             tables = [self.call.table(about.values), self.call.table(about.middles)]
-            text = self.call(name, text, *tables, *about.arguments)
+            text = f"{name}({', '.join([text, *tables, *about.arguments])})"
         elif to != "f64":
             text = f"range_round_{to}({text})"
         return self.kept(text, to, v)

@@ -47,7 +47,7 @@ def scalar_function(d: Target, need: Need, name: str, *about: str) -> str:
     titles = (f"{name}_{about[0]}", "_".join([name, *_TITLES.get(name, ("T",))]))
     piece = next((title for title in titles if title in pieces("scalars.c")), None)
     if piece is None:
-        raise ValueError(f"'{name}' of {about[0]} has no form")
+        raise ValueError(f"'{name}' of {about[0]} has no form: gen/emit/scalars.c has no {' or '.join(titles)}")
     if name == "narrow" and (about[0] != "f16" or d.half_by_bits):
         d.used.add("f64_to_f32")
     return _function(need, "scalars.c", piece, _scalar_words(d, need, name, *about))
@@ -226,6 +226,7 @@ def _words(d: Target, real: str) -> Dict[str, Any]:
 def _function(need: Need, file: str, name: str, words: Dict[str, Any]) -> str:
     """A piece with its words, after those that it calls: these have the same words at the end of their names."""
     known = pieces(file)
+    assert name in known, f"gen/emit/{file} has no function {name}"
     text = taken(known[name].text, words)
     for other in needs(name, text, known):
         *stem, last = other.split("_")

@@ -6,20 +6,8 @@ from typing import Dict, Mapping, Sequence
 
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.reference.library import Calls, functions, VALUES
-from gen.reference.types import (
-    bits_of,
-    FLOATS,
-    from_double,
-    is_signed,
-    load,
-    NARROW,
-    SMALL,
-    STORAGE,
-    store,
-    TINY,
-    to_double,
-    wide_of,
-)
+from gen.reference.types import (bits_of, FLOATS, from_double, is_signed, load, NARROW, SMALL, STORAGE, store, TINY,
+                                 to_double, wide_of)
 from gen.reference.values import Scalar
 
 
