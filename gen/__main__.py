@@ -265,11 +265,8 @@ def over_files(work: Work, given: argparse.Namespace,
 
     def announce(done: int, file: str) -> None:
         if len(files) > 1:
-            PROGRESS.before = (
-                f"{given.verb} {done + 1}/{len(files)}: "
-                if given.jobs == 1
-                else f"{given.verb} {done}/{len(files)} done: "
-            )
+            PROGRESS.before = (f"{given.verb} {done + 1}/{len(files)}: " if given.jobs == 1
+                               else f"{given.verb} {done}/{len(files)} done: ")
             PROGRESS.step(file)
 
     statuses = []

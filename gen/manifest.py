@@ -112,11 +112,8 @@ def definite(computation: Computation) -> Dict[int, int]:
 
 def _bytes_written(kernels: "Sequence[Nest]", results: "Sequence[Shape]") -> int:
     in_place = [nest for nest in kernels if nest.aliases]
-    return sum(
-        nest.shape.elements * dtypes.storage_bytes(root.shape.dtype)
-        for nest in in_place
-        for root in nest.partition.roots
-    ) or sum(shape.bytes for shape in results)
+    return sum(nest.shape.elements * dtypes.storage_bytes(root.shape.dtype) for nest in in_place
+               for root in nest.partition.roots) or sum(shape.bytes for shape in results)
 
 
 def points(index: str, partition: Partition) -> int:

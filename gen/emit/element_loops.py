@@ -83,9 +83,8 @@ class ElementLoops(Loads, Elementwise):
 
     def _settled(self, values: List[Value], names: List[str]) -> List[Value]:
         """Values none of which is a variable that is assigned before it is read."""
-        return [
-            self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v for v in values
-        ]
+        return [self.declare("next", v.dtype, v.lanes, v.text) if v.text in names and len(names) > 1 else v
+                for v in values]
 
 
 class _Steps:

@@ -115,11 +115,8 @@ class Elementwise(Registers):
             )
             return Value(text, "f16", x.lanes, True)
         if to == "bf16":
-            text = (
-                f"{self.helpers.need('value', 'bf16')}({x.text})"
-                if x.lanes == 1
-                else self.of_bits("bf16", x.text, x.lanes)
-            )
+            text = (f"{self.helpers.need('value', 'bf16')}({x.text})" if x.lanes == 1
+                    else self.of_bits("bf16", x.text, x.lanes))
             return self.declare(of, to, x.lanes, text)
         return self.declare(of, to, x.lanes, self.d.reinterpret(x.text, "u16", to, x.lanes))
 

@@ -227,11 +227,8 @@ class Form:
 
     def is_interleaved(self, flat: str, region: Region) -> bool:
         """Whether neighbours of an access are spread over the registers of a step, by shuffles."""
-        if (
-            self.loop.interleaved_rows == 1
-            or not self.open(region)
-            or self.stride(flat, "lane")[0] != self.loop.interleaved_rows
-        ):
+        if (self.loop.interleaved_rows == 1 or not self.open(region)
+            or self.stride(flat, "lane")[0] != self.loop.interleaved_rows):
             return False
         start = algebra.substitute(flat, lane=0)
         return self.stride(start, "vec")[0] == 1
@@ -257,12 +254,8 @@ class Form:
     def unbroken(self, index: str) -> Optional[Runs]:
         """Where a map of the function's index has no stride along the lanes because a row may end inside a step; None
         where rows are shorter, or the map has no stride along them either."""
-        if (
-            self.walked is None
-            or len(algebra.info(index).variables) != len(self.function.dims)
-            or index == EMPTY
-            or self.stride(self.mapped(index), "lane")[0] is not None
-        ):
+        if (self.walked is None or len(algebra.info(index).variables) != len(self.function.dims) or index == EMPTY
+            or self.stride(self.mapped(index), "lane")[0] is not None):
             return None
         position = self.mapped(algebra.call("shape", "map", self.walked.text))
         step = self.stride(position, "lane")[0]

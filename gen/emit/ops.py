@@ -77,11 +77,8 @@ def _expression(d: Target, need: Need, opcode: str, attributes: Mapping[str, Any
     if opcode == "clamp":
         high = expression(d, need, "maximum", {}, to, (dtype, dtype), (x[1], x[0]), lanes)
         if dtype == "pred":
-            return (
-                f"({d.register('pred', lanes)})(({x[0]} | {x[1]}) & {x[2]})"
-                if lanes == 1
-                else f"({x[0]} | {x[1]}) & {x[2]}"
-            )
+            return (f"({d.register('pred', lanes)})(({x[0]} | {x[1]}) & {x[2]})" if lanes == 1
+                    else f"({x[0]} | {x[1]}) & {x[2]}")
         if lanes == 1:
             return f"{need('minimum', dtype)}({high}, {x[2]})"
         return expression(d, need, "minimum", {}, to, (dtype, dtype), (f"({high})", x[2]), lanes)

@@ -77,16 +77,8 @@ class Regions(ElementLoops):
         paired = self._paired(entry, x)
         if paired:
             return [paired]
-        return [
-            self.apply(
-                opcode,
-                instruction.attributes,
-                instruction.shape.dtype,
-                [o.shape.dtype for o in instruction.operands],
-                x,
-                instruction.name,
-            )
-        ]
+        return [self.apply(opcode, instruction.attributes, instruction.shape.dtype,
+                           [o.shape.dtype for o in instruction.operands], x, instruction.name)]
 
     def _paired(self, entry: Entry, x: "Sequence[Value]") -> Optional[Value]:
         """The value of an entry that one function computes together with another entry's, of the same argument."""
@@ -165,11 +157,8 @@ class Regions(ElementLoops):
         if index == EMPTY:
             return None
         self._tested |= tested(index, self.box)
-        return [
-            c
-            for c in conditions(index, self.box, self.index_type)
-            if c not in self._thread_guards and c not in self._held
-        ]
+        return [c for c in conditions(index, self.box, self.index_type) if c not in self._thread_guards
+                and c not in self._held]
 
     def _when(self, region: Region) -> When:
         """When a guarded region runs."""
@@ -185,12 +174,8 @@ class Regions(ElementLoops):
             return When(None, None, None)
         some = [self._near(near) for near in uneven.some]
         self._tested |= tested(uneven.index, self.box) - {"lane"}
-        return When(
-            self._inside(uneven.every),
-            " && ".join(conditions(uneven.index, self.box, self.index_type)),
-            None if None in some else " && ".join(filter(None, some)),
-            True,
-        )
+        return When(self._inside(uneven.every), " && ".join(conditions(uneven.index, self.box, self.index_type)), None
+                    if None in some else " && ".join(filter(None, some)), True)
 
     def _unknown(self, condition: str, varied: Dict[str, int]) -> str:
         """A condition that no compiler finds to be constant for any value of variables of loops, where one has to be
@@ -381,10 +366,8 @@ class Regions(ElementLoops):
     def _reduce(self, entry: Entry) -> List[Value]:
         instruction, loop, inside = entry.instruction, entry.regions[0], entry.regions[-1]
         count = len(instruction.operands) // 2
-        sums = [
-            self._variable(instruction.name, self.read(self.partition.operand(entry, count + k), entry.region))
-            for k in range(count)
-        ]
+        sums = [self._variable(instruction.name, self.read(self.partition.operand(entry, count + k), entry.region))
+                for k in range(count)]
         if self.partition.operand(entry, 0, inside).map == EMPTY:
             return sums
         with self._loops(entry, loop, inside, free=combiner.analyse(instruction).free) as some:
@@ -392,9 +375,8 @@ class Regions(ElementLoops):
                 self.region(inside)
                 x = sums + [self.read(self.partition.operand(entry, k, inside), inside) for k in range(count)]
                 names = [v.text for v in sums]
-                for name, value in zip(
-                    names, self._settled([self.real(v) for v in self.scalar(instruction.called[0], x)], names)
-                ):
+                for name, value in zip(names, self._settled([self.real(v)
+                                                             for v in self.scalar(instruction.called[0], x)], names)):
                     self.text.add(Assign(name, self.splat(value)))
         return [replace(v, rounded=not (self.excess and v.dtype in SMALL)) for v in sums]
 
@@ -410,15 +392,11 @@ class Regions(ElementLoops):
         with self._loops(entry, loop, inside) as some:
             if some:
                 self.region(inside)
-                x = [
-                    convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind)
-                    for k, o in enumerate(instruction.operands)
-                ]
+                x = [convert(self.read(self.partition.operand(entry, k, inside), inside), o.shape.dtype, kind) for k,
+                     o in enumerate(instruction.operands)]
                 # of scaled-dot
-                x = [
-                    self.apply("multiply", {}, kind, [kind, kind], [value, scale], "scaled")
-                    for value, scale in zip(x, x[2:])
-                ] or x
+                x = [self.apply("multiply", {}, kind, [kind, kind], [value, scale], "scaled") for value,
+                     scale in zip(x, x[2:])] or x
                 product = self.apply("multiply", {}, kind, [kind, kind], x, "product")
                 self.text.add(Assign(total.text, self.splat(self.apply("add", {}, kind, [kind, kind], [total, product],
                                                                        "next"))))

@@ -91,9 +91,8 @@ def _log2(n: int) -> int:
 
 def _check(width: int, lanes: int, rows: int) -> int:
     """How many bits of the lane's number count within 16 bytes."""
-    assert (
-        width in (8, 16, 32, 64) and min(lanes, rows) > 1 and width * lanes <= VECTOR_BITS
-    ), f"no tile {lanes}x{rows} of {width} bits"
+    assert (width in (8, 16, 32, 64) and min(lanes, rows) > 1
+            and width * lanes <= VECTOR_BITS), f"no tile {lanes}x{rows} of {width} bits"
     _log2(rows)
     return min(_log2(lanes), _log2(8 * PIECE // width))
 

@@ -97,8 +97,5 @@ class Registers(State):
 
     def to_memory(self, value: Value) -> str:
         value = self.moved(value)
-        return (
-            f"{self.helpers.need('bits', value.dtype)}({value.text})"
-            if value.dtype == "bf16" or value.dtype in TINY
-            else value.text
-        )
+        return (f"{self.helpers.need('bits', value.dtype)}({value.text})" if value.dtype == "bf16"
+                or value.dtype in TINY else value.text)

@@ -74,9 +74,8 @@ def plain(nest: Nest) -> bool:
     """Whether a nest is a reduction. Refused: of elements that are not whole bytes and whole registers."""
     if not isinstance(nest, Reduction):
         return False
-    leaves = [root.shape for root in nest.partition.roots] + [
-        leaf for hero in nest.heroes for leaf in hero.shape.leaves()
-    ]
+    leaves = [root.shape for root in nest.partition.roots] + [leaf for hero in nest.heroes
+                                                              for leaf in hero.shape.leaves()]
     if touches(nest, COMPLEX) or any(leaf.dtype in dtypes.PACKED or leaf.dtype in TINY for leaf in leaves):
         raise Refused("some elements are complex or floats of 8 bits, or share bytes")
     return True

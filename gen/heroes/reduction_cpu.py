@@ -808,11 +808,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         if self.watched and not self.partial:
             again = StepCode.of_body(self.in_order(position, box, ("vec", "lane") if schedule.lanes > 1 else ()), 1)
         # a lane of rows' input is not one of the results
-        when = (
-            " | ".join(f"odd[{n}]" for n in range(LANES))
-            if self.sweep.kind == "rows"
-            else "odd[lane]" if schedule.lanes > 1 else nan
-        )
+        when = (" | ".join(f"odd[{n}]" for n in range(LANES)) if self.sweep.kind == "rows" else "odd[lane]"
+                if schedule.lanes > 1 else nan)
         return Results(step, again, schedule.lanes, nan, when)
 
     def prefetches_of(self, body: Body) -> List[str]:

@@ -104,14 +104,8 @@ def _block(device: Device, digits: Digits, widths: Sequence[int], values: int, m
         vec //= 2
     width, over = max(widths, default=4), _digit_units(digits, vec)
     units, digit = math.prod(over.values()), minor if column else None
-    if (
-        not column
-        and kept
-        and len(over) > 1
-        and kept[-1] == minor - 1
-        and 4 * sizes[minor] * width <= device.coalesced
-        and 4 * over[minor] <= units
-    ):
+    if (not column and kept and len(over) > 1 and kept[-1] == minor - 1 and 4 * sizes[minor] * width <= device.coalesced
+        and 4 * over[minor] <= units):
         digit = minor - 1
     wide = 1 if digit is None else sizes[digit] // (vec if column else 1)
     rows = math.prod(sizes[k] for k in kept if k != digit)

@@ -55,12 +55,8 @@ class RowSweepSchedule(SweepSchedule):
     distances: "Tuple[Tuple[str, int], ...]" = ()
 
     def text(self) -> str:
-        words = [
-            f"threads {self.threads}",
-            f"{self.rows} rows together" if self.rows > 1 else "a row at a time",
-            f"{self.chunks} times",
-            f"{self.vec} accumulators of {self.lanes}",
-        ]
+        words = [f"threads {self.threads}", f"{self.rows} rows together" if self.rows > 1 else "a row at a time",
+                 f"{self.chunks} times", f"{self.vec} accumulators of {self.lanes}"]
         words += [f"{self.kept} registers of each kept value"] if self.kept else []
         words += [f"{self.columns} accumulators of columns, combined by a second kernel"] if self.columns else []
         words += [word for word, on in (("pairs interleaved", self.interleaved_pairs), ("streamed", self.stream)) if on]
@@ -127,26 +123,22 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     row = next(k for k in digits.kept() if out[k] == 1)
     read = {a.name: a for a in reads if not a.write and a.strides and any(a.strides[k] for k in digits.reduced())}
     by_row = {a.name: a for a in read.values() if a.strides and any(a.strides[k] for k in digits.kept())}
-    of_row, shared = (
-        sum(a.width for a in some.values()) * elements
-        for some in (by_row, {name: a for name, a in read.items() if name not in by_row})
-    )
+    of_row, shared = (sum(a.width for a in some.values()) * elements
+                      for some in (by_row, {name: a for name, a in read.items() if name not in by_row}))
     along = {a.name for a in reads if a.strides and a.strides[minor]}
     small = {buffer.shape.dtype for buffer in reads_of(nest) | writes_of(nest) if buffer.pointer in along} == {"bf16"}
     paired = small and size >= 2 * LANES
     vec = 2 if paired else min(device.reduction_cpu.row_vectors, size // LANES // 2 * 2 or 1)
     steps = elements // size * (size // (vec * LANES))
     left = -(-(size % (vec * LANES)) // LANES) * (elements // size)
-    kept, width = steps * vec + left, 4 * max(
-        [1, *(dtypes.storage_bytes(i.shape.dtype) // 4 for s in nest.stages for i in s.kept)]
-    )
+    kept, width = steps * vec + left, 4 * max([1, *(dtypes.storage_bytes(i.shape.dtype) // 4 for s in nest.stages
+                                                    for i in s.kept)])
     count = sum(len(stage.kept) for stage in nest.stages)
     keeps = count * kept * LANES * width
     together = LANES if sizes[row] >= LANES and LANES * (of_row + keeps) <= numbers.block else 1
     together = 1 if columns and sizes[row] % together else together      # each row once
-    totals = kept * LANES * sum(
-        4 * max(1, dtypes.storage_bytes(hero.shape.dtype) // 4) for stage in nest.stages for hero in stage.columns
-    )
+    totals = kept * LANES * sum(4 * max(1, dtypes.storage_bytes(hero.shape.dtype) // 4) for stage in nest.stages
+                                for hero in stage.columns)
     if of_row + shared + keeps + totals > numbers.held_bytes:
         raise Refused(f"a row of {of_row + shared + keeps + totals} bytes is longer than {numbers.held_bytes}")
     if together * keeps + totals > numbers.kept_bytes:
@@ -264,11 +256,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
              given: "Optional[Mapping[Instruction, Given]]" = None) -> Form:
         """For elements: with what earlier stages have left of the row and kept."""
         if partition is self.nest.inputs:
-            given = {
-                i: values
-                for i, values in {**self.whole.of_row(self.late), **self.whole.kept_at(self.slot)}.items()
-                if i in partition.given
-            }
+            given = {i: values for i, values in {**self.whole.of_row(self.late),
+                                                 **self.whole.kept_at(self.slot)}.items() if i in partition.given}
         return super().form(thread, box, sweep, partition, given)
 
     def values(self, body: Body) -> List[Value]:
@@ -331,10 +320,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         self.slot, self.column = before + rest_slot, of_columns + rest_slot
         self.before_kept = self.whole.of_row_before(row_before.rest.step) if row_before and row_before.rest else []
         rest = self.rest(size % step, size)
-        reduces = [
-            Reduce([self.accumulator(h, 0, LANES, True)], partial(self.combine, h))
-            for h in range(len(self.nest.heroes))
-        ]
+        reduces = [Reduce([self.accumulator(h, 0, LANES, True)], partial(self.combine, h))
+                   for h in range(len(self.nest.heroes))]
         self.at = dict(coordinates)
         return StageLines(reduces, loops, count, turn, steps, rest, self.row_step(row, box))
 
@@ -345,13 +332,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         inner = f"({self.at[row]})" + (" + lane" if wide else "")
         box = {**box, **({"vec": (0, 0), "lane": (0, LANES - 1)} if wide else {})}
         position = self.map(self.out_position({**at, row: "0"}, inner), box, ("vec", "lane") if wide else ())
-        return super().form(
-            compose(position, algebra.call("shape", "unmap", self.nest.shape.text)),
-            box,
-            Schedule(lanes=LANES if wide else 1),
-            self.nest.epilogue,
-            self.whole.totals(self),
-        )
+        return super().form(compose(position, algebra.call("shape", "unmap", self.nest.shape.text)), box,
+                            Schedule(lanes=LANES if wide else 1), self.nest.epilogue, self.whole.totals(self))
 
     def row_step(self, row: int, box: "Dict[str, Tuple[int, int]]") -> StepCode:
         """The statements of that."""
@@ -363,9 +345,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         for instruction, root in zip(self.stage.row_values, roots[len(self.stage.row_writes):]):
             value = without_excess(self.whole.context, body, body.read(partition.root_read(root), partition.entry.body))
             name = self.whole.values[instruction].name
-            body.text.add(
-                self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide else Assign(f"{name}[0]", value.text)
-            )
+            body.text.add(self.d.scatter(value.dtype, LANES, body.splat(value), name) if wide
+                          else Assign(f"{name}[0]", value.text))
         self.seen += [a for a in body.touched if a not in self.seen]
         return StepCode.of_body(body, 1)
 
@@ -466,9 +447,8 @@ class RowsCpuWriter:
                 self.columns[hero] = self.of_columns(self, member, hero, len(self.columns), access.strides or ())
         self.writers: "List[RowsCpuStageWriter]" = []
         for stage in nest.stages:
-            self.writers.append(
-                self.stage_writer(stage, sum(len(before.heroes) for before in nest.stages[: len(self.writers)]))
-            )
+            self.writers.append(self.stage_writer(stage, sum(len(before.heroes)
+                                                             for before in nest.stages[: len(self.writers)])))
 
     def stage_writer(self, stage: Stage, number: int) -> RowsCpuStageWriter:
         """The writer of a stage. number: of its first accumulator among all."""
@@ -609,12 +589,8 @@ class RowsCpuWriter:
             reduction_cpu._halves(LANES),
         )
         steps = [stage.steps.step for stage in stages]
-        code = StepCode(
-            [],
-            [line for step in steps for line in (*step.before, *step.text, *step.after)],
-            [],
-            repeated="for each step of a row, stage by stage",
-        )
+        code = StepCode([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],
+                        repeated="for each step of a row, stage by stage")
         text = Text("kernels/rows_cpu", record, functions_of(nest, self.context), d.launch_bounds(sweep.threads))
         return [Kernel(self.grid(groups), nest, arguments(d, reads, writes), text, Report(seen, code)), *seconds]
 

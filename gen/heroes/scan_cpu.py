@@ -113,10 +113,8 @@ def _columns(device: Device, nest: Scan, lanes: int) -> ScanSchedule:
     whole = max(1, nest.below // lanes)
     registers = min(whole, max(1, device.scan_cpu.bytes // (lanes * width)))
     blocks = -(-whole // registers)
-    while (
-        registers > 1 and blocks * nest.outer < 2 * device.units
-        and registers * lanes * width > device.scan_cpu.least_bytes
-    ):
+    while (registers > 1 and blocks * nest.outer < 2 * device.units
+           and registers * lanes * width > device.scan_cpu.least_bytes):
         registers, blocks = -(-registers // 2), -(-whole // -(-registers // 2))
     chunks, threads = _shared(device, nest.outer, nest.size * registers * lanes * width) if blocks == 1 else (1, 1)
     return ScanSchedule(threads, chunks, lanes=lanes, kind="columns", registers=registers, stream=_streams(device, nest))

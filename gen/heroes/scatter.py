@@ -589,10 +589,8 @@ def _of_run(nest: Scatter, form: Updates) -> Thread:
     order += [k for k in reversed(range(nest.shape.rank)) if k not in a["update_window_dims"]]
     ordered = algebra.call("shape", "unmap", array_shape(nest.shape.dtype, nest.shape.dims, tuple(order)).text)
     update = f"(p floordiv {window} * {form.run} + step) * {window} + p mod {window}"
-    walk = algebra.simplify(
-        f"(p)[step] -> ({update}), domain: p in [0, {runs - 1}], step in [0, {form.run - 1}], "
-        f"{update} in [0, {nest.shape.elements - 1}]"
-    )
+    walk = algebra.simplify(f"(p)[step] -> ({update}), domain: p in [0, {runs - 1}], step in [0, {form.run - 1}], "
+                            f"{update} in [0, {nest.shape.elements - 1}]")
     return Thread(compose(form.thread_map(runs), compose(walk, ordered)),
                   {**form.box(runs), "step": (0, form.run - 1)})
 

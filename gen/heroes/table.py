@@ -140,11 +140,8 @@ def _table_kernel(context: Context, nest: Nest, loop: LoopSchedule, grid: Grid) 
     index_type = grid.index
     partition, root, elements = nest.partition, nest.partition.roots[0], nest.shape.elements
     dtype, value = source.shape.dtype, f"{nest.name}_value"
-    x = (
-        "x"
-        if dtype == "f16"
-        else f"{helpers.need('value', dtype)}(x)" if dtype == "bf16" else f"({d.register(dtype)})x"
-    )
+    x = ("x" if dtype == "f16" else f"{helpers.need('value', dtype)}(x)" if dtype == "bf16"
+         else f"({d.register(dtype)})x")
     form = Form(partition, partition.entry,
                 given={source: lambda body: [body.declare(source.name, dtype, 1, x, dtype == "f16")]})
     body = Body(d, helpers, form, index_type, context.excess)

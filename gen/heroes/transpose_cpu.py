@@ -259,11 +259,8 @@ def _origin(name: str, size: int, step: int) -> Origin:
     """Where tiles do not divide the digit, the last tile is moved back onto the one before it."""
     unit = math.gcd(size, step)
     quanta, last = step // unit, (size - step) // unit
-    return Origin(
-        f"{name} * {unit}",
-        f"{name}_tile < {size // step} ? {name}_tile * {quanta} : {last}" if size % step else "",
-        last,
-    )
+    return Origin(f"{name} * {unit}", f"{name}_tile < {size // step} ? {name}_tile * {quanta} : {last}" if size % step
+                  else "", last)
 
 
 @dataclass(frozen=True)

@@ -198,9 +198,8 @@ def _runs(device: Device, sizes: Sequence[int], row: int, lane: int, unit: int,
           staged: Sequence[DigitAccess]) -> "Tuple[Tuple[int, ...], Tuple[int, ...]]":
     """Digits of rows and lanes: where one digit is short or leaves much of its last tile empty, those that go on from
     it join."""
-    runs, line = {"rows": [row], "lanes": [lane]}, max(
-        device.transpose_gpu.banks, device.coalesced // min(a.width for a in staged) // unit
-    )
+    runs, line = {"rows": [row], "lanes": [lane]}, max(device.transpose_gpu.banks,
+                                                       device.coalesced // min(a.width for a in staged) // unit)
 
     def size(run: str) -> int:
         return math.prod(sizes[k] for k in runs[run])
@@ -329,11 +328,8 @@ def _address(tile: SharedTileSchedule, stage: StagedAccess) -> str:
     """(r, l, e) -> the word of a tile."""
     pack = stage.held if tile.unit == 1 else 1
     count, words = tile.rows // pack, max(1, tile.unit // stage.held)
-    word = (
-        f"(r floordiv {pack})"
-        if not stage.turn[1]
-        else f"((r floordiv {pack} + (l floordiv {stage.turn[0]}) * {stage.turn[1]}) mod {count})"
-    )
+    word = (f"(r floordiv {pack})" if not stage.turn[1]
+            else f"((r floordiv {pack} + (l floordiv {stage.turn[0]}) * {stage.turn[1]}) mod {count})")
     inside = f"e floordiv {stage.held}" if tile.unit > 1 else "0"
     return algebra.simplify(
         f"(r, l, e) -> (l * {stage.pitch} + {word} * {words} + {inside}), domain: r in [0, {tile.rows - 1}], "
@@ -397,9 +393,8 @@ def _in_banks(device: Device, tile: SharedTileSchedule, stage: StagedAccess) -> 
     degree, form = min(tried, key=lambda x: x[0])
     turned = f", rotated by {form.turn[1]} more words after each {form.turn[0]} lanes" if form.turn[1] else ""
     words = f"{form.name} in rows of {form.pitch} words of {form.word} bytes{turned}"
-    return form, f"{words}: {degree}-way" + (
-        f" (rows of {tried[0][1].pitch}: {tried[0][0]}-way)" if degree < tried[0][0] else ""
-    )
+    return form, f"{words}: {degree}-way" + (f" (rows of {tried[0][1].pitch}: {tried[0][0]}-way)"
+                                             if degree < tried[0][0] else "")
 
 
 # ---- the kernel ----

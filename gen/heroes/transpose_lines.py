@@ -111,22 +111,13 @@ def _lines(device: Device, nest: Nest, space: IterationSpace, digit: int) -> "Op
     if len(reads) != 1 or len(writes) != 1 or reads[0].strides is None or writes[0].strides is None:
         return None
     width, last, (root, *more) = writes[0].width, len(space.sizes) - 1, nest.partition.roots
-    if (
-        more
-        or width not in numbers.tiles
-        or reads[0].width != width
-        or nest.partition.entry.body.entries
-        or not buffer_of(nest.partition, nest.partition.root_read(root))
-    ):
+    if (more or width not in numbers.tiles or reads[0].width != width or nest.partition.entry.body.entries
+        or not buffer_of(nest.partition, nest.partition.root_read(root))):
         return None
     square = numbers.tiles[width]
     side = square.side
-    if (
-        writes[0].strides[digit] % side == 0
-        or len(_starts(space, digit, side)) > numbers.starts
-        or space.sizes[last] < 2 * side
-        or space.sizes[digit] < side
-    ):
+    if (writes[0].strides[digit] % side == 0 or len(_starts(space, digit, side)) > numbers.starts
+        or space.sizes[last] < 2 * side or space.sizes[digit] < side):
         return None
     outer = math.prod(size for k, size in enumerate(space.sizes) if k not in (digit, last))
     columns, strips, wanted = numbers.columns, space.sizes[last] // side, numbers.items * device.units
@@ -349,11 +340,8 @@ class TransposeLinesWriter:
         placing, counted, _ = self.placing()
         placed = algebra.c_text(placing, self.index_type)
         assert not placed.constraints
-        tiles = (
-            f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})"
-            if whole != self.blocks * per
-            else str(per)
-        )
+        tiles = (f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})"
+                 if whole != self.blocks * per else str(per))
         first, end = "1", str(self.strips)
         if parts > 1:
             per_part, more = divmod(self.strips - 1, parts)

@@ -84,12 +84,8 @@ class WindowCpuHero(Hero[Nest, WindowSchedule]):
         traffic = sum(root.shape.bytes for root in partition.roots) + sum(buffer.shape.bytes for buffer in reads)
         plain = WindowSchedule(chunks=chunks, lanes=lanes, sizes=sizes, inside=inside, stream=traffic > device.cache)
         written = min(dtypes.storage_bytes(root.shape.dtype) for root in partition.roots)
-        lines = (
-            plain.stream
-            and sizes[-1] % lanes != 0
-            and inside[1] - inside[0] >= 4 * lanes
-            and lanes * written >= device.line
-        )
+        lines = (plain.stream and sizes[-1] % lanes != 0 and inside[1] - inside[0] >= 4 * lanes
+                 and lanes * written >= device.line)
         by_lines = replace(plain, lines=True)
         # no lines where elements are computed one by one: a guard is left, or a gather
         lines = lines and not _row_forms(nest, by_lines).step.names(context.target, "lane")

@@ -82,29 +82,14 @@ class Rows(Nest):
         maps = [MemoryMap("row", True, 0, 0, self.row_of)]
         maps += [MemoryMap("column", True, 0, 0, column_of) for column_of in self.column_of]
         for stage in self.stages:
-            maps += [
-                MemoryMap(
-                    root.buffer.pointer,
-                    True,
-                    dtypes.storage_bytes(root.shape.dtype),
-                    root.shape.bytes,
-                    compose(root.map, memory_map(root.shape)),
-                )
-                for root in stage.writes
-            ]
+            maps += [MemoryMap(root.buffer.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes,
+                               compose(root.map, memory_map(root.shape))) for root in stage.writes]
             for read, _ in reads_of(stage.inputs, stage.inputs.entry):
                 buffer = buffer_of(stage.inputs, read)
                 if buffer and buffer.shape.dims:
                     leaf = buffer.shape
-                    maps.append(
-                        MemoryMap(
-                            buffer.pointer,
-                            False,
-                            dtypes.storage_bytes(leaf.dtype),
-                            leaf.bytes,
-                            compose(read.map, memory_map(leaf)),
-                        )
-                    )
+                    maps.append(MemoryMap(buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes,
+                                          compose(read.map, memory_map(leaf))))
         return space_of(maps, self.space)
 
 
@@ -115,11 +100,8 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
     needs = _needs(nests)
     for nest in nests:
         for group in groups:
-            if (
-                _candidate(nest, group)
-                and not _between(nest, group, groups, needs)
-                and _rows(name, [*group, nest], cuts)
-            ):
+            if (_candidate(nest, group) and not _between(nest, group, groups, needs)
+                and _rows(name, [*group, nest], cuts)):
                 group.append(nest)
                 break
         else:
@@ -129,9 +111,8 @@ def joined(nests: "Sequence[Nest]", cuts: "Dict[Instruction, int]", name: str) -
     waiting = list(groups)
     done: "Set[Nest]" = set()
     while waiting:      # each as soon as what it needs is there
-        group = next(
-            group for group in waiting if all(need in done or need in group for nest in group for need in needs[nest])
-        )
+        group = next(group for group in waiting if all(need in done or need in group for nest in group
+                                                       for need in needs[nest]))
         waiting.remove(group)
         done.update(group)
         title = name if len(groups) == 1 else group[0].name
@@ -198,13 +179,8 @@ def _orderable(groups: "List[List[Nest]]", needs: "Dict[Nest, Set[Nest]]") -> bo
 
 def _reads(nest: Nest) -> "Set[Buffer]":
     """The scratch buffers that a nest reads."""
-    return {
-        buffer
-        for part in (nest, *nest.sides)
-        for partition in (part.partition, *part.further)
-        for buffer in buffers_of(partition, partition.entry)
-        if buffer.role is Role.SCRATCH
-    }
+    return {buffer for part in (nest, *nest.sides) for partition in (part.partition, *part.further)
+            for buffer in buffers_of(partition, partition.entry) if buffer.role is Role.SCRATCH}
 
 
 def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
@@ -263,20 +239,15 @@ def _plain(nest: Nest) -> bool:
     """Whether a nest is of a kind, and of types, that stages may have."""
     if type(nest) not in (Nest, Reduction) or nest.layout or nest.stored:
         return False
-    if any(
-        root.at or root.shape.place or root.shape.dtype in dtypes.PACKED
-        for part in (nest, *nest.sides)
-        for root in part.partition.roots
-    ):
+    if any(root.at or root.shape.place or root.shape.dtype in dtypes.PACKED for part in (nest, *nest.sides)
+           for root in part.partition.roots):
         return False
     if not isinstance(nest, Reduction):
         return True
     if any(len(hero.operands) != 2 for hero in nest.heroes):
         return False
     laws = [combiner.analyse(hero) for hero in nest.heroes]
-    return nest.heroes[0].shape.leaves()[0].elements > 1 and all(
-        law.free and law.starts_known for law in laws
-    )
+    return nest.heroes[0].shape.leaves()[0].elements > 1 and all(law.free and law.starts_known for law in laws)
 
 
 def _without(whole: Rows, inner: "Set[Buffer]") -> Rows:
@@ -288,25 +259,15 @@ def _without(whole: Rows, inner: "Set[Buffer]") -> Rows:
             of = stage.totals
             values = of.roots[len(stage.row_writes):]
             stage.row_writes = kept
-            stage.totals = Partition(
-                of.computation,
-                [*kept, *values],
-                of.entry.name,
-                of.entry.dims,
-                INLINE,
-                of.cuts,
-                list(of.given),
-                of.scalars,
-            )
+            stage.totals = Partition(of.computation, [*kept, *values], of.entry.name, of.entry.dims, INLINE, of.cuts,
+                                     list(of.given), of.scalars)
     whole.further = _partitions(whole)
     return whole
 
 
 def _partitions(whole: Rows) -> "List[Partition]":
-    return [
-        *[partition for stage in whole.stages for partition in (stage.inputs, stage.totals)][1:],
-        *(nest.epilogue for nest in whole.columns),
-    ]
+    return [*[partition for stage in whole.stages for partition in (stage.inputs, stage.totals)][1:],
+            *(nest.epilogue for nest in whole.columns)]
 
 
 # ---- stages ----
@@ -403,13 +364,11 @@ class _Stages:
                 ]
             sides = nest.sides if isinstance(nest, Reduction) else [nest] * (nest.shape.elements == self.space.elements)
             for side in sides:
-                self._at(1 + self._deepest(side.partition)).writes += [
-                    self._moved(root, self.space) for root in side.partition.roots
-                ]
+                self._at(1 + self._deepest(side.partition)).writes += [self._moved(root, self.space)
+                                                                       for root in side.partition.roots]
             if not isinstance(nest, Reduction) and not sides:
-                self._at(max(1, self._deepest(nest.partition))).row_writes += [
-                    self._moved(root, self.rows) for root in nest.partition.roots
-                ]
+                self._at(max(1, self._deepest(nest.partition))).row_writes += [self._moved(root, self.rows)
+                                                                               for root in nest.partition.roots]
         column_of = [self._by_columns(nest) for nest in self.columns]
         known: "Set[Instruction]" = set()
         for number, stage in enumerate(self.stages):
@@ -421,32 +380,10 @@ class _Stages:
             known |= set(values)
             stage.of_row = list(values)
             stage.reads_kept = self._kept(number)
-        stages = [
-            Stage(
-                stage.heroes,
-                self._inputs(stage),
-                stage.writes,
-                stage.columns,
-                stage.kept,
-                self._totals(stage),
-                stage.row_writes,
-                list(stage.row_values),
-            )
-            for stage in self.stages
-        ]
-        whole = Rows(
-            self.name,
-            self.space,
-            stages[0].inputs,
-            [*self.group, *self.columns],
-            stages,
-            self.space,
-            self.rows,
-            self.row_of,
-            self.first_of,
-            self.columns,
-            column_of,
-        )
+        stages = [Stage(stage.heroes, self._inputs(stage), stage.writes, stage.columns, stage.kept, self._totals(stage),
+                        stage.row_writes, list(stage.row_values)) for stage in self.stages]
+        whole = Rows(self.name, self.space, stages[0].inputs, [*self.group, *self.columns], stages, self.space,
+                     self.rows, self.row_of, self.first_of, self.columns, column_of)
         whole.further = _partitions(whole)
         return whole
 
@@ -457,10 +394,8 @@ class _Stages:
 
     def _same_rows(self, nest: Reduction) -> None:
         """Each result of a reduction is of the same positions of the space as a row."""
-        own = compose(
-            _bitcast(self.space, nest.space),
-            compose(_drop(nest.space, nest.reduced), memory_map(nest.heroes[0].shape.leaves()[0])),
-        )
+        own = compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced),
+                                                                memory_map(nest.heroes[0].shape.leaves()[0])))
         if own != self.row_of:
             raise _Refused
 
@@ -480,25 +415,15 @@ class _Stages:
         level = 1 + self._deepest(nest.inputs)
         self._at(level)
         for side in nest.sides:
-            self._at(1 + self._deepest(side.partition)).writes += [
-                self._moved(root, self.space) for root in side.partition.roots
-            ]
+            self._at(1 + self._deepest(side.partition)).writes += [self._moved(root, self.space)
+                                                                   for root in side.partition.roots]
         self.stages[-1].columns += nest.heroes
-        return compose(
-            _bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced), memory_map(totals))
-        )
+        return compose(_bitcast(self.space, nest.space), compose(_drop(nest.space, nest.reduced), memory_map(totals)))
 
     def _deepest(self, partition: Partition) -> int:
         """The last stage whose totals a partition reads."""
-        return max(
-            (
-                self.level[read.source]
-                for f in partition.functions
-                for read, _ in reads_of(partition, f)
-                if read.source in self.level
-            ),
-            default=0,
-        )
+        return max((self.level[read.source] for f in partition.functions for read, _ in reads_of(partition, f)
+                    if read.source in self.level), default=0)
 
     def _moved(self, root: Root, to: Shape) -> Root:
         """A result of the same positions of memory, over the index of a shape."""
@@ -514,9 +439,8 @@ class _Stages:
         roots += stage.writes
         roots += [Root(n, o.shape, o, 0, _bitcast(self.space, o.shape)) for n, o in enumerate(columns)]
         roots += [Root(n, i.shape, i, 0, self.places[i]) for n, i in enumerate(stage.kept)]
-        return self._partition(
-            f"{self.name}_stage{self.stages.index(stage)}", roots, [*stage.of_row, *stage.reads_kept], self.space
-        )
+        return self._partition(f"{self.name}_stage{self.stages.index(stage)}", roots,
+                               [*stage.of_row, *stage.reads_kept], self.space)
 
     def _totals(self, stage: _Stage) -> Partition:
         """What a stage computes for each row."""
@@ -540,15 +464,13 @@ class _Stages:
         scalars: "Sequence[Instruction]" = (),
     ) -> Partition:
         """A partition that reads totals at the row of its position, else nothing of the stages."""
-        partition = Partition(
-            self.computation, roots, name, shape.dims, INLINE, self.cuts, [*self.heroes, *given], scalars
-        )
+        partition = Partition(self.computation, roots, name, shape.dims, INLINE, self.cuts, [*self.heroes, *given],
+                              scalars)
         row = self.row_of if shape is self.space else compose(self.row, memory_map(self.rows))
         for function in partition.functions:
             for read, region in reads_of(partition, function):
-                if read.source in self.level and (
-                    region is not partition.entry.body or compose(read.map, memory_map(read.source.shape)) != row
-                ):
+                if read.source in self.level and (region is not partition.entry.body
+                                                  or compose(read.map, memory_map(read.source.shape)) != row):
                     raise _Refused
         return partition
 
@@ -577,11 +499,8 @@ class _Stages:
         partition = self._inputs(stage)
         once = _once(partition)
         entries = {entry.instruction: entry for entry in partition.entry.body.entries}
-        earlier = [
-            (before, {e.instruction: e.map for e in of.entry.body.entries if e.instruction in _once(of)})
-            for before in self.stages[:number]
-            for of in [self._inputs(before)]
-        ]
+        earlier = [(before, {e.instruction: e.map for e in of.entry.body.entries if e.instruction in _once(of)})
+                   for before in self.stages[:number] for of in [self._inputs(before)]]
         values: "List[Instruction]" = []
         waiting = [partition.root_read(root) for root in partition.roots]
         seen: "Set[Instruction]" = set()
@@ -602,12 +521,8 @@ class _Stages:
                     values.append(i)
                     continue
             waiting += [partition.operand(entry, operand, inner) for operand, inner in partition.operands(entry)]
-            waiting += [
-                partition.operand(e, operand, inner)
-                for region in _inside(entry)
-                for e in region.entries
-                for operand, inner in partition.operands(e)
-            ]
+            waiting += [partition.operand(e, operand, inner) for region in _inside(entry) for e in region.entries
+                        for operand, inner in partition.operands(e)]
         return values
 
     def _cost(self, partition: Partition, entries: "Dict[Instruction, Entry]", entry: Entry) -> int:
@@ -617,21 +532,15 @@ class _Stages:
             i = waiting.pop()
             if i in entries and i not in seen:
                 seen.add(i)
-                waiting += [
-                    partition.operand(entries[i], operand, inner).source
-                    for operand, inner in partition.operands(entries[i])
-                ]
+                waiting += [partition.operand(entries[i], operand, inner).source for operand,
+                            inner in partition.operands(entries[i])]
         return sum(ELEMENTWISE[i.opcode].cost for i in seen if i.opcode in ELEMENTWISE)
 
 
 def _simple(entry: Entry) -> bool:
     """Whether an entry is computed of single elements."""
-    return (
-        entry.callee is None
-        and not entry.regions
-        and len(entry.instruction.shape.leaves()) == 1
-        and entry.instruction.opcode in (*ELEMENTWISE, "map")
-    )
+    return (entry.callee is None and not entry.regions and len(entry.instruction.shape.leaves()) == 1
+            and entry.instruction.opcode in (*ELEMENTWISE, "map"))
 
 
 def _once(partition: Partition) -> "Set[Instruction]":
@@ -655,8 +564,6 @@ def _uses(partition: Partition) -> "List[Tuple[Read, Optional[Instruction]]]":
     for region in regions(partition.entry.body):
         for entry in region.entries:
             if entry.callee is None:
-                reads += [
-                    (partition.operand(entry, operand, inner), entry.instruction)
-                    for operand, inner in partition.operands(entry)
-                ]
+                reads += [(partition.operand(entry, operand, inner), entry.instruction) for operand,
+                          inner in partition.operands(entry)]
     return reads

@@ -63,9 +63,8 @@ def find(fusion: Fusion, computation: Computation, leaves: "Sequence[Leaf]",
         if shape.dtype in dtypes.PACKED:
             return None, f"elements of {shape.dtype} are parts of a byte"
         if shape.place or dus.shape.tiled or not dus.operands[1].shape.elements:
-            return None, (
-                f"result {number} is written in tiles" if dus.operands[1].shape.elements else "the update is empty"
-            )
+            return None, (f"result {number} is written in tiles" if dus.operands[1].shape.elements
+                          else "the update is empty")
     turned = [number for number, shape, instruction, leaf in leaves
               if memory_map(shape) != memory_map(instruction.shape.leaves()[leaf])]
     if turned:

@@ -14,14 +14,8 @@ from gen.plan.buffer import Buffer, Role
 from gen.plan.matrices import steps_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition
-from gen.schedule.devices import (
-    SHORT_SORT_COST,
-    SORT_COST,
-    SortCpuNumbers,
-    TOPK_COST,
-    TOPK_KEPT_COST,
-    VECTOR_OPERATIONS,
-)
+from gen.schedule.devices import (SHORT_SORT_COST, SORT_COST, SortCpuNumbers, TOPK_COST, TOPK_KEPT_COST,
+                                  VECTOR_OPERATIONS)
 
 
 @dataclass(eq=False)

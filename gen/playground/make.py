@@ -14,22 +14,8 @@ from pathlib import Path
 from typing import Optional
 
 HERE = Path(__file__).resolve().parent
-FLAGS = [
-    "--target=wasm32",
-    "-std=c11",
-    "-ffreestanding",
-    "-fno-builtin",
-    "-nostdlib",
-    "-Oz",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-isystem",
-    str(HERE / "libc"),
-    "-Wl,--no-entry",
-    "-Wl,--strip-all",
-    "-Wl,-z,stack-size=1048576",
-]
+FLAGS = ["--target=wasm32", "-std=c11", "-ffreestanding", "-fno-builtin", "-nostdlib", "-Oz", "-Wall", "-Wextra",
+         "-Werror", "-isystem", str(HERE / "libc"), "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,-z,stack-size=1048576"]
 MOST = 400 << 10
 
 
