@@ -111,8 +111,7 @@ class Dialect:
         needed = [text for _, text in self.helpers.tables.values()] + list(self.helpers.texts.values())
         structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n"
                    for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used]
-        body = "\n".join([*structs, *needed, *texts.values()])
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in body.splitlines())).strip("\n") + "\n"
+        return "\n\n".join(text.strip("\n") for text in [*structs, *needed, *texts.values()]) + "\n"
 
     def about(self) -> str:
         """The kernels' schedules and maps, as comment lines."""
@@ -234,13 +233,7 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
                                 used_anywhere=set().union(*(dialect.used for dialect in dialects)),
                                 widths=[*alignment["params"], *alignment["results"]], pointers=len(pointed),
                                 words=first.target.vectors()).lstrip()
-    file.text = _spaced(file.text)
     return file
-
-
-def _spaced(text: str) -> str:
-    """At most one empty line stands between others."""
-    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def _width(shape: Shape) -> int:
@@ -300,10 +293,10 @@ def _api_type(shape: Shape) -> str:
 
 def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFile]") -> str:
     """The C API of all targets, in the order of these."""
-    return _spaced(environment().get_template("files/api.h.j2").render(
+    return environment().get_template("files/api.h.j2").render(
         name=program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
         arguments=[of for of in named(program) if of.side != "weights"], weights=about.get("weights"),
         constants=[(of, program.weights[of.array]) for of in named(program) if of.side == "weights"],
         steps=not program.straight, donors=[(a["result"], a["parameter"]) for a in about.get("may_alias", ())],
         aliases=about["aliases"], params=about["params"], results=about["results"],
-        files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name))))
+        files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name)))

@@ -17,11 +17,12 @@ from gen.targets.tools import ROOT
 
 class _WholeLines(jinja2.ext.Extension):
     """A hole that is alone on its line stands for lines: a list or a text, printed at the hole's indentation; where
-    there is nothing, no line."""
+    there is nothing, no line. A comment that is alone on its line leaves no line."""
 
     tags = {"lines"}
 
     def preprocess(self, source: str, name: "Optional[str]", filename: "Optional[str]" = None) -> str:
+        source = re.sub(r"(?m)^ *//#(.*)$", r"{#\1 #}", source)
         return re.sub(r"(?m)^( *)\$\{ ((?:(?!\$\{).)+) \}$", r'{% lines "\1", \2 %}', source)
 
     def parse(self, parser: Any) -> jinja2.nodes.Node:
@@ -54,7 +55,7 @@ def environment() -> jinja2.Environment:
     kept = ROOT / "build" / "templates"
     try:
         kept.mkdir(parents=True, exist_ok=True)
-        cache = jinja2.FileSystemBytecodeCache(str(kept), "whole_lines_%s.cache") if os.access(kept, os.W_OK) else None
+        cache = jinja2.FileSystemBytecodeCache(str(kept), "no_comments_%s.cache") if os.access(kept, os.W_OK) else None
     except OSError:
         cache = None
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOT / "templates"), undefined=jinja2.StrictUndefined,

@@ -31,16 +31,12 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Neighbours in memory: a pointer to the first, their type in C and how many there are."""
+    """Neighbours in memory: a pointer to the first, number i, their type in C and how many there are."""
 
     pointer: str
+    at: str
     type: str
     count: int
-
-    @property
-    def at(self) -> str:
-        """Number i."""
-        return f"({self.pointer})[i]" if " " in self.pointer else f"{self.pointer}[i]"
 
 
 @dataclass(frozen=True)
@@ -172,4 +168,5 @@ def _pointer(place: View) -> str:
 def _numbers(room: Room, place: View, d: Target) -> Numbers:
     part = dtypes.TABLE[room.dtype].part
     pointer = f"({d.register(part)} *)({_pointer(place)})" if part else _pointer(place)
-    return Numbers(pointer, d.register(part or room.dtype), _size(room) * (2 if part else 1))
+    at = f"({pointer})[i]" if part or place.start else f"{pointer}[i]"
+    return Numbers(pointer, at, d.register(part or room.dtype), _size(room) * (2 if part else 1))

@@ -631,7 +631,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         self.at[row] = f"{before[row]} + row"
         self.box["row"] = (0, LANES - 1)
         loops = self.loops([digits.minor])
-        steps, rest = self.steps("0", str(size // step), size // step), self.rest(size % step, size)
+        steps, rest = self.steps("0", str(size // step), size // step, size // step), self.rest(size % step, size)
         self.at = before
         first, stream, total = (f"stream * {vec}", "stream",
                                 f"stream * {LANES} + row") if sweep.streams > 1 else ("0", "0", "row")
@@ -653,9 +653,9 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         return ShortRowsRecord(**common, blocks=self.blocks, digits=loops, step=step, halves=_halves(sweep.vec),
                                results=self.wide_results("t", 1, f"({self.at[row]}) * 1 + lane", row))
 
-    def steps(self, first: str, last: str, count: int, base: str = "", turn: int = 0) -> RowSteps:
-        """Whole steps along the minor positions; with streams of a part count is a stream's length. turn: steps from
-        `first` to `last`, where that is known of text that is no number (0: it is not)."""
+    def steps(self, first: str, last: str, count: int, known: int, base: str = "") -> RowSteps:
+        """Whole steps along the minor positions; with streams of a part count is a stream's length. known: number of
+        steps from `first` to `last`, or a divisor of it (0: it is not known)."""
         sweep = self.sweep
         inner = "lane * 2 + vec" if sweep.interleaved_pairs else f"vec * {LANES} + lane"
         box = {**self.box, "step": (0, max(0, count - 1)), "vec": (0, sweep.vec - 1), "lane": (0, LANES - 1)}
@@ -671,7 +671,7 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         burst = max(1, sweep.burst // max(1, len(prefetches)))
         if not prefetches or count <= burst:
             burst = 0
-        even = bool(burst) and (turn > 0 and turn % burst == 0 or first == "0" and count % burst == 0)
+        even = bool(burst) and known > 0 and known % burst == 0
         return RowSteps(first, last, prefetches, burst, piece_end("burst", burst, last, even), step)
 
     def rest(self, rest: int, size: int) -> Optional[Rest]:
@@ -749,7 +749,8 @@ class ReductionCpuWriter(reduction.ReductionWriter):
         turn = self.device.reduction_cpu.turn_steps
         turn = turn if self.sums() and of_part >= 2 * turn else 0
         whole = turn > 0 and of_part % turn == 0 and of_last % turn == 0
-        steps = self.steps("turn" if turn else first, "end" if turn else last, count, base, turn if whole else 0)
+        known = turn if whole else 0 if turn or sweep.parts > 1 and sweep.streams == 1 else count
+        steps = self.steps("turn" if turn else first, "end" if turn else last, count, known, base)
         count = sweep.parts * sweep.per_part if sweep.streams > 1 else count
         rest, left = None, size - count * span
         if left:

@@ -312,8 +312,8 @@ class RowsCpuStageWriter(reduction_cpu.ReductionCpuWriter):
         turn = self.device.rows_cpu.turn_steps
         turn = turn if self.stage.heroes and self.sums() and count >= 2 * turn else 0
         self.before_kept = self.whole.of_row_before(row_before.steps.step) if row_before else []
-        steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count,
-                           turn=turn if turn and count % turn == 0 else 0)
+        known = count if not turn else turn if count % turn == 0 else 0
+        steps = self.steps("turn" if turn else "0", "end" if turn else str(count), count, known)
         self.sweep = sweep
         steps = replace(steps, prefetches=prefetches, burst=1 if prefetches else 0)
         rest_slot = f"{count * sweep.vec}" + (" + vec" if size % step > LANES else "")

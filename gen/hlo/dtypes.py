@@ -323,6 +323,12 @@ def format_value(bits: int, name: str) -> str:
     raise AssertionError("seventeen digits tell any two doubles apart")
 
 
+def c_float(bits: int, name: str) -> str:
+    """A finite f32 or f64 as a constant in C."""
+    text = format_value(bits, name)
+    return (text if "." in text or "e" in text else f"{text}.0") + "f" * (name == "f32")
+
+
 def _plain(text: str) -> str:
     return text[:-2] if text.endswith(".0") else text
 

@@ -9,6 +9,7 @@ type's name in them (`splat_float16`), which templates/files/c.j2 defines where 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
@@ -358,10 +359,9 @@ class Target:
                     pattern = pattern << 16 if dtype == "bf16" else _widen(pattern) if dtype == "f16" else _widen_tiny(
                         pattern, dtype)
                 return self.special(pattern, wide)
-            text = dtypes.format_value(dtypes.encode(dtypes.decode_real(pattern, dtype), wide), wide)
-            text = text if any(c in text for c in ".en") else text + ".0"
-            text += "" if wide == "f64" else "f"
-            return f"({text})" if text.startswith("-") else text
+            number = dtypes.decode_real(pattern, dtype)
+            text = dtypes.c_float(dtypes.encode(number, wide), wide)
+            return f"({text})" if math.copysign(1, number) < 0 else text
         value = int(dtypes.decode_real(pattern, dtype))
         if dtype in ("pred", "s8", "s16", "u8", "u16", *NARROW):
             return f"({self.register(dtype)}){value}" if value >= 0 else f"({self.register(dtype)})({value})"
