@@ -263,3 +263,19 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
     parameters += [f"{t} *o{k}" for k, t in enumerate(types)]
     return CFunction(function.name, "void", ", ".join(parameters),
                      body.text.lines + [Assign(f"*o{k}", value.text) for k, value in enumerate(moved)])
+
+
+# ---- the ends of loops, as C text ----
+
+def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:
+    """The first of a share's units, and the first after them. number: of the share, of `count` that have `size` units
+    each; the last one has all that are left of `total`."""
+    first, end = f"{number} * {size}", f"{number} * {size} + {size}"
+    if count * size != total:
+        end = f"({number} < {count - 1} ? {end} : {total})" if count > 1 else str(total)
+    return first, end
+
+
+def piece_end(first: str, size: int, total: str, even: bool) -> str:
+    """The end of a piece that begins at `first`. even: all pieces have `size` units, else the total cuts the last one."""
+    return f"{first} + {size}" if even else f"({first} + {size} < {total} ? {first} + {size} : {total})"

@@ -29,11 +29,10 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.statements import Assign, Statement, weight
-from gen.emit.text import piece_end, share
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, StepCode, Text
+from gen.heroes.kernel import Grid, Kernel, Placing, StepCode, Text, piece_end, share
 from gen.heroes.reduction import Digits, digits_of, plain
 from gen.hlo import Shape, dtypes
 from gen.plan.buffer import Buffer, Role

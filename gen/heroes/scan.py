@@ -15,11 +15,10 @@ from gen.emit.body import Body
 from gen.emit.maps import conditions
 from gen.emit.form import Form, Given
 from gen.emit.statements import Assign, Statement
-from gen.emit.text import share
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
-from gen.heroes.kernel import (CFunction, Coordinate, Grid, Kernel, Placing, Report, StepCode,
-                               Text, arguments, function_text)
+from gen.heroes.kernel import (CFunction, Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments,
+                               function_text, share)
 from gen.hlo import Instruction, combiner, dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place

@@ -19,11 +19,10 @@ from typing import Iterable, List, Optional, Tuple
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.statements import Assign
-from gen.emit.text import share
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, StepCode
+from gen.heroes.kernel import Grid, Kernel, StepCode, share
 from gen.heroes.scan import At, Box, ScanSchedule, ScanRecord, free, whole_bytes, widths
 from gen.plan.buffers import buffers_of, touches
 from gen.hlo.combiner import identity

@@ -29,10 +29,9 @@ from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
 from gen.emit.statements import Assign, Block, Call, Code, If, Let, Statement
-from gen.emit.text import piece_end
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text, piece_end
 from gen.hlo import Shape, array_shape, dtypes, sorted_indices
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, memory_map

@@ -15,10 +15,9 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 from gen import algebra, hlo
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.text import share
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text, share
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import place
