@@ -8,7 +8,8 @@ from typing import List, Optional, Sequence, Tuple
 from gen.hlo import Instruction
 from gen.reference.combiners import combine
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import block, count_of, guarded, Index, indices_of, loops_over, position_of, strides_of, window_index
+from gen.reference.loops import (block, count_of, guarded, Index, indices_of, loops_over, position_of, strides_of,
+                                 window_index)
 from gen.reference.values import Array, Scalar, Value
 
 
