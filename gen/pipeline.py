@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
@@ -296,7 +297,8 @@ def write(path: Path, content: "Union[str, bytes]") -> None:
         raise OSError(error.errno, error.strerror, str(path)) from None     # the temporary name says nothing to a user
 
 
-def sources() -> List[Path]:
+@lru_cache(maxsize=None)
+def sources() -> "Sequence[Path]":
     """What generated text depends on: the generator, its templates, the headers."""
     return sorted([*ROOT.glob("gen/**/*.py"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("include/*.h"),
                    *ROOT.glob("gen/*/*.c*")])
