@@ -106,7 +106,7 @@ WHERE IT STANDS
   matrices.py, matrices.c    ops on matrices, as calls of C functions;  lapack.py: calls of the library
   elements.py       the value of an elementwise op
   types.py, loops.py, values.py    elements in C, loops and positions, the records of a reference under way
-  values.c          the C functions that the text calls;  library.py: notes which
+  values.c          the C functions that the text calls;  steps.c: statements of several lines;  library.py: notes which
   assembly.py       puts a file together, with head.c and, where it is long, parts.c
 """
 
