@@ -50,7 +50,7 @@ class Bounds:
     def anything(self, i: Instruction, out: Array, bits: bool) -> None:
         """Allows any value in a result."""
         ranges = self.ranges(i, out, bits)
-        self.step(i.name, loops_over((out.count,), [f"{ranges}[{out.all()}] = {full_range(out.dtype)};"]), [ranges], [])
+        self.step(i.name, ranges.each(full_range(out.dtype)), [ranges], [])
 
     def decided(self, i: Instruction, outs: Sequence[Array], bits: Sequence[bool], sure: bool, why: str) -> None:
         """The bounds of results that are moved: what the reference gives if that is sure, else any value. bits: whether
@@ -69,8 +69,7 @@ class Bounds:
             return about.ranges
         if array not in self.of_points:
             out = self.of_points[array] = self.e.array(f"{array.name}_points", kind_of(array.dtype), array.dims)
-            self.e.step(f"{array.name} as intervals", loops_over((array.count,), [
-                f"{out}[{out.all()}] = {self.interval(array, array.all())};"]), [out], [array])
+            self.e.step(f"{array.name} as intervals", out.each(self.interval(array, array.all())), [out], [array])
         return self.of_points[array]
 
     def with_ranges(self, arrays: Sequence[Array]) -> List[Array]:
@@ -109,7 +108,7 @@ def elementwise(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) ->
         b.known[out] = Known(None, bits)
         return
     ranges = b.ranges(i, out, bits)
-    b.step(i.name, loops_over((out.count,), [f"{ranges}[{at}] = {interval};"]), [ranges], [*x, out])
+    b.step(i.name, ranges.each(interval), [ranges], [*x, out])
 
 
 def mapped(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:

@@ -45,7 +45,7 @@ def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequen
         at = position_of(place, strides_of(out.dims))
         return loops_over(out.dims, [f"if ({test}) {ranges}[{at}] = {full_range(out.dtype)};"])
     test = " || ".join(f"!irange_is_point({b.interval(index, '0')})" for index in indices if not b.exact(index))
-    return block(f"if ({test})", loops_over((out.count,), [f"{ranges}[{out.all()}] = {full_range(out.dtype)};"]))
+    return block(f"if ({test})", ranges.each(full_range(out.dtype)))
 
 
 def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
@@ -58,14 +58,14 @@ def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> Non
         return
     tests = " && ".join(point_test(b.e.call, b.element(of, of.all())))
     known = b.e.array(f"{i.name}_known", unsigned(of.dtype), of.dims)
-    lines = loops_over((of.count,), [f"{known}[{of.all()}] = {ones(of.dtype, tests)};"])
+    lines = known.each(ones(of.dtype, tests))
     b.step(i.operands[0].name, lines, [known], [of])
     operand = replace(i.operands[0], shape=of_bits(i.operands[0].shape), users=[])
     there = bitcast_values(b.e, replace(i, shape=of_bits(i.shape), operands=[operand], users=[]), [known])
     ranges, at = b.ranges(i, out), out.all()
     point = of_ends(b.e.call, out.dtype, f"{out}[{at}]", f"{out}[{at}]")
-    line = f"{ranges}[{at}] = {there}[{at}] == {ones(out.dtype, '1')} ? {point} : {full_range(out.dtype)};"
-    b.step(i.name, loops_over((out.count,), [line]), [ranges], [out, there])
+    b.step(i.name, ranges.each(f"{there}[{at}] == {ones(out.dtype, '1')} ? {point} : {full_range(out.dtype)}"), [ranges],
+           [out, there])
 
 
 def of_bits(shape: Shape) -> Shape:

@@ -67,7 +67,7 @@ def of_sums(b: Bounds, i: Instruction, s: Scattering, table: Array, of: Array, u
     # of what is there and what is added
     lost = f"2 * {LEAST_NORMAL['f32']}" if out.dtype == "f32" and b.options.flushes else "0.0"
     total = f"range_sum_result(&{sums}[{at}], {met}[{at}], 0x1p-{SIGNIFICANT[out.dtype]}, {LARGEST[out.dtype]}, {lost})"
-    lines += loops_over((out.count,), [f"{ranges}[{at}] = {b.intervals.rounded(total, out.dtype, f'{out}[{at}]')};"])
+    lines += ranges.each(b.intervals.rounded(total, out.dtype, f"{out}[{at}]"))
     b.step(i.name, lines, [sums, met, ranges], [of, table, update, out])
 
 
@@ -77,7 +77,7 @@ def in_its_order(b: Bounds, i: Instruction, s: Scattering, table: Array, way: st
     now = [b.e.array(f"{i.name}_now", out.dtype, out.dims) for out in outs]
     met = b.e.array(f"{i.name}_met", "s32", outs[0].dims)
     ranges = [b.ranges(i, out, b.of(out).bits) for out in outs]
-    lines = loops_over((met.count,), [f"{met}[{met.all()}] = 0;"])
+    lines = met.each("0")
     for of, copy, out in zip(operands, now, ranges):
         lines += loops_over((of.count,), [f"{copy}[{of.all()}] = {of}[{of.all()}];",
                                           f"{out}[{of.all()}] = {b.interval(of, of.all())};"])
@@ -97,5 +97,5 @@ def anywhere(b: Bounds, i: Instruction, table: Array, out: Array) -> None:
     ranges, at = b.ranges(i, out, bits), out.all()
     test = f"unsure = unsure || !irange_is_point({b.interval(table, table.all())});"
     lines = ["bool unsure = false;", *loops_over((table.count,), [test]),
-             *loops_over((out.count,), [f"{ranges}[{at}] = unsure ? {full_range(out.dtype)} : {before}[{at}];"])]
+             *ranges.each(f"unsure ? {full_range(out.dtype)} : {before}[{at}]")]
     b.step(f"indices of {i.name}", block("", lines), [ranges], [table, before])

@@ -14,7 +14,7 @@ from gen.reference.values import Array, Scalar, Value
 def elementwise(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     operands = [Scalar(f"{a}[{a.all()}]", a.dtype) for a in x]   # a scalar choice or bound of clamp stands for all
     value, out = value_of(e.call, i.opcode, i.attributes, i.shape.dtype, operands), e.result(i)
-    e.step(title(i), loops_over((out.count,), [f"{out}[{out.all()}] = {value};"]), [out], x)
+    e.step(title(i), out.each(value), [out], x)
     return out
 
 

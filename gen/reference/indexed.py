@@ -27,7 +27,7 @@ def dynamic_update_slice(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     to = position_of(from_starts(indices), strides_of(out.dims))
     line = f"{out}[{to}] = {update}[{position_of(indices, strides_of(update.dims))}];"
     sizes = [size - window for size, window in zip(out.dims, update.dims)]
-    e.step(title(i), [*loops_over((out.count,), [f"{out}[{out.all()}] = {of}[{out.all()}];"]),
+    e.step(title(i), [*out.each(f"{of}[{out.all()}]"),
                       *started(e, starts, sizes, loops_over(update.dims, [line]))], [out], x)
     return out
 

@@ -73,7 +73,7 @@ def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
         byte = bitcast(e, replace(i, name=f"{i.name}_bytes", shape=replace(i.shape, dtype="u8"), users=[]), x)
         out = e.result(i)
         value = convert_value(e.call, "u8", "pred", f"{byte}[{byte.all()}]")
-        e.step(title(i), loops_over((out.count,), [f"{out}[{out.all()}] = {value};"]), [out], [byte])
+        e.step(title(i), out.each(value), [out], [byte])
         return out
     by_memory = i.opcode == "bitcast"
     if by_memory and not is_row_major(operand):
@@ -109,7 +109,7 @@ def same_bits(e: Emitter, out: Array, of: Array) -> List[str]:
 def pad(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     of, value = x
     out = e.moved(i, of)
-    lines = loops_over((out.count,), [f"{out}[{out.all()}] = {value}[0];"])
+    lines = out.each(f"{value}[0]")
     indices = indices_of(of.dims)
     to, tests = [], []
     for d, (low, high, interior) in enumerate(i.attributes["padding"]):

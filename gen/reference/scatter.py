@@ -9,7 +9,7 @@ from gen.hlo import Instruction
 from gen.reference.combiners import combine
 from gen.reference.emitter import Emitter, reachable, title
 from gen.reference.indexed import at_vector, index_positions
-from gen.reference.loops import added, guarded, Index, indices_of, loops, loops_over, position_of, strides_of
+from gen.reference.loops import added, guarded, Index, indices_of, loops, position_of, strides_of
 from gen.reference.values import Array, Scalar, Value
 
 
@@ -66,7 +66,7 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     outs = [e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves()]
     lines: List[str] = []
     for out, of in zip(outs, operands):
-        lines += loops_over((out.count,), [f"{out}[{out.all()}] = {of}[{of.all()}];"])
+        lines += out.each(f"{of}[{of.all()}]")
     body = combine(e, combiner, [Scalar(f"{out}[at]", out.dtype) for out in outs],
                    [Scalar(f"{update}[{s.update}]", update.dtype) for update in updates])
     inner = s.loops(table, body) if body else []

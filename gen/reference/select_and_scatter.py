@@ -49,6 +49,6 @@ def select_and_scatter(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     sides = [Scalar(f"{source}[{s.source}]", out.dtype), Scalar(f"{out}[best]", out.dtype)]
     result = e.inline(i.attributes["scatter"], sides, end)[0]
     end = block("if (best >= 0)", [*end, f"{out}[best] = {result.v};"])
-    lines = loops_over((out.count,), [f"{out}[{out.all()}] = {init}[0];"])
+    lines = out.each(f"{init}[0]")
     e.step(title(i), lines + s.loops(["int64_t best = -1;", f"{of.kind} chosen = 0;"], step, end), [out], x)
     return out

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import Template
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
-from gen.reference.loops import count_of
+from gen.reference.loops import count_of, loops_over
 from gen.reference.types import STORAGE
 
 
@@ -47,6 +47,10 @@ class Array:
     def all(self) -> str:
         """The loop variable of a loop over all elements, by loops_over((count,), ..)."""
         return "0" if self.count == 1 else "i"
+
+    def each(self, value: str) -> List[str]:
+        """Statements that give all elements their values: C text of that variable."""
+        return loops_over((self.count,), [f"{self}[{self.all()}] = {value};"])
 
 
 @dataclass(frozen=True)
