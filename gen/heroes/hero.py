@@ -62,9 +62,9 @@ totals, `ReductionWriter.kernel` the kernel. `parts_kernel` (`gen/heroes/reducti
 parts left in a scratch buffer.
 
 The hero gives all of this in a `Kernel` (`gen/heroes/kernel.py`): its `Text` is what is printed, its `Report` what
-people are told. Its arguments are the
-buffers of `buffers_of` (`gen/plan/buffers.py`) and of the roots: `arguments` (`gen/heroes/kernel.py`) makes them, what
-is read, then what is written, each sorted; `function_text` gives the functions that the kernel calls. `environment`
+people are told. `kernel_of` makes one from the partitions that it evaluates: its arguments are the buffers of
+`buffers_of` (`gen/plan/buffers.py`) and of the roots, as `arguments` (`gen/heroes/kernel.py`) sorts them, what is read,
+then what is written; `function_text` gives the functions that it calls. `environment`
 (`gen/emit/templates.py`) says what a template may call: `//%` begins a statement, `${ }` prints, and a hole alone on its line
 prints lines at its indentation. `templates/parts/registers.j2` has the loop over the registers of a step, in the words
 of each target.

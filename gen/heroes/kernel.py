@@ -265,6 +265,20 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
                      body.text.lines + [Assign(f"*o{k}", value.text) for k, value in enumerate(moved)])
 
 
+def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest, partitions: "Sequence[Partition]",
+              text: Text, report: Report, reads: "Optional[Iterable[Buffer]]" = None,
+              writes: "Optional[Iterable[Buffer]]" = None) -> Kernel:
+    """A kernel that evaluates partitions, with the functions that they call, each once. reads, writes: its buffers; None:
+    those of the partitions, and of the nest's roots."""
+    called = {f.name: (partition, f) for partition in partitions for f in reversed(partition.functions[1:])}
+    text.functions = [function_text(d, helpers, partition, f, excess) for partition, f in called.values()]
+    if reads is None:
+        reads = [buffer for partition in partitions for buffer in buffers_of(partition, partition.entry)]
+    if writes is None:
+        writes = [root.buffer for root in nest.partition.roots]
+    return Kernel(grid, nest, arguments(d, reads, writes, nest.shared), text, report)
+
+
 # ---- the ends of loops, as C text ----
 
 def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:

@@ -12,11 +12,11 @@ from gen.emit.form import Form, Rows
 from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Code, If, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, kernel_of
 from gen.heroes.walk import Bursts, Walk
 from gen.hlo import dtypes
 from gen.plan import element_loops
-from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
+from gen.plan.buffers import buffer_of, memory_map, reads_of, touches
 from gen.plan.digits import Interleaving, falling, interleaving, row
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Entry, Partition, Region, compose, regions
@@ -307,7 +307,7 @@ def walk_grid(nest: Nest, loop: LoopSchedule, index_type: str) -> Grid:
 
 def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
     """The kernel of a walk; its record is a Walk or, where the grid has another, Bursts."""
-    d, helpers, partition, elements = context.target, context.helpers, nest.partition, nest.shape.elements
+    d, elements = context.target, nest.shape.elements
     loop, index_type = grid.loop, grid.index
     assert isinstance(loop, LoopSchedule)
     thread = grid.thread
@@ -329,13 +329,11 @@ def walk_kernel(context: Context, nest: Nest, grid: Grid) -> Kernel:
                 [body.prefetches[key] for key in sorted(body.prefetches)],
                 [*gathered.before, *body.before.lines], [*gathered.register, *body.text.lines], body.after.lines,
                 before_tail, tail)
-    functions = [function_text(d, helpers, partition, f, context.excess) for f in reversed(partition.functions[1:])]
-    reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
     text = Text("kernels/loop_bursts" if plain else "kernels/loop", Bursts(walk, plain.text.record) if plain else walk,
-                functions, d.launch_bounds(loop.threads))
-    return Kernel(grid, nest, arguments(d, reads, writes, nest.shared), text,
-                  Report(body.touched, StepCode.of_body(body, loop.vec)), without_bursts=plain,
-                  walk=plain.walk if plain else walk)
+                attribute=d.launch_bounds(loop.threads))
+    kernel = kernel_of(d, context.helpers, context.excess, grid, nest, [nest.partition], text,
+                       Report(body.touched, StepCode.of_body(body, loop.vec)))
+    return replace(kernel, without_bursts=plain, walk=plain.walk if plain else walk)
 
 
 def step_form(nest: Nest, loop: LoopSchedule, whole: bool = True, thread: str = "") -> Form:

@@ -17,9 +17,9 @@ from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
 from gen.emit.statements import Assign, Statement
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, kernel_of
 from gen.hlo import Instruction, array_shape, dtypes
-from gen.plan.buffers import buffers_of, memory_map, touches
+from gen.plan.buffers import memory_map, touches
 from gen.plan.nest import Nest
 from gen.plan.partition import Partition, Root, compose, identity, pad_words
 from gen.schedule import Schedule
@@ -220,10 +220,7 @@ def _kernel(nest: Nest, form: PadSchedule, grid: Grid, context: Context) -> Kern
         loops,
         body.text.lines,
     )
-    reads = [*buffers_of(start, start.entry), *buffers_of(values, values.entry)]
-    functions = [function_text(d, context.helpers, p, f, context.excess)
-                 for p in (start, values) for f in reversed(p.functions[1:])]
-    return Kernel(grid, nest, arguments(d, reads, [target.buffer], nest.shared),
-                  Text("kernels/pad_cpu", record, functions, d.launch_bounds(1)),
-                  Report([*begin.touched, *body.touched],
-                         StepCode([], record.element, [], repeated="for each element of the operand")))
+    return kernel_of(d, context.helpers, context.excess, grid, nest, [start, values],
+                     Text("kernels/pad_cpu", record, attribute=d.launch_bounds(1)),
+                     Report([*begin.touched, *body.touched],
+                            StepCode([], record.element, [], repeated="for each element of the operand")))

@@ -20,7 +20,7 @@ from gen.emit.form import Form, Given
 from gen.emit.statements import Assign
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
-from gen.heroes.kernel import Grid, Kernel, Report, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, Text, kernel_of
 from gen.hlo import Instruction, Shape, array_shape, combiner, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
@@ -257,10 +257,6 @@ class ReductionWriter:
                partitions: Sequence[Partition]) -> Kernel:
         """A kernel whose code is of these partitions; the hero adds its template, its record and
         its code for people."""
-        functions = {}
-        for partition in partitions:
-            for f in reversed(partition.functions[1:]):
-                functions[f.name] = function_text(self.d, self.helpers, partition, f, self.excess)
-        return Kernel(grid, self.nest, arguments(self.d, reads, writes),
-                      Text("", None, list(functions.values()), self.d.launch_bounds(grid.threads)),
-                      Report(list(self.seen)))
+        return kernel_of(self.d, self.helpers, self.excess, grid, self.nest, partitions,
+                         Text("", None, attribute=self.d.launch_bounds(grid.threads)), Report(list(self.seen)), reads,
+                         writes)

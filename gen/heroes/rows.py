@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Dict, List, Sequence, Set
+from typing import Dict, Iterable, List, Sequence, Set
 
 from gen.emit.body import Body
 from gen.emit.form import Given
 from gen.emit.values import Value
 from gen.heroes.hero import S, Choice, Context, Hero, Refused
-from gen.heroes.kernel import CFunction, Grid, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, Text, kernel_of
 from gen.heroes.reduction import Digits, ReductionWriter
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
@@ -76,11 +76,12 @@ def writes_of(nest: Rows) -> "Set[Buffer]":
     return {root.buffer for stage in nest.stages for root in [*stage.writes, *stage.row_writes]}
 
 
-def functions_of(nest: Rows, context: Context) -> "List[CFunction]":
-    """The functions that the stages call."""
+def kernel_of_stages(context: Context, nest: Rows, grid: Grid, text: Text, report: Report,
+                     partial: "Iterable[Buffer]" = ()) -> Kernel:
+    """The kernel of all stages. partial: buffers that it writes for another kernel."""
     partitions = [partition for stage in nest.stages for partition in (stage.inputs, stage.totals)]
-    return [function_text(context.target, context.helpers, partition, f, context.excess)
-            for partition in partitions for f in reversed(partition.functions[1:])]
+    return kernel_of(context.target, context.helpers, context.excess, grid, nest, partitions, text, report,
+                     writes=[*writes_of(nest), *partial])
 
 
 def view(nest: Rows, stage: Stage) -> Reduction:

@@ -29,10 +29,10 @@ from gen.emit.statements import Assign, Declare, For, If, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_cpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text
 from gen.heroes.reduction import Digits, digits_of as digits_of_reduction
 from gen.heroes.reduction_cpu import Accumulator, Blocks, Digit, Reduce, Rest, RowSteps, SweepSchedule
-from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, functions_of, later_values, reads_of, totals, view,
+from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, kernel_of_stages, later_values, reads_of, totals, view,
                              without_excess, writes_of)
 from gen.hlo import Instruction, Shape, array_shape, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
@@ -560,7 +560,7 @@ class RowsCpuWriter:
                 of_buffer.update({pointer: writer.prefetched[pointer]} if pointer in writer.prefetched else {})
         prefetches = [line for lines in of_buffer.values() for line in lines]
         stages = self.lines(at, box, prefetches)
-        reads, writes = reads_of(nest), writes_of(nest)
+        partial: "List[Buffer]" = []
         columns: "List[ColumnTotals]" = []
         seconds, part, parts = [], "0", 1
         for name, size in counts:
@@ -571,7 +571,7 @@ class RowsCpuWriter:
                 of, buffer = self.columns[hero], between[len(columns)]
                 column_writer.partial.append(buffer)
                 columns.append(of.lines(part, {name: (0, size - 1) for name, size in counts}, buffer))
-            writes.update(column_writer.partial)
+            partial += column_writer.partial
             seconds.append(column_writer.parts_kernel())
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         assert first.blocks
@@ -591,8 +591,8 @@ class RowsCpuWriter:
         steps = [stage.steps.step for stage in stages]
         code = StepCode([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],
                         repeated="for each step of a row, stage by stage")
-        text = Text("kernels/rows_cpu", record, functions_of(nest, self.context), d.launch_bounds(sweep.threads))
-        return [Kernel(self.grid(groups), nest, arguments(d, reads, writes), text, Report(seen, code)), *seconds]
+        text = Text("kernels/rows_cpu", record, attribute=d.launch_bounds(sweep.threads))
+        return [kernel_of_stages(self.context, nest, self.grid(groups), text, Report(seen, code), partial), *seconds]
 
 
 # ---- forms and maps, before a statement exists ----

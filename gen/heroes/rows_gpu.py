@@ -21,11 +21,11 @@ from gen.emit.statements import Assign, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text
 from gen.heroes.reduction import Digits
 from gen.heroes.reduction_gpu import Accumulator, BlockSchedule, Cell, Rest, ThreadSteps, StepUnit
-from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, functions_of, later_values, reads_of, totals, view,
-                             without_excess, writes_of)
+from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, kernel_of_stages, later_values, totals, view,
+                             without_excess)
 from gen.hlo import Instruction
 from gen.plan import buffers
 from gen.plan.digits import IterationSpace
@@ -331,11 +331,9 @@ class RowsGpuWriter:
                                block.threads // block.fold, block.fold, first.shuffles(block),
                                min(context.device.warp, block.fold), cells, own, others, warps,
                                list(self.values.values()), list(self.arrays.values()), stages)
-        reads, writes = reads_of(nest), writes_of(nest)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         steps = [part.step for stage in stages for part in [stage.steps or stage.rest] if part]
         code = StepCode([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],
                         repeated="for each step of a thread, stage by stage")
-        return Kernel(grid, nest, arguments(d, reads, writes),
-                      Text("kernels/rows_gpu", record, functions_of(nest, context), d.launch_bounds(block.threads, 1)),
-                      Report(seen, code))
+        text = Text("kernels/rows_gpu", record, attribute=d.launch_bounds(block.threads, 1))
+        return kernel_of_stages(context, nest, grid, text, Report(seen, code))

@@ -17,8 +17,7 @@ from gen.emit.form import Form, Given
 from gen.emit.statements import Assign, Statement
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
-from gen.heroes.kernel import (CFunction, Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments,
-                               function_text, share)
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, kernel_of, share
 from gen.hlo import Instruction, combiner, dtypes
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
@@ -245,13 +244,9 @@ class ScanWriter:
     def kernel(self, template: str, record: Any, code: StepCode, *partitions: Partition) -> Kernel:
         """The kernel, which evaluates these partitions and what the heroes start from."""
         partitions = (self.nest.inits, *partitions)
-        functions: List[CFunction] = [function_text(self.d, self.helpers, partition, f, self.excess)
-                                      for partition in partitions for f in reversed(partition.functions[1:])]
-        reads = [buffer for partition in partitions for buffer in buffers_of(partition, partition.entry)]
-        writes = [root.buffer for root in self.nest.partition.roots]
-        return Kernel(self.grid(), self.nest, arguments(self.d, reads, writes),
-                      Text(template, record, functions, self.d.launch_bounds(self.schedule.threads, 1)),
-                      Report(list(self.seen), code))
+        return kernel_of(self.d, self.helpers, self.excess, self.grid(), self.nest, partitions,
+                         Text(template, record, attribute=self.d.launch_bounds(self.schedule.threads, 1)),
+                         Report(list(self.seen), code))
 
     def common(self, counts: "List[Tuple[str, int]]", turns: int, lanes: int) -> "Dict[str, Any]":
         """The fields of ScanRecord. turns: rows, or blocks of rows, that the work-items share."""

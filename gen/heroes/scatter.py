@@ -31,10 +31,10 @@ from gen.emit.maps import INDEX_TYPES, conditions, tested
 from gen.emit.statements import Assign, Block, Call, Code, If, Let, Statement
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text, piece_end
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, kernel_of, piece_end
 from gen.hlo import Shape, array_shape, dtypes, sorted_indices
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffers_of, memory_map
+from gen.plan.buffers import memory_map
 from gen.plan.partition import Function, Root, compose, identity
 from gen.plan.scatter import Scatter, combined_by, component, parameters_used, through, varying
 from gen.schedule import LANES, Device, LoopSchedule, Schedule
@@ -535,16 +535,13 @@ class ScatterWriter:
 
 def _kernel(d: Target, writer: ScatterWriter, grid: Grid, template: str, record: UpdateCode) -> Kernel:
     nest = writer.nest
-    reads = [*buffers_of(nest.indices, nest.indices.entry), *buffers_of(nest.partition, nest.partition.entry)]
-    writes = [target.buffer for target in nest.targets]
-    functions = [function_text(d, writer.helpers, p, f, writer.excess) for p in (nest.indices, nest.partition)
-                 for f in reversed(p.functions[1:])]
     code = StepCode([*record.indices, *record.variables, *getattr(record, "update", [])], record.combine, [],
                     repeated="for each update")
     touched = [access._replace(word=writer.words.get(access.buffer, 0)) if access.verb == "combine" else access
                for access in writer.at.touched + writer.of.touched]
-    return Kernel(grid, nest, arguments(d, reads, writes),
-                  Text(template, record, functions, d.launch_bounds(grid.threads)), Report(touched, code))
+    return kernel_of(d, writer.helpers, writer.excess, grid, nest, [nest.indices, nest.partition],
+                     Text(template, record, attribute=d.launch_bounds(grid.threads)), Report(touched, code),
+                     writes=[target.buffer for target in nest.targets])
 
 
 def _by_thread(d: Target, helpers: Helpers, nest: Scatter, form: Updates, grid: Grid, excess: bool) -> Kernel:

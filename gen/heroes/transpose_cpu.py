@@ -20,9 +20,9 @@ from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text, share
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, kernel_of, share
 from gen.hlo import dtypes
-from gen.plan.buffers import buffers_of, touches
+from gen.plan.buffers import touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Partition, compose
@@ -369,9 +369,6 @@ def _on_cpu(tiled: Candidate, grid: Grid, context: Context) -> Kernel:
         f"g{minor}", origins[minor], frame.wide // (tile.lanes * tile.registers_down) - 1, tile.lanes,
         tile.vec, tile.registers_down, body.before.lines, body.text.lines, body.after.lines,
         _turns(d, helpers, frame, tile))
-    reads, writes = buffers_of(nest.partition, nest.partition.entry), [root.buffer for root in nest.partition.roots]
-    functions = [function_text(d, helpers, nest.partition, f, context.excess)
-                 for f in reversed(nest.partition.functions[1:])]
-    return Kernel(grid, nest, arguments(d, reads, writes),
-                  Text("kernels/transpose_cpu", record, functions, d.launch_bounds(tile.threads)),
-                  Report(body.touched, StepCode.of_body(body, tile.vec)))
+    return kernel_of(d, helpers, context.excess, grid, nest, [nest.partition],
+                     Text("kernels/transpose_cpu", record, attribute=d.launch_bounds(tile.threads)),
+                     Report(body.touched, StepCode.of_body(body, tile.vec)))

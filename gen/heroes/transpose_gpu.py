@@ -30,10 +30,10 @@ from gen.emit.statements import Assign, Statement
 from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, kernel_of
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.digits import IterationSpace, iteration_space, position
 from gen.plan.nest import Nest
 from gen.plan.partition import compose
@@ -704,13 +704,10 @@ class TransposeGpuWriter:
             place = _placing(counts)
             coordinates = [Coordinate(name, text)
                            for (name, _), text in zip(counts, algebra.c_text(place, self.index_type).results)]
-        reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
-        functions = [function_text(d, self.helpers, partition, f, self.excess)
-                     for f in reversed(partition.functions[1:])]
         tiles = [SharedTile(s.name, self.held(s), s.pitch * tile.lanes_) for s in self.stages]
         record = TransposeGpuRecord(
             Placing(grid.blocks > 1, True, coordinates), tiles, loads, stores, box.get("pass", (0, 0))[1] + 1,
             self.guard(position_map, box, tile.vec), held, tile.pack, StepCode.of_body(body, tile.vec))
-        return Kernel(grid, nest, arguments(d, reads, writes),
-                      Text("kernels/transpose_gpu", record, functions, d.launch_bounds(tile.threads)),
-                      Report(self.flats + body.touched, record.step))
+        return kernel_of(d, self.helpers, self.excess, grid, nest, [partition],
+                         Text("kernels/transpose_gpu", record, attribute=d.launch_bounds(tile.threads)),
+                         Report(self.flats + body.touched, record.step))

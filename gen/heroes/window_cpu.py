@@ -17,7 +17,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text, share
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, kernel_of, share
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, touches
 from gen.plan.digits import place
@@ -337,8 +337,6 @@ def _kernel(nest: Nest, schedule: WindowSchedule, grid: Grid, context: Context) 
         elements,
         StepCode.of_body(element, 1) if element else None,
     )
-    reads, writes = buffers_of(partition, partition.entry), [root.buffer for root in partition.roots]
-    functions = [function_text(d, context.helpers, partition, f, context.excess)
-                 for f in reversed(partition.functions[1:])]
-    return Kernel(grid, nest, arguments(d, reads, writes, nest.shared),
-                  Text("kernels/window_cpu", record, functions, d.launch_bounds(1)), Report(seen, StepCode.of_body(step, 1)))
+    return kernel_of(d, context.helpers, context.excess, grid, nest, [partition],
+                     Text("kernels/window_cpu", record, attribute=d.launch_bounds(1)),
+                     Report(seen, StepCode.of_body(step, 1)))

@@ -16,10 +16,10 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.statements import Assign, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, kernel_of
 from gen.hlo import Instruction, array_shape, dtypes
 from gen.lower.select_and_scatter import SCATTER
-from gen.plan.buffers import buffers_of, memory_map, touches
+from gen.plan.buffers import memory_map, touches
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Partition, Root, compose, identity, loop_sizes, window_words
 from gen.schedule import Schedule
@@ -199,13 +199,10 @@ def _kernel(nest: Nest, form: WindowScatterSchedule, grid: Grid, context: Contex
         body.c(element)[k],
         body.text.lines,
     )
-    reads = [*buffers_of(start, start.entry), *buffers_of(values, values.entry)]
-    functions = [function_text(d, context.helpers, p, f, context.excess)
-                 for p in (start, values) for f in reversed(p.functions[1:])]
-    return Kernel(grid, nest, arguments(d, reads, [target.buffer], nest.shared),
-                  Text("kernels/window_scatter_cpu", record, functions, d.launch_bounds(1)),
-                  Report([*begin.touched, *body.touched],
-                         StepCode(record.window, record.combine, [], repeated="for each window")))
+    return kernel_of(d, context.helpers, context.excess, grid, nest, [start, values],
+                     Text("kernels/window_scatter_cpu", record, attribute=d.launch_bounds(1)),
+                     Report([*begin.touched, *body.touched],
+                            StepCode(record.window, record.combine, [], repeated="for each window")))
 
 
 def _loop(n: int, size: int, form: WindowScatterSchedule, hero: Instruction, index_type: str) -> PlaceLoop:
