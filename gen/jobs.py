@@ -8,6 +8,7 @@ gone. It stops as from Ctrl-C: by an exception, so that what it has begun is cle
 
 from __future__ import annotations
 
+import gc
 import io
 import multiprocessing
 import os
@@ -160,6 +161,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
             yield Outcome(*work(item))
         return
     fork, waiting = multiprocessing.get_context("fork"), list(enumerate(items))
+    gc.freeze()     # no process looks for garbage among what was there before it
     workers: Dict[Any, Tuple[int, Any]] = {}    # the number of the item and the process, by the pipe of the answer
     answers: Dict[int, Outcome] = {}
     try:
@@ -178,6 +180,7 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
                     del workers[reading]
             yield answers[number]
     finally:
+        gc.unfreeze()
         for _, process in workers.values():
             process.terminate()
         for _, process in workers.values():
