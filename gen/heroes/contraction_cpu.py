@@ -157,7 +157,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
 
     def grids(self, choice: Choice[Contraction, ContractionSchedule], context: Context) -> "List[Grid]":
         index, blocks = place(_counts(choice.nest, choice.schedule), 1)
-        return [Grid(choice.nest.name, choice.schedule, choice.index, blocks, _positions(choice.nest))]
+        positions = _positions(choice.nest, _lanes(choice.nest))
+        return [Grid(choice.nest.name, choice.schedule, choice.index, blocks, positions)]
 
     def build(self, choice: Choice[Contraction, ContractionSchedule], context: Context) -> "List[Kernel]":
         return [_kernel(choice.nest, choice.schedule, choice.grids[0], context)]
@@ -198,6 +199,11 @@ def _columns(nest: Contraction, lanes: int) -> "Tuple[str, Tuple[int, int]]":
     return "unit", (0, nest.columns // nest.unit - 1)
 
 
+def _lanes(nest: Contraction) -> int:
+    """The columns that the epilogue makes at once."""
+    return nest.unit if nest.columns >= nest.unit else 1
+
+
 def _flat(nest: Contraction) -> str:
     """The map from the position to the place in the first result."""
     root = nest.partition.roots[0]
@@ -222,7 +228,7 @@ def _direct(nest: Contraction) -> int:
 def _epilogue(nest: Contraction) -> Form:
     """What a unit of the epilogue computes; an element of it, where a row has no unit."""
     partition, unmap = nest.epilogue, algebra.call("shape", "unmap", nest.shape.text)
-    lanes = nest.unit if nest.columns >= nest.unit else 1
+    lanes = _lanes(nest)
     box = {f"g{k}": (0, digit.size - 1) for k, digit in enumerate(nest.outer)}
     box.update([_columns(nest, lanes)])
     if lanes > 1:

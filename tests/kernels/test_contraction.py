@@ -18,6 +18,7 @@ from gen import schedule
 from gen.hlo import Fusion
 from gen.pipeline import target_file
 from gen.plan import contraction, nests
+from gen.plan.partition import EMPTY
 from gen.schedule import DEVICES, Panels
 
 SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64, 65, 70]
@@ -278,7 +279,9 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 def test_who_writes_it(name: str) -> None:
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
-    assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == heroes
+    kernels = target_file(fusion, "c", "cpu").kernels
+    assert [kernel.hero for kernel in kernels] == heroes
+    assert EMPTY not in [kernel.grid.thread for kernel in kernels]
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
