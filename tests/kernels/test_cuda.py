@@ -223,6 +223,9 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     fusions = hlo.fusions(module)
     for fusion in fusions:
         pipeline.build_fusion(fusion, str(folder), ["cuda"], device, excess)
+        bound = pipeline.oracle(fusion, excess, False).bound
+        assert bound
+        (folder / f"{fusion.name}_bound.c").write_text(bound.text)
     return folder, fusions
 
 
