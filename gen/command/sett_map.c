@@ -372,7 +372,8 @@ static int map_c(command *self) {
   if (self->argc > 4) {
     while (place <= SETT_MAP_FACTOR && strcmp(self->argv[4], places[place])) ++place;
     reading(self, self->argv[4]);
-    if (place > SETT_MAP_FACTOR) return say_error(self, 1, "unknown place, expected alone, compared, added, term or factor");
+    if (place > SETT_MAP_FACTOR)
+      return say_error(self, 1, "unknown place, expected alone, compared, added, term or factor");
   }
   end = answer_end(self, none, &room);
   self->length += sett_map_print_c_in(arena, map, type, place, end, room, &error);
@@ -653,7 +654,8 @@ static const command_verb map_verbs[] = {
      "(d0) -> (d0 * 3), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_info},
     {"guards", "MAP", "what must be tested at run time: its variables, bounds and expression",
      "(d0) -> (d0), domain: d0 in [0, 7], d0 mod 2 in [0, 0]", map_guards},
-    {"c", "MAP [uint|int|long] [PLACE]", "the results and guards as C, in the narrowest type that holds them; in parentheses where PLACE needs them: alone, compared, added (behind a pointer), term, factor",
+    {"c", "MAP [uint|int|long] [PLACE]",
+     "the results and guards as C, in the narrowest type that holds them; in parentheses where PLACE needs them: alone, compared, added (behind a pointer), term, factor",
      "(d0) -> (d0 floordiv 4, d0 mod 4), domain: d0 in [0, 63]", map_c},
     {"fits", "MAP", "those of the types uint, int and long that hold the results and guards as C",
      "(d0) -> (d0 - 3), domain: d0 in [0, 4000000000]", map_fits},
