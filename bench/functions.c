@@ -62,7 +62,7 @@ struct function {
 #define DOUBLES(F) F(exp, -20, 20) F(log, 0, 100) F(tanh, -5, 5) F(erf, -6, 6)
 #define OWN_DOUBLES(F) F(rsqrt, 0, 100)
 
-/* functions.py compiles and links only the kernels that it is asked for */
+/* The kernels are weak symbols: functions.py links those of the functions on its command line alone */
 #define PRAGMA(words) _Pragma(#words)
 #define WEAK_FLOAT(F, low, high) PRAGMA(weak functions_##F##_f32_c_run)
 #define WEAK_DOUBLE(F, low, high) PRAGMA(weak functions_##F##_f64_c_run)

@@ -57,7 +57,8 @@ class Convolution(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Case:
-    """A row. alike: what a library is asked for, and the names of its pointers with the parameters that they point to (-1: the result)."""
+    """A row of the table. alike: the argument of a library's function, where libraries have one. pointers: the names of its pointers, each with
+    the number of the parameter that it points to (-1: the result)."""
 
     name: str
     text: str
@@ -221,7 +222,7 @@ def cases() -> Iterator[Case]:
 
 
 class Library:
-    """What a library does alike, on the operands of ours."""
+    """Calls the library's function of a row on the operands of our function."""
 
     def __init__(self, made: Any, case: Case, ours: Ours, spare: Any) -> None:
         self.asked = type(case.alike).from_buffer_copy(case.alike)

@@ -48,7 +48,7 @@ class ElementLoops(Loads, Elementwise):
 
     @property
     def varies_in_steps(self) -> bool:
-        """Whether a step computes several elements at once."""
+        """True if a step computes several elements at once."""
         return self.lanes > 1 or self.rows is not None
 
     def _variable_of(self, wanted: str, first: Value, same: bool) -> Value:
@@ -73,7 +73,7 @@ class ElementLoops(Loads, Elementwise):
 
     @contextmanager
     def each_row(self) -> "Iterator[None]":
-        """What is done for each row of a step, where its registers run together."""
+        """Opens a loop over a step's rows: what is emitted inside runs for each. Without rows it opens nothing."""
         if not self.rows:
             yield
             return
@@ -164,7 +164,8 @@ def _same(step: Computation, alike: "Sequence[bool]") -> "Set[Instruction]":
 
 
 def _alike(step: Computation, first: "Sequence[bool]", held: "Sequence[bool]") -> "List[bool]":
-    """Whether each parameter of a step is the same for all lanes in all steps. first: in the first one."""
+    """For each parameter of a step: True if it has one value for all lanes in every step. first: the same in the first
+    step."""
     alike, (predicate, *ends) = list(first), root_of(step).operands
     while True:
         same = _same(step, alike)

@@ -214,7 +214,7 @@ class Form:
 
     @property
     def interleaves_words(self) -> bool:
-        """Whether a step moves whole lines of words to whole lines of rows, or back, in registers."""
+        """True if a step moves whole lines between words and rows, in registers."""
         return self.moves and self.registers_down == self.loop.interleaved > 1
 
     def in_words(self, flat: str, dtype: str, unit: int) -> bool:

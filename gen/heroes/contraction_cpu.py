@@ -74,7 +74,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ContractionCpuRecord:
-    """What templates/kernels/contraction_cpu.j2 prints.
+    """templates/kernels/contraction_cpu.j2 prints this record.
 
     kind: the element's type; tile: the function of a tile. row: the variable of the rows ("": there is one row).
     first_unit, end_unit: the first unit of a block and the one after its last, as C text. single, units: where the
