@@ -247,11 +247,11 @@ class Regions(ElementLoops):
         if not complete:
             self.text.add(self.d.scatter(stored, lanes, name, array))
         kept, self._loads, self.lanes = self._loads, {}, 1
-        tests = [when.lane and self._unknown(when.lane, {"lane": lanes - 1}) for _, _, when in sides]
+        asked = sides[:-1] if complete else sides       # the last side of a concatenate is where all else is not
+        tests = [str(when.lane and self._unknown(when.lane, {"lane": lanes - 1})) for _, _, when in asked]
         with self.text.nested(For(t, "lane", str(lanes))):
-            self.text.cases([("" if complete and number == len(sides) - 1 else str(tests[number]),
-                              partial(self._guarded, entry, operand, region, f"{array}[lane]", dtype))
-                             for number, (operand, region, when) in enumerate(sides)])
+            self.text.cases([(test, partial(self._guarded, entry, operand, region, f"{array}[lane]", dtype))
+                             for test, (operand, region, _) in zip([*tests, ""], sides)])
         self._loads, self.lanes = kept, lanes
         self.text.add(Assign(name, self.d.gather(stored, lanes, array)))
 

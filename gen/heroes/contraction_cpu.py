@@ -77,7 +77,7 @@ class ContractionCpuRecord:
     """templates/kernels/contraction_cpu.j2 prints this record.
 
     kind: the element's type; tile: the function of a tile. row: the variable of the rows ("": there is one row).
-    first_unit, end_unit: the first unit of a block and the one after its last, as C text. single, units: where the
+    first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single, units: where the
     operands' blocks begin, as C text; row_step, next_unit: the distances of rows and of units in them. rows, last_rows:
     of a block, of the last one. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile,
     at most (0: of a block). overlap: columns that the last unit shares with the one before it. loops: over the sum.
@@ -129,7 +129,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
 
     def schedules(self, nest: Contraction, context: Context) -> "Iterable[ContractionSchedule]":
         numbers, rows = context.device.contraction_cpu, nest.row.size
-        all_units = -(-nest.columns // nest.unit)
+        all_units = nest.all_units
         most = min(numbers.few_rows.get(rows, numbers.units), all_units)
         if all_units <= numbers.whole_units:
             most = all_units
@@ -246,7 +246,8 @@ def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
 def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
     """The map from a work-item's coordinates to the value of a map at the first element of its block."""
     counts = _counts(nest, schedule)
-    counts = [("first_unit", max(nest.columns // nest.unit, 1)) if name == "unit_block" else (name, count)
+    units = nest.columns // nest.unit if schedule.unit_blocks > 1 else 1
+    counts = [("first_unit", units) if name == "unit_block" else (name, count)
               for name, count in counts]
     first = {_row(nest): f"row_block * {schedule.rows}", "unit": "first_unit", "column": f"first_unit * {nest.unit}",
              "lane": "0", "vec": "0"}
@@ -260,7 +261,7 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
 def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
     """The blocks of columns by their sizes, the last one by itself where its last unit shares columns."""
     def block(condition: str, units: int, last: bool = False) -> Block:
-        first = -(-nest.columns // nest.unit) - units
+        first = nest.all_units - units
         last_from = nest.last_unit - first * nest.next_unit if last else (units - 1) * nest.next_unit
         last_to = (units - 1) * nest.unit - nest.overlap * (last and schedule.to > 0)
         return Block(condition, units, last_from, last_to)
@@ -283,8 +284,9 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
     name = f"tile_{kind}"
     context.helpers.texts.setdefault(name, macro("parts/contraction.j2", "tile", d=d, name=name, kind=kind,
-                                                 element=d.types[dtype], lanes=nest.unit))
-    placing, _ = Placing.of(_counts(nest, schedule), 1, index_type)
+                                                 element=d.types[dtype], lanes=nest.unit,
+                                                 largest=numbers.largest))
+    placing, _ = Placing.of([(name, size) for name, size in _counts(nest, schedule) if size > 1], 1, index_type)
     seen = [Touched("read", buffer, start) for buffer, start in zip((nest.single, nest.units), nest.starts)]
 
     def begin(access: Touched) -> str:
@@ -307,9 +309,9 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         code = StepCode.of_body(body, 1)
         step, element = (code, None) if form.lanes > 1 else (None, code)
     count, longer = schedule.unit_blocks, schedule.long_blocks
-    first_unit = "0" if count == 1 else f"unit_block * {schedule.units}" if longer == count else \
+    first_unit = "" if count == 1 else f"unit_block * {schedule.units}" if longer == count else \
         f"unit_block * {schedule.units - 1} + (unit_block < {longer} ? unit_block : {longer})"
-    end_unit = str(-(-nest.columns // nest.unit)) if count == 1 else f"first_unit + {schedule.units}" \
+    end_unit = str(nest.all_units) if count == 1 else f"first_unit + {schedule.units}" \
         if longer == count else f"first_unit + (unit_block < {longer} ? {schedule.units} : {schedule.units - 1})"
     loops = [StepLoop(f"k{k}", digit, schedule.chunk if k == len(nest.steps) - 1 else 1)
              for k, digit in enumerate(nest.steps)]
@@ -317,7 +319,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         placing, d.types[dtype], name, _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units,
         nest.row.single, nest.next_unit, schedule.rows, schedule.row_blocks,
         nest.row.size - schedule.rows * (schedule.row_blocks - 1), nest.columns, nest.unit,
-        -(-nest.columns // nest.unit), schedule.tile_units, nest.overlap, _blocks(nest, schedule), loops, total,
+        nest.all_units, schedule.tile_units, nest.overlap, _blocks(nest, schedule), loops, total,
         schedule.to or schedule.units * nest.unit, step, element)
     reads = [nest.single, nest.units, *buffers_of(nest.epilogue, nest.epilogue.entry)]
     functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)

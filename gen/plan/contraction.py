@@ -16,7 +16,7 @@ from gen import algebra
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map, reads_of
-from gen.plan.digits import digit_sizes
+from gen.plan.digits import digit_sizes, merged_digits
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
@@ -63,6 +63,11 @@ class Contraction(Nest):
     def row(self) -> Digit:
         """The digit of the rows; of one element where there is none."""
         return Digit(1, 0, 0) if self.rows is None else self.outer[self.rows]
+
+    @property
+    def all_units(self) -> int:
+        """Units of a row; one that is not whole counts."""
+        return -(-self.columns // self.unit)
 
     @property
     def overlap(self) -> int:
@@ -183,14 +188,5 @@ def columns_map(sizes: "Sequence[int]", unit: int, columns: int) -> str:
 
 
 def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
-    """The digits without those of one element, where neighbours along which both operands have one stride are one."""
-    merged: "List[Digit]" = []
-    for digit in digits:
-        if digit.size == 1:
-            continue
-        above = merged[-1] if merged else None
-        if above and (above.single, above.units) == (digit.single * digit.size, digit.units * digit.size):
-            merged[-1] = Digit(above.size * digit.size, digit.single, digit.units)
-        else:
-            merged.append(digit)
-    return tuple(merged)
+    of_strides = [(digit.size, (digit.single, digit.units)) for digit in digits]
+    return tuple(Digit(size, *strides) for size, strides in merged_digits(of_strides))

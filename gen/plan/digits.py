@@ -170,22 +170,27 @@ def block(read: StridedAccess, sizes: "Sequence[int]") -> int:
     return strides[-1] * sizes[-1] * read.width if falling and is_mixed_radix(strides, sizes) else 0
 
 
+def merged_digits(digits: "Sequence[Tuple[int, Sequence[int]]]") -> "List[Tuple[int, Sequence[int]]]":
+    """Digits, each with its strides, without those of one element; neighbours along which every stride goes on are
+    one."""
+    merged: "List[Tuple[int, Sequence[int]]]" = []
+    for size, strides in digits:
+        if size == 1:
+            continue
+        if merged and all(above == here * size for above, here in zip(merged[-1][1], strides)):
+            merged[-1] = merged[-1][0] * size, strides
+        else:
+            merged.append((size, strides))
+    return merged
+
+
 def _merged(space: IterationSpace) -> IterationSpace:
     """The space without digits of one element, where neighbouring digits along which every access has one stride are
     joined."""
-    sizes: List[int] = []
-    columns: List[List[int]] = []
     regular = [a.strides for a in space.accesses if a.strides is not None]
-    for size, *column in zip(space.sizes, *regular):
-        if size == 1:
-            continue
-        if sizes and all(above == here * size for above, here in zip(columns[-1], column)):
-            sizes[-1] *= size
-            columns[-1] = column
-        else:
-            sizes.append(size)
-            columns.append(column)
-    merged = iter(zip(*columns)) if columns else iter([() for _ in regular])
+    joined = merged_digits([(size, column) for size, *column in zip(space.sizes, *regular)])
+    sizes = [size for size, _ in joined]
+    merged = iter(zip(*(column for _, column in joined))) if joined else iter([() for _ in regular])
     accesses = tuple(a if a.strides is None else StridedAccess(a.name, a.write, a.width, a.bytes, tuple(next(merged)))
                      for a in space.accesses)
     return IterationSpace(tuple(sizes), accesses)

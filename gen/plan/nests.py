@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
@@ -55,12 +55,13 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
 class Alike(NamedTuple):
     """What results of one group have in common: the number of elements, what the reductions or scans that they are
     made from have in common, the part of an array that they are. Of those that share no group with others: their
-    number (alone), the layout that distributes them, and the order of their elements (order)."""
+    number, or the product that they share it for (alone), the layout that distributes them, and the order of their
+    elements (order)."""
 
     elements: int
     key: Optional[plan.Key]
     place: str
-    alone: Optional[int]
+    alone: "Union[int, Instruction, None]"
     layout: str
     order: Tuple[Any, ...]
 
@@ -82,7 +83,7 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         if shape.elements and leaf.number not in direct:
             heroes = divided.fused.get(leaf.number, [])
             # walked in its own order, whole bytes at a time
-            alone = leaf.number if shape.dtype in dtypes.PACKED else None
+            alone = leaf.number if shape.dtype in dtypes.PACKED else divided.products.get(leaf.number)
             layout = distribution.layout_of(leaf.value)
             alike = Alike(shape.elements, plan.key_of(heroes[0]) if heroes else None, shape.place, alone, layout,
                           (shape.dims, shape.minor_to_major) if layout else ())

@@ -126,11 +126,13 @@ def _reads(computation: Computation, roots: Sequence[Root], shape: Shape,
 @dataclass
 class Plan:
     """cuts: reduces, loops, scatters and stored values that go through scratch, with their first buffer's number;
-    fused: the free reduces, or the scans, in the nest of each result; scatters: those whose leaves are results as they
+    fused: the free reduces, or the scans, in the nest of each result; products: the one of each result that register
+    tiles compute; scatters: those whose leaves are results as they
     lie in memory and nothing else, with the results' numbers."""
 
     cuts: Dict[Instruction, int]
     fused: Dict[int, List[Instruction]]
+    products: Dict[int, Instruction] = field(default_factory=dict)
     scatters: Dict[Instruction, List[int]] = field(default_factory=dict)
 
 
@@ -183,7 +185,9 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
         if instruction in cut:
             cuts[instruction] = number
             number += len(instruction.shape.leaves())
-    return Plan(cuts, {n: [i for i in here if i not in cut and leads(i)] for n, here in wanted.items()}, direct)
+    left = {n: [i for i in here if i not in cut] for n, here in wanted.items()}
+    return Plan(cuts, {n: [i for i in here if leads(i)] for n, here in left.items()},
+                {n: i for n, here in left.items() for i in here if TILED in i.attributes}, direct)
 
 
 def reduction(nest: Nest, heroes: List[Instruction], sides: "Sequence[Nest]" = ()) -> Reduction:

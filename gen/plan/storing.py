@@ -18,8 +18,8 @@ from typing import Collection, Dict, FrozenSet, List, NamedTuple, Sequence, Set,
 from gen.hlo import CONTRACTIONS, Computation, Instruction, Leaf, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan import element_loops
-from gen.plan.partition import (EMPTY, INLINE, PADS, RUNTIME, Entry, Function, Partition, Read, Region,
-                                divisions)
+from gen.plan.partition import (EMPTY, INLINE, PADS, RUNTIME, STORED, Entry, Function, Partition, Read, Region,
+                                divisions, moves_only)
 from gen.plan.plan import stops
 from gen.plan.scan import prefix
 from gen.schedule import DIVISION_COST, SCATTERED_COST, SIDES_COST, STEP_COST, Costs
@@ -71,7 +71,7 @@ class Evaluations(Partition):
         self.last = {callee for function in self.written for callee in self.work[function].reads}
         self.candidates = [function for function in self.functions
                            if function.root is not None and storable(function.root)
-                           and function.root not in self._known]
+                           and function.root not in self._known and not _reads_back(function.root)]
 
     # ---- the partition ----
 
@@ -372,6 +372,20 @@ def _known(computation: Computation) -> "Set[Instruction]":
 def storable(instruction: Instruction) -> bool:
     """Whether a value may lie in a scratch buffer: one array of whole bytes."""
     return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED
+
+
+def _reads_back(instruction: Instruction) -> bool:
+    """Whether a value is elements of stored copies, moved: they lie in memory as they were wanted."""
+    waiting, seen = [instruction], {instruction}
+    while waiting:
+        value = waiting.pop()
+        if value.attributes.get(STORED):
+            continue
+        if not moves_only(value) and value.opcode != "concatenate":
+            return False
+        waiting += [operand for operand in value.operands if operand not in seen]
+        seen.update(value.operands)
+    return True
 
 
 def instructions(instruction: Instruction) -> float:

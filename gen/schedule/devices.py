@@ -159,8 +159,19 @@ class ContractionCpuNumbers:
     skinny_rows: int = 8
     skinny_bytes: int = 64 << 10
     skinny_chunk: int = 8
-    rows: int = 96                      # rows of a work-item: whole tiles of all these instruction sets
+    rows: int = 96                      # rows of a work-item: whole tiles of all instruction sets
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
+
+    def __post_init__(self) -> None:
+        of_many_rows = range(1, max(self.units, self.whole_units) + 1)
+        assert all(self.rows % tiles[units][0] == 0 for tiles in self.tiles.values() for units in of_many_rows), \
+            "the last rows of a block are no whole tile"
+
+    @property
+    def largest(self) -> Tuple[int, int]:
+        """The most rows and the most units of a tile."""
+        rows, units = zip(*(tile for tiles in self.tiles.values() for tile in tiles.values()))
+        return max(rows), max(units)
 
 
 @dataclass(frozen=True)

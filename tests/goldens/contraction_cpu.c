@@ -24,17 +24,14 @@ static inline __attribute__((always_inline)) void sett_product_f32_sums(const in
 static void sett_product_f32(const float *restrict p0, const float *restrict p1, const float *restrict p2, float *restrict r0, size_t number)
 {
   (void)number;
-  const uint32_t unit_block = 0;
-  const uint32_t row_block = 0;
-  const uint32_t first_unit = 0;
-  const float *const single = p0 + 0, *const of_units = p1 + first_unit * 16;
+  const float *const single = p0 + 0, *const of_units = p1 + 0;
   float total[960];
   const int rows = 20;
   sett_product_f32_sums(3, rows, single, of_units, 24, total, 32);
   for (int i = 0; i < rows; ++i) {
     const float *from = total + i * 48;
     const uint32_t g0 = (uint32_t)i;
-    for (uint32_t unit = first_unit; unit < 3; ++unit, from += 16) {
+    for (uint32_t unit = 0; unit < 3; ++unit, from += 16) {
       const uint32_t column = unit < 2 ? unit * 16 : 24;
       const float16 v_product = load_float16(from);
       const float16 v_bias = load_float16(p2 + column);

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List
@@ -16,10 +17,11 @@ import pytest
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape
 from gen import schedule
 from gen.hlo import Fusion
-from gen.pipeline import target_file
+from gen.pipeline import build_fusion, target_file
 from gen.plan import contraction, nests
 from gen.plan.partition import EMPTY
 from gen.schedule import DEVICES, Panels
+from gen.targets import c_compiler
 
 SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64, 65, 70]
 MOST = 200000        # multiplications
@@ -245,7 +247,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_rows": (["transpose", "contraction"], dot("f32[40,50]{1,0}", "f32[64,50]{1,0}", "f32[40,64]{1,0}", TURNED)),
     "columns_of_a": (["contraction"], dot("f32[50,40]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}",
                                           "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
-    "result_by_columns": (["transpose", "transpose", "concatenate", "contraction"],
+    "result_by_columns": (["transpose", "transpose", "contraction"],
                           dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{0,1}", ROWS)),
     "batched": (["contraction"], dot("f64[5,9,12]{2,1,0}", "f64[5,12,16]{2,1,0}", "f64[5,9,16]{2,1,0}", BATCHED)),
     "skinny": (["contraction"], dot("f32[3,70]{1,0}", "f32[70,700]{1,0}", "f32[3,700]{1,0}", ROWS)),
@@ -257,6 +259,12 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[40,30]{1,0} parameter(2)",
         "  f = f32[30,64]{1,0} parameter(3)", f"  g = f32[40,64]{{1,0}} dot(c, f), {ROWS}",
         "  s = f32[40,64]{1,0} add(d, g)")),
+    "two_results": (["contraction", "contraction"], dot(
+        "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[40,30]{1,0} parameter(2)",
+        "  f = f32[30,64]{1,0} parameter(3)", f"  g = f32[40,64]{{1,0}} dot(c, f), {ROWS}",
+        "  t = (f32[40,64]{1,0}, f32[40,64]{1,0}) tuple(d, g)")),
+    "cut_columns_in_panels": (["concatenate", "contraction"], dot(
+        "f32[37,300]{1,0}", "f32[300,273]{1,0}", "f32[37,273]{1,0}", ROWS)),
     "chain": (["contraction", "contraction"], dot(
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64,48]{1,0} parameter(2)",
         f"  g = f32[40,48]{{1,0}} dot(d, c), {ROWS}")),
@@ -276,9 +284,14 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_who_writes_it(name: str) -> None:
+def test_who_writes_it(name: str, tmp_path: Path) -> None:
+    """The heroes, and text that compilers have nothing to say of."""
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
+    build_fusion(fusion, str(tmp_path), ["c"], "cpu")
+    done = subprocess.run([c_compiler(), "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "e.c"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     kernels = target_file(fusion, "c", "cpu").kernels
     assert [kernel.hero for kernel in kernels] == heroes
     assert EMPTY not in [kernel.grid.thread for kernel in kernels]
