@@ -44,15 +44,17 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
     start, step = ["double sum = 0.0;", "double mass = 0.0;"], [f"const double p = {first[0]} * {second[0]};",
                                                                 "sum += p;"]
     if exact:      # NaN and infinities of factors are certain; that a product overflows before it is added is not
-        slack = "0.0"
+        slack, whole = "0.0", "!fraction"
+        start.append("bool fraction = false;")
+        step.append("fraction = fraction || p != rint(p);")
         step.append(f"mass += fabs({first[0]}) < INFINITY && fabs({second[0]}) < INFINITY ? fabs(p) : 0.0;")
     else:
-        slack, most = "mass - core", [side[1] if len(side) > 1 else f"fabs({side[0]})" for side in (first, second)]
+        slack, whole, most = "mass - core", "false", [side[1] if len(side) > 1 else f"fabs({side[0]})" for side in (first, second)]
         start.append("double core = 0.0;")
         step += [f"mass += {most[0]} * {most[1]};", "core += fabs(p);"]
     terms = count_of(p.sizes) * int(i.attributes.get("sums", 1))
     limits = f"0x1p-{SIGNIFICANT[kind]}, {LEAST[kind]}, {LARGEST[kind]}"
-    total = f"range_of_products(sum, mass, {slack}, {terms}.0, {limits})"
+    total = f"range_of_products(sum, mass, {slack}, {whole}, {terms}.0, {limits})"
     end = [f"{ranges}[{p.result}] = {b.intervals.rounded(total, out.dtype, f'{out}[{p.result}]')};"]
     b.step(i.name, p.loops(start, step, end), [ranges], [*(array for side in sides for array in side), out])
 

@@ -309,6 +309,7 @@ static inline range range_magnitude(range x, range y) {
 typedef struct {
   double lo, hi, mass; /* of the finite terms; mass: the sum of the magnitudes */
   bool plus, minus, nan, unknown;
+  bool fraction; /* whether a term is not known to be a whole number */
 } range_sum;
 
 static inline void range_sum_add(range_sum *s, range x) {
@@ -318,6 +319,7 @@ static inline void range_sum_add(range_sum *s, range x) {
     s->lo += x.lo;
     s->hi += x.hi;
     s->mass += fmax(fabs(x.lo), fabs(x.hi));
+    s->fraction = s->fraction || x.lo != x.hi || x.lo != rint(x.lo);
   } else if (x.lo == INFINITY) {
     s->plus = true;
   } else if (x.hi == -INFINITY) {
@@ -327,9 +329,10 @@ static inline void range_sum_add(range_sum *s, range x) {
   }
 }
 
-/* additions in any order, each off by at most unit (relative) and lost; no partial sum may pass largest */
+/* additions in any order, each off by at most unit (relative) and lost; no partial sum may pass largest; small whole numbers add up exactly */
 static inline range range_sum_result(const range_sum *s, double additions, double unit, double largest, double lost) {
-  const double error = additions * ((unit + 0x1p-52) * s->mass + lost);
+  const bool is_exact = !s->fraction && s->mass * unit <= 1.0;
+  const double error = is_exact ? 0.0 : additions * ((unit + 0x1p-52) * s->mass + lost);
   if (s->nan || (s->plus && s->minus)) return range_of(NAN, NAN);
   if (s->unknown || !(s->mass + error <= largest)) return range_all();
   if (s->plus) return range_of(INFINITY, INFINITY);
@@ -337,10 +340,12 @@ static inline range range_sum_result(const range_sum *s, double additions, doubl
   return range_of(s->lo - error, s->hi + error);
 }
 
-/* a sum of `terms` products of magnitude mass in any order, fused or not; slack: what the factors' errors may move it by */
-static inline range range_of_products(double sum, double mass, double slack, double terms, double unit, double least,
-                               double largest) {
-  const double error = slack + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
+/* a sum of `terms` products of magnitude mass in any order, fused or not; slack: what the factors' errors may move it by; whole: whether all products are
+ * whole numbers, which add up exactly where they are small */
+static inline range range_of_products(double sum, double mass, double slack, bool whole, double terms, double unit,
+                               double least, double largest) {
+  const bool is_exact = whole && slack == 0.0 && mass * unit <= 1.0;
+  const double error = is_exact ? 0.0 : slack + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
   /* below 0x1p1000 no sum in double overflows, and a NaN is one of a factor or of infinities */
   const bool fits = largest < 0x1p1000;
   if (fits && slack == 0.0 && sum != sum) return range_of(NAN, NAN);

@@ -15,7 +15,7 @@ from gen.reference.reductions import Reduction, reduction
 from gen.reference.types import FLOATS, TINY
 from gen.reference.values import Array
 
-SUM = "{0.0, 0.0, 0.0, false, false, false, false}"
+SUM = "{0.0, 0.0, 0.0, false, false, false, false, false}"
 PRODUCT = "{{1.0, 1.0}, 1.0, 1.0, false, false, false, false}"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Dict, List
 import pytest
 
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape
-from gen import schedule
+from gen import run, schedule
 from gen.hlo import Fusion
 from gen.pipeline import build_fusion, target_file
 from gen.plan import contraction, nests
@@ -301,6 +302,19 @@ def test_who_writes_it(name: str, tmp_path: Path) -> None:
 def test_named(target: str, device: str, tmp_path: Path) -> None:
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, (_, text) in NAMED.items()}, target, device,
           tmp_path)
+
+
+def test_a_lost_product_is_found(tmp_path: Path) -> None:
+    """One of many products moves a sum by less than the order of additions may; of whole numbers every sum is exact."""
+    (fusion,) = fusions(dot("f32[2,40000]{1,0}", "f32[40000,16]{1,0}", "f32[2,16]{1,0}", ROWS))
+    built = run.build(fusion, tmp_path, "c", run.Options())
+    assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
+    kernel = tmp_path / "e.c"
+    text = kernel.read_text()
+    assert "const size_t count = " in text
+    kernel.write_text(re.sub(r"(const size_t count = )(.*);", r"\1(\2) - (k0 >= 39700);", text))
+    (result,) = run.check_built([built], "c", run.Options())
+    assert result.status == "FAIL", result
 
 
 @pytest.mark.parametrize("bytes_", [0, 1 << 30])

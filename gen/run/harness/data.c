@@ -268,6 +268,7 @@ static void read_whole(const struct sett_buffer *type, void *to)
 void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed)
 {
   uint64_t ones = type->bits == 64 ? ~0ull : (1ull << type->bits) - 1;
+  const int ordinary = style == DATA_MODERATE || style == DATA_WHOLE;
   memset(to, 0, type->bytes);
   if (type->file) {
     read_whole(type, to);
@@ -277,7 +278,7 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
     uint64_t random = mix(seed + 0x632be59bd9b4e019ull * (uint64_t)i), bits;
     if (type->kind == SETT_PRED) bits = random & 1;
     else if (type->apart[1]) bits = index_apart(type, i, seed);
-    else if (type->index && (style == DATA_MODERATE || style == DATA_NORMAL || (random & 7) < 5)) bits = near_index(type, mix(random));
+    else if (type->index && (ordinary || style == DATA_NORMAL || (random & 7) < 5)) bits = near_index(type, mix(random));
     else if (style == DATA_WIDE || (style == DATA_SPECIAL && (random & 3) == 1)) {
       bits = mix(random) & ones;
       if (is_float(type) && !isfinite(decode(format_of(type), bits))) bits = moderate(type, random);
@@ -286,12 +287,13 @@ void data_fill(const struct sett_buffer *type, void *to, enum data_style style, 
       uint64_t more = mix(random);
       bits = is_float(type) ? special_float(format_of(type), more) : special_integer(type, more);
     }
+    else if (style == DATA_WHOLE && is_float(type)) bits = encode(format_of(type), (double)((random >> 32) % 7) - 3);
     else if (style == DATA_NORMAL && is_float(type)) bits = encode(format_of(type), normal(random));
     else bits = moderate(type, random);
     put_bits(type, to, i, bits);
   }
   if (type->sorted[1] && type->elements) sort_rows(type, to);
-  if (type->definite && (style == DATA_NORMAL || (style == DATA_MODERATE && mix(seed) % 4 != 0))) make_definite(type, to);
+  if (type->definite && (style == DATA_NORMAL || (ordinary && mix(seed) % 4 != 0))) make_definite(type, to);
 }
 
 /* ---- comparison ---- */

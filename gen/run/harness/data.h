@@ -4,8 +4,9 @@
 #include "fusion.h"
 
 /* Moderate: small values. Special: a quarter of them NaN, infinities, extremes; a quarter any finite bits. Wide: any finite bits.
-   Normal is for times, not for checks: floats of a normal distribution, as weights and activations have; else moderate. */
-enum data_style { DATA_MODERATE, DATA_SPECIAL, DATA_WIDE, DATA_STYLES, DATA_NORMAL = DATA_STYLES };
+   Normal is for times, not for checks: floats of a normal distribution, as weights and activations have; else moderate.
+   Whole is moderate with floats of small whole numbers, whose sums are exact in any order. */
+enum data_style { DATA_MODERATE, DATA_SPECIAL, DATA_WIDE, DATA_STYLES, DATA_NORMAL = DATA_STYLES, DATA_WHOLE };
 extern const char *const data_style_name[DATA_STYLES];
 
 void data_fill(const struct sett_buffer *type, void *to, enum data_style style, unsigned long long seed);

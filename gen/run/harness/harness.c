@@ -421,11 +421,18 @@ static const char *compare_job(struct job *job, struct data_error *total)
   return wrong ? say_text("%s", wrong) : NULL;
 }
 
+/* Every second round of moderate inputs is of whole numbers. */
+static enum data_style style_of(int round)
+{
+  const enum data_style style = (enum data_style)(round % DATA_STYLES);
+  return style == DATA_MODERATE && round / DATA_STYLES % 2 ? DATA_WHOLE : style;
+}
+
 static const char *check_round(struct job *job, unsigned long long seed, int round, struct data_error *error)
 {
   const struct sett_fusion *fusion = job->fusion;
   const char *wrong;
-  enum data_style style = (enum data_style)(round % DATA_STYLES);
+  const enum data_style style = style_of(round);
   size_t unbounded = error->unbounded;
   now.phase = "inputs";
   for (int i = 0; i < fusion->params; ++i)
@@ -433,7 +440,7 @@ static const char *check_round(struct job *job, unsigned long long seed, int rou
               seed * 0x9e3779b97f4a7c15ull + (unsigned long long)round * 1000003ull + (unsigned long long)i * 7919ull);
   if ((wrong = run_twice(job)) != NULL) return wrong;
   wrong = compare_job(job, error);
-  if (style == DATA_MODERATE) error->unbounded_moderate += error->unbounded - unbounded;
+  if (round % DATA_STYLES == DATA_MODERATE) error->unbounded_moderate += error->unbounded - unbounded;
   return wrong;
 }
 
@@ -547,7 +554,7 @@ static const char *same_in_place(const struct job *job, struct job *one)
 static const char *check_program_round(struct job *job, struct job *one, struct job *traced, struct compared *compared, unsigned long long seed, int round)
 {
   const struct sett_fusion *fusion = job->fusion;
-  enum data_style style = (enum data_style)(round % DATA_STYLES);
+  const enum data_style style = style_of(round);
   const char *wrong;
   wrong_call = -1;
   now.phase = "inputs";
