@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List, Optional, Sequence, Tuple
 
 from gen.bounds.following import Bounds
-from gen.bounds.types import kind_of, LARGEST, Known, LEAST, of_key, Ranged, SIGNIFICANT
+from gen.bounds.types import kind_of, LARGEST, Known, LEAST, LEAST_NORMAL, of_key, Ranged, SIGNIFICANT
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
 from gen.reference.loops import count_of, Index, loops_over, position_of, strides_of
@@ -26,8 +26,9 @@ def contract(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
 
 def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Array],
               scales: Sequence[Optional[Array]], out: Array, ranges: Array) -> None:
-    """sum: of the products of the middles; mass: of the most of their magnitudes; core: of those of the middles."""
-    sides = []
+    """sum: of the products of the middles; mass: of the most of their magnitudes; core: of those of the middles; flushed:
+    what products of bf16 lose where an instruction takes factors and sums below the least normal number for zeros."""
+    sides, flushes = [], x[0].dtype == x[1].dtype == "bf16"
     for k in (0, 1):
         exact = b.exact(*(a for a in (x[k], scales[k]) if a))
         arrays = [b.e.array(f"{i.name}_{name}{k}", "f64", [x[k].dims[d] for d in p.orders[k]])
@@ -52,9 +53,14 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         slack, whole, most = "mass - core", "false", [side[1] if len(side) > 1 else f"fabs({side[0]})" for side in (first, second)]
         start.append("double core = 0.0;")
         step += [f"mass += {most[0]} * {most[1]};", "core += fabs(p);"]
+    if flushes:
+        of_most = [side[-1] if len(side) > 1 else f"fabs({side[0]})" for side in (first, second)]
+        start.append("double flushed = 0.0;")
+        step += [f"flushed += range_flushed({one[0]}, {most}, {other});"
+                 for one, most, other in ((first, *of_most), (second, *of_most[::-1]))]
     terms = count_of(p.sizes) * int(i.attributes.get("sums", 1))
-    limits = f"0x1p-{SIGNIFICANT[kind]}, {LEAST[kind]}, {LARGEST[kind]}"
-    total = f"range_of_products(sum, mass, {slack}, {whole}, {terms}.0, {limits})"
+    limits = f"0x1p-{SIGNIFICANT[kind]}, {(LEAST_NORMAL if flushes else LEAST)[kind]}, {LARGEST[kind]}"
+    total = f"range_of_products(sum, mass, {slack}, {'flushed' if flushes else '0.0'}, {whole}, {terms}.0, {limits})"
     end = [f"{ranges}[{p.result}] = {b.intervals.rounded(total, out.dtype, f'{out}[{p.result}]')};"]
     b.step(i.name, p.loops(start, step, end), [ranges], [*(array for side in sides for array in side), out])
 

@@ -340,16 +340,22 @@ static inline range range_sum_result(const range_sum *s, double additions, doubl
   return range_of(s->lo - error, s->hi + error);
 }
 
-/* a sum of `terms` products of magnitude mass in any order, fused or not; slack: what the factors' errors may move it by; whole: whether all products are
+/* what a product may lose where a factor of that middle and most magnitude counts as zero below the least normal float;
+ * other: the most of the other factor's magnitude */
+static inline double range_flushed(double middle, double most, double other) {
+  return most > 0.0 && 2.0 * fabs(middle) - most < 0x1p-126 ? fmin(most, 0x1p-126) * other : 0.0;
+}
+
+/* a sum of `terms` products of magnitude mass in any order, fused or not; slack: what the factors' errors may move it by, flushed: what factors that count as zeros may, which lose no NaN; whole: whether all products are
  * whole numbers, which add up exactly where they are small */
-static inline range range_of_products(double sum, double mass, double slack, bool whole, double terms, double unit,
+static inline range range_of_products(double sum, double mass, double slack, double flushed, bool whole, double terms, double unit,
                                double least, double largest) {
-  const bool is_exact = whole && slack == 0.0 && mass * unit <= 1.0;
-  const double error = is_exact ? 0.0 : slack + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
+  const bool is_exact = whole && slack == 0.0 && flushed == 0.0 && mass * unit <= 1.0;
+  const double error = is_exact ? 0.0 : slack + flushed + (terms + 2.0) * (unit * 1.01 + 0x1p-50) * mass + terms * least;
   /* below 0x1p1000 no sum in double overflows, and a NaN is one of a factor or of infinities */
   const bool fits = largest < 0x1p1000;
   if (fits && slack == 0.0 && sum != sum) return range_of(NAN, NAN);
-  if (!(slack < INFINITY) || !(mass + error <= largest)) return range_all();
+  if (!(slack + flushed < INFINITY) || !(mass + error <= largest)) return range_all();
   return sum != sum              ? range_of(NAN, NAN)
          : fabs(sum) == INFINITY ? range_of(sum, sum)
                                  : range_of(sum - error, sum + error);

@@ -246,3 +246,57 @@ static inline doubles mad_doubles(doubles a, doubles b, doubles c) {
   return a * b + c;
 #endif
 }
+
+static inline ints splat_ints(int32_t x) { return x + (ints){0}; }
+
+static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a) * as_uints(b) + as_uints(c)); }
+
+/* 4 bytes from anywhere, in each lane */
+static inline ints splat_group(const void *from) {
+  int32_t x;
+  memcpy(&x, from, sizeof x);
+  return x + (ints){0};
+}
+
+/* c and the products of the four u8 of each lane of a by the four s8 of b; by way of pairs of 16 bits, or one by one, where
+   the machine has no such instruction */
+static inline ints mad_u8_s8(ints a, ints b, ints c) {
+#if defined(__AVX512VNNI__) && defined(__AVX512F__)
+  return (ints)_mm512_dpbusd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
+#elif defined(__AVXVNNI__) && defined(__AVX__) && !defined(__AVX512F__)
+  return (ints)_mm256_dpbusd_avx_epi32((__m256i)c, (__m256i)a, (__m256i)b);
+#elif defined(__AVX512BW__)
+  const __m512i odd = _mm512_madd_epi16(_mm512_srli_epi16((__m512i)a, 8), _mm512_srai_epi16((__m512i)b, 8));
+  const __m512i even = _mm512_madd_epi16(_mm512_and_si512((__m512i)a, _mm512_set1_epi16(255)),
+                                         _mm512_srai_epi16(_mm512_slli_epi16((__m512i)b, 8), 8));
+  return as_ints(as_uints(c) + as_uints(odd) + as_uints(even));
+#elif defined(__AVX2__) && !defined(__AVX512F__)
+  const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16((__m256i)a, 8), _mm256_srai_epi16((__m256i)b, 8));
+  const __m256i even = _mm256_madd_epi16(_mm256_and_si256((__m256i)a, _mm256_set1_epi16(255)),
+                                         _mm256_srai_epi16(_mm256_slli_epi16((__m256i)b, 8), 8));
+  return as_ints(as_uints(c) + as_uints(odd) + as_uints(even));
+#elif defined(__SSE2__) && !defined(__AVX__)
+  const __m128i odd = _mm_madd_epi16(_mm_srli_epi16((__m128i)a, 8), _mm_srai_epi16((__m128i)b, 8));
+  const __m128i even = _mm_madd_epi16(_mm_and_si128((__m128i)a, _mm_set1_epi16(255)),
+                                      _mm_srai_epi16(_mm_slli_epi16((__m128i)b, 8), 8));
+  return as_ints(as_uints(c) + as_uints(odd) + as_uints(even));
+#else
+  uints sum = as_uints(c);
+  for (int k = 0; k < 32; k += 8) sum += (as_uints(a) >> k & 255) * as_uints(as_ints(as_uints(b) << (24 - k)) >> 24);
+  return as_ints(sum);
+#endif
+}
+
+static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c); }
+
+/* c and the products of the two bf16 of each lane of a by those of b, each sum rounded; the instruction takes numbers below
+   the least normal one for zeros. Processors with AMX take four times as long for it as for a multiply-add. */
+static inline floats mad_bf16(floats a, floats b, floats c) {
+#if defined(__AVX512BF16__) && defined(__AVX512F__) && !defined(__AMX_TILE__)
+  return (floats)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
+#else
+  const uints x = as_uints(a), y = as_uints(b);
+  c = mad_floats(as_floats(x & 0xffff0000), as_floats(y & 0xffff0000), c);
+  return mad_floats(as_floats(x << 16), as_floats(y << 16), c);
+#endif
+}

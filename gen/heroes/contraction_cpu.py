@@ -22,13 +22,11 @@ from gen.emit.templates import macro
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
-from gen.hlo import dtypes
-from gen.plan.buffers import buffers_of, memory_map, touches
+from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.contraction import Contraction, Digit
 from gen.plan.digits import place
 from gen.plan.partition import compose
 from gen.schedule import LINE, Schedule
-from gen.targets import COMPLEX, TINY
 
 
 @dataclass(frozen=True)
@@ -73,10 +71,37 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Words:
+    """The words of a tile. name: of its function; vector: of sums; part: of these, a lane; single, units, total: types in
+    memory; splat, mad: functions that give all lanes an element or a group, and that add products."""
+
+    name: str
+    vector: str
+    part: str
+    single: str
+    units: str
+    total: str
+    group: int
+    splat: str
+    mad: str
+
+    @staticmethod
+    def of(nest: Contraction, context: Context) -> Words:
+        d, dtype, operands = context.target, nest.dot.shape.dtype, (nest.single.shape.dtype, nest.units.shape.dtype)
+        vector, part = {"f32": ("floats", "float"), "f64": ("doubles", "double"), "s32": ("ints", "int32_t")}[dtype]
+        single, units = map(d.memory, operands)
+        if nest.group == 1:
+            return Words(f"tile_{vector}", vector, part, single, units, d.types[dtype], 1, f"splat_{vector}",
+                         f"mad_{vector}")
+        name = "_".join(dict.fromkeys(operands))
+        return Words(f"tile_{name}", vector, part, single, units, d.types[dtype], nest.group, "splat_group", f"mad_{name}")
+
+
+@dataclass(frozen=True)
 class ContractionCpuRecord:
     """templates/kernels/contraction_cpu.j2 prints this record.
 
-    kind: the element's type; tile: the function of a tile. row: the variable of the rows ("": there is one row).
+    words: of its tile. row: the variable of the rows ("": there is one row).
     first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single, units: where the
     operands' blocks begin, as C text; row_step, next_unit: the distances of rows and of units in them. rows, last_rows:
     of a block, of the last one. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile,
@@ -85,8 +110,7 @@ class ContractionCpuRecord:
     their rows. step: a unit of the epilogue; element: of a row that has no unit."""
 
     placing: Placing
-    kind: str
-    tile: str
+    words: Words
     row: str
     first_unit: str
     end_unit: str
@@ -121,8 +145,6 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             raise Refused("its tiles are written in the vectors of GNU C")
         if nest.reads_first or nest.aliases:
             raise Refused("a result lies over an operand")
-        if touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}):
-            raise Refused("its epilogue has a type that vectors do not hold")
         if any(root.at for root in nest.partition.roots):
             raise Refused("where a result lies is known at run time")
         return True
@@ -276,16 +298,13 @@ def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
 
 def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, context: Context) -> Kernel:
     d, index_type, numbers = context.target, grid.index, context.device.contraction_cpu
-    dtype = nest.dot.shape.dtype
-    kind = {"f32": "floats", "f64": "doubles"}[dtype]
-    for function in ("mad", "splat"):
-        context.helpers.need(f"{function}_{kind}")
+    words = Words.of(nest, context)
+    for function in (words.mad, words.splat):
+        context.helpers.need(function)
     d.used.add("unroll")
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
-    name = f"tile_{kind}"
-    context.helpers.texts.setdefault(name, macro("parts/contraction.j2", "tile", d=d, name=name, kind=kind,
-                                                 element=d.types[dtype], lanes=nest.unit,
-                                                 largest=numbers.largest))
+    context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
+                                                       largest=numbers.largest))
     placing, _ = Placing.of([(name, size) for name, size in _counts(nest, schedule) if size > 1], 1, index_type)
     seen = [Touched("read", buffer, start) for buffer, start in zip((nest.single, nest.units), nest.starts)]
 
@@ -316,7 +335,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     loops = [StepLoop(f"k{k}", digit, schedule.chunk if k == len(nest.steps) - 1 else 1)
              for k, digit in enumerate(nest.steps)]
     record = ContractionCpuRecord(
-        placing, d.types[dtype], name, _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units,
+        placing, words, _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units,
         nest.row.single, nest.next_unit, schedule.rows, schedule.row_blocks,
         nest.row.size - schedule.rows * (schedule.row_blocks - 1), nest.columns, nest.unit,
         nest.all_units, schedule.tile_units, nest.overlap, _blocks(nest, schedule), loops, total,

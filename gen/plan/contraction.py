@@ -2,8 +2,8 @@
 
 The positions of the result, in the order of memory, are digits: those of the outer loops, the rows, and the columns,
 which are the minor digit. An element of the result is the sum, over the digits of the steps, of an element of `single`
-and one of `units`. Along the columns `single` does not move, and neighbours in a unit of `units` are neighbours in
-memory. Along the rows `units` does not move. gen/plan/products.py arranges products so.
+and one of `units`, or of groups of neighbours. Along the columns `single` does not move, and neighbours in a unit of
+`units` are neighbours in memory. Along the rows `units` does not move. gen/plan/products.py arranges products so.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffer_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, memory_map, reads_of, touches
 from gen.plan.digits import digit_sizes, merged_digits
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity, loop_sizes, regions
+from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
+from gen.plan.products import narrow_type
 from gen.schedule import LINE
+
+
+# types that no vector holds
+SCALAR = [name for name, of in dtypes.TABLE.items()
+          if name in dtypes.PACKED or of.kind == "complex" or (of.kind == "float" and of.bits <= 8)]
 
 
 class Digit(NamedTuple):
@@ -39,7 +45,8 @@ class Contraction(Nest):
     each at the first step. outer: the digits before the columns; rows: the number of that one of them whose elements
     share units, None where there is none. columns: elements of the minor digit; unit: elements of a unit. Where columns
     are no whole units, the last unit shares some with the unit before it, if there is one. next_unit, last_unit: from
-    the first unit to the second and to the last one in memory. steps: the digits of the sum, major first."""
+    the first unit to the second and to the last one in memory. steps: the digits of the sum, major first. group:
+    elements that each operand has for a step and a column, which are neighbours in memory."""
 
     dot: Instruction
     epilogue: Partition
@@ -53,6 +60,7 @@ class Contraction(Nest):
     next_unit: int
     last_unit: int
     steps: Tuple[Digit, ...]
+    group: int
 
     @property
     def sizes(self) -> "List[int]":
@@ -75,13 +83,26 @@ class Contraction(Nest):
         return -self.columns % self.unit if self.columns > self.unit else 0
 
 
+def _products(nest: Nest) -> "List[Entry]":
+    """The products in a nest that are arranged for register tiles."""
+    return [entry for function in nest.partition.functions for region in regions(function.body)
+            for entry in region.entries if TILED in entry.instruction.attributes and entry.callee is None]
+
+
+def lost(nest: Nest) -> "List[Instruction]":
+    """The products in a nest that are no register tiles there, and no results, so that kernels of their own may be."""
+    if type(nest) is not Nest:
+        return []
+    roots = [root.value for root in nest.partition.roots]
+    return [entry.instruction for entry in _products(nest) if entry.instruction not in roots]
+
+
 def tiled(nest: Nest) -> Nest:
-    """The nest as one around its product that is arranged for register tiles; itself where it has none, or more, or
-    its maps are not sums of strides."""
-    found = [entry for function in nest.partition.functions for region in regions(function.body)
-             for entry in region.entries if TILED in entry.instruction.attributes and entry.callee is None]
+    """The nest as one around its product that is arranged for register tiles; itself where it has none, or more, its
+    maps are not sums of strides, or what follows from the product has a type that vectors do not hold."""
+    found = _products(nest)
     if type(nest) is not Nest or nest.layout or len(found) != 1 \
-            or found[0] not in nest.partition.entry.body.entries:
+            or found[0] not in nest.partition.entry.body.entries or touches(nest, SCALAR):
         return nest
     dot, computation, cuts = found[0].instruction, nest.partition.computation, nest.partition.cuts
     epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, cuts, [dot])
@@ -117,11 +138,23 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
     reads = [own.operand(entry, k, entry.regions[-1]) for k in (0, 1)]
     buffers = [buffer_of(own, read) for read in reads]
-    if any(buffer is None or buffer.shape.dtype != dot.shape.dtype for buffer in buffers):
-        return None
     found = tuple(buffer for buffer in buffers if buffer)
+    if len(found) < 2 or _group(dot, found) is None:
+        return None
     return _Operands(found, tuple(compose(read.map, memory_map(b.shape)) for read, b in zip(reads, found)),
                      dict(zip(entry.regions[0].ranges, loop_sizes(dot))))
+
+
+def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
+    """The elements of a group of the operands; None where they are not in a type of the tiles."""
+    sums, types = dot.shape.dtype, [buffer.shape.dtype for buffer in operands]
+    if all(dtype == sums for dtype in types):
+        return 1
+    narrow = [dtype == narrow_type(dtype, sums) for dtype in types]
+    # of 8 bits, one operand is signed
+    if all(narrow) and (types[0] == types[1]) == (sums == "f32"):
+        return dtypes.storage_bytes(sums) // dtypes.storage_bytes(types[0])
+    return None
 
 
 def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[Contraction]:
@@ -139,7 +172,11 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[
     if moved is None:
         return None
     single, units = moved
-    if units["lane"] != 1 or single["lane"] or single["unit"]:
+    group = _group(dot, main.buffers) or 1
+    sums = [Digit(size, single[name], units[name]) for name, size in main.loops.items()]
+    if group > 1 and sums.pop() != Digit(group, 1, 1):
+        return None
+    if units["lane"] != group or single["lane"] or single["unit"]:
         return None
     outer = _merged([Digit(size, single[f"g{k}"], units[f"g{k}"]) for k, size in enumerate(sizes[:-1])])
     by_digits = compose(columns_map([*(digit.size for digit in outer), columns], unit, whole), at)
@@ -154,13 +191,12 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[
                       for of_ in (main, last))
         if first is None or end is None:
             return None
-        last_unit = end[0] - first[0] - (unit - columns % unit)
+        last_unit = end[0] - first[0] - (unit - columns % unit) * group
     along = [k for k, digit in enumerate(outer) if not digit.units]
     rows = max(along, key=lambda k: outer[k].size, default=None)
-    sums = [Digit(size, single[name], units[name]) for name, size in main.loops.items()]
     return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
-                       (starts[0], starts[1]), outer, rows, columns, unit, units["unit"] or unit, last_unit,
-                       _merged(sums))
+                       (starts[0], starts[1]), outer, rows, columns, unit, units["unit"] or unit * group,
+                       last_unit, _merged(sums), group)
 
 
 def _moves(main: _Operands, by_digits: str, of: int) -> "Optional[Tuple[Dict[str, int], Dict[str, int]]]":

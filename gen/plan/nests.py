@@ -67,11 +67,13 @@ class Alike(NamedTuple):
 
 
 def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Costs,
-           update: "Optional[Update]" = None) -> "Tuple[List[Nest], Storage]":
-    """The nests that write the leaves, then the update over what is written. title: their names begin with it."""
+           update: "Optional[Update]" = None,
+           apart: "Sequence[Instruction]" = ()) -> "Tuple[List[Nest], Storage]":
+    """The nests that write the leaves, then the update over what is written. title: their names begin with it. apart:
+    products that go through scratch."""
     storage = storing.storage(computation, leaves, costs)
     stored = dict.fromkeys(storage.stored)
-    divided = plan.plan(computation, leaves, stored)
+    divided = plan.plan(computation, leaves, stored, apart)
     groups: Dict[Alike, List[Leaf]] = {}
     direct = {number for numbers in divided.scatters.values() for number in numbers}
     # results that are stored values as they are: one nest writes both
@@ -125,6 +127,9 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
         nest = contraction.tiled(nest)
         result.append(concatenation.with_parts(nest, False)
                       if type(nest) is Nest and alike.key is None and not alike.layout else nest)
+    lost = [product for nest in result for product in contraction.lost(nest) if product not in apart]
+    if lost:
+        return _nests(title, computation, leaves, costs, update, [*apart, *lost])
     result = [concatenation.with_parts(nest, True) if type(nest) is Nest else nest
               for nest in rows.joined(_with_sides(result), divided.cuts, title)]
     for instruction, numbers in divided.scatters.items():

@@ -136,8 +136,9 @@ class Plan:
     scatters: Dict[Instruction, List[int]] = field(default_factory=dict)
 
 
-def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection[Instruction]" = ()) -> Plan:
-    """The plan of a computation. stored: further values that go through scratch."""
+def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection[Instruction]" = (),
+         apart: "Collection[Instruction]" = ()) -> Plan:
+    """The plan of a computation. stored: further values that go through scratch; apart: products that do."""
     ends = {i: 0 for i in computation.instructions if stops(i) or i in stored}
     cut: Set[Instruction] = set(stored)
     wanted: Dict[int, List[Instruction]] = {}
@@ -155,13 +156,13 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
             continue
         reads = _reads(computation, [value_root(instruction, output, number)], shape, ends)
         here = list(dict.fromkeys(read.source for read, _ in reads))
-        keys = {key_of(i) for i in here if leads(i)}
+        cut |= {read.source for read, open_ in reads if read.source in apart or not (open_ and same_place(read, shape))}
+        keys = {key_of(i) for i in here if leads(i) and i not in cut}
         products = sorted((i for i in here if TILED in i.attributes), key=lambda i: math.prod(loop_sizes(i)))
         for read, open_ in reads:
             loops = read.source.opcode in (*LOOPS, element_loops.OPCODE) and not leads(read.source)
-            if read.source in stored or read.source in products[:-1] or read.source.opcode == "scatter" or not (
-                    open_ and same_place(read, shape)) or len(keys) > 1 - loops or (
-                    not loops and len(key_of(read.source).orders) > 1):
+            if read.source in stored or read.source in products[:-1] or read.source.opcode == "scatter" \
+                    or len(keys) > 1 - loops or (not loops and len(key_of(read.source).orders) > 1):
                 cut.add(read.source)
         wanted[number] = here
         waiting += here

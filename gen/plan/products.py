@@ -1,9 +1,14 @@
-"""Products of floats, arranged for kernels of register tiles.
+"""Products, arranged for kernels of register tiles.
 
 A product's elements are sums of x[b, i, k] y[b, k, j]. The operand that has j, the result's contiguous dimension, is
 read in units: 64 bytes of neighbours along j. The other operand's elements are read one by one.
 
-* Both operands are converted to the accumulator's type, the result to its own type.
+* Both operands are converted to the accumulator's type, the result to its own type. Integers of up to 32 bits are added
+  as s32: the low bits of a sum are those of its terms.
+* Operands of narrow numbers stay as they are where a machine multiplies groups of them: pairs of bf16, fours of 8 bits.
+  A group is of neighbours along the sum; in panels, [.., J / unit, K / group, unit, group]. Of fours, one operand is
+  signed and one is not: where both are signed, or neither is, 128 is added to one of them, or subtracted, and 128 times
+  the sums of the other one's rows is subtracted from the result, or added.
 * An operand that is computed is stored first: each of its elements is read for many results.
 * The operand that has j is stored in panels, [.., J / unit, K, unit], where its units are not in memory, or where it is
   too large to be read in place. The product reads it back through moves, which maps compose away.
@@ -71,8 +76,16 @@ def arranged(computation: Computation, panels: Panels) -> Computation:
     return copied(computation, put)
 
 
+def _sum_type(product: Instruction) -> str:
+    """The type in which a product is added up in tiles; "": in none of theirs."""
+    kind = accumulator(product)
+    if dtypes.TABLE[kind].kind in ("sint", "uint") and dtypes.TABLE[kind].bits <= 32:
+        return "s32"
+    return kind if kind in ("f32", "f64") else ""
+
+
 def _is_product(i: Instruction) -> bool:
-    if i.opcode not in ("dot", "convolution") or accumulator(i) not in ("f32", "f64") or not i.shape.elements:
+    if i.opcode not in ("dot", "convolution") or not _sum_type(i) or not i.shape.elements:
         return False
     if i.opcode == "convolution" and (i.attributes["batch_group_count"] > 1 or i.attributes["feature_group_count"] > 1
                                       or set(i.attributes["window"].base_dilation) - {1}):
@@ -92,7 +105,7 @@ def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     sizes = [_kept_size(dot, k) for k in (0, 1)]
     if min(sizes) > 1 or max(sizes) * math.prod(loop_sizes(dot)) < panels.vector_steps:
         return None
-    kind, m = accumulator(dot), int(sizes[1] > sizes[0])
+    kind, m = _sum_type(dot), int(sizes[1] > sizes[0])
     matrix, vector = (Sides.of(dot, k) for k in (m, 1 - m))
     x_matrix, x_vector = (x.convert(operands[k], kind) for k in (m, 1 - m))
     dims = x_matrix.shape.dims
@@ -128,7 +141,7 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     if found is None:
         return None
     of, j = found
-    kind, size = accumulator(product), product.shape.dims[next(
+    kind, size = _sum_type(product), product.shape.dims[next(
         d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
     unit = LINE // dtypes.storage_bytes(kind)
     rows, steps = product.shape.elements // size, math.prod(loop_sizes(product))
@@ -137,6 +150,10 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     least = panels.least_steps if size >= unit else panels.filled_steps
     if size < unit // 2 or rows * size * steps < least:
         return None
+    if product.opcode == "dot" and panels.groups and steps >= 2 * LINE // unit:
+        value = _grouped(x, product, operands, of, j, unit)
+        if value:
+            return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
     parts = _parts(product) if product.opcode == "convolution" else []
     if product.opcode == "convolution" and (not parts or len(parts) > panels.parts or of == 0 and (
             size < unit or len(parts) > 1 or product.attributes["window"].stride[_image(product).index(j)] > 1)):
@@ -161,6 +178,72 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     else:
         value = _joined(x, product, shape, both, of, parts, 0)
     return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
+
+
+# ---- in groups of narrow numbers ----
+
+def narrow_type(dtype: str, sums: str) -> str:
+    """The type in whose groups a machine multiplies numbers of a type, which are added up in type `sums`; "": in none."""
+    if sums == "f32":
+        return "bf16" if dtype == "bf16" else ""
+    of = dtypes.TABLE[dtype]
+    return {"sint": "s8", "uint": "u8"}.get(of.kind, "") if sums == "s32" and of.bits <= 8 else ""
+
+
+def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
+             unit: int) -> Optional[Instruction]:
+    """The product in groups; None where an operand's numbers have none."""
+    kind = _sum_type(dot)
+    types = [narrow_type(operand.shape.dtype, kind) for operand in operands]
+    if not all(types):
+        return None
+    group = 4 // dtypes.storage_bytes(types[0])
+    sides = [Sides.of(dot, k) for k in (0, 1)]
+    both = [x.convert(operand, narrow) for operand, narrow in zip(operands, types)]
+    flipped = types[0] == types[1] != "bf16"
+    if flipped:
+        both[of] = x.convert(x.op("xor", both[of], x.splat(0x80, both[of].shape)), {"s8": "u8", "u8": "s8"}[types[of]],
+                             "bitcast-convert")
+    both = [_in_groups(x, value, side, group) for value, side in zip(both, sides)]
+    if not _strides(both[1 - of], both[1 - of].shape.rank - 1):
+        both[1 - of] = _stored(x, both[1 - of])
+    order = (*sides[of].batch, *sides[of].kept)
+    batch, count = len(sides[of].batch), len(order)
+    grouped = Sides(tuple(range(batch)), tuple(range(batch, count)), (count, count + 1))
+    both[of] = _in_panels(x, both[of], grouped, order.index(j), unit, group)
+    attributes = {**dot.attributes, TILED: of}
+    for side, value in zip(("lhs", "rhs"), both):
+        attributes[f"{side}_batch_dims"] = tuple(range(batch))
+        attributes[f"{side}_contracting_dims"] = (value.shape.rank - 2, value.shape.rank - 1)
+    shape = array_shape(kind, dot.shape.dims, dot.shape.minor_to_major)
+    value = x.add("dot", shape, both, **attributes)
+    if not flipped:
+        return value
+    rank = both[1 - of].shape.rank
+    sums = x.sum(x.convert(both[1 - of], kind), (rank - 2, rank - 1))
+    sums = x.op("multiply", sums, x.splat(128, sums.shape))
+    first = batch if of == 1 else shape.rank - (rank - 2 - batch)
+    spread = x.broadcast(sums, shape, (*range(batch), *range(first, first + rank - 2 - batch)))
+    return x.op("subtract" if types[0] == "s8" else "add", value, spread)
+
+
+def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Instruction:
+    """The value as [batch, kept, K / group, group], filled up with zeros."""
+    order = (*sides.batch, *sides.kept, *sides.contracted)
+    dims = tuple(value.shape.dims[d] for d in order[:len(order) - len(sides.contracted)])
+    steps = math.prod(value.shape.dims[d] for d in sides.contracted)
+    flat = x.reshape(_transposed(x, value, order), (*dims, steps))
+    flat = _filled(x, flat, len(dims), -steps % group)
+    return x.reshape(flat, (*dims, -(-steps // group), group))
+
+
+def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruction:
+    """The value with `count` zeros more along a dimension."""
+    if not count:
+        return value
+    dims = tuple(size + count * (d == along) for d, size in enumerate(value.shape.dims))
+    padding = [(0, count * (d == along), 0) for d in range(len(dims))]
+    return x.add("pad", array_shape(value.shape.dtype, dims), [value, x.constant(value.shape.dtype, 0)], padding=padding)
 
 
 # ---- convolutions ----
@@ -275,21 +358,20 @@ def _strides(value: Instruction, contiguous: "Optional[int]" = None) -> bool:
     return None not in steps.values() and (contiguous is None or steps.get(f"i{contiguous}") == 1)
 
 
-def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, unit: int) -> Instruction:
+def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, unit: int, group: int = 1) -> Instruction:
     """The value as it is read back from panels. The last panel begins where it has whole units, so that two panels may
-    share columns; fewer columns than a unit are filled up with zeros."""
-    dims, dtype = value.shape.dims, value.shape.dtype
+    share columns; fewer columns than a unit are filled up with zeros. group: size of the last contracted dimension,
+    whose elements lie together; 1: none does."""
+    dims = value.shape.dims
     others = tuple(d for d in (*sides.batch, *sides.kept) if d != j)
     order = (*others, *sides.contracted, j)
     outer, inner = (tuple(dims[d] for d in some) for some in (others, sides.contracted))
-    o, i, size = len(outer), len(inner), dims[j]
-    to_panels = (*range(o), o + i, *range(o, o + i), o + i + 1)
-    from_panels = (*range(o), *range(o + 1, o + 1 + i), o, o + i + 1)
+    o, i, size, steps = len(outer), len(inner), dims[j], len(inner) - (group > 1)
+    # of panels: outer, panel, steps, unit, group
+    to_panels = (*range(o), o + i, *range(o, o + steps), o + i + 1, *range(o + steps, o + i))
+    from_panels = tuple(to_panels.index(d) for d in range(o + i + 2))
     turned = _transposed(x, value, order)
-    if size < unit:
-        padding = [(0, unit - size if d == j else 0, 0) for d in order]
-        turned = x.add("pad", array_shape(dtype, (*outer, *inner, unit)), [turned, x.constant(dtype, 0)],
-                       padding=padding)
+    turned = _filled(x, turned, o + i, max(unit - size, 0))
     whole = max(size // unit, 1)
 
     def panels(start: int, count: int) -> Instruction:

@@ -120,7 +120,8 @@ class Panels(NamedTuple):
     least_steps: multiplications of a product, at least; filled_steps: where the operand is filled up with zeros;
     vector_steps: of a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
     in_place_bytes: of the operand's matrix, at most, that is read in place; in_place_rows: rows of the other operand,
-    at most, for which a larger one is. parts: of a convolution that has padding, at most."""
+    at most, for which a larger one is. parts: of a convolution that has padding, at most. groups: whether tiles
+    multiply groups of bf16 and of 8 bits."""
 
     least_steps: int = 1024
     filled_steps: int = 8192
@@ -128,6 +129,7 @@ class Panels(NamedTuple):
     in_place_bytes: int = 256 << 10
     parts: int = 9
     in_place_rows: int = 32
+    groups: bool = False
 
 
 class PlanClass(NamedTuple):
@@ -546,7 +548,7 @@ EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
-    replace(_CPU, panels=Panels()),
+    replace(_CPU, panels=Panels(groups=True)),
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine: one core, few bytes; its numbers are chosen
     replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,

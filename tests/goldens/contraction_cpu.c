@@ -7,7 +7,8 @@ static inline __attribute__((always_inline)) void sett_product_f32_sums(const in
   for (uint32_t k0 = 0; k0 < 300; k0 += 150) {
     const size_t count = 150;
     const int adds = k0 > 0;
-    const float *const a = single + (ptrdiff_t)k0 * 1, *const b = of_units + (ptrdiff_t)k0 * 40;
+    const float *const a = single + (ptrdiff_t)k0 * 1;
+    const float *const b = of_units + (ptrdiff_t)k0 * 40;
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
@@ -24,7 +25,8 @@ static inline __attribute__((always_inline)) void sett_product_f32_sums(const in
 static void sett_product_f32(const float *restrict p0, const float *restrict p1, const float *restrict p2, float *restrict r0, size_t number)
 {
   (void)number;
-  const float *const single = p0 + 0, *const of_units = p1 + 0;
+  const float *const single = p0 + 0;
+  const float *const of_units = p1 + 0;
   float total[960];
   const int rows = 20;
   sett_product_f32_sums(3, rows, single, of_units, 24, total, 32);

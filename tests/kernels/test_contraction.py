@@ -6,6 +6,7 @@ So do convolutions: windows of any size, stride, dilation and padding, channels 
 from __future__ import annotations
 
 import math
+import platform
 import random
 import re
 import subprocess
@@ -28,25 +29,34 @@ SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64
 MOST = 200000        # multiplications
 
 
+# types of the operands and of the result
+FLOATS = [("f32", "f32", "f32")] * 3 + [("f64", "f64", "f64"), ("f32", "f32", "bf16"), ("f32", "f32", "f16")]
+NUMBERS = [(a, b, "s32") for a in ("s8", "u8") for b in ("s8", "u8")] + [
+    ("bf16", "bf16", "f32"), ("bf16", "bf16", "bf16"), ("f16", "f16", "f32"), ("bf16", "f32", "f32"), ("s32", "s32", "s32"),
+    ("u32", "u32", "u32"), ("s16", "s8", "s32"), ("s8", "s8", "s8"), ("s8", "s4", "s32"), ("u4", "u8", "s32"), ("u8", "u8", "u32")]
+
+
 class Draw:
     """One random product, with what is computed before and after it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, types: "List[tuple[str, str, str]]" = FLOATS) -> None:
         self.r = r = random.Random(seed)
-        self.dtype = r.choice(["f32", "f32", "f32", "f64"])
+        *of, result = r.choice(types)
+        self.dtype = ""
         while True:
             counts = [r.choice([0, 0, 0, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([1, 1, 1, 2])]
             self.batch, self.m, self.n, self.k = ([r.choice(SIZES) for _ in range(count)] for count in counts)
             if MOST // 50 <= math.prod([*self.batch, *self.m, *self.n, *self.k]) <= MOST:
                 break
         self.lines: List[str] = []
-        operands = [self.operand(side, kept) for side, kept in (("lhs", self.m), ("rhs", self.n))]
+        operands = []
+        for side, kept, self.dtype in zip(("lhs", "rhs"), (self.m, self.n), of):
+            operands.append(self.operand(side, kept))
         self.dims = [*self.batch, *operands[0][2], *operands[1][2]]
-        kind = r.choice(["", "", "bf16", "f16"]) if self.dtype == "f32" else ""
         words = ", ".join([word for _, word, _ in operands])
-        product = self.of(self.dims, kind)
+        product = self.of(self.dims, result)
         self.lines.append(f"  d = {product} dot({operands[0][0]}, {operands[1][0]}), {words}")
-        self.after("d", kind or self.dtype)
+        self.after("d", result)
 
     def of(self, dims: "List[int]", kind: str = "") -> str:
         order = list(range(len(dims)))[::-1]
@@ -111,7 +121,7 @@ class Draw:
                 self.lines += [f"  x{name} = {self.of(self.dims, kind)} parameter({self.parameters()})",
                                f"  {name} = {plain(kind, self.dims)} subtract({last}, x{name})"]
             elif what == "convert":
-                to = r.choice(["bf16", "f32", "s32", "f64"])
+                to = r.choice(["bf16", "f32", "s32", "f64", "f8e5m2", "s4"])
                 self.lines.append(f"  {name} = {plain(to, self.dims)} convert({last})")
                 kind = to
             elif what == "transpose" and self.dims:
@@ -171,8 +181,8 @@ def convolution(seed: int) -> str:
     return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
 
 
-def drawn(first: int, count: int) -> "Dict[str, str]":
-    return {f"e{seed}": Draw(seed).text().replace("HloModule e", f"HloModule e{seed}") for seed in range(first, first + count)}
+def drawn(first: int, count: int, types: "List[tuple[str, str, str]]" = FLOATS) -> "Dict[str, str]":
+    return {f"e{seed}": Draw(seed, types).text().replace("HloModule e", f"HloModule e{seed}") for seed in range(first, first + count)}
 
 
 def tiled(fusion: Fusion) -> "List[contraction.Contraction]":
@@ -198,6 +208,63 @@ BLOCKS = [param if number == 0 else pytest.param(*param.values, marks=pytest.mar
     for param in PRODUCTS])
 def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
     agree(drawn(first, BATCH), target, device, tmp_path)
+
+
+def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are compiled with these words in place of -march=native."""
+    compiler, *words = c_compiler(), *machine.split()
+    if platform.machine() != "x86_64" or subprocess.run([compiler, *words, "-fsyntax-only", "-x", "c", "/dev/null"],
+                                                        capture_output=True).returncode:
+        pytest.skip(f"SKIP: no compiler for {machine}")
+    other = folder / "other-cc"
+    other.write_text(f'#!/bin/sh\ncase " $* " in *" -march=native "*) set -- "$@" {machine};; esac\nexec {compiler} "$@"\n')
+    other.chmod(0o755)
+    monkeypatch.setenv("CC", str(other))
+
+
+# machines whose instructions differ; the processor may lack those of the last
+NO_AMX = "-march=native -mno-amx-tile"
+MACHINES = ["-march=x86-64", "-march=x86-64-v2", "-march=x86-64-v3", NO_AMX]
+if "avx512bw" in Path("/proc/cpuinfo").read_text():
+    MACHINES.append("-march=x86-64-v4")
+
+
+@pytest.mark.parametrize("machine", ["", *(pytest.param(
+    machine, marks=() if machine == "-march=x86-64-v3" else pytest.mark.peer) for machine in MACHINES)])
+@pytest.mark.parametrize("groups", [True, pytest.param(False, marks=pytest.mark.peer)])
+def test_numbers(machine: str, groups: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Integers exactly, with the instructions of each machine."""
+    if machine:
+        compile_for(machine, tmp_path, monkeypatch)
+    small(monkeypatch, Panels(1, 1, 1, 0, 9, 0, groups))
+    agree(drawn(SEED * 1000 + 300, 2 * BATCH, NUMBERS), "c", "cpu", tmp_path)
+
+
+@pytest.mark.parametrize("machine", ["", NO_AMX])
+def test_products_of_least_numbers(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An instruction for bf16 takes numbers below the least normal one for zeros."""
+    if machine:
+        compile_for(machine, tmp_path, monkeypatch)
+    agree({"least": dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[50,64]{1,0}", "", "  s = bf16[] constant(1e-39)",
+                        "  t = bf16[50,64]{1,0} broadcast(s), dimensions={}", "  x = bf16[50,64]{1,0} multiply(b, t)",
+                        f"  y = f32[40,64]{{1,0}} dot(a, x), {ROWS}").replace(
+                            "  d = bf16[50,64]{1,0} dot(a, b), \n", "").replace("HloModule e", "HloModule least")}, "c", "cpu", tmp_path)
+
+
+@pytest.mark.parametrize("left, right", [("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8"), ("s32", "s32")])
+def test_extreme_integers(left: str, right: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of the least and of the most numbers, which pairs of 16 bits do not hold."""
+    def ends(name: str, kind: str, dims: str) -> "List[str]":
+        of = {"s8": (-128, 127), "u8": (0, 255), "s32": (-2**31, 2**31 - 1)}[kind]
+        return [f"  {name}i = s32[{dims}]{{1,0}} parameter({'ab'.index(name)})", f"  {name}z = s32[] constant(0)",
+                f"  {name}zs = s32[{dims}]{{1,0}} broadcast({name}z), dimensions={{}}",
+                f"  {name}c = pred[{dims}]{{1,0}} compare({name}i, {name}zs), direction=LT",
+                *(line for end, value in zip("lm", of) for line in (
+                    f"  {name}{end} = {kind}[] constant({value})",
+                    f"  {name}{end}s = {kind}[{dims}]{{1,0}} broadcast({name}{end}), dimensions={{}}")),
+                f"  {name} = {kind}[{dims}]{{1,0}} select({name}c, {name}ls, {name}ms)"]
+    lines = [*ends("a", left, "20,70"), *ends("b", right, "70,40"), f"  ROOT d = s32[20,40]{{1,0}} dot(a, b), {ROWS}"]
+    agree({"ends": "HloModule ends\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"}, "c", "cpu", tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
@@ -273,7 +340,16 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64]{0} parameter(2)",
         "  k = f32[40,64]{1,0} broadcast(c), dimensions={1}", "  s = f32[40,64]{1,0} add(d, k)",
         "  t = f32[40,64]{1,0} tanh(s)", "  u = bf16[40,64]{1,0} convert(t)")),
-    "of_bf16": (["loop", "loop", "contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
+    **{f"epilogue_{kind}": (["contraction", "loop"], dot(
+        "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, f"  f = {kind}[40,64]{{1,0}} convert(d)"))
+       for kind in ("f8e4m3fn", "s4", "c64")},
+    "of_bf16": (["loop", "contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
+    "of_f16": (["loop", "loop", "contraction"], dot("f16[40,50]{1,0}", "f16[50,64]{1,0}", "f16[40,64]{1,0}", ROWS)),
+    "of_s32": (["contraction"], dot("s32[40,50]{1,0}", "s32[50,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
+    "of_s8_s8": (["loop", "reduction", "contraction"], dot("s8[40,52]{1,0}", "s8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
+    "of_u8_s8": (["loop", "contraction"], dot("u8[40,52]{1,0}", "s8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
+    "of_s8_u8": (["loop", "contraction"], dot("s8[40,52]{1,0}", "u8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
+    "of_u8_u8": (["loop", "reduction", "contraction"], dot("u8[40,52]{1,0}", "u8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
     "convolution": (["contraction"], CONVOLUTION.format("10,11,12", "8,9,20", "size=3x3")),
     "padded": ([*["contraction"] * 9, "loop"], CONVOLUTION.format("10,11,12", "10,11,20", "size=3x3 pad=1_1x1_1")),
     "by_rows_of_the_image": (["contraction"], CONVOLUTION.format("12,20,20", "20,18,18", "size=3x3").replace(
