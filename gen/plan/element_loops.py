@@ -39,7 +39,7 @@ from gen.plan.partition import compose, only_side, operand_map
 OPCODE = "element-loop"
 MOST_VARIABLES = 16     # of an element: more do not stay in registers
 MOST_OPS = 512          # of a step
-LIMITED = 8             # what a loop that a check limits may have more of both
+LIMITED = 16            # what a loop that a check limits may have more of both
 MOST_PLACES = 8         # of an element of a walk in an array that has more dimensions
 MOST_REDUCED = 8        # elements of a reduce that are combined one after another
 EXACT = ("pred", "f32", "f64", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64)))
@@ -517,5 +517,9 @@ def refusal(loop: Instruction) -> str:
 
 def steps(op: Instruction) -> int:
     """How often an element's step is done, or an estimate."""
-    trip_count = op.attributes["trips"]
-    return UNKNOWN_STEPS if trip_count is None else int(trip_count)
+    return estimate(op.attributes["trips"])
+
+
+def estimate(trip_count: Optional[int]) -> int:
+    """How often a loop runs, where its text says it or not."""
+    return UNKNOWN_STEPS if trip_count is None else trip_count

@@ -107,6 +107,8 @@ def _limited(to: Computation, loop: Instruction, start: Instruction, limit: Inst
         own_condition: Dict[Instruction, Instruction] = {}
         copy(condition, own_condition, step, parameter)
         goes = own_condition[asked.each.producer]
+        if goes.shape.kind == "tuple":
+            goes = _element(step, goes, asked.each.leaf)
         if asked.inverted:
             goes = _add(step, "not", goes.shape, goes)
         ones = _add(step, "broadcast", counts, one, dimensions=())

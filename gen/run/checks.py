@@ -143,8 +143,7 @@ def _checked(fusions: Sequence[Built], target: str, options: Options, round_seco
                                 f"{counted(int(event['rounds']), 'round')}: these compare calls, not results")
                 results[number] = _results(built, calls, event, device, options.excess_precision)
                 calls = []
-                said = [line for line in answer.errors.splitlines()
-                        if re.match(rf"cuda_on_cpu: (after )?sett_{built.name}", line)]
+                said = [line for line in answer.errors.splitlines() if _named_in(line, fusions) is built]
                 for result in results[number]:
                     result.reason += f": {said[0]}" if result.status == "FAIL" and said else ""
         if waiting:
@@ -153,6 +152,13 @@ def _checked(fusions: Sequence[Built], target: str, options: Options, round_seco
             results[waiting.pop(0)] = [CheckResult(broken.name, broken.hero, "FAIL",
                                                    ending(answer, process, launch, known))]
     return [results[n] for n in range(len(fusions))]
+
+
+def _named_in(line: str, fusions: "Sequence[Built]") -> "Optional[Built]":
+    """The one whose kernel a fault's line names: the longest name where one begins another; None where none is."""
+    named = re.match(r"cuda_on_cpu: (?:after )?sett_(\w+)", line)
+    return max((built for built in fusions if named and named[1].startswith(built.name)),
+               key=lambda built: len(built.name), default=None)
 
 
 def compile_only(built: Built, target: str, options: Options, why: str = "too large for memory") -> CheckResult:

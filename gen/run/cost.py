@@ -88,7 +88,7 @@ def _counts(computation: Computation) -> "Tuple[int, int, int]":
                                       or any(leaf.dtype in dtypes.PACKED for leaf in i.shape.leaves())):
             steps += steps_of(i)
         elif i.opcode == "while":
-            count = trips(i) if trips(i) is not None else element_loops.UNKNOWN_STEPS
+            count = element_loops.estimate(trips(i))
             inner = [_counts(called) for called in i.called]
             steps, operations, rounded = (before + count * sum(more) for before, more in zip(
                 (steps, operations, rounded), zip(*inner)))

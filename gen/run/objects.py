@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 from gen import bounds, child, hlo, jobs, manifest as manifests, pipeline
 from gen.emit.templates import environment
-from gen.hlo import Fusion, dtypes, fill
+from gen.hlo import Computation, Fusion, dtypes, fill
 from gen.program.ir import Call, Program, all_trips
 from gen.program.parts import parts_of
 from gen.program.limits import is_limited, unlimited
@@ -325,12 +324,20 @@ def compiled_kernels(runner: Runner, folder: Path, name: str, long: bool, device
 
 
 SHORT_SECONDS = 0.03    # of all rounds of a reference and its bound; gcc -O2 takes longer than it would save
+SHORT_OF_100_OPS = 0.25  # the same where one function has 100 ops; it grows as the square of their number
 
 
 def _reference_level(source: Optional[Fusion], rounds: int) -> str:
     """The optimisation level of a fusion's reference and its bound; their values do not depend on it."""
-    seconds = costs.cost(source).check_seconds(False) * (abs(rounds) or MOST_ROUNDS) if source else math.inf
-    return "-O0" if seconds < SHORT_SECONDS else "-O2"
+    if source is None:
+        return "-O2"
+    seconds = costs.cost(source).check_seconds(False) * (abs(rounds) or MOST_ROUNDS)
+    return "-O0" if seconds < max(SHORT_SECONDS, SHORT_OF_100_OPS * (_longest(source.computation) / 100) ** 2) else "-O2"
+
+
+def _longest(computation: Computation) -> int:
+    """Most ops of one computation among those that are called."""
+    return max([len(computation.instructions), *(_longest(c) for i in computation.instructions for c in i.called)])
 
 
 def _is_comparable(built: Built) -> bool:

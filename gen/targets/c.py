@@ -149,8 +149,8 @@ class _OnCpu(Runner):
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
         level = "-O1" if long else os.environ.get("SETT_LEVEL", "-O3")
-        return [c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC", "-I",
-                str(folder), "-c"]
+        return [c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC",
+                "-Werror=implicit-function-declaration", "-I", str(folder), "-c"]
 
     def slow_header(self, text: str) -> "Tuple[str, int]":
         return (INTRINSICS, 0) if INTRINSICS in text else ("", 0)

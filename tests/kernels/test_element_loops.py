@@ -368,7 +368,51 @@ ENTRY e {{
     return Case(text, [np.int32(21), drawn(70), drawn(70, seed=2)], does)
 
 
+def carried(n: int) -> Case:
+    """Each element doubles until it is large; whether it goes on is carried."""
+    of, p = f"f32[{n}]", f"pred[{n}]"
+    body = f"""  t = f32[] constant(100)
+  ts = {of} broadcast(t), dimensions={{}}
+  double = {of} add(s0, s0)
+  below = {p} compare(double, ts), direction=LT
+  x = {of} select(s1, double, s0)
+  more = {p} select(s1, below, s1)"""
+    condition = "  f = pred[] constant(false)\n  ROOT some = pred[] reduce(s1, f), dimensions={0}, to_apply=either"
+    entry = f"  x0 = {of} parameter(0)\n  t = pred[] constant(true)\n  first = {p} broadcast(t), dimensions={{}}"
+    text = text_of([of, p], "x0, first", body, "x, more", condition, entry, "w0")
+
+    def does(x: Any) -> "List[Any]":
+        goes = np.ones(n, bool)
+        while goes.any():
+            x, goes = np.where(goes, x + x, x), goes & (x + x < 100)
+        return [x]
+    return Case(text, [drawn(n, low=0.1, high=2.0)], does)
+
+
+def long_step(n: int) -> Case:
+    """A step of `n` ops, which ends for each element on its own."""
+    of = "f32[40]"
+    asks = f"""  t = f32[] constant(1000)
+  ts = {of} broadcast(t), dimensions={{}}
+  goes = pred[40] compare(s0, ts), direction=LT
+"""
+    ops = [f"  x{k} = {of} {'multiply' if k % 2 else 'add'}({f'x{k - 1}' if k else 's0'}, s1)" for k in range(n)]
+    condition = asks + "  f = pred[] constant(false)\n  ROOT some = pred[] reduce(goes, f), dimensions={0}, to_apply=either"
+    text = text_of([of, of], "a, b", asks + "\n".join(ops) + f"\n  kept = {of} select(goes, x{n - 1}, s0)", "kept, s1", condition,
+                   f"  a = {of} parameter(0)\n  b = {of} parameter(1)", "w0")
+
+    def does(a: Any, b: Any) -> "List[Any]":
+        while (a < 1000).any():
+            x = a
+            for k in range(n):
+                x = x * b if k % 2 else x + b
+            a = np.where(a < 1000, x, a)
+        return [a]
+    return Case(text, [drawn(40, low=0.5, high=1.0), drawn(40, low=1.0, high=1.01, seed=2)], does)
+
+
 CASES: "Dict[str, Case]" = {
+    "carried": carried(70), "long_step": long_step(507),
     "nested": nested(),
     "many": many(50),
     "vectors": vectors(90), "vectors_few": vectors(3), "both_results": pairs(8, 20, "w1, w2, w0"),

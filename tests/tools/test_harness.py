@@ -19,7 +19,7 @@ from drawn import device_or_skip
 from gen import hlo, run
 from gen.pipeline import Oracle
 from gen.reference.assembly import File
-from gen.run import bench, cost, proofs, rivals
+from gen.run import bench, checks, cost, proofs, rivals
 
 HEADER = r"""
 #include <stddef.h>
@@ -283,6 +283,24 @@ class Harness(unittest.TestCase):
         self.assertEqual([(r.fusion, r.status) for r in results], [("a", "PASS"), ("b", "FAIL"), ("c", "FAIL"), ("d", "PASS")])
         line = run.file_line("x.hlo", "opencl", results)
         self.assertRegex(line, r"^FAIL x\.hlo opencl 2/4 loop 0 \(\d+ values compared, all equal\): segmentation fault")
+
+    def test_a_function_that_is_not_there(self) -> None:
+        """A C kernel that calls it is named, and those in the same library are checked."""
+        builts = []
+        for name in ("a", "b"):
+            text = f"HloModule {name}\nENTRY e {{ x = f32[100] parameter(0)  ROOT r = f32[100] negate(x) }}\n"
+            builts.append(run.build(hlo.fusions(hlo.parse(text, f"{name}.hlo"))[0], Path(self.work.name) / name, "c", run.Options()))
+        kernels = builts[0].folder / f"{builts[0].name}.c"
+        kernels.write_text(kernels.read_text().replace("static void run(", "static int wrong(void) { return no_such_function(1); }\nstatic void run("))
+        results = run.check_built(builts, "c", run.Options())
+        self.assertEqual([r.status for r in results], ["FAIL", "PASS"])
+        self.assertIn("no_such_function", results[0].reason)
+
+    def test_whose_fault_a_line_tells(self) -> None:
+        """A kernel's name begins with its fusion's, which may begin with another's."""
+        builts = [make(self.work.name, name, "r0[i] = p0[i];") for name in ("a", "ab")]
+        named = [checks._named_in(f"cuda_on_cpu: {line}", builts) for line in ("sett_ab_0: a race", "after sett_a: a race", "sett_c: a race")]
+        self.assertEqual(named, [builts[1], builts[0], None])
 
     def test_fusions_of_one_name(self) -> None:
         """They are in libraries of their own, and each has its own kernel and reference."""
