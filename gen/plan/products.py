@@ -6,12 +6,13 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
 * Both operands are converted to the accumulator's type, the result to its own type. Integers of up to 32 bits are added
   as s32: the low bits of a sum are those of its terms.
 * Operands of narrow numbers stay as they are where a machine multiplies groups of them: pairs of bf16, fours of 8 bits.
-  A group is of neighbours along the sum; in panels, [.., J / unit, K / group, unit, group]. Of fours, one operand is
+  A group is of neighbours along the sum; in panels, [.., J / width, K / group, width, group]. Of fours, one operand is
   signed and one is not: where both are signed, or neither is, 128 is added to one of them, or subtracted, and 128 times
   the sums of the other one's rows is subtracted from the result, or added.
 * An operand that is computed is stored first: each of its elements is read for many results.
-* The operand that has j is stored in panels, [.., J / unit, K, unit], where its units are not in memory, or where it is
-  too large to be read in place. The product reads it back through moves, which maps compose away.
+* The operand that has j is stored in panels, [.., J / width, K, width], where its units are not in memory, or where it
+  is too large to be read in place. A panel is as many units wide as a tile where that divides J, so that it is copied
+  in long pieces. The product reads it back through moves, which maps compose away.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 """
 
@@ -144,6 +145,7 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     kind, size = _sum_type(product), product.shape.dims[next(
         d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
     unit = LINE // dtypes.storage_bytes(kind)
+    width = next((unit * n for n in panels.units if size % (unit * n) == 0), unit)
     rows, steps = product.shape.elements // size, math.prod(loop_sizes(product))
     if product.opcode == "dot":
         rows = _kept_size(product, 1 - of)
@@ -151,7 +153,7 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     if size < unit // 2 or rows * size * steps < least:
         return None
     if product.opcode == "dot" and panels.groups and steps >= 2 * LINE // unit:
-        value = _grouped(x, product, operands, of, j, unit)
+        value = _grouped(x, product, operands, of, j, width)
         if value:
             return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
     parts = _parts(product) if product.opcode == "convolution" else []
@@ -168,7 +170,7 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
         in_place = size >= unit and (steps * size * dtypes.storage_bytes(kind) <= panels.in_place_bytes
                                      or rows <= panels.in_place_rows)
         if not (in_place and _strides(units, j)):
-            units = _in_panels(x, units, Sides.of(product, of), j, unit)
+            units = _in_panels(x, units, Sides.of(product, of), j, width)
     if not _strides(single):
         single = _stored(x, single)
     both = [units, single] if of == 0 else [single, units]
@@ -191,7 +193,7 @@ def narrow_type(dtype: str, sums: str) -> str:
 
 
 def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
-             unit: int) -> Optional[Instruction]:
+             width: int) -> Optional[Instruction]:
     """The product in groups; None where an operand's numbers have none."""
     kind = _sum_type(dot)
     types = [narrow_type(operand.shape.dtype, kind) for operand in operands]
@@ -210,7 +212,7 @@ def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", o
     order = (*sides[of].batch, *sides[of].kept)
     batch, count = len(sides[of].batch), len(order)
     grouped = Sides(tuple(range(batch)), tuple(range(batch, count)), (count, count + 1))
-    both[of] = _in_panels(x, both[of], grouped, order.index(j), unit, group)
+    both[of] = _in_panels(x, both[of], grouped, order.index(j), width, group)
     attributes = {**dot.attributes, TILED: of}
     for side, value in zip(("lhs", "rhs"), both):
         attributes[f"{side}_batch_dims"] = tuple(range(batch))
@@ -358,35 +360,35 @@ def _strides(value: Instruction, contiguous: "Optional[int]" = None) -> bool:
     return None not in steps.values() and (contiguous is None or steps.get(f"i{contiguous}") == 1)
 
 
-def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, unit: int, group: int = 1) -> Instruction:
-    """The value as it is read back from panels. The last panel begins where it has whole units, so that two panels may
-    share columns; fewer columns than a unit are filled up with zeros. group: size of the last contracted dimension,
+def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, width: int, group: int = 1) -> Instruction:
+    """The value as it is read back from panels. The last panel begins where it is whole, so that two panels may
+    share columns; fewer columns than a panel has are filled up with zeros. group: size of the last contracted dimension,
     whose elements lie together; 1: none does."""
     dims = value.shape.dims
     others = tuple(d for d in (*sides.batch, *sides.kept) if d != j)
     order = (*others, *sides.contracted, j)
     outer, inner = (tuple(dims[d] for d in some) for some in (others, sides.contracted))
     o, i, size, steps = len(outer), len(inner), dims[j], len(inner) - (group > 1)
-    # of panels: outer, panel, steps, unit, group
+    # of panels: outer, panel, steps, column, group
     to_panels = (*range(o), o + i, *range(o, o + steps), o + i + 1, *range(o + steps, o + i))
     from_panels = tuple(to_panels.index(d) for d in range(o + i + 2))
     turned = _transposed(x, value, order)
-    turned = _filled(x, turned, o + i, max(unit - size, 0))
-    whole = max(size // unit, 1)
+    turned = _filled(x, turned, o + i, max(width - size, 0))
+    whole = max(size // width, 1)
 
     def panels(start: int, count: int) -> Instruction:
-        part = x.slice(turned, o + i, start, start + count * unit)
-        return _transposed(x, x.reshape(part, (*outer, *inner, count, unit)), to_panels)
+        part = x.slice(turned, o + i, start, start + count * width)
+        return _transposed(x, x.reshape(part, (*outer, *inner, count, width)), to_panels)
 
-    parts = [panels(0, whole)] + [panels(size - unit, 1)] * (size > unit and size % unit > 0)
+    parts = [panels(0, whole)] + [panels(size - width, 1)] * (size > width and size % width > 0)
     made = x.concatenate(parts, o) if len(parts) > 1 else parts[0]
     kept = x.add("copy", made.shape, [made], **{STORED: True})
 
     def columns(start: int, count: int, first: int, end: int) -> Instruction:
         part = _transposed(x, x.slice(kept, o, start, start + count), from_panels)
-        return x.slice(x.reshape(part, (*outer, *inner, count * unit)), o + i, first, end)
+        return x.slice(x.reshape(part, (*outer, *inner, count * width)), o + i, first, end)
 
-    back = columns(0, whole, 0, min(size, whole * unit))
+    back = columns(0, whole, 0, min(size, whole * width))
     if len(parts) > 1:
-        back = x.concatenate([back, columns(whole, 1, unit - size % unit, unit)], o + i)
+        back = x.concatenate([back, columns(whole, 1, width - size % width, width)], o + i)
     return _transposed(x, back, [order.index(d) for d in range(len(dims))])

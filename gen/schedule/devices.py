@@ -120,8 +120,9 @@ class Panels(NamedTuple):
     least_steps: multiplications of a product, at least; filled_steps: where the operand is filled up with zeros;
     vector_steps: of a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
     in_place_bytes: of the operand's matrix, at most, that is read in place; in_place_rows: rows of the other operand,
-    at most, for which a larger one is. parts: of a convolution that has padding, at most. groups: whether tiles
-    multiply groups of bf16 and of 8 bits."""
+    at most, for which a larger one is. parts: of a convolution that has padding, at most. units: of a panel, the best
+    first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). groups:
+    whether tiles multiply groups of bf16 and of 8 bits."""
 
     least_steps: int = 1024
     filled_steps: int = 8192
@@ -129,6 +130,7 @@ class Panels(NamedTuple):
     in_place_bytes: int = 256 << 10
     parts: int = 9
     in_place_rows: int = 32
+    units: Tuple[int, ...] = (4, 3)
     groups: bool = False
 
 
@@ -152,7 +154,7 @@ class ContractionCpuNumbers:
         "": {n: (2, 1) for n in range(1, 9)}})
     # units of a block of columns, by the rows of a product that has few; `units`: of others
     few_rows: Mapping[int, int] = field(default_factory=lambda: {1: 8, 2: 8, 3: 6, 4: 5, 5: 5, 6: 4})
-    units: int = 3
+    units: int = 4
     # units of a whole row, at most, that are one block (256 products of 64x64x64: 1.2 ms; in two blocks: 1.5)
     whole_units: int = 4
     # rows, at most, of a product that reads the other operand in place, as fast as memory gives it: in long pieces of
