@@ -170,8 +170,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[
         return None
     moved = _moves(main, compose(columns_map(sizes, unit, whole), at), of)
     if moved is None and whole == columns:      # columns of one panel
-        first = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
-        sizes = digit_sizes(nest.shape.elements, [at, first]) or sizes
+        begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
+        sizes = digit_sizes(nest.shape.elements, [at, begins]) or sizes
         columns = whole = sizes[-1]
         moved = _moves(main, compose(columns_map(sizes, unit, whole), at), of) if columns % unit == 0 else None
     if moved is None:

@@ -236,7 +236,7 @@ def test_numbers(machine: str, groups: bool, tmp_path: Path, monkeypatch: pytest
     """Integers exactly, with the instructions of each machine."""
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
-    small(monkeypatch, Panels(1, 1, 1, 0, 9, 0, groups))
+    small(monkeypatch, Panels(1, 1, 1, 0, 9, 0, groups=groups))
     agree(drawn(SEED * 1000 + 300, 2 * BATCH, NUMBERS), "c", "cpu", tmp_path)
 
 
