@@ -13,6 +13,7 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
 * The operand that has j is stored in panels, [.., J / width, K, width], where its units are not in memory, or where it
   is too large to be read in place. A panel is as many units wide as a tile where that divides J, so that it is copied
   in long pieces. The product reads it back through moves, which maps compose away.
+* The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 """
 
@@ -171,8 +172,11 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                                      or rows <= panels.in_place_rows)
         if not (in_place and _strides(units, j)):
             units = _in_panels(x, units, Sides.of(product, of), j, width)
-    if not _strides(single):
-        single = _stored(x, single)
+    apart = product.opcode == "dot" and size >= panels.in_place_columns \
+        and not any(_strides(single, k) for k in Sides.of(product, 1 - of).contracted) \
+        and single.shape.elements * dtypes.storage_bytes(kind) > panels.in_place_bytes
+    if apart or not _strides(single):
+        single = _stored(x, single, Sides.of(product, 1 - of).contracted if apart else ())
     both = [units, single] if of == 0 else [single, units]
     shape = array_shape(kind, product.shape.dims, product.shape.minor_to_major)
     if product.opcode == "dot":
@@ -325,8 +329,10 @@ def _part(x: Expander, convolution: Instruction, shape: Shape, both: "Sequence[I
                  **attributes)
 
 
-def _stored(x: Expander, value: Instruction) -> Instruction:
-    return x.add("copy", array_shape(value.shape.dtype, value.shape.dims), [value], **{STORED: True})
+def _stored(x: Expander, value: Instruction, minor: "Sequence[int]" = ()) -> Instruction:
+    """minor: dimensions that are to be the contiguous ones."""
+    order = (*minor[::-1], *(d for d in reversed(range(value.shape.rank)) if d not in minor))
+    return x.add("copy", array_shape(value.shape.dtype, value.shape.dims, order), [value], **{STORED: True})
 
 
 def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":

@@ -236,7 +236,7 @@ def test_numbers(machine: str, groups: bool, tmp_path: Path, monkeypatch: pytest
     """Integers exactly, with the instructions of each machine."""
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
-    small(monkeypatch, Panels(1, 1, 1, 0, 9, 0, groups=groups))
+    small(monkeypatch, Panels(1, 1, 1, 0, 9, 0, in_place_columns=1, groups=groups))
     agree(drawn(SEED * 1000 + 300, 2 * BATCH, NUMBERS), "c", "cpu", tmp_path)
 
 
@@ -270,7 +270,7 @@ def test_extreme_integers(left: str, right: str, tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: Path,
                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 1, 0, 9, 0))
+    small(monkeypatch, Panels(1, 1, 1, 0, 9, 0, in_place_columns=1))
     agree(drawn(first + 500, BATCH), target, device, tmp_path)
 
 
