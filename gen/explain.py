@@ -250,7 +250,8 @@ def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context:
     for leaf in leaves:
         for number, grid in enumerate(leaf.grids):
             refusals = [] if number else [f"  {line}" for line in leaf.refusals]
-            lines.append("\n".join([f"{grid.name}: {grid.written_by or leaf.hero.name}{slices}", *refusals]))
+            joined = [f"  {line}" for line in leaf.hero.describe(leaf, grid, context)] if leaf.parts else []
+            lines.append("\n".join([f"{grid.name}: {grid.written_by or leaf.hero.name}{slices}", *joined, *refusals]))
     return lines + [_schedule(choice, of, context, place) for leaf in leaves for grid in leaf.grids
                     for choice, of in leaf.scheduled(grid)]
 

@@ -191,7 +191,7 @@ HERO = ContractionCpuHero()
 
 def _counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str, int]]":
     """The digits of a work-item's number."""
-    outer = [(f"g{k}", digit.size) for k, digit in enumerate(nest.outer) if k != nest.rows]
+    outer = [(f"g{k}", nest.outer[k].size) for k in nest.order]
     return [*outer, ("unit_block", schedule.unit_blocks), ("row_block", schedule.row_blocks)]
 
 

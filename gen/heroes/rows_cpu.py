@@ -148,7 +148,11 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
     blocks = sizes[row] // together
     outer = rows // sizes[row]
     shares = blocks * outer // (device.unit_items * device.units)
-    if columns:
+    if nest.strip:
+        if not _goes_by_strips(digits, row, elements, nest.strip):
+            raise Refused("the rows of a strip are not neighbours")
+        chunks = blocks
+    elif columns:
         chunks = min(blocks, max(-(-device.reduction_cpu.part_rows // together), shares))
     else:
         chunks = max(1, min(blocks, device.part_bytes // max(1, together * of_row), shares))
@@ -163,15 +167,23 @@ def _sweep(device: Device, nest: Rows, digits: Digits, space: IterationSpace) ->
         interleaved_pairs=paired,
         kind="rows",
         rows=together,
-        stream=traffic > device.cache,
+        stream=traffic > device.cache and not nest.strip,
         kept=kept if count else 0,
         columns=kept if columns else 0,
         distances=tuple(
             (a.name, (a.strides or ())[row] * together * a.width)
             for a in by_row.values()
-            if a.strides and a.strides[row] > 0
+            if a.strides and a.strides[row] > 0 and not nest.strip
         ),
     )
+
+
+def _goes_by_strips(digits: Digits, row: int, elements: int, strip: int) -> bool:
+    """Whether a strip is some work-items, one after another. row: the digit of a work-item's rows; elements: of a
+    row."""
+    parts = list(zip(digits.weights, digits.sizes))
+    return (all(weight >= strip or weight * size <= strip for weight, size in parts)
+            and all(digits.weights[k] >= elements for k in digits.kept()) and digits.weights[row] < strip)
 
 
 def _cost(stage: Stage) -> int:

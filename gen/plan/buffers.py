@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Iterable, Iterator, List, Optional, Set, Tuple
 
@@ -40,7 +41,10 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
         return None
     role, first = ((Role.SCRATCH, partition.cuts[source]) if source in partition.cuts
                    else (Role.PARAMETER, first_leaf(source)))
-    return Buffer(role, first + read.output, source.shape.leaves()[read.output], source.name)
+    shape = source.shape.leaves()[read.output]
+    if source in partition.places:
+        shape = replace(shape, place=partition.places[source])
+    return Buffer(role, first + read.output, shape, source.name)
 
 
 def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":

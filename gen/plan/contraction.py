@@ -9,14 +9,14 @@ and one of `units`, or of groups of neighbours. Along the columns `single` does 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map, reads_of, touches
-from gen.plan.digits import digit_sizes, merged_digits
+from gen.plan.digits import digit_sizes, merged_digits, position
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
@@ -30,11 +30,13 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 
 
 class Digit(NamedTuple):
-    """A digit, and the elements that a step of it is worth in each operand."""
+    """A digit, and the elements that a step of it is worth in each operand. strips: the strips that it is worth, where
+    the nest is a part of strips (gen/plan/strips.py)."""
 
     size: int
     single: int
     units: int
+    strips: int = 0
 
 
 @dataclass(eq=False)
@@ -43,10 +45,11 @@ class Contraction(Nest):
 
     single, units: the operands; starts: the maps from the digits of the result, a unit and a lane to the position in
     each at the first step. outer: the digits before the columns; rows: the number of that one of them whose elements
-    share units, None where there is none. columns: elements of the minor digit; unit: elements of a unit. Where columns
-    are no whole units, the last unit shares some with the unit before it, if there is one. next_unit, last_unit: from
-    the first unit to the second and to the last one in memory. steps: the digits of the sum, major first. group:
-    elements that each operand has for a step and a column, which are neighbours in memory."""
+    share units, None where there is none. order: the numbers of the others, as work-items go through them. columns:
+    elements of the minor digit; unit: elements of a unit. Where columns are no whole units, the last unit shares some
+    with the unit before it, if there is one. next_unit, last_unit: from the first unit to the second and to the last
+    one in memory. steps: the digits of the sum, major first. group: elements that each operand has for a step and a
+    column, which are neighbours in memory."""
 
     dot: Instruction
     epilogue: Partition
@@ -55,6 +58,7 @@ class Contraction(Nest):
     starts: Tuple[str, str]
     outer: Tuple[Digit, ...]
     rows: Optional[int]
+    order: Tuple[int, ...]
     columns: int
     unit: int
     next_unit: int
@@ -97,31 +101,37 @@ def lost(nest: Nest) -> "List[Instruction]":
     return [entry.instruction for entry in _products(nest) if entry.instruction not in roots]
 
 
-def tiled(nest: Nest) -> Nest:
+def tiled(nest: Nest, strip: int = 0) -> Nest:
     """The nest as one around its product that is arranged for register tiles; itself where it has none, or more, its
-    maps are not sums of strides, or what follows from the product has a type that vectors do not hold."""
+    maps are not sums of strides, or what follows from the product has a type that vectors do not hold. strip: elements
+    of a strip of what the nest leaves for another one, or reads of another one (gen/plan/strips.py)."""
     found = _products(nest)
     if type(nest) is not Nest or nest.layout or len(found) != 1 \
             or found[0] not in nest.partition.entry.body.entries or touches(nest, SCALAR):
         return nest
     dot, computation, cuts = found[0].instruction, nest.partition.computation, nest.partition.cuts
     epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, cuts, [dot])
+    epilogue.places = nest.partition.places
     reads = {(read.map, region is epilogue.entry.body) for function in epilogue.functions
              for read, region in reads_of(epilogue, function) if read.source is dot}
     if len(reads) != 1 or not next(iter(reads))[1]:
         return nest
     (at, _), = reads
-    made = _of(nest, dot, epilogue, compose(algebra.call("shape", "unmap", nest.shape.text), at))
+    made = _of(nest, dot, epilogue, compose(algebra.call("shape", "unmap", nest.shape.text), at), strip)
     return made or nest
 
 
 class _Operands(NamedTuple):
     """The operands' buffers, and the maps from an index of some of the product's columns and from the loops over the
-    sum to the positions in these."""
+    sum to the indices in these."""
 
     buffers: Tuple[Buffer, ...]
-    positions: Tuple[str, ...]
+    indices: Tuple[str, ...]
     loops: Dict[str, int]
+
+    @property
+    def positions(self) -> "Tuple[str, ...]":
+        return tuple(compose(index, memory_map(buffer.shape)) for index, buffer in zip(self.indices, self.buffers))
 
 
 def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -> Optional[_Operands]:
@@ -135,14 +145,14 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
         f"stride={algebra.numbers([1] * len(dims))}"))
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, index)], nest.name, part, INLINE,
                     nest.partition.cuts)
+    own.places = nest.partition.places
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
     reads = [own.operand(entry, k, entry.regions[-1]) for k in (0, 1)]
     buffers = [buffer_of(own, read) for read in reads]
     found = tuple(buffer for buffer in buffers if buffer)
     if len(found) < 2 or _group(dot, found) is None:
         return None
-    return _Operands(found, tuple(compose(read.map, memory_map(b.shape)) for read, b in zip(reads, found)),
-                     dict(zip(entry.regions[0].ranges, loop_sizes(dot))))
+    return _Operands(found, tuple(read.map for read in reads), dict(zip(entry.regions[0].ranges, loop_sizes(dot))))
 
 
 def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
@@ -157,11 +167,13 @@ def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
     return None
 
 
-def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[Contraction]:
+def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) -> Optional[Contraction]:
     """at: the map from the position to the product's index."""
-    unit, sizes = LINE // dtypes.storage_bytes(dot.shape.dtype), digit_sizes(nest.shape.elements, [at])
     column, of = next(d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1), dot.attributes[TILED]
-    if not sizes or sizes[-1] != dot.shape.dims[column]:
+    number = _strip_number(nest, dot, column, at, strip) if strip else ""
+    unit = LINE // dtypes.storage_bytes(dot.shape.dtype)
+    sizes = digit_sizes(nest.shape.elements, [at, number] if number else [at])
+    if not sizes or sizes[-1] != dot.shape.dims[column] or strip and not number:
         return None
     columns = sizes[-1]
     whole = columns // unit * unit or columns
@@ -183,7 +195,12 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[
         return None
     if units["lane"] != group or single["lane"] or single["unit"]:
         return None
-    outer = _merged([Digit(size, single[f"g{k}"], units[f"g{k}"]) for k, size in enumerate(sizes[:-1])])
+    strips = {f"g{k}": algebra.access(compose(position(sizes), number), f"g{k}")[0].stride if number else 0
+              for k in range(len(sizes))}
+    if None in strips.values() or strips[f"g{len(sizes) - 1}"]:
+        return None
+    outer = _merged([Digit(size, single[f"g{k}"], units[f"g{k}"], strips[f"g{k}"] or 0)
+                     for k, size in enumerate(sizes[:-1])])
     by_digits = compose(columns_map([*(digit.size for digit in outer), columns], unit, whole), at)
     starts = [algebra.substitute(compose(by_digits, main.positions[k]), **{name: 0 for name in main.loops})
               for k in (1 - of, of)]
@@ -197,11 +214,26 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[
         if first is None or end is None:
             return None
         last_unit = end[0] - first[0] - (unit - columns % unit) * group
-    along = [k for k, digit in enumerate(outer) if not digit.units]
+    along = [k for k, digit in enumerate(outer) if not digit.units and not digit.strips]
     rows = max(along, key=lambda k: outer[k].size, default=None)
+    order = sorted((k for k in range(len(outer)) if k != rows), key=lambda k: -outer[k].strips)
     return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
-                       (starts[0], starts[1]), outer, rows, columns, unit, units["unit"] or unit * group,
+                       (starts[0], starts[1]), outer, rows, tuple(order), columns, unit, units["unit"] or unit * group,
                        last_unit, _merged(sums), group)
+
+
+def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int) -> str:
+    """The map from the position, and from the loops over the sum, to the strip that it is in; "": there is none."""
+    root, of = nest.partition.roots[0], dot.attributes[TILED]
+    if root.shape.place:
+        index, shape = compose(algebra.call("shape", "unmap", nest.shape.text), root.map), root.shape
+    else:
+        read = _operands(nest, dot, column, 0, dot.shape.dims[column])
+        if read is None or not read.buffers[1 - of].shape.place:
+            return ""
+        index, shape = compose(at, read.indices[1 - of]), read.buffers[1 - of].shape
+    whole = compose(index, memory_map(replace(shape, place="")))
+    return compose(whole, f"(d0) -> (d0 floordiv {strip}), domain: d0 in [0, {shape.elements - 1}]")
 
 
 def _moves(main: _Operands, by_digits: str, of: int) -> "Optional[Tuple[Dict[str, int], Dict[str, int]]]":
@@ -229,5 +261,5 @@ def columns_map(sizes: "Sequence[int]", unit: int, columns: int) -> str:
 
 
 def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
-    of_strides = [(digit.size, (digit.single, digit.units)) for digit in digits]
+    of_strides = [(digit.size, (digit.single, digit.units, digit.strips)) for digit in digits]
     return tuple(Digit(size, *strides) for size, strides in merged_digits(of_strides))

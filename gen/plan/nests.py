@@ -8,14 +8,14 @@ from typing import Any, Collection, Dict, List, NamedTuple, Optional, Sequence, 
 from gen import hlo, lower
 from gen.hlo import Computation, Fusion, Instruction, Leaf, distribution, dtypes
 from gen.plan import (concatenation, contraction, element_loops, grouping, plan, products, rows, scan, scatter, storing,
-                      update as update_nests, whole)
+                      strips, update as update_nests, whole)
 from gen.plan.buffer import Role
 from gen.plan.buffers import buffers_of
 from gen.plan.nest import Nest
 from gen.plan.partition import STORED, Partition
 from gen.plan.storing import Storage
 from gen.plan.update import Update
-from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs, PlanClass
+from gen.schedule import CPU_COSTS, GPU_COSTS, SMALL_COSTS, Costs, Panels, PlanClass
 
 
 MOST_STORED = 4     # values of one nest
@@ -43,12 +43,12 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
     update, why = update_nests.find(fusion, computation, leaves, name)
     costs = GPU_COSTS if not of.cpu else SMALL_COSTS if fusion.small else CPU_COSTS
     if update is None:
-        nests, storage = _nests(name, computation, leaves, costs)
+        nests, storage = _nests(name, computation, leaves, costs, of.panels)
         return Planned(nests, why and f"no kernel for the update alone: {why}", storage)
     if update.aliases:
         return Planned([update], ", ".join(f"result {result.number} is parameter {parameter.number}, updated in place"
                                            for result, parameter in update.aliases.items()))
-    nests, storage = _nests(name, computation, update.kept, costs, update)
+    nests, storage = _nests(name, computation, update.kept, costs, of.panels, update)
     return Planned(nests, f"the operand is written, then the update over it; not in place: {update.why}", storage)
 
 
@@ -66,7 +66,7 @@ class Alike(NamedTuple):
     order: Tuple[Any, ...]
 
 
-def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Costs,
+def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Costs, panels: Optional[Panels],
            update: "Optional[Update]" = None,
            apart: "Sequence[Instruction]" = ()) -> "Tuple[List[Nest], Storage]":
     """The nests that write the leaves, then the update over what is written. title: their names begin with it. apart:
@@ -129,9 +129,10 @@ def _nests(title: str, computation: Computation, leaves: "List[Leaf]", costs: Co
                       if type(nest) is Nest and alike.key is None and not alike.layout else nest)
     lost = [product for nest in result for product in contraction.lost(nest) if product not in apart]
     if lost:
-        return _nests(title, computation, leaves, costs, update, [*apart, *lost])
+        return _nests(title, computation, leaves, costs, panels, update, [*apart, *lost])
+    result = rows.joined(_with_sides(result), divided.cuts, title)
     result = [concatenation.with_parts(nest, True) if type(nest) is Nest else nest
-              for nest in rows.joined(_with_sides(result), divided.cuts, title)]
+              for nest in (strips.joined(result, panels) if panels else result)]
     for instruction, numbers in divided.scatters.items():
         targets = [plan.value_root(instruction, k, number) for k, number in enumerate(numbers)]
         result += scatter.nests(computation, instruction, targets, divided.cuts,

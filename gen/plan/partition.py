@@ -342,6 +342,7 @@ class Partition:
         given: values that are at hand. scalars: further values wanted, of rank 0."""
         self.computation, self.inline, self.cuts, self.given = computation, inline, cuts or {}, frozenset(given)
         self.scalars = tuple(scalars)
+        self.places: Dict[Instruction, str] = {}    # of cuts in a smaller buffer: from their positions to its own
         self.entry = Function(name, dims)
         self.functions: List[Function] = [self.entry]
         self._names: Set[str] = set()

@@ -52,7 +52,8 @@ class Rows(Nest):
     """members: the nests of which it is made. space: what all stages go over; rows: the index of a row; row_of: the map
     from an index of the space to the position of its row; first_of: to the first index of its row. inner: the scratch
     buffers that nobody else reads, which are not written. columns: members that reduce the rows, a total for each
-    element of a row; column_of: of each, the map from an index of the space to the position of its total."""
+    element of a row; column_of: of each, the map from an index of the space to the position of its total. strip: elements
+    of a strip, where some of its buffers have the rows of one (gen/plan/strips.py); 0: of none."""
 
     members: List[Nest]
     stages: List[Stage]
@@ -62,6 +63,7 @@ class Rows(Nest):
     first_of: str
     columns: List[Reduction]
     column_of: List[str]
+    strip: int = field(default=0, init=False)
 
     @property
     def heroes(self) -> "List[Instruction]":

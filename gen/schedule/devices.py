@@ -123,7 +123,11 @@ class Panels(NamedTuple):
     at most, for which a larger one is; in_place_columns: of the result, below which the other operand is, where
     neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in place, 121 copied). parts: of a convolution that
     has padding, at most. units: of a panel, the best first, where they divide the columns (f32 1024x1024: it is copied
-    in 0.31 ms; in panels of one unit 0.5). groups: whether tiles multiply groups of bf16 and of 8 bits."""
+    in 0.31 ms; in panels of one unit 0.5). groups: whether tiles multiply groups of bf16 and of 8 bits.
+    strip_rows, least_strip_rows: rows of a product, at most and at least, that are a strip (gen/plan/strips.py;
+    attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27, 64: 4.22; without
+    strips 5.63). strip_bytes: of a strip; strip_operand_bytes: of the operand that its rows share, so that both stay in
+    the second level."""
 
     least_steps: int = 1024
     filled_steps: int = 8192
@@ -134,6 +138,10 @@ class Panels(NamedTuple):
     units: Tuple[int, ...] = (4, 3)
     in_place_columns: int = 256
     groups: bool = False
+    strip_rows: int = 64
+    least_strip_rows: int = 4
+    strip_bytes: int = 128 << 10
+    strip_operand_bytes: int = 2 << 20
 
 
 class PlanClass(NamedTuple):

@@ -1,0 +1,101 @@
+"""The strips hero on CPUs: a work-item does a strip of rows (gen/plan/strips.py), one part after another.
+
+What a part leaves for the next one is in an array of the work-item, which stays in the caches. The parts are functions,
+each as its own hero writes it, whose work-items are numbered strip by strip.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterator, List, Tuple
+
+from gen.heroes import contraction_cpu, rows_cpu
+from gen.heroes.hero import Choice, Context, Hero, Refused
+from gen.heroes.kernel import Grid, Kernel, Report, Text, arguments
+from gen.plan.strips import Strips
+from gen.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class StripsSchedule(Schedule):
+    """rows: of a strip. parts: the schedules of the parts."""
+
+    rows: int = 1
+    parts: Tuple[Schedule, ...] = ()
+
+    def text(self) -> str:
+        return f"strips of {self.rows} rows: " + ", ".join(f"({part.text()})" for part in self.parts)
+
+
+@dataclass(frozen=True)
+class StripArray:
+    """What a part leaves of a strip for the next one, as C text: the element's type, a name, elements."""
+
+    type: str
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class StripPart:
+    """A part's kernel, and its work-items of a strip."""
+
+    kernel: Kernel
+    items: int
+
+
+@dataclass(frozen=True)
+class StripsRecord:
+    """templates/kernels/strips_cpu.j2 prints this record."""
+
+    arrays: List[StripArray]
+    parts: List[StripPart]
+
+
+class StripsCpuHero(Hero[Strips, StripsSchedule]):
+    """One kernel for all parts."""
+
+    name, members = "strips", True
+    nest_class = Strips
+
+    def takes(self, nest: Strips, context: Context) -> bool:
+        if not context.device.cpu or not context.device.wide or not context.target.declares_vectors:
+            raise Refused("its parts are written in the vectors of GNU C")
+        return True
+
+    def choices(self, nest: Strips, context: Context) -> "Iterator[Choice[Strips, StripsSchedule]]":
+        parts = [choice for part in nest.parts for choice in context.choose(part, context)]
+        if not all(choice.hero in (contraction_cpu.HERO, rows_cpu.HERO) and len(choice.grids) == 1
+                   and choice.grids[0].blocks % nest.count == 0 for choice in parts):
+            raise Refused("a part has no kernel whose work-items are numbered strip by strip")
+        schedules = tuple(choice.grids[0].loop for choice in parts)
+        lanes = max(schedule.lanes for schedule in schedules)
+        yield Choice(self, nest, StripsSchedule(lanes=lanes, rows=nest.rows, parts=schedules), parts[0].index,
+                     parts=parts)
+
+    def grids(self, choice: Choice[Strips, StripsSchedule], context: Context) -> "List[Grid]":
+        last = choice.parts[-1].grids[0]
+        return [Grid(choice.nest.name, choice.schedule, last.index, choice.nest.count, last.thread)]
+
+    def describe(self, choice: Choice[Strips, StripsSchedule], grid: Grid, context: Context) -> "List[str]":
+        nest = choice.nest
+        between = ", ".join(f"{buffer.pointer} ({buffer.shape.bytes // nest.count} bytes)" for buffer in nest.between)
+        return [f"{nest.count} strips of {nest.rows} rows: {', '.join(part.grids[0].name for part in choice.parts)}, one "
+                f"after another; of a strip alone, in arrays of the work-item: {between}"]
+
+    def build(self, choice: Choice[Strips, StripsSchedule], context: Context) -> "List[Kernel]":
+        nest, d = choice.nest, context.target
+        kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
+        arrays = [StripArray(d.types[buffer.shape.dtype], buffer.pointer, buffer.shape.elements // nest.count)
+                  for buffer in nest.between]
+        record = StripsRecord(arrays, [StripPart(kernel, kernel.blocks // nest.count) for kernel in kernels])
+        passed = [a for kernel in kernels for a in kernel.arguments if a.buffer not in nest.between]
+        reads, writes = ([a.buffer for a in passed if a.read_only is only] for only in (True, False))
+        touched = [access for kernel in kernels for access in kernel.report.touched
+                   if access.buffer not in nest.between]
+        return [Kernel(choice.grids[0], nest, arguments(d, reads, writes, nest.shared),
+                       Text("kernels/strips_cpu", record, attribute=d.launch_bounds(1)), Report(touched),
+                       sections=kernels)]
+
+
+HERO = StripsCpuHero()

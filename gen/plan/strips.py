@@ -1,0 +1,195 @@
+"""Strips: a product whose rows are reduced, in one kernel with what reduces them, some rows at a time.
+
+A contraction leaves its rows in a scratch buffer; stages over the same rows (gen/plan/rows.py) read them there, and may
+leave others, of which a second contraction makes the results: attention is the scores, their softmax, and the product
+with the values. A strip is some neighbouring rows. Where nobody else reads the buffers between, each nest does a strip
+after the one before it, and the buffers have room for one strip: position p is p mod the elements of a strip. So the
+nests are the same as without strips, with other maps to these buffers.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, replace
+from typing import Dict, List, Optional, Sequence, Set, Tuple
+
+from gen import algebra
+from gen.hlo import Shape, dtypes
+from gen.plan.buffer import Buffer, Role
+from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
+from gen.plan.contraction import Contraction, tiled
+from gen.plan.digits import is_mixed_radix
+from gen.plan.nest import Nest
+from gen.plan.partition import Partition, Root, compose
+from gen.plan.rows import Rows
+from gen.schedule import Panels
+
+
+@dataclass(eq=False)
+class Strips(Nest):
+    """members: the nests as kernels of their own. parts: the same, in strips. count: of strips; rows: of a strip.
+    between: the buffers between the parts, each of one strip."""
+
+    members: List[Nest]
+    parts: List[Nest]
+    count: int
+    rows: int
+    between: List[Buffer]
+
+    def written_roots(self, divided: bool) -> "List[Tuple[Shape, Root]]":
+        return [(shape, root) for member in self.members for shape, root in member.written_roots(divided)
+                if divided or root.buffer not in self.inner]
+
+
+def joined(nests: "Sequence[Nest]", panels: Panels) -> "List[Nest]":
+    """The nests, those that are strips together in place of the last one of them."""
+    result = list(nests)
+    if any(nest.aliases for nest in nests):     # each keeps its place among all
+        return result
+    for rows in [nest for nest in nests if isinstance(nest, Rows) and not nest.columns]:
+        producer = next((nest for nest in result if isinstance(nest, Contraction) and _feeds(nest, rows, nests)), None)
+        if producer is None:
+            continue
+        consumer = next((nest for nest in result if isinstance(nest, Contraction) and _feeds(rows, nest, nests)), None)
+        for chain in ([producer, rows, consumer], [producer, rows]):
+            made = _strips([nest for nest in chain if nest], nests, panels)
+            if made:
+                last = made.members[-1]
+                result = [made if nest is last else nest for nest in result if nest is last or nest not in made.members]
+                break
+    return result
+
+
+def _partitions(nest: Nest) -> "List[Partition]":
+    return [nest.partition, *nest.further]
+
+
+def _reads(nest: Nest) -> "Set[Buffer]":
+    return {buffer for part in (nest, *nest.sides) for partition in _partitions(part)
+            for function in partition.functions for buffer in buffers_of(partition, function)}
+
+
+def _left(first: Nest, second: Nest) -> "List[Buffer]":
+    """The scratch buffers that a nest leaves for another one."""
+    written = {root.buffer for _, root in first.written_roots(True)} - first.inner
+    return [buffer for buffer in sorted(written & _reads(second)) if buffer.role is Role.SCRATCH]
+
+
+def _feeds(first: Nest, second: Nest, nests: "Sequence[Nest]") -> bool:
+    """Whether a nest leaves one buffer, which another one alone reads."""
+    left = _left(first, second)
+    return len(left) == 1 and not any(left[0] in _reads(nest) for nest in nests if nest not in (first, second))
+
+
+def _strips(chain: "List[Nest]", nests: "Sequence[Nest]", panels: Panels) -> Optional[Strips]:
+    """The nests as strips; None where a strip's rows are not neighbours in each, or a strip is too large."""
+    producer, rows = chain[0], chain[1]
+    assert isinstance(producer, Contraction) and isinstance(rows, Rows)
+    between = [_left(first, second)[0] for first, second in zip(chain, chain[1:])]
+    written = {root.buffer for nest in chain[:-1] for _, root in nest.written_roots(True)}
+    moved = nests[list(nests).index(producer) + 1:list(nests).index(chain[-1])]
+    if any(written & _reads(nest) for nest in moved if nest not in chain) or any(
+            nest.layout for nest in chain) or len(producer.partition.roots) > 1:
+        return None
+    length = rows.space.elements // rows.rows.elements
+    if any(buffer.shape.elements != rows.space.elements or buffer.shape.place for buffer in between):
+        return None
+    count = _rows_of_strip(producer, length, between, chain, panels)
+    if not count:
+        return None
+    elements = count * length
+    places = {buffer: f"(d0) -> (d0 mod {elements}), domain: d0 in [0, {buffer.shape.elements - 1}]"
+              for buffer in between}
+    strips = rows.space.elements // elements
+    parts: "List[Nest]" = []
+    for nest in chain:
+        part = _in_strips(nest, places, elements)
+        if part is None or not (_goes_by_strips(part, strips) and _reads_as_single(part, between)
+                                if isinstance(part, Contraction) else _in_order(rows, between)):
+            return None
+        parts.append(part)
+    last = chain[-1]
+    made = Strips(f"{producer.name}_strips", last.shape, last.partition, chain, parts, strips, count, between)
+    made.inner = {*between, *(buffer for nest in chain for buffer in nest.inner)}
+    made.further = [partition for nest in chain for partition in _partitions(nest) if partition is not last.partition]
+    return made
+
+
+def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer]", chain: "Sequence[Nest]",
+                   panels: Panels) -> int:
+    """Rows of a strip: the most of them that divide the rows that share the other operand; 0: a strip is too large for
+    the caches, or too small for register tiles."""
+    size = max(dtypes.storage_bytes(buffer.shape.dtype) for buffer in between)
+    for nest in chain:
+        if isinstance(nest, Contraction):
+            elements = nest.columns * math.prod(digit.size for digit in nest.steps)
+            if elements * dtypes.storage_bytes(nest.units.shape.dtype) > panels.strip_operand_bytes:
+                return 0
+    rows = producer.row.size
+    most = min(rows, panels.strip_rows, panels.strip_bytes // (length * size))
+    found = next((n for n in range(most, 0, -1) if rows % n == 0), 0)
+    return found if found >= min(rows, panels.least_strip_rows) else 0
+
+
+def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Optional[Nest]:
+    """The nest with buffers of one strip."""
+    if isinstance(nest, Contraction):
+        part = Nest(nest.name, nest.shape, _placed(nest.partition, places))
+        made = tiled(part, elements)
+        return made if isinstance(made, Contraction) else None
+    assert isinstance(nest, Rows)
+    stages = [replace(stage, inputs=_placed(stage.inputs, places), writes=_roots(stage.writes, places),
+                      totals=_placed(stage.totals, places), row_writes=_roots(stage.row_writes, places))
+              for stage in nest.stages]
+    made = replace(nest, partition=stages[0].inputs, stages=stages)
+    made.members, made.inner, made.strip = nest.members, nest.inner, elements
+    made.further = [partition for stage in stages for partition in (stage.inputs, stage.totals)][1:]
+    return made
+
+
+def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]":
+    return [replace(root, shape=replace(root.shape, place=places.get(root.buffer, root.shape.place)))
+            for root in roots]
+
+
+def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:
+    """The partition, whose buffers between the parts have one strip."""
+    made = copy.copy(partition)
+    made.roots = _roots(partition.roots, places)
+    numbers = {buffer.number: place for buffer, place in places.items()}
+    made.places = {value: numbers[number] for value, number in partition.cuts.items() if number in numbers}
+    return made
+
+
+def _goes_by_strips(nest: Contraction, strips: int) -> bool:
+    """Whether the digits of a contraction's work-items begin with those of the strips' number, major first."""
+    digits = [nest.outer[k] for k in nest.order if nest.outer[k].strips]
+    return math.prod(digit.size for digit in digits) == strips and is_mixed_radix(
+        [digit.strips for digit in digits], [digit.size for digit in digits])
+
+
+def _reads_as_single(nest: Contraction, between: "Sequence[Buffer]") -> bool:
+    """Whether a contraction reads of the buffers between at most its operand `single`, whose rows are those of the
+    strip."""
+    return nest.units not in between and not any(buffer in between for function in nest.epilogue.functions
+                                                 for buffer in buffers_of(nest.epilogue, function))
+
+
+def _in_order(rows: Rows, between: "Sequence[Buffer]") -> bool:
+    """Whether stages access the buffers between at their own position alone."""
+    unmap, flats = algebra.call("shape", "unmap", rows.space.text), []
+    for stage in rows.stages:
+        flats += [compose(root.map, memory_map(root.shape)) for root in stage.writes if root.buffer in between]
+        if any(root.buffer in between for root in stage.row_writes):
+            return False
+        for partition in (stage.inputs, stage.totals):
+            for function in partition.functions:
+                for read, _ in reads_of(partition, function):
+                    buffer = buffer_of(partition, read)
+                    if buffer and buffer in between:
+                        if function is not stage.inputs.entry:
+                            return False
+                        flats.append(compose(read.map, memory_map(buffer.shape)))
+    infos = [algebra.info(compose(unmap, flat)) for flat in flats]
+    return all(info.results[0].text == info.variables[0].name for info in infos)

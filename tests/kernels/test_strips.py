@@ -1,0 +1,184 @@
+"""Property: products whose rows are reduced, strip by strip, agree with the reference: attention with any masks, grouped
+heads, one query and many, batches and orders of dimensions; softmax and layer norm of a product's rows."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Dict, List
+
+import pytest
+
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain
+from gen import schedule
+from gen.pipeline import target_file
+from gen.plan import nests
+from gen.plan.strips import Strips
+from gen.schedule import DEVICES
+
+LARGER = "larger {\n  a = T[] parameter(0)\n  b = T[] parameter(1)\n  ROOT m = T[] maximum(a, b)\n}\n"
+SUM = "sum {\n  a = T[] parameter(0)\n  b = T[] parameter(1)\n  ROOT s = T[] add(a, b)\n}\n"
+
+
+class Text:
+    """The lines of a module."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype, self.parameters = dtype, 0
+        self.lines: List[str] = []
+
+    def add(self, name: str, dims: "List[int]", op: str, dtype: str = "") -> str:
+        self.lines.append(f"  {name} = {plain(dtype or self.dtype, dims)} {op}")
+        return name
+
+    def parameter(self, name: str, dims: "List[int]") -> str:
+        self.parameters += 1
+        return self.add(name, dims, f"parameter({self.parameters - 1})")
+
+    def splat(self, name: str, dims: "List[int]", value: str) -> str:
+        self.add(f"{name}_0", [], f"constant({value})")
+        return self.add(name, dims, f"broadcast({name}_0), dimensions={{}}")
+
+    def softmax(self, x: str, dims: "List[int]", last: str = "divide(exp, sums)") -> str:
+        kept = ",".join(str(d) for d in range(len(dims) - 1))
+        self.add("least", [], "constant(-inf)")
+        self.add("zero", [], "constant(0)")
+        self.add("top", dims[:-1], f"reduce({x}, least), dimensions={{{len(dims) - 1}}}, to_apply=larger")
+        self.add("tops", dims, f"broadcast(top), dimensions={{{kept}}}")
+        self.add("from_top", dims, f"subtract({x}, tops)")
+        self.add("exp", dims, "exponential(from_top)")
+        self.add("sum_", dims[:-1], f"reduce(exp, zero), dimensions={{{len(dims) - 1}}}, to_apply=sum")
+        self.add("sums", dims, f"broadcast(sum_), dimensions={{{kept}}}")
+        return self.add("weights", dims, last)
+
+    def module(self, name: str) -> str:
+        lines = [*self.lines[:-1], self.lines[-1].replace("  ", "  ROOT ", 1)]
+        return "\n".join([f"HloModule {name}\n", LARGER, SUM, "ENTRY e {", *lines, "}\n"]).replace("T[]", f"{self.dtype}[]")
+
+
+def attention(seed: int) -> str:
+    """One random attention."""
+    r = random.Random(seed)
+    text = Text(r.choice(["f32", "f32", "f32", "f64"]))
+    batch, heads, groups = r.choice([1, 1, 2]), r.choice([1, 2, 3]), r.choice([1, 1, 2])
+    queries, keys = r.choice([1, 2, 8, 13, 16, 24, 32, 48]), r.choice([16, 17, 31, 32, 48, 65])
+    size, out = r.choice([8, 16, 20]), r.choice([8, 16, 17, 24])
+    late = r.random() < 0.3                                       # heads after queries, as jax.nn has them
+
+    def operand(name: str, length: int, size: int, heads: int) -> str:
+        dims = [batch, heads, length, size]
+        if not late:
+            return text.parameter(name, dims)
+        text.parameter(f"{name}_late", [batch, length, heads, size])
+        return text.add(name, dims, f"transpose({name}_late), dimensions={{0,2,1,3}}")
+
+    operand("q_all", queries, size, heads * groups)
+    q = text.add("q", [batch, heads, groups, queries, size], "reshape(q_all)")
+    k, v = operand("k", keys, size, heads), operand("v", keys, out, heads)
+    words = "lhs_batch_dims={0,1}, rhs_batch_dims={0,1}"
+    dims = [batch, heads, groups, queries, keys]
+    last = text.add("scores", dims, f"dot({q}, {k}), {words}, lhs_contracting_dims={{4}}, rhs_contracting_dims={{3}}")
+    if r.random() < 0.7:
+        text.splat("scale", dims, str(size ** -0.5))
+        last = text.add("scaled", dims, f"multiply({last}, scale)")
+    mask = r.choice(["", "added", "causal", "causal"])
+    if mask == "added":
+        text.parameter("mask", [queries, keys])
+        text.add("masks", dims, "broadcast(mask), dimensions={3,4}")
+        last = text.add("masked", dims, f"add({last}, masks)")
+    elif mask:
+        text.add("i", dims, "iota(), iota_dimension=3", "s32")
+        text.add("j", dims, "iota(), iota_dimension=4", "s32")
+        text.add("seen", dims, "compare(i, j), direction=GE", "pred")
+        text.splat("low", dims, r.choice(["-inf", "-1e30"]))
+        last = text.add("masked", dims, f"select(seen, {last}, low)")
+    weights = text.softmax(last, dims)
+    values = [batch, heads, groups, queries, out]
+    text.add("y", values, f"dot({weights}, {v}), {words}, lhs_contracting_dims={{4}}, rhs_contracting_dims={{2}}")
+    if late:
+        text.add("joined", [batch, heads * groups, queries, out], "reshape(y)")
+        text.add("turned", [batch, queries, heads * groups, out], "transpose(joined), dimensions={0,2,1,3}")
+    return text.module(f"a{seed}")
+
+
+def by_rows(kind: str, m: int, n: int, k: int) -> str:
+    """A product with a bias, whose rows are reduced."""
+    text = Text("f32")
+    text.parameter("x", [m, k])
+    text.parameter("w", [k, n])
+    text.parameter("b", [n])
+    text.add("d", [m, n], "dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}")
+    text.add("bs", [m, n], "broadcast(b), dimensions={1}")
+    text.add("h", [m, n], "add(d, bs)")
+    if kind == "softmax":
+        text.softmax("h", [m, n])
+        return text.module("e")
+    text.splat("size", [m], str(float(n)))
+    text.add("zero", [], "constant(0)")
+    text.add("total", [m], "reduce(h, zero), dimensions={1}, to_apply=sum")
+    text.add("mean", [m], "divide(total, size)")
+    text.add("means", [m, n], "broadcast(mean), dimensions={0}")
+    text.add("c", [m, n], "subtract(h, means)")
+    text.add("c2", [m, n], "multiply(c, c)")
+    text.add("total2", [m], "reduce(c2, zero), dimensions={1}, to_apply=sum")
+    text.add("variance", [m], "divide(total2, size)")
+    text.splat("least", [m], "1e-5")
+    text.add("more", [m], "add(variance, least)")
+    text.add("root", [m], "rsqrt(more)")
+    text.add("roots", [m, n], "broadcast(root), dimensions={0}")
+    text.add("y", [m, n], "multiply(c, roots)")
+    return text.module("e")
+
+
+def drawn(first: int, count: int) -> "Dict[str, str]":
+    return {f"a{seed}": attention(seed) for seed in range(first, first + count)}
+
+
+def strips_of(text: str) -> "List[Strips]":
+    return [nest for fusion in fusions(text) for nest in nests.planned(fusion, DEVICES["cpu"].plan_class).nests
+            if isinstance(nest, Strips)]
+
+
+ATTENTIONS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
+
+
+@pytest.mark.parametrize("first, target, device", ATTENTIONS)
+def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
+    agree(drawn(first, BATCH), target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", [param for param in ATTENTIONS if param.values[1:] == ("c", "cpu")])
+def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several strips of a matrix, as large ones have."""
+    numbers = DEVICES["cpu"]
+    assert numbers.panels
+    panels = numbers.panels._replace(least_steps=1, filled_steps=1, strip_rows=8, least_strip_rows=1)
+    monkeypatch.setitem(schedule.DEVICES, "cpu", replace(numbers, panels=panels))
+    texts = drawn(first + 500, BATCH)
+    assert any(strips.count > 1 for text in texts.values() for strips in strips_of(text))
+    agree(texts, target, device, tmp_path)
+
+
+def test_attention_is_one_kernel() -> None:
+    """Of most drawn ones, whose scores are in no buffer."""
+    texts = list(drawn(0, 40).values())
+    found = [kernel for text in texts for fusion in fusions(text) for kernel in target_file(fusion, "c", "cpu").kernels
+             if kernel.hero == "strips"]
+    assert len(found) > len(texts) // 2
+    assert all(len(kernel.sections) == 3 for kernel in found)
+
+
+NAMED = {"softmax": by_rows("softmax", 96, 64, 20), "norm": by_rows("norm", 50, 130, 24)}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_rows_of_a_product(name: str) -> None:
+    (strips,) = strips_of(NAMED[name])
+    assert len(strips.parts) == 2 and strips.count * strips.rows in (96, 50)
+
+
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_named(target: str, device: str, tmp_path: Path) -> None:
+    agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in NAMED.items()}, target, device,
+          tmp_path)
