@@ -172,7 +172,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     column, of = next(d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1), dot.attributes[TILED]
     number = _strip_number(nest, dot, column, at, strip) if strip else ""
     unit = LINE // dtypes.storage_bytes(dot.shape.dtype)
-    sizes = digit_sizes(nest.shape.elements, [at, number] if number else [at])
+    split = [at, number] if number else [at]
+    sizes = digit_sizes(nest.shape.elements, split)
     if not sizes or sizes[-1] != dot.shape.dims[column] or strip and not number:
         return None
     columns = sizes[-1]
@@ -183,7 +184,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     moved = _moves(main, compose(columns_map(sizes, unit, whole), at), of)
     if moved is None and whole == columns:      # columns of one panel
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
-        sizes = digit_sizes(nest.shape.elements, [at, begins]) or sizes
+        sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
         columns = whole = sizes[-1]
         moved = _moves(main, compose(columns_map(sizes, unit, whole), at), of) if columns % unit == 0 else None
     if moved is None:

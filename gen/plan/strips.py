@@ -123,7 +123,8 @@ def _rows_of_strip(producer: Contraction, length: int, between: "Sequence[Buffer
     size = max(dtypes.storage_bytes(buffer.shape.dtype) for buffer in between)
     for nest in chain:
         if isinstance(nest, Contraction):
-            elements = nest.columns * math.prod(digit.size for digit in nest.steps)
+            elements = nest.columns * math.prod(digit.size for digit in nest.steps) * math.prod(
+                digit.size for digit in nest.outer if digit.units and not digit.single)
             if elements * dtypes.storage_bytes(nest.units.shape.dtype) > panels.strip_operand_bytes:
                 return 0
     rows = producer.row.size
