@@ -69,13 +69,19 @@ def arranged(computation: Computation, panels: Panels) -> Computation:
             return None
         x = Expander(product, names, into.instructions, [])
         before = len(into.instructions)
-        value = _by_vector(x, product, operands, panels) if product.opcode == "dot" else None
-        value = value or _tiled(x, product, operands, panels)
+        value = _arranged(x, product, operands, panels)
         for added in into.instructions[before:]:
             added.computation = into
         return value
 
     return copied(computation, put)
+
+
+def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+              panels: Panels) -> Optional[Instruction]:
+    """The product as it is arranged; None where it stays as it is."""
+    value = _by_vector(x, product, operands, panels) if product.opcode == "dot" else None
+    return value or _in_parts(x, product, operands, panels) or _tiled(x, product, operands, panels)
 
 
 def _sum_type(product: Instruction) -> str:
@@ -132,6 +138,39 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
         return value
     to = array_shape(value.shape.dtype, tuple(value.shape.dims[d] for d in order))
     return x.add("transpose", to, [value], dimensions=tuple(order))
+
+
+# ---- long sums ----
+
+def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
+              panels: Panels) -> Optional[Instruction]:
+    """A product whose sums are long as the sum of products of parts of these, which are one more dimension of the batch.
+    So a long sum has few roundings one after another, and threads share it. None where sums are short, or the parts'
+    results are large."""
+    if dot.opcode != "dot":
+        return None
+    sizes, kind = loop_sizes(dot), _sum_type(dot)
+    along = max(range(len(sizes)), key=lambda k: sizes[k], default=0)
+    most = panels.parts_bytes // (dot.shape.elements * dtypes.storage_bytes(kind))
+    count = max((n for n in range(2, min(most, panels.sum_parts) + 1) if sizes[along] % n == 0), default=1)
+    if count == 1 or math.prod(sizes) < panels.long_sum:
+        return None
+    batch, both, attributes, before = len(Sides.of(dot, 0).batch), [], dict(dot.attributes), len(x.into)
+    for k, (side, value) in enumerate(zip(("lhs", "rhs"), operands)):
+        sides, of = Sides.of(dot, k), value.shape.dims
+        d = sides.contracted[along]
+        both.append(x.reshape(value, (*of[:d], count, of[d] // count, *of[d + 1:])))
+        attributes[f"{side}_batch_dims"] = (*(n + (n > d) for n in sides.batch), d)
+        attributes[f"{side}_contracting_dims"] = tuple(n + (n >= d) for n in sides.contracted)
+    dims = (*dot.shape.dims[:batch], count, *dot.shape.dims[batch:])
+    order = (*(n + (n >= batch) for n in dot.shape.minor_to_major), batch)
+    parts = Instruction(dot.name, "dot", array_shape(kind, dims, order), both, attributes, line=dot.line, col=dot.col,
+                        computation=dot.computation)
+    made = _arranged(x, parts, both, panels)
+    if made is None:
+        del x.into[before:]
+        return None
+    return x.laid_out(x.convert(x.sum(made, [batch]), dot.shape.dtype), dot.shape)
 
 
 # ---- in tiles ----

@@ -123,7 +123,9 @@ class Panels(NamedTuple):
     at most, for which a larger one is; in_place_columns: of the result, below which the other operand is, where
     neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in place, 121 copied). parts: of a convolution that
     has padding, at most. units: of a panel, the best first, where they divide the columns (f32 1024x1024: it is copied
-    in 0.31 ms; in panels of one unit 0.5). groups: whether tiles multiply groups of bf16 and of 8 bits.
+    in 0.31 ms; in panels of one unit 0.5). long_sum: products of a sum, at least, that is made of parts; sum_parts:
+    their number, at most; parts_bytes: of their results, at most. groups: whether tiles multiply groups of bf16 and of
+    8 bits.
     strip_rows, least_strip_rows: rows of a product, at most and at least, that are a strip (gen/plan/strips.py;
     attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27, 64: 4.22; without
     strips 5.63). strip_bytes: of a strip; strip_operand_bytes: of the operand that its rows share, so that both stay in
@@ -137,6 +139,9 @@ class Panels(NamedTuple):
     in_place_rows: int = 32
     units: Tuple[int, ...] = (4, 3)
     in_place_columns: int = 256
+    long_sum: int = 1 << 14
+    sum_parts: int = 32
+    parts_bytes: int = 1 << 20
     groups: bool = False
     strip_rows: int = 64
     least_strip_rows: int = 4
