@@ -287,8 +287,11 @@ static void sett_stuck(void) {
   sett_fail("thread %d %s, thread %d %s", t, sett_what(t, one, sizeof one), u, sett_what(u, other, sizeof other));
 }
 
+static uint64_t sett_blocks; // that have begun
+
 static bool sett_block(void) {
   sett.arrived = sett.done = 0;
+  ++sett_blocks;
   for (int t = 0; t < sett.threads; ++t) sett.thread[t].state = SETT_NEW;
   for (;;) {
     bool moved = false;
@@ -457,6 +460,10 @@ SETT_ATOMIC_CAS(int)
 SETT_ATOMIC_CAS(unsigned)
 SETT_ATOMIC_CAS(unsigned long long)
 static inline void __threadfence(void) {}
+
+#if SETT_LANES == 32
+#include "cuda_matrix_on_cpu.h"
+#endif
 
 // ---- launches ----
 

@@ -10,7 +10,7 @@ from gen.targets import Target
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
-from gen.emit.maps import INDEX_TYPES
+from gen.emit.maps import INDEX_TYPES, conditions
 from gen.emit.statements import Assign, Return, Statement
 from gen.emit.values import Touched
 from gen.heroes.walk import Walk
@@ -97,7 +97,8 @@ class Placing:
         index, blocks = place(counts, threads)
         c = algebra.c_text(index, index_type)
         coordinates = [Coordinate(name, text) for (name, _), text in zip(counts, c.results)]
-        return Placing(blocks > 1, threads > 1, coordinates, " && ".join(c.constraints)), blocks
+        launched = {"th_x": (0, threads - 1), "bl_x": (0, blocks - 1)}
+        return Placing(blocks > 1, threads > 1, coordinates, " && ".join(conditions(index, launched, index_type))), blocks
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
 from gen.plan.products import narrow_type
+from gen.plan.tiled_product import tiled_product
 from gen.schedule import LINE
 
 
@@ -102,7 +103,7 @@ def lost(nest: Nest) -> "List[Instruction]":
 
 
 def tiled(nest: Nest, strip: int = 0) -> Nest:
-    """The nest as one around its product that is arranged for register tiles; itself where it has none, or more, its
+    """The nest as one around its product that is arranged for tiles; itself where it has none, or more, its
     maps are not sums of strides, or what follows from the product has a type that vectors do not hold. strip: elements
     of a strip of what the nest leaves for another one, or reads of another one (gen/plan/strips.py)."""
     found = _products(nest)
@@ -117,8 +118,10 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
     if len(reads) != 1 or not next(iter(reads))[1]:
         return nest
     (at, _), = reads
-    made = _of(nest, dot, epilogue, compose(algebra.call("shape", "unmap", nest.shape.text), at), strip)
-    return made or nest
+    at_position = compose(algebra.call("shape", "unmap", nest.shape.text), at)
+    if dot.attributes[TILED] is None:
+        return tiled_product(nest, dot, epilogue, at_position) or nest
+    return _of(nest, dot, epilogue, at_position, strip) or nest
 
 
 class _Operands(NamedTuple):

@@ -23,7 +23,9 @@ from gen.plan.partition import EMPTY, INLINE, STORED, Partition, Read, Root, com
 from gen.plan.scan import Prefix, prefix
 
 
-TILED = "tiled"     # attribute of a product that is arranged for register tiles (gen/plan/products.py)
+# attribute of a product that is arranged for tiles (gen/plan/products.py): the operand that register tiles read in
+# units; None: its tiles are in shared memory
+TILED = "tiled"
 
 
 class Key(NamedTuple):

@@ -1,4 +1,4 @@
-"""Products, arranged for kernels of register tiles.
+"""Products, arranged for kernels of register tiles, or of tiles in a GPU's shared memory.
 
 A product's elements are sums of x[b, i, k] y[b, k, j]. The operand that has j, the result's contiguous dimension, is
 read in units: 64 bytes of neighbours along j. The other operand's elements are read one by one.
@@ -15,6 +15,7 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   in long pieces. The product reads it back through moves, which maps compose away.
 * The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
+* For a GPU the operands keep their type, and any strides will do: tiles are converted as they are loaded.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ from gen.hlo.expansion import Expander
 from gen.plan.buffers import memory_map
 from gen.plan.partition import EMPTY, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
-from gen.schedule import LINE, Panels
+from gen.schedule import LINE, Panels, PlanClass, SharedTiles
+
+
+# The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
+TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16")}
 
 
 @dataclass(frozen=True)
@@ -58,18 +63,19 @@ class Sides:
         return Sides(batch, tuple(d for d in range(rank) if d not in (*batch, *contracted)), contracted)
 
 
-def arranged(computation: Computation, panels: Panels) -> Computation:
-    """The computation with such products; itself where it has none."""
-    if not any(map(_is_product, computation.instructions)):
+def arranged(computation: Computation, of: PlanClass) -> Computation:
+    """The computation with such products; itself where it has none, or the devices have no such kernels."""
+    if not of.panels and not of.shared_tiles or not any(_is_product(i, of) for i in computation.instructions):
         return computation
     names = {i.name: 0 for i in computation.instructions}
 
     def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
-        if not _is_product(product):
+        if not _is_product(product, of):
             return None
         x = Expander(product, names, into.instructions, [])
         before = len(into.instructions)
-        value = _arranged(x, product, operands, panels)
+        value = _arranged(x, product, operands, of.panels) if of.panels else \
+            _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
         for added in into.instructions[before:]:
             added.computation = into
         return value
@@ -80,7 +86,7 @@ def arranged(computation: Computation, panels: Panels) -> Computation:
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
               panels: Panels) -> Optional[Instruction]:
     """The product as it is arranged; None where it stays as it is."""
-    value = _by_vector(x, product, operands, panels) if product.opcode == "dot" else None
+    value = _by_vector(x, product, operands, panels.vector_steps) if product.opcode == "dot" else None
     return value or _in_parts(x, product, operands, panels) or _tiled(x, product, operands, panels)
 
 
@@ -92,7 +98,9 @@ def _sum_type(product: Instruction) -> str:
     return kind if kind in ("f32", "f64") else ""
 
 
-def _is_product(i: Instruction) -> bool:
+def _is_product(i: Instruction, of: PlanClass) -> bool:
+    if of.shared_tiles:
+        return i.opcode == "dot" and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
     if i.opcode not in ("dot", "convolution") or not _sum_type(i) or not i.shape.elements:
         return False
     if i.opcode == "convolution" and (i.attributes["batch_group_count"] > 1 or i.attributes["feature_group_count"] > 1
@@ -108,10 +116,11 @@ def _kept_size(dot: Instruction, operand: int) -> int:
 # ---- by a vector ----
 
 def _by_vector(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
-               panels: Panels) -> Optional[Instruction]:
-    """A product whose one side is a vector, as a reduce; None where both sides are matrices, or the matrix is small."""
+               least: int) -> Optional[Instruction]:
+    """A product whose one side is a vector, as a reduce; None where both sides are matrices, or the matrix has fewer
+    than `least` elements."""
     sizes = [_kept_size(dot, k) for k in (0, 1)]
-    if min(sizes) > 1 or max(sizes) * math.prod(loop_sizes(dot)) < panels.vector_steps:
+    if min(sizes) > 1 or max(sizes) * math.prod(loop_sizes(dot)) < least:
         return None
     kind, m = _sum_type(dot), int(sizes[1] > sizes[0])
     matrix, vector = (Sides.of(dot, k) for k in (m, 1 - m))
@@ -289,6 +298,25 @@ def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruct
     dims = tuple(size + count * (d == along) for d, size in enumerate(value.shape.dims))
     padding = [(0, count * (d == along), 0) for d in range(len(dims))]
     return x.add("pad", array_shape(value.shape.dtype, dims), [value, x.constant(value.shape.dtype, 0)], padding=padding)
+
+
+# ---- in tiles of shared memory ----
+
+def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+              tiles: SharedTiles) -> Optional[Instruction]:
+    """The product for tiles of shared memory, by a vector as a reduce; None where it is too small. An operand that is
+    computed is stored first; operands of two types are converted."""
+    by_vector = _by_vector(x, product, operands, tiles.vector_steps)
+    kind, rows = _sum_type(product), [_kept_size(product, k) for k in (0, 1)]
+    if by_vector or min(rows) < 2 or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps:
+        return by_vector
+    types = {operand.shape.dtype for operand in operands}
+    own = len(types) == 1 and types <= {kind, *TILED_OPERANDS[kind]}
+    both = [operand if own else x.convert(operand, kind) for operand in operands]
+    both = [value if _strides(value) else _stored(x, value) for value in both]
+    shape = array_shape(kind, product.shape.dims, product.shape.minor_to_major)
+    value = x.add("dot", shape, both, **{**product.attributes, TILED: None})
+    return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
 
 
 # ---- convolutions ----

@@ -6,6 +6,6 @@ from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EM
                                   SCATTERED_COST,
                                   SIDES_COST, SPREAD_ELEMENTS, SPREAD_ROW, STEP_COST, STRIDED_COST,
                                   TILED_ELEMENTS, UNROLLED_STATEMENTS, VECTOR_BITS, WINDOW_ELEMENTS, WINDOW_OVERLAP,
-                                  WINDOW_STRIDE, Costs, Device, device_for)
+                                  WINDOW_STRIDE, Costs, Device, GpuTile, SharedTiles, device_for)
 from gen.schedule.loop import Interleaving, LoopSchedule, candidates, chunks_of, narrowed_walk, reversed_walk
 from gen.schedule.schedule import Schedule

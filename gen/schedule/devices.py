@@ -149,11 +149,65 @@ class Panels(NamedTuple):
     strip_operand_bytes: int = 2 << 20
 
 
+class SharedTiles(NamedTuple):
+    """When a product is arranged for tiles of a GPU's shared memory (gen/plan/products.py). Chosen, not measured.
+
+    least_steps: multiplications of a product, at least; vector_steps: of a product by a vector, which is then a
+    reduce."""
+
+    least_steps: int = 4096
+    vector_steps: int = 4096
+
+
 class PlanClass(NamedTuple):
-    """The devices that share a plan. panels: None where products are loops."""
+    """The devices that share a plan. panels, shared_tiles: None where products are not arranged for them."""
 
     cpu: bool = True
     panels: Optional[Panels] = None
+    shared_tiles: Optional[SharedTiles] = None
+
+
+class GpuTile(NamedTuple):
+    """A tile of a product's result, which a block of threads computes: its rows and columns, those of a thread, and the
+    steps of the operands that are in shared memory at once. speed: relative to that of the largest tile, where there
+    are enough of either. stages: of the copies to shared memory: one is multiplied, the others are under way."""
+
+    rows: int
+    columns: int
+    thread_rows: int
+    thread_columns: int
+    steps: int
+    speed: float
+    stages: int = 2
+
+    @property
+    def threads(self) -> int:
+        return self.rows // self.thread_rows * (self.columns // self.thread_columns)
+
+
+@dataclass(frozen=True)
+class ContractionGpuNumbers:
+    """Products in tiles of shared memory. The tiles are measured on an NVIDIA H200; the rest is chosen."""
+
+    # by bytes of a sum (f32 4096^3: 41.8 TFLOP/s; 16 steps at once 37.0; 64x64 with 8x4 a thread 39.2, with 4x4 31.7;
+    # 32x32 26.7. f64: 64x64 with 8x4 a thread 19.8, with 4x4 15.9)
+    tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
+        4: (GpuTile(128, 128, 8, 8, 8, 1), GpuTile(64, 64, 8, 4, 16, 0.9), GpuTile(32, 32, 4, 4, 16, 0.6),
+            GpuTile(16, 128, 4, 4, 16, 0.5)),
+        8: (GpuTile(64, 64, 8, 4, 8, 1), GpuTile(32, 32, 4, 4, 8, 0.7), GpuTile(16, 64, 4, 4, 8, 0.7))})
+    # for matrix instructions, by bytes of an element; a warp has 8 threads down and 4 across (bf16 4096^3: 381 TFLOP/s; with
+    # twice the warps 297; 128x64 257; 64x64 199; 256x64 in two stages 289)
+    matrix_tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
+        size: (GpuTile(128, 128, 8, 16, 64 // size, 1, 3), GpuTile(64, 64, 4, 8, 64 // size, 0.55, 4)) for size in (1, 2)})
+    padding: int = 4            # elements between the steps of a tile, so that no banks conflict
+    run_bytes: int = 32         # that neighbouring threads read of one line, along the steps
+    part_steps: int = 128       # of a part, at least, where the sum is cut into parts
+    most_parts: int = 32
+    sum_threads: int = 128      # of a block that adds up the parts
+    # multiplications that a unit does while an element of a part is written and read again (f32, H100: 128 at a time,
+    # 25 bytes of memory at a time)
+    sum_cost: int = 40
+    matrix_sum_cost: int = 600  # the same of matrix instructions
 
 
 @dataclass(frozen=True)
@@ -511,8 +565,10 @@ class Device:
 
     threads: ThreadsNumbers = ThreadsNumbers()
     panels: Optional[Panels] = None
+    shared_tiles: Optional[SharedTiles] = None
     block: BlockNumbers = BlockNumbers()
     contraction_cpu: ContractionCpuNumbers = field(default_factory=ContractionCpuNumbers)
+    contraction_gpu: ContractionGpuNumbers = field(default_factory=ContractionGpuNumbers)
     fft: FftNumbers = FftNumbers()
     loop_cpu: LoopCpuNumbers = LoopCpuNumbers()
     loop_gpu: LoopGpuNumbers = LoopGpuNumbers()
@@ -533,7 +589,7 @@ class Device:
 
     @property
     def plan_class(self) -> PlanClass:
-        return PlanClass(self.cpu, self.panels)
+        return PlanClass(self.cpu, self.panels, self.shared_tiles)
 
     @property
     def wide(self) -> bool:
@@ -571,11 +627,11 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,
             fft=FftNumbers(own_bytes=2 << 10), sort_cpu=SortCpuNumbers(digit=4, long_digit=4),
             table=TableNumbers(elements=1 << 62)),
-    replace(_GPU, name="sm_80", language="cuda", units=108),            # A100
-    replace(_GPU, name="sm_90", language="cuda", units=132),            # H100 SXM
-    replace(_GPU, name="gfx90a", language="hip", warp=64, units=104),   # a die of an MI250
-    replace(_GPU, name="gfx942", language="hip", warp=64, units=304),   # MI300X
-    replace(_GPU, name="gfx1100", language="hip", units=96),            # RX 7900 XTX
+    replace(_GPU, shared_tiles=SharedTiles(), name="sm_80", language="cuda", units=108),            # A100
+    replace(_GPU, shared_tiles=SharedTiles(), name="sm_90", language="cuda", units=132),            # H100 SXM
+    replace(_GPU, shared_tiles=SharedTiles(), name="gfx90a", language="hip", warp=64, units=104),   # a die of an MI250
+    replace(_GPU, shared_tiles=SharedTiles(), name="gfx942", language="hip", warp=64, units=304),   # MI300X
+    replace(_GPU, shared_tiles=SharedTiles(), name="gfx1100", language="hip", units=96),            # RX 7900 XTX
 )}
 DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "hip": "gfx90a", "c": "cpu"}
 

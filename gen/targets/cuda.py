@@ -103,7 +103,7 @@ TARGET = Cuda(name="cuda", comment="CUDA C++", suffix=".cu",
               atomic_bits=64, compare_and_swap="atomicCAS", atomic_read="*word", alignment=256,
               half_value="__half2float(__ushort_as_half({x}))", half_bits="__half_as_ushort(__float2half_rn({x}))",
               half_narrowed="__half2float(__half({x}))", headers=("cuda_runtime.h", "cuda_fp16.h"), flushes=True, block_chains=True,
-              chooses_words=True)
+              chooses_words=True, matrix_instructions=True)
 
 
 class OnDevice(Runner):

@@ -25,7 +25,7 @@ class Hip(cuda.Gpu):
 
 
 TARGET = Hip(**{**{name: getattr(cuda.TARGET, name) for name in cuda.TARGET.__dataclass_fields__ if name != "used"},
-                "name": "hip", "comment": "HIP C++", "suffix": ".hip",
+                "name": "hip", "comment": "HIP C++", "suffix": ".hip", "matrix_instructions": False,
                 "headers": ("hip/hip_runtime.h", "hip/hip_fp16.h"), "shared_bytes": 64 << 10,
                 "shuffle": "__shfl_down({value}, {distance}, {width})", "unfused": "#pragma STDC FP_CONTRACT OFF"})
 

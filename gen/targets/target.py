@@ -102,6 +102,7 @@ class Target:
     atomic_read: str = ""             # the value of `word` where others may write it
     block_chains: bool = False        # whether a small loop is one kernel of one block of threads
     chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
+    matrix_instructions: bool = False  # whether kernels have PTX's mma, ldmatrix and cp.async
     has_libraries: bool = False       # whether kernels may call functions of the host's libraries
     alignment: int = 64               # bytes, of arrays in a block: what devices may ask for, of a sub-buffer in OpenCL
     scratch_in_results: bool = True   # whether they may lie in the buffers of results that are written later

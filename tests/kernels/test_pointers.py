@@ -130,8 +130,12 @@ def test_words_are_known(target: str) -> None:
             continue
         texts = dict(re.findall(r"^[^\n]*(?:__global__|__device__)[^\n]*? (sett_\w+)\((.*?)^}", made.text, re.M | re.S))
         for kernel in made.kernels:
-            found = set(re.findall(r"(?:load|store)_word<aligned>\(.*?, ([pqr]\d+) \+ ", texts[kernel.name]))
+            text = texts[kernel.name]
+            for name, pointer in re.findall(r"([ab]_at\[pass\]) = ([pqr]\d+) \+", text):      # an operand of a product
+                text = text.replace(f", {name}", f", {pointer}")
+            words = r"(?:(?:load|store)_word<aligned>|copy_to_shared<aligned, (?:4|8|16)>)"
+            found = set(re.findall(words + r"\(.*?, ([pqr]\d+) \+ ", text))
             known = {argument.buffer.pointer: argument.word for argument in kernel.arguments if argument.word}
             assert set(known) == found and set(known.values()) <= {2, 4, 8, 16}, (file, kernel.name)
             heroes |= {kernel.hero} if known else set()
-    assert {"loop", "transpose", "reduction", "rows", "scan"} <= heroes, heroes
+    assert {"loop", "transpose", "reduction", "rows", "scan", "contraction"} <= heroes, heroes

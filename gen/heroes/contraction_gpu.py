@@ -1,0 +1,468 @@
+"""The contraction hero on GPUs: products in tiles of shared memory.
+
+A block of threads computes a tile of the result. It goes through the steps of the sum: while it multiplies the parts of
+both operands that are in shared memory, it loads the next ones into registers. Each thread has a tile of sums in
+registers; what follows from the sums is computed there.
+
+Lines and steps beyond the operands: a line that does not exist is another one, whose sums nobody reads; a step that does
+not exist is zero in both operands.
+
+Where there are few tiles, the sum is cut into parts. Each part's sums go to a scratch buffer [part][position], and a
+second kernel adds them up in their order and computes what follows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Dict, Iterable, List, NamedTuple, Sequence, Tuple
+
+from gen import algebra
+from gen.emit.body import Body
+from gen.emit.form import Form
+from gen.emit.statements import Assign, Let, Statement
+from gen.emit.values import Touched, Value
+from gen.heroes.hero import Choice, Context, Hero, Refused
+from gen.heroes.kernel import CFunction, Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
+from gen.hlo import Shape, array_shape, dtypes
+from gen.plan.buffer import Buffer
+from gen.plan.buffers import buffers_of, touches
+from gen.plan.digits import place
+from gen.plan.partition import compose
+from gen.plan.tiled_product import TiledProduct
+from gen.schedule import Device, GpuTile, Schedule
+from gen.targets import COMPLEX, TINY
+
+WORD = 16       # bytes of the widest access of a thread
+ADDED = {"f32": "fmaf({a}, {b}, {sum})", "f64": "fma({a}, {b}, {sum})",
+         "s32": "(int)((unsigned){sum} + (unsigned){a} * (unsigned){b})"}
+
+
+@dataclass(frozen=True)
+class ContractionGpuSchedule(Schedule):
+    """vec: neighbouring columns of a step of the epilogue. block: the tile that a block of threads computes. parts: of
+    the sum. loads: elements of each operand that a thread loads at once."""
+
+    block: GpuTile = GpuTile(0, 0, 1, 1, 0, 0)
+    parts: int = 1
+    loads: Tuple[int, int] = (1, 1)
+
+    def text(self) -> str:
+        tile = self.block
+        words = [f"tiles of {tile.rows}x{tile.columns}, {tile.thread_rows}x{tile.thread_columns} of a thread, "
+                 f"{tile.steps} steps at once", f"loads of {self.loads[0]} and {self.loads[1]}"]
+        return ", ".join([super().text(), *words, *([f"{self.parts} parts of the sum"] if self.parts > 1 else [])])
+
+    def thread_counts(self) -> "List[Tuple[str, int]]":
+        """The digits of a thread's number in its block."""
+        return [("thread", self.threads)]
+
+    def of_thread(self) -> str:
+        """The sum of element `vec` of a thread's row i and group j of columns, as C text."""
+        return f"total[i][j * {self.vec} + vec]" if self.vec > 1 else "total[i][j]"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """How an operand gets into shared memory, which templates/kernels/contraction_gpu.j2 prints.
+
+    name: a or b. pointer: of the buffer. element: its type in memory; line: the variable of its lines. passes: times
+    that each thread loads `vec` elements, of `steps` steps and `lines` lines. own: the condition that the thread has
+    something to load in a pass ("": it always has). line, step: of what a thread loads in a pass, in the tile; first:
+    the first line of the tile; count: the lines of the operand; cut: whether the last tile has fewer. line_at, step_at:
+    where the line begins in the operand, how far the step is from there. along: whether neighbours are steps. value:
+    an element in the type of the sums. word, put: the types of words of what is loaded, of what is stored."""
+
+    name: str
+    pointer: str
+    element: str
+    lines: int
+    passes: int
+    vec: int
+    own: str
+    line: str
+    step: str
+    first: str
+    count: int
+    cut: bool
+    line_at: str
+    step_at: str
+    along: bool
+    value: str
+    word: str
+    put: str
+    load: str
+
+
+@dataclass(frozen=True)
+class ContractionGpuRecord:
+    """templates/kernels/contraction_gpu.j2 prints this record.
+
+    kind: the type of the sums; unit: sums that a word of shared memory holds; word: its type. pitch: elements from a
+    step to the next in each tile. steps: of the sum; part_steps: of a part of it; first_step, end_step: of the block's
+    part. row, column: the tile's row of a thread's register `i`, its column of unit `j`. added: the sum with a product
+    of the registers a and b. rows, columns, row_cut, group_cut: of the result, and whether the last tile has fewer;
+    group: the number of a step of the epilogue. step: of the epilogue, or what stores the
+    sums of a part."""
+
+    placing: Placing
+    kind: str
+    tile: GpuTile
+    unit: int
+    word: str
+    pitch: Tuple[int, int]
+    operands: List[Operand]
+    steps: int
+    part_steps: int
+    row: str
+    column: str
+    group: str
+    added: str
+    rows: int
+    columns: int
+    vec: int
+    step: StepCode
+
+
+@dataclass(frozen=True)
+class SumRecord:
+    """templates/kernels/contraction_gpu_sum.j2 prints this record. kind: the type of the sums; part: where a part's sum
+    is; step: an element of the epilogue."""
+
+    placing: Placing
+    kind: str
+    parts: int
+    part: str
+    step: StepCode
+
+
+class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
+    """A kernel whose blocks have a tile of the result each; a second one where the sum is cut into parts."""
+
+    name = "contraction"
+    nest_class = TiledProduct
+
+    def takes(self, nest: TiledProduct, context: Context) -> bool:
+        if nest.reads_first or nest.aliases:
+            raise Refused("a result lies over an operand")
+        if touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}):
+            raise Refused("its epilogue has a type that is not accessed element by element")
+        if any(root.at for root in nest.partition.roots):
+            raise Refused("where a result lies is known at run time")
+        if context.threads:
+            raise Refused("its blocks have threads of their own number")
+        return True
+
+    def schedules(self, nest: TiledProduct, context: Context) -> "Iterable[ContractionGpuSchedule]":
+        numbers, size = context.device.contraction_gpu, dtypes.storage_bytes(nest.dot.shape.dtype)
+        tile, parts = best(nest, numbers.tiles[size], numbers.sum_cost, context)
+        loads = (nest.vector(0, WORD // size), nest.vector(1, WORD // size))
+        return [ContractionGpuSchedule(tile.threads, vec=whole_columns(nest, WORD // size), block=tile, parts=parts,
+                                       loads=loads)]
+
+    def forms(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[Form]":
+        return [_summed(nest) if schedule.parts > 1 else _epilogue(nest, schedule)]
+
+    def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
+        whole = [element_map(nest, k) for k in (0, 1)]
+        parts = [part_map(nest, schedule)] if schedule.parts > 1 else []
+        return [*whole, *parts, place(block_counts(nest, schedule), schedule.threads)[0]]
+
+    def scratch_shapes(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "List[Shape]":
+        shape = array_shape(nest.dot.shape.dtype, (schedule.parts, nest.shape.elements))
+        return [shape] if schedule.parts > 1 else []
+
+    def grids(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> "List[Grid]":
+        nest, schedule = choice.nest, choice.schedule
+        _, blocks = place(block_counts(nest, schedule), schedule.threads)
+        first = Grid(nest.name, schedule, choice.index, blocks, nest.positions(schedule.vec))
+        if schedule.parts == 1:
+            return [first]
+        threads = context.device.contraction_gpu.sum_threads
+        _, blocks = place([("position", nest.shape.elements)], threads)
+        return [first, Grid(nest.name + "_sum", Schedule(threads), choice.index, blocks, _position(nest))]
+
+    def build(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> "List[Kernel]":
+        kernels = [self.tiles_kernel(choice, context)]
+        return [*kernels, _sum_kernel(choice, context)] if choice.schedule.parts > 1 else kernels
+
+
+    def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
+        """The kernel whose blocks have a tile each."""
+        return _kernel(choice, context)
+
+
+HERO = ContractionGpuHero()
+
+
+# ---- what is chosen ----
+
+def _blocks(nest: TiledProduct, tile: GpuTile) -> "Dict[str, int]":
+    """The tiles of the result: batches, and those along the rows and the columns of each."""
+    counts = nest.counts
+    return {"batch": counts["batch"], "row_block": -(-counts["row"] // tile.rows),
+            "column_block": -(-counts["column"] // tile.columns)}
+
+
+def _parts(nest: TiledProduct, tile: GpuTile, context: Context) -> "List[int]":
+    """The numbers of parts of the sum that may be tried: of whole tiles, the last one no longer than the others."""
+    numbers, steps = context.device.contraction_gpu, nest.counts["step"]
+    most = min(numbers.most_parts, max(1, steps // numbers.part_steps))
+    counts = {1 << k for k in range(most.bit_length())}
+    return sorted({-(-steps // part_steps(steps, parts, tile)) for parts in counts})
+
+
+def part_steps(steps: int, parts: int, tile: GpuTile) -> int:
+    return -(-steps // (parts * tile.steps)) * tile.steps
+
+
+def best(nest: TiledProduct, tiles: "Sequence[GpuTile]", sum_cost: float, context: Context) -> "Tuple[GpuTile, int]":
+    """The tile, and the number of parts of the sum, that take the least time. sum_cost: multiplications that a unit has
+    the time for while a sum of a part is written and read again."""
+    units = context.device.units
+
+    def cost(choice: "Tuple[GpuTile, int]") -> float:
+        tile, parts = choice
+        blocks = parts * math.prod(_blocks(nest, tile).values())
+        sums = parts * nest.shape.elements / units * sum_cost if parts > 1 else 0
+        steps = part_steps(nest.counts["step"], parts, tile)
+        return -(-blocks // units) * tile.rows * tile.columns * steps / tile.speed + sums
+    return min(((tile, parts) for tile in tiles for parts in _parts(nest, tile, context)), key=cost)
+
+
+def whole_columns(nest: TiledProduct, most: int) -> int:
+    """The number of columns, at most `most`, that are always neighbours in the result."""
+    vec, columns = most, nest.columns[-1]
+    while vec > 1 and (columns.size % vec or columns.position != 1):
+        vec //= 2
+    return vec
+
+
+def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[Tuple[str, int]]":
+    """The digits of a thread's number."""
+    blocks = _blocks(nest, schedule.block)
+    return [("part", schedule.parts), *blocks.items(), *schedule.thread_counts()]
+
+
+# ---- maps ----
+
+def element_map(nest: TiledProduct, operand: int) -> str:
+    """(batch, line, step) -> (position in an operand)."""
+    line, step = (algebra.substitute(text, vec=0) for text in (nest.line_map(operand), nest.step_map(operand)))
+    lines, steps = algebra.info(line), algebra.info(step)
+    box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in lines.variables]
+    box += [f"step in [0, {nest.counts['step'] - 1}]"]
+    text = steps.results[0].text.replace("group", "step")
+    return algebra.simplify(f"({', '.join(v.name for v in lines.variables)}, step) -> "
+                            f"({lines.results[0].text} + {text}), domain: {', '.join(box)}")
+
+
+def _position(nest: TiledProduct) -> str:
+    return f"(position) -> (position), domain: position in [0, {nest.shape.elements - 1}]"
+
+
+def part_map(nest: TiledProduct, schedule: ContractionGpuSchedule) -> str:
+    """(part, position) -> (place among the sums of all parts)."""
+    elements = nest.shape.elements
+    return (f"(part, position) -> (part * {elements} + position), domain: part in [0, {schedule.parts - 1}], "
+            f"position in [0, {elements - 1}]")
+
+
+def thread_maps(schedule: ContractionGpuSchedule, unit: int, by: int) -> "Tuple[str, str]":
+    """The maps (thread, i) -> (row in the tile) of a thread's row i, and (thread, j) -> (column in the tile floordiv
+    by) of its column j * by. A thread's rows and columns are `unit` neighbours at a time. Eight threads side by side
+    and four one below the other read the fewest words together."""
+    tile = schedule.block
+    across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
+    wide, high = min(8, across), min(4, down)
+    box = f"thread in [0, {tile.threads - 1}]"
+    inner, warp = f"(thread mod {wide * high})", f"(thread floordiv {wide * high})"
+    row = f"({warp} floordiv {across // wide} * {high} + {inner} floordiv {wide})"
+    column = f"({warp} mod {across // wide} * {wide} + {inner} mod {wide})"
+    rows = (f"(thread, i) -> (i floordiv {unit} * {down * unit} + {row} * {unit} + i mod {unit}), domain: {box}, "
+            f"i in [0, {tile.thread_rows - 1}]")
+    number = f"(j * {by})"
+    columns = (f"(thread, j) -> (({number} floordiv {unit} * {across * unit} + {column} * {unit} + {number} mod {unit}) "
+               f"floordiv {by}), domain: {box}, j in [0, {tile.thread_columns // by - 1}]")
+    return algebra.simplify(rows), algebra.simplify(columns)
+
+
+def load_map(schedule: ContractionGpuSchedule, operand: int, along: bool, run: int) -> str:
+    """(thread, pass) -> (line, step) of the first element that a thread loads in a pass, in the tile. run: steps that
+    neighbouring threads load of one line, where neighbours are steps."""
+    tile, vec, threads = schedule.block, schedule.loads[operand], schedule.threads
+    lines = (tile.rows, tile.columns)[operand]
+    count = lines * tile.steps // vec
+    number = f"(pass * {threads} + thread)"
+    if along:
+        beside = run // vec
+        line, step = f"{number} floordiv {beside} mod {lines}", \
+            f"{number} floordiv {beside * lines} * {run} + {number} mod {beside} * {vec}"
+    else:
+        line, step = f"{number} mod {lines // vec} * {vec}", f"{number} floordiv {lines // vec}"
+    return algebra.simplify(f"(thread, pass) -> ({line}, {step}), domain: thread in [0, {threads - 1}], "
+                            f"pass in [0, {-(-count // threads) - 1}], {number} in [0, {count - 1}]")
+
+
+class SharedAccess(NamedTuple):
+    """An access of a tile in shared memory: the map (thread)[.., e] -> (element), and the elements `e` at once."""
+
+    map: str
+    elements: int
+
+
+def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device: Device) -> "List[SharedAccess]":
+    """What the threads of a block store and load of both operands, at any one step of a tile."""
+    numbers, size = device.contraction_gpu, dtypes.storage_bytes(nest.dot.shape.dtype)
+    found, tile, unit = [], schedule.block, WORD // size
+    maps = thread_maps(schedule, unit, unit)
+    for k, lines in enumerate((tile.rows, tile.columns)):
+        pitch, vec, along = lines + numbers.padding, schedule.loads[k], nest.along_steps(k)
+        place_ = load_map(schedule, k, along, numbers.run_bytes // size)
+        (line, step), loaded = algebra.info(place_).results, algebra.info(place_)
+        box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in loaded.variables)
+        guards = "".join(f", {c.text} in [{c.lo}, {c.hi}]" for c in loaded.constraints)
+        at = f"({step.text} + e) * {pitch} + {line.text}" if along else f"({step.text}) * {pitch} + {line.text} + e"
+        found.append(SharedAccess(algebra.simplify(f"(thread)[pass, e] -> ({at}), domain: {box}, e in [0, {vec - 1}]{guards}"),
+                                  1 if along else vec))
+        of = maps[k]
+        last, by = (tile.thread_rows, tile.thread_columns)[k] // unit - 1, (unit, 1)[k]
+        word = compose(f"(thread, n) -> (thread, n * {by}), domain: thread in [0, {tile.threads - 1}], n in [0, {last}]", of)
+        text = algebra.info(word).results[0].text
+        found.append(SharedAccess(algebra.simplify(
+            f"(thread)[n, e] -> (({text}) * {(1, unit)[k]} + e), domain: thread in [0, {tile.threads - 1}], n in [0, {last}], "
+            f"e in [0, {unit - 1}]"), unit))
+    return found
+
+
+# ---- kernels ----
+
+def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
+    """What follows from neighbouring sums of a thread."""
+    counts, vec = nest.counts, schedule.vec
+    box = {"batch": (0, counts["batch"] - 1), "row": (0, counts["row"] - 1),
+           "group": (0, counts["column"] // vec - 1), "vec": (0, vec - 1)}
+    index = compose(nest.positions(vec), algebra.call("shape", "unmap", nest.shape.text))
+    return Form(nest.epilogue, nest.epilogue.entry, index, Schedule(vec=vec), box,
+                given={nest.dot: partial(_sum, dtype=nest.dot.shape.dtype, text=schedule.of_thread())})
+
+
+def _summed(nest: TiledProduct) -> Form:
+    """What follows from one sum, whose parts are added up."""
+    index = compose(_position(nest), algebra.call("shape", "unmap", nest.shape.text))
+    return Form(nest.epilogue, nest.epilogue.entry, index, Schedule(), {"position": (0, nest.shape.elements - 1)},
+                given={nest.dot: partial(_sum, dtype=nest.dot.shape.dtype, text="total")})
+
+
+def _sum(body: Body, dtype: str, text: str) -> List[Value]:
+    return [body.declare("product", dtype, 1, text)]
+
+
+def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "Tuple[StepCode, List[Touched]]":
+    """The code of a step of the epilogue, and what it accesses."""
+    body = Body(context.target, context.helpers, form, index, context.excess)
+    body.region(nest.epilogue.entry.body)
+    for root in nest.epilogue.roots:
+        body.store(root)
+    return StepCode.of_body(body, form.loop.vec), body.touched
+
+
+def operand_texts(nest: TiledProduct, operand: int, index: str) -> "Tuple[str, str]":
+    """C texts of where `line` of `batch` begins in an operand, and of how far `step` is from there."""
+    line = algebra.rename(algebra.substitute(nest.line_map(operand), vec=0), "batch", "line")
+    step = algebra.rename(algebra.substitute(nest.step_map(operand), vec=0), "step")
+    return algebra.c_text(line, index, "added").results[0], algebra.c_text(step, index, "added").results[0]
+
+
+def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, context: Context) -> "Tuple[Operand, Touched]":
+    nest, schedule, t = choice.nest, choice.schedule, choice.index
+    d, numbers, buffer, kind = context.target, context.device.contraction_gpu, nest.operands[k], nest.dot.shape.dtype
+    tile, vec, along, count = schedule.block, schedule.loads[k], nest.along_steps(k), \
+        nest.counts[("row", "column")[k]]
+    lines, dtype = (tile.rows, tile.columns)[k], buffer.shape.dtype
+    at = load_map(schedule, k, along, numbers.run_bytes // dtypes.storage_bytes(kind))
+    text = algebra.c_text(at, t, "term")
+    size, stored = dtypes.storage_bytes(dtype) * vec, dtypes.storage_bytes(kind) * vec
+    word = _word(size)
+    position = element_map(nest, k)
+    name = "ab"[k]
+    body = Body(d, context.helpers, _summed(nest), t, context.excess)
+    element = f"{name}_next[pass].at[e]"
+    value = body.real(Value(body.from_memory(dtype, element), dtype, 1, dtype == "f16")).text
+    pointer = f"{name}_at[pass] + step_at"
+    load = d.word_load(f"{name}_next[pass].all", word, pointer) if vec > 1 else f"{name}_next[pass].at[0] = *({pointer});"
+    operand = Operand(name, buffer.pointer, d.memory(dtype), lines,
+                      -(-lines * tile.steps // vec // schedule.threads), vec, " && ".join(text.constraints),
+                      text.results[0], text.results[1], f"{('row', 'column')[k]}_block", count, count % lines > 0,
+                      *operand_texts(nest, k, t), along, value, word, _word(stored), load)
+    return operand, Touched("read", buffer, position, size if vec > 1 else 0)
+
+
+def _word(size: int) -> str:
+    return {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}[size]
+
+
+class Written(NamedTuple):
+    """What a kernel of tiles does with the sums. code: of `vec` of them; reads, results: buffers; seen: accesses."""
+
+    code: StepCode
+    reads: List[Buffer]
+    results: List[Buffer]
+    seen: List[Touched]
+    functions: List[CFunction]
+
+
+def sums_written(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Written:
+    """The epilogue; of a part, stores of its sums."""
+    nest, schedule, d, t = choice.nest, choice.schedule, context.target, choice.index
+    if schedule.parts == 1:
+        code, touched = _written(nest, _epilogue(nest, schedule), t, context)
+        functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)
+                     for f in reversed(nest.epilogue.functions[1:])]
+        return Written(code, buffers_of(nest.epilogue, nest.epilogue.entry),
+                       [root.buffer for root in nest.epilogue.roots], touched, functions)
+    sums, vec = choice.scratch[0], schedule.vec
+    position, part = (algebra.c_text(text, t).results[0] for text in (nest.positions(vec), part_map(nest, schedule)))
+    stored: "List[Statement]" = [Let(d.index[t], "position", position), Assign(f"{sums.pointer}[{part}]", schedule.of_thread())]
+    return Written(StepCode([], stored, [], vec), [], [sums], [Touched("write", sums, part_map(nest, schedule))], [])
+
+
+def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
+    nest, schedule = choice.nest, choice.schedule
+    d, tile, kind, t = context.target, schedule.block, nest.dot.shape.dtype, choice.index
+    counts, unit, padding = nest.counts, WORD // dtypes.storage_bytes(kind), context.device.contraction_gpu.padding
+    placing, _ = Placing.of([(name, count) for name, count in block_counts(nest, schedule) if count > 1], tile.threads, t)
+    both, written = [_operand(choice, k, context) for k in (0, 1)], sums_written(choice, context)
+    (row, column), (_, group) = ([algebra.c_text(text, t, "term").results[0] for text in thread_maps(schedule, unit, by)]
+                                 for by in (unit, schedule.vec))
+    record = ContractionGpuRecord(
+        placing, d.types[kind], tile, unit, _word(WORD), (tile.rows + padding, tile.columns + padding),
+        [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, column,
+        group, ADDED[kind], counts["row"], counts["column"], schedule.vec, written.code)
+    return kernel_of_tiles(choice, context, Text("kernels/contraction_gpu", record), [touched for _, touched in both],
+                           written)
+
+
+def kernel_of_tiles(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context, text: Text,
+                    read: "Sequence[Touched]", written: Written) -> Kernel:
+    """The kernel with such a text. read: what it reads of the operands."""
+    nest, d = choice.nest, context.target
+    text.functions, text.attribute = written.functions, d.launch_bounds(choice.schedule.threads)
+    return Kernel(choice.grids[0], nest, arguments(d, [*nest.operands, *written.reads], written.results, nest.shared),
+                  text, Report([*read, *(access for access in written.seen if access not in read)], written.code))
+
+
+def _sum_kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
+    nest, schedule, grid = choice.nest, choice.schedule, choice.grids[1]
+    d, t, sums = context.target, choice.index, choice.scratch[0]
+    placing, _ = Placing.of([("position", nest.shape.elements)], grid.threads, t)
+    code, touched = _written(nest, _summed(nest), t, context)
+    part = algebra.c_text(part_map(nest, schedule), t).results[0]
+    record = SumRecord(placing, d.types[nest.dot.shape.dtype], schedule.parts, f"{sums.pointer}[{part}]", code)
+    functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)
+                 for f in reversed(nest.epilogue.functions[1:])]
+    reads = [sums, *buffers_of(nest.epilogue, nest.epilogue.entry)]
+    return Kernel(grid, nest, arguments(d, reads, [root.buffer for root in nest.epilogue.roots], nest.shared),
+                  Text("kernels/contraction_gpu_sum", record, functions, d.launch_bounds(grid.threads)),
+                  Report([Touched("read", sums, part_map(nest, schedule)), *touched], code))

@@ -1,0 +1,292 @@
+"""The contraction hero on GPUs with matrix instructions: products of 16 and 8 bits, by CUDA's mma.sync.
+
+A block of threads computes a tile of the result, each warp a part of it. Both operands' tiles go from memory straight to
+shared memory, several stages ahead (cp.async); ldmatrix loads from there what a warp multiplies. sett_mma_layouts.h says
+which lane holds which sum.
+
+A tile in shared memory is words of 16 bytes: rows of lines, or of steps where neighbours in memory are lines and
+ldmatrix transposes. Each row is rotated by words, so that eight rows' words at one place are in all banks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterable, List, NamedTuple, Tuple
+
+from gen import algebra
+from gen.emit.templates import macro
+from gen.emit.values import Touched
+from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, SharedAccess, best, \
+    block_counts, element_map, kernel_of_tiles, operand_texts, part_steps, sums_written, whole_columns
+from gen.heroes.hero import Choice, Context, Refused
+from gen.heroes.kernel import Kernel, Placing, StepCode, Text
+from gen.hlo import dtypes
+from gen.plan.partition import compose
+from gen.plan.tiled_product import TiledProduct
+from gen.schedule import GpuTile
+
+DOWN, ACROSS = 16, 8    # rows and columns of an instruction
+
+
+class Instruction(NamedTuple):
+    """mma.sync of an element type: its shape and the type of its sums in PTX, and the name of its fragments' layouts in
+    sett_mma_layouts.h."""
+
+    shape: str
+    sums: str
+    layout: str
+
+
+INSTRUCTIONS = {"bf16": Instruction("m16n8k16", "f32", "NV_MMA_SYNC_F32_16x8x16_BF16"),
+                "f16": Instruction("m16n8k16", "f32", "NV_MMA_SYNC_F32_16x8x16_F16"),
+                "s8": Instruction("m16n8k32", "s32", "PTX_M16N8K32_S32_S8"),
+                "u8": Instruction("m16n8k32", "s32", "PTX_M16N8K32_S32_S8")}
+
+
+@dataclass(frozen=True)
+class ContractionMmaSchedule(ContractionGpuSchedule):
+    def text(self) -> str:
+        return f"{super().text()}, matrix instructions, {self.block.stages} stages"
+
+    @property
+    def warps(self) -> "Tuple[int, int]":
+        """Warps of a block, one below the other and side by side."""
+        tile = self.block
+        return tile.rows // (8 * tile.thread_rows), tile.columns // (4 * tile.thread_columns)
+
+    def thread_counts(self) -> "List[Tuple[str, int]]":
+        return [("warp_row", self.warps[0]), ("warp_column", self.warps[1]), ("lane", 32)]
+
+    def of_thread(self) -> str:
+        element = f"j * {self.vec} + vec" if self.vec > 1 else "j"
+        return f"total[i / 2][({element}) / 2][i % 2 * 2 + ({element}) % 2]"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """How an operand gets into shared memory and from there into registers, which
+    templates/kernels/contraction_mma.j2 prints.
+
+    name: a or b. pointer: of the buffer. lines: of the tile; passes: times that each thread copies `vec` elements;
+    own: the condition that it has something to copy in a pass ("": it always has). line, step: of what it copies, in
+    the tile. first: the number of the block's tile; count: the lines of the operand; whole: the
+    last line that a copy may begin with. line_at, step_at: where the line begins in the operand, how far the step is
+    from there. place: of a line and a step in the tile. row_line, row_step: where a lane's row of the matrices `n` of
+    16 lines begins, in 32 bytes `part` of the steps; trans: whether ldmatrix transposes."""
+
+    name: str
+    pointer: str
+    lines: int
+    passes: int
+    vec: int
+    own: str
+    line: str
+    step: str
+    first: str
+    count: int
+    whole: int
+    line_at: str
+    step_at: str
+    place: str
+    row_line: str
+    row_step: str
+    trans: bool
+
+
+@dataclass(frozen=True)
+class ContractionMmaRecord:
+    """templates/kernels/contraction_mma.j2 prints this record.
+
+    kind, element: the types of the sums, and of elements in memory; mma: the function of an instruction. bytes: of an
+    element. parts: 32 bytes of the steps in a tile. downs, acrosses: instructions of a warp below and beside each
+    other. row, group: the row in the tile of a thread's row `i`, and of its columns `j` in groups of `vec`. steps,
+    part_steps, rows, columns, vec, step: as ContractionGpuRecord."""
+
+    placing: Placing
+    kind: str
+    element: str
+    mma: str
+    bytes: int
+    tile: GpuTile
+    parts: int
+    downs: int
+    acrosses: int
+    operands: List[Operand]
+    steps: int
+    part_steps: int
+    row: str
+    group: str
+    rows: int
+    columns: int
+    vec: int
+    step: StepCode
+
+
+class ContractionMmaHero(ContractionGpuHero):
+    """As its base class, by matrix instructions."""
+
+    def takes(self, nest: TiledProduct, context: Context) -> bool:
+        if not context.target.matrix_instructions:
+            raise Refused("the language has no matrix instructions that are written here")
+        types = {buffer.shape.dtype for buffer in nest.operands}
+        if len(types) > 1 or not types <= INSTRUCTIONS.keys():
+            raise Refused("no matrix instruction multiplies such types")
+        return super().takes(nest, context)
+
+    def schedules(self, nest: TiledProduct, context: Context) -> "Iterable[ContractionGpuSchedule]":
+        numbers, size = context.device.contraction_gpu, element_bytes(nest)
+        tile, parts = best(nest, numbers.matrix_tiles[size], numbers.matrix_sum_cost, context)
+        most = WORD // size
+        # bytes are not transposed by ldmatrix
+        loads = [nest.vector(k, most if size > 1 or nest.along_steps(k) else 1) for k in (0, 1)]
+        return [ContractionMmaSchedule(tile.threads, vec=whole_columns(nest, 2), block=tile, parts=parts,
+                                       loads=(loads[0], loads[1]))]
+
+    def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
+        return _kernel(choice, context)
+
+
+HERO = ContractionMmaHero()
+
+
+def element_bytes(nest: TiledProduct) -> int:
+    return dtypes.storage_bytes(nest.operands[0].shape.dtype)
+
+
+# ---- maps ----
+
+def _in_lines(nest: TiledProduct, operand: int) -> bool:
+    """Whether a row of the tile in shared memory is a line, whose steps are neighbours."""
+    return nest.along_steps(operand) or element_bytes(nest) == 1
+
+
+def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
+    """(line, step) -> (element of the tile in shared memory)."""
+    lines, word = (tile.rows, tile.columns)[operand], WORD // element_bytes(nest)
+    if _in_lines(nest, operand):
+        # a row has four words: two rows are in all banks
+        place = f"line * {tile.steps} + (step floordiv {word} + line floordiv 2) mod 4 * {word} + step mod {word}"
+    else:
+        place = (f"step * {lines} + line floordiv {8 * word} * {8 * word} + (line floordiv {word} + step) mod 8 * {word} "
+                 f"+ line mod {word}")
+    return algebra.simplify(f"(line, step) -> ({place}), domain: line in [0, {lines - 1}], step in [0, {tile.steps - 1}]")
+
+
+def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int) -> str:
+    """(th_x, pass) -> (line, step) of the first element that a thread copies in a pass, in the tile."""
+    tile, vec = schedule.block, schedule.loads[operand]
+    lines, threads = (tile.rows, tile.columns)[operand], schedule.threads
+    count, number = lines * tile.steps // vec, f"(pass * {threads} + th_x)"
+    if nest.along_steps(operand):
+        beside = tile.steps // vec
+        line, step = f"{number} floordiv {beside}", f"{number} mod {beside} * {vec}"
+    else:
+        beside = lines // vec
+        line, step = f"{number} mod {beside} * {vec}", f"{number} floordiv {beside}"
+    return algebra.simplify(f"(th_x, pass) -> ({line}, {step}), domain: th_x in [0, {threads - 1}], "
+                            f"pass in [0, {-(-count // threads) - 1}], {number} in [0, {count - 1}]")
+
+
+def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
+    """(warp, lane, n, part) -> (line, step) in the tile of the row that a lane gives to ldmatrix, for the four matrices
+    of 16 lines `n` of its warp and of 32 bytes `part` of the steps: of A lines, then steps; of B steps, then lines; 8
+    lanes a matrix."""
+    tile, word = schedule.block, WORD // element_bytes(nest)
+    lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
+    low, high = "(lane floordiv 8 mod 2)", "(lane floordiv 16)"
+    line, step = ((low, high), (high, low))[operand]
+    eight = "lane mod 8"
+    line, step = (f"{line} * 8 + {eight}", f"{step} * {word}") if _in_lines(nest, operand) \
+        else (f"{line} * 8", f"{step} * 8 + {eight}")
+    return algebra.simplify(f"(warp, lane, n, part) -> (warp * {lines} + n * 16 + {line}, part * {2 * word} + {step}), "
+                            f"domain: warp in [0, {schedule.warps[operand] - 1}], lane in [0, 31], "
+                            f"n in [0, {lines // 16 - 1}], part in [0, {tile.steps // (2 * word) - 1}]")
+
+
+def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str, str]":
+    """The maps (warp, lane, i) -> (row in the tile) of a thread's row i, and (warp, lane, j) -> (column in the tile
+    floordiv vec) of its columns j, in groups of `vec`."""
+    tile, vec = schedule.block, schedule.vec
+    layout = algebra.call("map", "dims", algebra.call(
+        "nested", "map", f"{INSTRUCTIONS[nest.operands[0].shape.dtype].layout}.acc"))
+    variables = [v.name for v in algebra.info(layout).variables]
+
+    def sums(name: str, count: int, low: str, by: int, of: int) -> str:
+        """The result `of` of the layout: of a lane, and of a number's last bit as variable `low`."""
+        known = {"thread": "lane", low: f"({name} * {by}) mod 2"}
+        inner = (f"(lane, {name}) -> ({', '.join(known.get(v, '0') for v in variables)}), "
+                 f"domain: lane in [0, 31], {name} in [0, {count - 1}]")
+        return algebra.info(compose(inner, layout)).results[of].text
+
+    rows, columns = tile.thread_rows, tile.thread_columns // vec
+    down, across = (f"domain: warp in [0, {count - 1}], lane in [0, 31]" for count in schedule.warps)
+    return (algebra.simplify(f"(warp, lane, i) -> (warp * {8 * rows} + i floordiv 2 * {DOWN} + {sums('i', rows, 'o0', 1, 0)}), "
+                             f"{down}, i in [0, {rows - 1}]"),
+            algebra.simplify(f"(warp, lane, j) -> ((warp * {4 * tile.thread_columns} + j * {vec} floordiv 2 * {ACROSS} "
+                             f"+ {sums('j', columns, 'e1', vec, 1)}) floordiv {vec}), {across}, j in [0, {columns - 1}]"))
+
+
+def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "List[SharedAccess]":
+    """What the threads of a block copy to the tiles of both operands, and what they give to ldmatrix: in each of its
+    phases eight lanes' rows of 16 bytes."""
+    found = []
+    for k in (0, 1):
+        for of, elements in ((copy_map(nest, schedule, k), schedule.loads[k]),
+                             (row_map(nest, schedule, k), WORD // element_bytes(nest))):
+            place = compose(of, tile_map(nest, schedule.block, k))
+            info = algebra.info(place)
+            lanes = "lane" if "lane" in [v.name for v in info.variables] else "th_x"
+            names = [v.name for v in info.variables if v.name != lanes]
+            box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in info.variables]
+            box += [f"e in [0, {elements - 1}]", *(f"{c.text} in [{c.lo}, {c.hi}]" for c in info.constraints)]
+            found.append(SharedAccess(algebra.simplify(
+                f"({lanes})[{', '.join([*names, 'e'])}] -> ({info.results[0].text} + e), domain: {', '.join(box)}"), elements))
+    return found
+
+
+# ---- the kernel ----
+
+def _texts(of: str, index: str, *names: str) -> "List[str]":
+    """The results of a map as C text. names: of its variables there."""
+    return list(algebra.c_text(algebra.rename(of, *names), index, "term").results)
+
+
+def _operand(nest: TiledProduct, schedule: ContractionMmaSchedule, k: int, t: str) -> "Tuple[Operand, Touched]":
+    tile, vec, along = schedule.block, schedule.loads[k], nest.along_steps(k)
+    side, lines = ("row", "column")[k], (tile.rows, tile.columns)[k]
+    count, copied = nest.counts[side], algebra.c_text(copy_map(nest, schedule, k), t, "term")
+    bytes_ = vec * element_bytes(nest)
+    line, step = copied.results
+    (place,), (row_line, row_step) = _texts(tile_map(nest, tile, k), t, "line", "of_tile"), \
+        _texts(row_map(nest, schedule, k), t, f"warp_{side}", "lane", "n", "part")
+    line_at, step_at = operand_texts(nest, k, t)
+    operand = Operand("ab"[k], nest.operands[k].pointer, lines, -(-lines * tile.steps // vec // schedule.threads), vec,
+                      " && ".join(copied.constraints), line, step, f"{side}_block", count, count - (1 if along else vec),
+                      line_at, step_at, place, row_line, row_step, not _in_lines(nest, k))
+    return operand, Touched("read", nest.operands[k], element_map(nest, k), bytes_ if bytes_ >= 4 else 0)
+
+
+def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
+    nest, schedule, t = choice.nest, choice.schedule, choice.index
+    assert isinstance(schedule, ContractionMmaSchedule)
+    d, tile, dtype, counts = context.target, schedule.block, nest.operands[0].shape.dtype, nest.counts
+    instruction = INSTRUCTIONS[dtype]
+    if dtype == "f16":
+        d.used.add("half")
+    for name in ("copies", "ldmatrix"):
+        context.helpers.texts.setdefault(name, macro("parts/mma.j2", name, d=d))
+    mma = f"mma_{instruction.shape}_{instruction.sums}_{dtype}"
+    context.helpers.texts.setdefault(mma, macro("parts/mma.j2", "mma", d=d, name=mma, instruction=instruction, of=dtype,
+                                                kind=d.types[instruction.sums],
+                                                pack=4 // dtypes.storage_bytes(dtype)))
+    placing, _ = Placing.of([(name, count) for name, count in block_counts(nest, schedule) if count > 1], tile.threads, t)
+    both, written = [_operand(nest, schedule, k, t) for k in (0, 1)], sums_written(choice, context)
+    (row,), (group,) = (_texts(of, t, f"warp_{side}", "lane", name)
+                        for of, side, name in zip(sum_maps(nest, schedule), ("row", "column"), "ij"))
+    record = ContractionMmaRecord(
+        placing, d.types[nest.dot.shape.dtype], d.memory(dtype), mma, dtypes.storage_bytes(dtype), tile,
+        tile.steps * dtypes.storage_bytes(dtype) // (2 * WORD), tile.thread_rows // 2, tile.thread_columns // 2,
+        [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, group,
+        counts["row"], counts["column"], schedule.vec, written.code)
+    return kernel_of_tiles(choice, context, Text("kernels/contraction_mma", record), [touched for _, touched in both],
+                           written)

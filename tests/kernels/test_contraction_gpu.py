@@ -1,0 +1,197 @@
+"""Property: products in tiles of a GPU's shared memory agree with the reference: any dimension numbers and layouts, batches in
+any place, sizes from 1 to 70, every type that tiles add up, with what is computed before and after; sums in parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Dict, List
+
+import pytest
+
+import test_contraction
+from drawn import BATCH, COUNT, SEED, agree, fusions, ptx
+from gen import algebra, run, schedule
+from gen.emit.helpers import Helpers
+from gen.heroes import contraction_gpu, contraction_mma
+from gen.heroes.hero import Context
+from gen.pipeline import target_file
+from gen.plan.nests import planned
+from gen.plan.tiled_product import TiledProduct
+from gen.schedule import DEVICES, SharedTiles
+from gen.targets import TARGETS, bits
+from test_contraction import BATCHED, ROWS, TURNED, dot
+
+# of the operands and of the result
+TYPES = [*((t, t, t) for t in ("f32", "f64", "bf16", "f16", "s8", "u8", "s32")), ("bf16", "bf16", "f32"), ("f16", "f16", "f32"),
+         ("s8", "s8", "s32"), ("u8", "u8", "s32"), ("s8", "u8", "s32"), ("f32", "f32", "bf16")]
+COLUMNS = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
+
+ON = [("cuda-on-cpu", "sm_80"), pytest.param("hip-on-cpu", "gfx90a", marks=pytest.mark.peer)]
+
+
+def drawn(first: int, count: int) -> "Dict[str, str]":
+    return {f"g{seed}": test_contraction.Draw(seed, TYPES).text().replace("HloModule e", f"HloModule g{seed}")
+            for seed in range(first, first + count)}
+
+
+def small(monkeypatch: pytest.MonkeyPatch, part_steps: int = 0) -> None:
+    """Every product is tiled; its sums are cut into parts of so many steps."""
+    for name, device in schedule.DEVICES.items():
+        if device.shared_tiles:
+            numbers = replace(device.contraction_gpu, part_steps=part_steps, sum_cost=0) if part_steps else device.contraction_gpu
+            monkeypatch.setitem(schedule.DEVICES, name, replace(device, shared_tiles=SharedTiles(1, 1), contraction_gpu=numbers))
+
+
+@pytest.mark.parametrize("first", [pytest.param(number, marks=[pytest.mark.peer] if turn else [])
+                                   for turn, number in enumerate(range(SEED * 3000, SEED * 3000 + COUNT * BATCH, BATCH))])
+@pytest.mark.parametrize("target, device", ON)
+@pytest.mark.parametrize("parts", [0, 16])
+def test_drawn(first: int, target: str, device: str, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, parts)
+    agree(drawn(first + parts * 100, BATCH), target, device, tmp_path)
+
+
+# A product's kernels, by hero, and the text
+NAMED: "Dict[str, tuple[List[str], str]]" = {
+    "rows": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
+    "turned": (["contraction"], dot("f32[67,44]{1,0}", "f32[72,44]{1,0}", "f32[67,72]{1,0}", TURNED)),
+    "columns": (["contraction"], dot("f32[44,68]{1,0}", "f32[44,72]{1,0}", "f32[68,72]{1,0}", COLUMNS)),
+    "result_by_columns": (["contraction"], dot("f32[44,68]{1,0}", "f32[44,71]{1,0}", "f32[68,71]{0,1}", COLUMNS)),
+    "larger_than_a_tile": (["contraction"], dot("f32[150,20]{1,0}", "f32[20,270]{1,0}", "f32[150,270]{1,0}", ROWS)),
+    "batched": (["contraction"], dot("f64[5,39,12]{2,1,0}", "f64[5,12,46]{2,1,0}", "f64[5,39,46]{2,1,0}", BATCHED)),
+    "of_bf16": (["contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
+    "of_f16": (["contraction"], dot("f16[40,52]{1,0}", "f16[64,52]{1,0}", "f32[40,64]{1,0}", TURNED)),
+    "of_s8": (["contraction"], dot("s8[40,72]{1,0}", "s8[72,136]{1,0}", "s32[40,136]{1,0}", ROWS)),
+    "of_u8": (["contraction"], dot("u8[40,72]{1,0}", "u8[136,72]{1,0}", "s32[40,136]{1,0}", TURNED)),
+    "of_bf16_turned": (["contraction"], dot("bf16[140,96]{1,0}", "bf16[150,96]{1,0}", "bf16[140,150]{1,0}", TURNED)),
+    "of_bf16_columns": (["contraction"], dot("bf16[96,144]{1,0}", "bf16[96,152]{1,0}", "f32[144,152]{0,1}", COLUMNS)),
+    "of_bf16_in_parts": (["contraction", "contraction"], dot("bf16[8,3000]{1,0}", "bf16[3000,256]{1,0}", "bf16[8,256]{1,0}", ROWS)),
+    "in_parts": (["contraction", "contraction"], dot("f32[8,3000]{1,0}", "f32[3000,256]{1,0}", "f32[8,256]{1,0}", ROWS)),
+    "by_vector": (["reduction"], dot("f32[400,50]{1,0}", "f32[50]{0}", "f32[400]{0}", ROWS)),
+    "chain": (["contraction", "contraction"], dot(
+        "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64,48]{1,0} parameter(2)",
+        f"  g = f32[40,48]{{1,0}} dot(d, c), {ROWS}")),
+    "epilogue": (["contraction"], dot(
+        "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64]{0} parameter(2)",
+        "  k = f32[40,64]{1,0} broadcast(c), dimensions={1}", "  s = f32[40,64]{1,0} add(d, k)",
+        "  t = f32[40,64]{1,0} tanh(s)", "  u = bf16[40,64]{1,0} convert(t)")),
+    "small": (["loop"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("device", ["sm_80", "sm_90"])
+def test_who_writes_it(name: str, device: str, tmp_path: Path) -> None:
+    """The heroes, and text that nvcc compiles without a word and without local memory."""
+    heroes, text = NAMED[name]
+    (fusion,) = fusions(text)
+    assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes
+    ptx(text, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", ON)
+def test_named(target: str, device: str, tmp_path: Path) -> None:
+    agree({name: text.replace("HloModule e", f"HloModule {name}") for name, (_, text) in NAMED.items()}, target, device,
+          tmp_path)
+
+
+SUMS = {"bf16": "f32", "f16": "f32", "s8": "s32", "u8": "s32"}
+
+
+def scheduled(text: str) -> "tuple[TiledProduct, contraction_mma.ContractionMmaSchedule]":
+    """A product, and how matrix instructions compute it."""
+    device, d = DEVICES["sm_90"], TARGETS["cuda"].of_file()
+    (fusion,) = fusions(text)
+    (nest,) = planned(fusion, device.plan_class._replace(shared_tiles=SharedTiles(1, 1))).nests
+    assert isinstance(nest, TiledProduct)
+    (chosen,) = contraction_mma.HERO.schedules(nest, Context(d, device, Helpers(d), False, [], lambda nest, context: []))
+    assert isinstance(chosen, contraction_mma.ContractionMmaSchedule)
+    return nest, chosen
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16", "s8", "s32"])
+@pytest.mark.parametrize("size", [8, 32, 33, 64, 514, 515, 4096])
+@pytest.mark.parametrize("a, b, words", [("{0},{1}", "{1},{0}", ROWS), ("{0},{1}", "{0},{1}", TURNED), ("{1},{0}", "{1},{0}", COLUMNS)])
+def test_no_banks_conflict(dtype: str, size: int, a: str, b: str, words: str) -> None:
+    """Of all accesses of shared memory, whichever way operands lie, as the algebra counts."""
+    device, d = DEVICES["sm_90"], TARGETS["cuda"].of_file()
+    (fusion,) = fusions(dot(f"{dtype}[{a.format(size, size)}]{{1,0}}", f"{dtype}[{b.format(size, size)}]{{1,0}}",
+                            f"{SUMS.get(dtype, dtype)}[{size},{size}]{{1,0}}", words))
+    (nest,) = planned(fusion, device.plan_class._replace(shared_tiles=SharedTiles(1, 1))).nests
+    assert isinstance(nest, TiledProduct)
+    context = Context(d, device, Helpers(d), False, [], lambda nest, context: [])
+    (chosen,) = contraction_gpu.HERO.schedules(nest, context)
+    accesses = [(access, nest.dot.shape.dtype) for access in contraction_gpu.shared_accesses(nest, chosen, device)]
+    if dtype in contraction_mma.INSTRUCTIONS:
+        (by_matrices,) = contraction_mma.HERO.schedules(nest, context)
+        assert isinstance(by_matrices, contraction_mma.ContractionMmaSchedule)
+        of_words = [access for access in contraction_mma.shared_accesses(nest, by_matrices)
+                    if access.elements * bits(dtype) >= 32]      # what is not copied in words is not meant to be fast
+        assert len(of_words) >= 2
+        accesses += [(access, dtype) for access in of_words]
+    for access, of in accesses:
+        vector = ["--vector", "e"] if access.elements > 1 else []
+        answer = algebra.call("banks", *vector, access.map, of)
+        assert answer.startswith("yes"), f"{access}: {answer}"
+
+
+def test_lanes_hold_what_the_instruction_multiplies() -> None:
+    """The rows that lanes give to ldmatrix, whose lane l then holds 4 bytes of row l / 4 of each matrix, are the fragments
+    of sett_mma_layouts.h, whichever way the tile lies."""
+    seen = set()
+    for dtype, words in itertools.product(contraction_mma.INSTRUCTIONS, (ROWS, TURNED, COLUMNS)):
+        size, sizes = bits(dtype) // 8, {ROWS: ("64,128", "128,64"), TURNED: ("64,128", "64,128"), COLUMNS: ("128,64", "128,64")}
+        nest, chosen = scheduled(dot(*(f"{dtype}[{of}]{{1,0}}" for of in sizes[words]), f"{SUMS[dtype]}[64,64]{{1,0}}", words))
+        for k, side in enumerate(("lhs", "rhs")):
+            rows, pack = contraction_mma.row_map(nest, chosen, k), 4 // size
+            transposed = not contraction_mma.tile_map(nest, chosen.block, k).startswith("(line, step) -> (line *")
+            seen.add((size, transposed))
+            layout = contraction_mma.INSTRUCTIONS[dtype].layout
+            for lane, register, part in itertools.product(range(32), range(4), range(pack)):
+                # of B two instructions' matrices, side by side, are loaded at once
+                number, instruction = (register, 0) if k == 0 else (register % 2, register // 2)
+                held = fragment(layout, side, lane, number * pack + part)
+                if k:
+                    held = held[1] + 8 * instruction, held[0]
+                if transposed:
+                    row = algebra.evaluate(rows, 0, register * 8 + lane % 4 * 2 + part, 0, 0)
+                    assert row and held == (row[0] + lane // 4, row[1]), (dtype, words, side)
+                else:
+                    row = algebra.evaluate(rows, 0, register * 8 + lane // 4, 0, 0)
+                    assert row and held == (row[0], row[1] + lane % 4 * pack + part), (dtype, words, side)
+    assert seen == {(2, False), (2, True), (1, False)}
+
+
+def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
+    """What a lane holds in a slot, in PTX's order of registers."""
+    of = algebra.call("nested", "ptx", layout, side).split("\t")[0]
+    row, column = map(int, algebra.call("nested", "element", of, "0", str(lane), str(slot)).split(","))
+    return row, column
+
+
+def test_without_instructions(tmp_path: Path) -> None:
+    """The plain code beside each instruction computes the same."""
+    texts = {name: NAMED[name][1].replace("HloModule e", f"HloModule {name}") for name in ("of_bf16", "of_f16", "of_s8", "of_u8")}
+    options, built = run.Options(rounds=1, schedule="sm_80"), []
+    for name, text in texts.items():
+        (fusion,) = fusions(text, name)
+        built.append(run.build(fusion, tmp_path / name, "cuda-on-cpu", options))
+        kernel = tmp_path / name / f"{name}.cu"
+        assert kernel.read_text().count("defined(SETT_PTX)") == 5
+        kernel.write_text(kernel.read_text().replace("defined(SETT_PTX)", "0"))
+    assert [result.status for result in run.check_built(built, "cuda-on-cpu", options)] == ["PASS"] * len(texts)
+
+
+def test_a_missing_wait_is_found(tmp_path: Path) -> None:
+    """The stand-in's copies arrive when they are waited for."""
+    (fusion,) = fusions(NAMED["of_bf16"][1])
+    options = run.Options(rounds=1, schedule="sm_80")
+    built = run.build(fusion, tmp_path, "cuda-on-cpu", options)
+    kernel = tmp_path / "e.cu"
+    kernel.write_text(re.sub(r"wait_for_copies<\d>\(\);", "", kernel.read_text()))
+    (result,) = run.check_built([built], "cuda-on-cpu", options)
+    assert result.status == "FAIL", result
