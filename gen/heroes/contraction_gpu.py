@@ -423,7 +423,7 @@ def sums_written(choice: Choice[TiledProduct, ContractionGpuSchedule], context: 
         return Written(code, buffers_of(nest.epilogue, nest.epilogue.entry),
                        [root.buffer for root in nest.epilogue.roots], touched, functions)
     sums, vec = choice.scratch[0], schedule.vec
-    position, part = (algebra.c_text(text, t).results[0] for text in (nest.positions(vec), part_map(nest, schedule)))
+    position, part = (algebra.c_text(of, t).results[0] for of in (nest.positions(vec), part_map(nest, schedule)))
     stored: "List[Statement]" = [Let(d.index[t], "position", position), Assign(f"{sums.pointer}[{part}]", schedule.of_thread())]
     return Written(StepCode([], stored, [], vec), [], [sums], [Touched("write", sums, part_map(nest, schedule))], [])
 
@@ -432,7 +432,7 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     nest, schedule = choice.nest, choice.schedule
     d, tile, kind, t = context.target, schedule.block, nest.dot.shape.dtype, choice.index
     counts, unit, padding = nest.counts, WORD // dtypes.storage_bytes(kind), context.device.contraction_gpu.padding
-    placing, _ = Placing.of([(name, count) for name, count in block_counts(nest, schedule) if count > 1], tile.threads, t)
+    placing, _ = Placing.of([digit for digit in block_counts(nest, schedule) if digit[1] > 1], tile.threads, t)
     both, written = [_operand(choice, k, context) for k in (0, 1)], sums_written(choice, context)
     (row, column), (_, group) = ([algebra.c_text(text, t, "term").results[0] for text in thread_maps(schedule, unit, by)]
                                  for by in (unit, schedule.vec))

@@ -279,7 +279,7 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     context.helpers.texts.setdefault(mma, macro("parts/mma.j2", "mma", d=d, name=mma, instruction=instruction, of=dtype,
                                                 kind=d.types[instruction.sums],
                                                 pack=4 // dtypes.storage_bytes(dtype)))
-    placing, _ = Placing.of([(name, count) for name, count in block_counts(nest, schedule) if count > 1], tile.threads, t)
+    placing, _ = Placing.of([digit for digit in block_counts(nest, schedule) if digit[1] > 1], tile.threads, t)
     both, written = [_operand(nest, schedule, k, t) for k in (0, 1)], sums_written(choice, context)
     (row,), (group,) = (_texts(of, t, f"warp_{side}", "lane", name)
                         for of, side, name in zip(sum_maps(nest, schedule), ("row", "column"), "ij"))
