@@ -67,12 +67,12 @@ class ContractionGpuSchedule(Schedule):
 class Operand:
     """How an operand gets into shared memory, which templates/kernels/contraction_gpu.j2 prints.
 
-    name: a or b. pointer: of the buffer. element: its type in memory; line: the variable of its lines. passes: times
-    that each thread loads `vec` elements, of `steps` steps and `lines` lines. own: the condition that the thread has
-    something to load in a pass ("": it always has). line, step: of what a thread loads in a pass, in the tile; first:
-    the first line of the tile; count: the lines of the operand; cut: whether the last tile has fewer. line_at, step_at:
-    where the line begins in the operand, how far the step is from there. along: whether neighbours are steps. value:
-    an element in the type of the sums. word, put: the types of words of what is loaded, of what is stored."""
+    name: a or b. pointer: of the buffer; element: its type in memory. lines: of the tile. passes: times that each thread
+    loads `vec` elements; own: the condition that it has something to load in a pass ("": it always has). line, step: of
+    what it loads, in the tile. first: the number of the block's tile; count: the lines of the operand. line_at, step_at:
+    where the line begins in the operand, how far the step is from there. along: whether neighbours are steps. value: an
+    element in the type of the sums. word, put: the types of words of what is loaded, of what is stored. load: the
+    statement that loads."""
 
     name: str
     pointer: str
@@ -85,7 +85,6 @@ class Operand:
     step: str
     first: str
     count: int
-    cut: bool
     line_at: str
     step_at: str
     along: bool
@@ -100,11 +99,10 @@ class ContractionGpuRecord:
     """templates/kernels/contraction_gpu.j2 prints this record.
 
     kind: the type of the sums; unit: sums that a word of shared memory holds; word: its type. pitch: elements from a
-    step to the next in each tile. steps: of the sum; part_steps: of a part of it; first_step, end_step: of the block's
-    part. row, column: the tile's row of a thread's register `i`, its column of unit `j`. added: the sum with a product
-    of the registers a and b. rows, columns, row_cut, group_cut: of the result, and whether the last tile has fewer;
-    group: the number of a step of the epilogue. step: of the epilogue, or what stores the
-    sums of a part."""
+    step to the next in each tile. steps: of the sum; part_steps: of a part of it. row: the row in the tile of a thread's
+    row `i`; column: words of the tile's row before the thread's word `j`; group: the same of its columns `j`, in groups
+    of `vec`. added: the sum with a product of the registers a and b. rows, columns: of the result. step: the epilogue of
+    `vec` sums, or what stores the sums of a part."""
 
     placing: Placing
     kind: str
@@ -394,7 +392,7 @@ def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, conte
     load = d.word_load(f"{name}_next[pass].all", word, pointer) if vec > 1 else f"{name}_next[pass].at[0] = *({pointer});"
     operand = Operand(name, buffer.pointer, d.memory(dtype), lines,
                       -(-lines * tile.steps // vec // schedule.threads), vec, " && ".join(text.constraints),
-                      text.results[0], text.results[1], f"{('row', 'column')[k]}_block", count, count % lines > 0,
+                      text.results[0], text.results[1], f"{('row', 'column')[k]}_block", count,
                       *operand_texts(nest, k, t), along, value, word, _word(stored), load)
     return operand, Touched("read", buffer, position, size if vec > 1 else 0)
 
