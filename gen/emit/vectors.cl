@@ -8,6 +8,7 @@ typedef uint16 uints;
 #define as_uints as_uint16
 #define convert_floats convert_float16
 #define convert_ints convert_int16
+
 #define splat_floats(x) ((floats)(x))
 
 /* AVX-512 alone: as in vectors.c */
@@ -66,6 +67,7 @@ typedef ulong8 ulongs;
 #define as_longs as_long8
 #define as_ulongs as_ulong8
 #define convert_doubles convert_double8
+
 #define splat_doubles(x) ((doubles)(x))
 
 #define low_doubles(x) convert_double8((x).lo)
@@ -120,3 +122,7 @@ static inline doubles mad_doubles(doubles a, doubles b, doubles c)
 #pragma OPENCL FP_CONTRACT ON
   return a * b + c;
 }
+
+#define splat_ints(x) ((ints)(x))
+
+static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a) * as_uints(b) + as_uints(c)); }

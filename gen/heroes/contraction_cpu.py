@@ -73,7 +73,7 @@ class Block:
 @dataclass(frozen=True)
 class Words:
     """The words of a tile. name: of its function; vector: of sums; part: of these, a lane; single, units, total: types in
-    memory; splat, mad: functions that give all lanes an element or a group, and that add products."""
+    memory; space: of totals; splat, mad: functions that give all lanes an element or a group, and that add products."""
 
     name: str
     vector: str
@@ -81,20 +81,24 @@ class Words:
     single: str
     units: str
     total: str
+    space: str
     group: int
     splat: str
     mad: str
 
     @staticmethod
-    def of(nest: Contraction, context: Context) -> Words:
+    def of(nest: Contraction, in_result: bool, context: Context) -> Words:
+        """in_result: whether totals are in the result, not in an array of the work-item."""
         d, dtype, operands = context.target, nest.dot.shape.dtype, (nest.single.shape.dtype, nest.units.shape.dtype)
-        vector, part = {"f32": ("floats", "float"), "f64": ("doubles", "double"), "s32": ("ints", "int32_t")}[dtype]
+        vector, part = {"f32": ("floats", "float"), "f64": ("doubles", "double"), "s32": ("ints", d.types["s32"])}[dtype]
         single, units = map(d.memory, operands)
+        space = d.pointer if in_result else ""
         if nest.group == 1:
-            return Words(f"tile_{vector}", vector, part, single, units, d.types[dtype], 1, f"splat_{vector}",
-                         f"mad_{vector}")
+            return Words(f"tile_{vector}" + "_of_result" * bool(space), vector, part, single, units, d.types[dtype], space,
+                         1, f"splat_{vector}", f"mad_{vector}")
         name = "_".join(dict.fromkeys(operands))
-        return Words(f"tile_{name}", vector, part, single, units, d.types[dtype], nest.group, "splat_group", f"mad_{name}")
+        return Words(f"tile_{name}", vector, part, single, units, d.types[dtype], space, nest.group, "splat_group",
+                     f"mad_{name}")
 
 
 @dataclass(frozen=True)
@@ -141,8 +145,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
     nest_class = Contraction
 
     def takes(self, nest: Contraction, context: Context) -> bool:
-        if not context.device.wide or not context.target.declares_vectors:
-            raise Refused("its tiles are written in the vectors of GNU C")
+        if not context.device.wide or not context.target.inlined:
+            raise Refused("its tiles are written in vectors")
         if nest.reads_first or nest.aliases:
             raise Refused("a result lies over an operand")
         if any(root.at for root in nest.partition.roots):
@@ -298,10 +302,9 @@ def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
 
 def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, context: Context) -> Kernel:
     d, index_type, numbers = context.target, grid.index, context.device.contraction_cpu
-    words = Words.of(nest, context)
+    words = Words.of(nest, schedule.to > 0, context)
     for function in (words.mad, words.splat):
         context.helpers.need(function)
-    d.used.add("unroll")
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
     context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
                                                        largest=numbers.largest))

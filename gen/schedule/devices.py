@@ -126,7 +126,8 @@ class Panels(NamedTuple):
     in 0.31 ms; in panels of one unit 0.5). long_sum: products of a sum, at least, that is made of parts; sum_parts:
     their number, at most; parts_bytes: of their results, at most. groups: whether tiles multiply groups of bf16 and of
     8 bits.
-    strip_rows, least_strip_rows: rows of a product, at most and at least, that are a strip (gen/plan/strips.py;
+    strip_rows, least_strip_rows: rows of a product, at most (0: no strips) and at least, that are a strip
+    (gen/plan/strips.py;
     attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27, 64: 4.22; without
     strips 5.63). strip_bytes: of a strip; strip_operand_bytes: of the operand that its rows share, so that both stay in
     the second level."""
@@ -620,7 +621,7 @@ _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coale
               fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20))
 EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
-    replace(_CPU, name="pocl-cpu", language="opencl", group=16),        # a work-group costs some 4 ns
+    replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(strip_rows=0)),     # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
     replace(_CPU, panels=Panels(groups=True)),
     replace(_CPU, name="cpu-scalar", lanes=1),

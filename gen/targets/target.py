@@ -168,6 +168,11 @@ class Target:
         return self.unroll_word
 
     @property
+    def unroll_counted(self) -> str:
+        """The word before a loop of an inlined function, whose count is known where it is called."""
+        return self.unroll
+
+    @property
     def unroll_loops(self) -> str:
         """The word before a loop that is to be unrolled, in kernels without vectors too."""
         return self.unroll

@@ -194,15 +194,16 @@ def tiled(fusion: Fusion) -> "List[contraction.Contraction]":
 
 def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
     """Blocks of few rows and columns, and sums of few products."""
-    device = DEVICES["cpu"]
-    numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3})
-    monkeypatch.setitem(schedule.DEVICES, "cpu", replace(device, panels=panels, contraction_cpu=numbers))
+    for name in ("cpu", "pocl-cpu"):
+        device = DEVICES[name]
+        numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3})
+        monkeypatch.setitem(schedule.DEVICES, name, replace(device, panels=panels, contraction_cpu=numbers))
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
 # of which `ninja test` runs one
-BLOCKS = [param if number == 0 else pytest.param(*param.values, marks=pytest.mark.peer)
-          for number, param in enumerate(param for param in PRODUCTS if param.values[1:] == ("c", "cpu"))]
+BLOCKS = [param if param.values == (SEED * 1000, "c", "cpu") else pytest.param(*param.values, marks=pytest.mark.peer)
+          for param in PRODUCTS if param.values[1:] in ON_CPUS]
 
 
 @pytest.mark.parametrize("first, target, device", [
@@ -365,16 +366,17 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str, tmp_path: Path) -> None:
-    """The heroes, and text that compilers have nothing to say of."""
+    """The heroes, which are those of OpenCL too, and text that compilers have nothing to say of."""
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
     build_fusion(fusion, str(tmp_path), ["c"], "cpu")
     done = subprocess.run([c_compiler(), "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "e.c"],
                           cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    kernels = target_file(fusion, "c", "cpu").kernels
-    assert [kernel.hero for kernel in kernels] == heroes
-    assert EMPTY not in [kernel.grid.thread for kernel in kernels]
+    for target, device in (("c", "cpu"), ("opencl", "pocl-cpu")):
+        kernels = target_file(fusion, target, device).kernels
+        assert [kernel.hero for kernel in kernels] == heroes
+        assert EMPTY not in [kernel.grid.thread for kernel in kernels]
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))

@@ -129,10 +129,17 @@ OTHERS = {
               "  ROOT r = s8[40,70] dynamic-update-slice(x, u, i, j)",
     "dot": "a = f32[3,17,20] parameter(0)\n  b = f32[3,20,33] parameter(1)\n  ROOT r = f32[3,17,33] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, "
            "lhs_contracting_dims={2}, rhs_contracting_dims={1}",
+    "dot with a bias": "a = f32[100,15] parameter(0)\n  b = f32[15,70] parameter(1)\n  c = f32[70] parameter(2)\n"
+                       "  d = f32[100,70] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                       "  e = f32[100,70] broadcast(c), dimensions={1}\n  ROOT r = f32[100,70] add(d, e)",
+    "dot in panels": "a = f64[9,20] parameter(0)\n  b = f64[19,20] parameter(1)\n  ROOT r = f64[9,19] dot(a, b), lhs_contracting_dims={1}, "
+                     "rhs_contracting_dims={1}",
     "scaled-dot": "a = f8e4m3fn[17,64] parameter(0)\n  b = f4e2m1fn[64,34] parameter(1)\n  s = f8e8m0fnu[17,2] parameter(2)\n  t = f32[4,1] parameter(3)\n"
                   "  ROOT r = f32[17,34] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "convolution": "a = f32[2,9,10,3] parameter(0)\n  k = f32[3,2,3,5] parameter(1)\n  ROOT r = f32[2,5,11,5] convolution(a, k), "
                    "window={size=3x2 stride=2x1 pad=1_1x1_1}, dim_labels=b01f_01io->b01f",
+    "convolution of channels": "a = f32[1,5,6,7] parameter(0)\n  k = f32[3,2,7,20] parameter(1)\n  ROOT r = f32[1,3,5,20] convolution(a, k), "
+                               "window={size=3x2}, dim_labels=b01f_01io->b01f",
     "reduce-window": "x = f32[20,33] parameter(0)\n  z = f32[] constant(0)\n  ROOT r = f32[10,33] reduce-window(x, z), "
                      "window={size=3x3 stride=2x1 pad=0_1x1_1}, to_apply=add",
     "select-and-scatter": "x = f32[20,32] parameter(0)\n  y = f32[10,16] parameter(1)\n  z = f32[] constant(0)\n  ROOT r = f32[20,32] "
