@@ -145,7 +145,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
     nest_class = Contraction
 
     def takes(self, nest: Contraction, context: Context) -> bool:
-        if not context.device.wide or not context.target.inlined:
+        if not context.device.wide or not context.target.counted_function:
             raise Refused("its tiles are written in vectors")
         if nest.reads_first or nest.aliases:
             raise Refused("a result lies over an operand")

@@ -14,8 +14,12 @@ class OpenCL(Target):
         return f" __attribute__((reqd_work_group_size({threads}, 1, 1)))"
 
     @property
+    def counted_function(self) -> str:
+        return "static inline __attribute__((always_inline))"
+
+    @property
     def unroll_counted(self) -> str:
-        """clang unrolls others in the function itself, by a few steps, before it is inlined."""
+        """Loops with another word are unrolled in the function itself, by a few steps, before clang inlines it."""
         return "#pragma clang loop unroll(full)"
 
     def math(self, name: str, dtype: str) -> str:
@@ -36,7 +40,6 @@ TARGET = OpenCL(name="opencl", comment="OpenCL C 1.2", suffix=".cl",
                 types={"s8": "char", "u8": "uchar", "s16": "short", "u16": "ushort", "s32": "int", "u32": "uint",
                        "s64": "long", "u64": "ulong", "f32": "float", "f64": "double"},
                 index={"uint": "uint", "int": "int", "long": "long"}, kernel="__kernel", function="static inline",
-                inlined="static inline __attribute__((always_inline))",
                 pointer="__global ", restrict="restrict ", constant="__constant", group="get_group_id(0)",
                 item="get_local_id(0)", global_item="get_global_id(0)", unroll_word="#pragma unroll", shared="__local ",
                 barrier="barrier(CLK_LOCAL_MEM_FENCE);", wide=True, suffix64=("l", "ul"), shared_bytes=32 << 10,

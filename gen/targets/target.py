@@ -168,8 +168,13 @@ class Target:
         return self.unroll_word
 
     @property
+    def counted_function(self) -> str:
+        """The words before a function that is inlined, whose arguments are the counts of its loops."""
+        return self.inlined
+
+    @property
     def unroll_counted(self) -> str:
-        """The word before a loop of an inlined function, whose count is known where it is called."""
+        """The word before such a loop."""
         return self.unroll
 
     @property

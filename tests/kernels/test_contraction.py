@@ -366,7 +366,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str, tmp_path: Path) -> None:
-    """The heroes, which are those of OpenCL too, and text that compilers have nothing to say of."""
+    """The heroes, and text that compilers have nothing to say of. OpenCL has the same, but it converts narrow numbers,
+    which C multiplies in groups."""
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
     build_fusion(fusion, str(tmp_path), ["c"], "cpu")
@@ -375,7 +376,8 @@ def test_who_writes_it(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for target, device in (("c", "cpu"), ("opencl", "pocl-cpu")):
         kernels = target_file(fusion, target, device).kernels
-        assert [kernel.hero for kernel in kernels] == heroes
+        converted = target == "opencl" and re.match("of_(bf16|s8|u8)", name)
+        assert [kernel.hero for kernel in kernels] == (["loop", "loop", "contraction"] if converted else heroes)
         assert EMPTY not in [kernel.grid.thread for kernel in kernels]
 
 
