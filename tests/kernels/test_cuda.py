@@ -787,6 +787,7 @@ def test_check_on_cpu() -> None:
     status, line = check(alone)
     assert status == 3 and line.startswith("SKIP") and "no tests/cuda_on_cpu.h" in line, line
     (alone / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "cuda_matrix_on_cpu.h", alone / "tests")
     text = (ROOT / "tests" / "cuda_on_cpu.h").read_text()
     (alone / "tests" / "cuda_on_cpu.h").write_text(text.replace("    sett_block();\n", '    sett_fail("a planted fault");\n'))
     status, line = check(alone)
