@@ -19,7 +19,7 @@ from gen.program import build as programs
 from gen.program import pictures
 from gen.program.ir import Array, Call, Loop, Node, Program
 from gen.render import TargetFile
-from gen.schedule import device_for
+from gen.schedule import PlanClass, device_for
 
 STAGES = ("parse", "program", "partition", "maps", "schedule", "flatten", "vectorize", "kernel", "arena")
 
@@ -43,6 +43,14 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
     return {stage: "\n\n".join(texts) + "\n" for stage, texts in of_stage.items()}
 
 
+def _devices(of: PlanClass, cpus: int) -> str:
+    """The devices of one of several plans, `cpus` of which are for CPUs."""
+    if not of.cpu:
+        return "GPUs"
+    tiles = ", in register tiles" + (" and strips of rows" if of.panels.strip_rows else "") if of.panels else ""
+    return "CPUs" + (tiles if cpus > 1 else "")
+
+
 def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequence[str], options: Any) -> None:
     """Adds the stages from the plan on."""
     classes = dict.fromkeys(device_for(target, options.schedule).plan_class for target in targets)
@@ -53,10 +61,12 @@ def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequen
         if all(values == stored[0] for values in stored):   # CPUs and GPUs have one plan
             of_class = dict([*of_class.items()][:1])
         shown = {of: (_partition(fusion, plan), _maps(plan)) for of, plan in of_class.items()}
-        shown = {of: text for of, text in shown.items() if not of.panels or shown.get(of._replace(panels=None)) != text}
+        alike: "Dict[Any, PlanClass]" = {}      # the first class of those with one text
         for of, both in shown.items():
-            title = f"on {'GPUs' if not of.cpu else 'CPUs, in register tiles' if of.panels else 'CPUs'}:\n" \
-                if len(shown) > 1 else ""
+            alike.setdefault((of.cpu, both), of)
+        cpus = sum(of.cpu for of in alike.values())
+        for (_, both), of in alike.items():
+            title = f"on {_devices(of, cpus)}:\n" if len(alike) > 1 else ""
             for stage, part in zip(("partition", "maps"), both):
                 if stage in of_stage:
                     of_stage[stage].append(title + part)

@@ -114,8 +114,8 @@ static inline void sett_cp_async(int line, void *to, const void *from, unsigned 
   auto &own = sett_own_copies();
   if ((bytes != 4 && bytes != 8 && bytes != 16) || read > bytes || (uintptr_t)to % bytes || (uintptr_t)from % bytes ||
       own.copies == SETT_COPIES) {
-    sett_fail("thread %d: cp.async of line %d, %u of %u bytes from %p to %p, with %d others under way", sett.current, line,
-              read, bytes, from, to, own.copies);
+    sett_fail("thread %d: cp.async of line %d, %u of %u bytes from %p to %p, with %d others under way", sett.current,
+              line, read, bytes, from, to, own.copies);
     sett_wait();
   }
   own.copy[own.copies++] = {to, from, bytes, read};
