@@ -65,7 +65,7 @@ class ContractionGpuSchedule(Schedule):
 
 @dataclass(frozen=True)
 class Operand:
-    """How an operand gets into shared memory, which templates/kernels/contraction_gpu.j2 prints.
+    """The copy of an operand to shared memory; templates/kernels/contraction_gpu.j2 prints this record.
 
     name: a or b. pointer: of the buffer; element: its type in memory. lines: of the tile. passes: times that each thread
     loads `vec` elements; own: the condition that it has something to load in a pass ("": it always has). line, step: of
@@ -184,7 +184,6 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
     def build(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> "List[Kernel]":
         kernels = [self.tiles_kernel(choice, context)]
         return [*kernels, _sum_kernel(choice, context)] if choice.schedule.parts > 1 else kernels
-
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         """The kernel whose blocks have a tile each."""
@@ -311,7 +310,7 @@ class SharedAccess(NamedTuple):
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device: Device) -> "List[SharedAccess]":
-    """What the threads of a block store and load of both operands, at any one step of a tile."""
+    """The stores and loads of a block's threads in shared memory, of both operands, at any one step of a tile."""
     numbers, size = device.contraction_gpu, dtypes.storage_bytes(nest.dot.shape.dtype)
     found, tile, unit = [], schedule.block, WORD // size
     maps = thread_maps(schedule, unit, unit)
@@ -337,7 +336,7 @@ def shared_accesses(nest: TiledProduct, schedule: ContractionGpuSchedule, device
 # ---- kernels ----
 
 def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
-    """What follows from neighbouring sums of a thread."""
+    """The epilogue of neighbouring sums of a thread."""
     counts, vec = nest.counts, schedule.vec
     box = {"batch": (0, counts["batch"] - 1), "row": (0, counts["row"] - 1),
            "group": (0, counts["column"] // vec - 1), "vec": (0, vec - 1)}
@@ -347,7 +346,7 @@ def _epilogue(nest: TiledProduct, schedule: ContractionGpuSchedule) -> Form:
 
 
 def _summed(nest: TiledProduct) -> Form:
-    """What follows from one sum, whose parts are added up."""
+    """The epilogue of one sum, whose parts are added up."""
     index = compose(_position(nest), algebra.call("shape", "unmap", nest.shape.text))
     return Form(nest.epilogue, nest.epilogue.entry, index, Schedule(), {"position": (0, nest.shape.elements - 1)},
                 given={nest.dot: partial(_sum, dtype=nest.dot.shape.dtype, text="total")})
@@ -402,7 +401,7 @@ def _word(size: int) -> str:
 
 
 class Written(NamedTuple):
-    """What a kernel of tiles does with the sums. code: of `vec` of them; reads, results: buffers; seen: accesses."""
+    """The code that follows the sums of a kernel of tiles. code: of `vec` of them; reads, results: buffers; seen: accesses."""
 
     code: StepCode
     reads: List[Buffer]

@@ -64,8 +64,8 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class Operand:
-    """How an operand gets into shared memory and from there into registers, which
-    templates/kernels/contraction_mma.j2 prints.
+    """The copy of an operand to shared memory, and from there to registers; templates/kernels/contraction_mma.j2
+    prints this record.
 
     name: a or b. pointer: of the buffer. lines: of the tile; passes: times that each thread copies `vec` elements;
     own: the condition that it has something to copy in a pass ("": it always has). line, step: of what it copies, in
@@ -156,7 +156,7 @@ def element_bytes(nest: TiledProduct) -> int:
 # ---- maps ----
 
 def _in_lines(nest: TiledProduct, operand: int) -> bool:
-    """Whether a row of the tile in shared memory is a line, whose steps are neighbours."""
+    """True if a row of the tile in shared memory is a line of the operand; its steps are neighbours then."""
     return nest.along_steps(operand) or element_bytes(nest) == 1
 
 
@@ -227,8 +227,8 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "List[SharedAccess]":
-    """What the threads of a block copy to the tiles of both operands, and what they give to ldmatrix: in each of its
-    phases eight lanes' rows of 16 bytes."""
+    """The copies of a block's threads to the tiles of both operands, and the rows of 16 bytes that ldmatrix reads: those
+    of eight lanes in each of its phases."""
     found = []
     for k in (0, 1):
         for of, elements in ((copy_map(nest, schedule, k), schedule.loads[k]),
