@@ -23,8 +23,13 @@ class Registers(State):
 
     def declare(self, of: str, dtype: str, lanes: int, text: str, bits: bool = False) -> Value:
         name = self.name(of)
-        self.text.add(Let(self.type(dtype, lanes, bits), name, text))
+        self.text.add(self._let(self.type(dtype, lanes, bits), name, text))
         return Value(name, dtype, lanes, bits)
+
+    def _let(self, kind: str, name: str, text: str) -> Statement:
+        """A variable that keeps its value. In a template nvcc puts the value of a `const` one at each place that reads
+        it, so that its time doubles with each step of a long chain."""
+        return (Declare if self.d.chooses_words else Let)(kind, name, text)
 
     def real(self, value: Value) -> Value:
         """An f16 as a float."""
@@ -61,7 +66,7 @@ class Registers(State):
             one_by_one = [*lane_by_lane, Assign(name, gathered)]
             self.text.add(Declare(wide, name), If(where, [Assign(name, whole)], one_by_one, brief=True))
         else:
-            self.text.add(*lane_by_lane, Let(wide, name, gathered))
+            self.text.add(*lane_by_lane, self._let(wide, name, gathered))
         return Value(name, dtype, self.lanes, bits)
 
     def round(self, text: str, dtype: str, lanes: int, plain: bool = False) -> str:

@@ -9,7 +9,7 @@ template <bool aligned> static __global__ __launch_bounds__(128) void sett_conca
     union { uint4 word[1]; float at[4]; } w_r0;
     #pragma unroll
     for (unsigned vec = 0; vec < 4; ++vec) {
-      const float v_a = w_p0.at[vec];
+      float v_a = w_p0.at[vec];
       w_r0.at[vec] = v_a;
     }
     store_word<aligned>(w_r0.word[0], r0 + ((bl_x >> 1) * 3072 + th_x * 4 + bl_x * 512));
@@ -22,7 +22,7 @@ template <bool aligned> static __global__ __launch_bounds__(128) void sett_conca
     union { uint4 word[1]; float at[4]; } w_r0;
     #pragma unroll
     for (unsigned vec = 0; vec < 4; ++vec) {
-      const float v_b = w_p1.at[vec];
+      float v_b = w_p1.at[vec];
       w_r0.at[vec] = v_b;
     }
     store_word<aligned>(w_r0.word[0], r0 + ((bl_x / 6) * 1024 + th_x * 4 + bl_x * 512 + 1024));

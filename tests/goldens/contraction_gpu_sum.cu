@@ -8,9 +8,9 @@ extern "C" __global__ __launch_bounds__(128) void sett_product_f32_sum(const flo
   float total = 0;
   #pragma unroll
   for (unsigned part = 0; part < 2; ++part) total += q0[part * 800 + position];
-  const float v_product = total;
-  const float v_bias = p2[position % 40];
-  const float v_sums = v_product + v_bias;
-  const float v_y = maximum_f32(v_sums, 0.0f);
+  float v_product = total;
+  float v_bias = p2[position % 40];
+  float v_sums = v_product + v_bias;
+  float v_y = maximum_f32(v_sums, 0.0f);
   r0[position] = v_y;
 }

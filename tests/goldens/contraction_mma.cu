@@ -91,10 +91,10 @@ template <bool aligned> static __global__ __launch_bounds__(128) void sett_produ
           union { unsigned word[1]; unsigned short at[2]; } w_r0;
           #pragma unroll
           for (unsigned vec = 0; vec < 2; ++vec) {
-            const float v_product = total[i / 2][(j * 2 + vec) / 2][i % 2 * 2 + (j * 2 + vec) % 2];
-            const float v_product_of2 = round_bf16(v_product);
-            const float v_bias = value_bf16(w_p2.at[vec]);
-            const float v_y = round_bf16(v_product_of2 + v_bias);
+            float v_product = total[i / 2][(j * 2 + vec) / 2][i % 2 * 2 + (j * 2 + vec) % 2];
+            float v_product_of2 = round_bf16(v_product);
+            float v_bias = value_bf16(w_p2.at[vec]);
+            float v_y = round_bf16(v_product_of2 + v_bias);
             w_r0.at[vec] = bits_bf16(v_y);
           }
           store_word<aligned>(w_r0.word[0], r0 + (row * 80 + group * 2));

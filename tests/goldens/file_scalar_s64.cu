@@ -11,9 +11,9 @@ extern "C" __global__ __launch_bounds__(32) void sett_scalar_s64(const long long
 {
   const unsigned th_x = (unsigned)threadIdx.x;
   if (th_x <= 0) {
-    const long long v_a = p0[0];
-    const long long v_b = p1[0];
-    const long long v_y = (long long)((unsigned long long)v_a - (unsigned long long)v_b);
+    long long v_a = p0[0];
+    long long v_b = p1[0];
+    long long v_y = (long long)((unsigned long long)v_a - (unsigned long long)v_b);
     r0[0] = v_y;
   }
 }

@@ -10,9 +10,9 @@ template <bool aligned> static __global__ __launch_bounds__(128) void sett_add_f
   union { uint4 word[1]; float at[4]; } w_r0;
   #pragma unroll
   for (unsigned vec = 0; vec < 4; ++vec) {
-    const float v_a = w_p0.at[vec];
-    const float v_b = w_p1.at[vec];
-    const float v_sum = v_a + v_b;
+    float v_a = w_p0.at[vec];
+    float v_b = w_p1.at[vec];
+    float v_sum = v_a + v_b;
     w_r0.at[vec] = v_sum;
   }
   store_word<aligned>(w_r0.word[0], r0 + (th_x * 4 + bl_x * 512));

@@ -18,15 +18,15 @@ template <bool aligned> static __global__ __launch_bounds__(256) void sett_row_s
       load_word<aligned>(w_p0.word[0], p0 + (g0 * 1024 + f * 4 + step * 256));
       #pragma unroll
       for (unsigned vec = 0; vec < 4; ++vec) {
-        const float v_x = w_p0.at[vec];
-        const float v_sum = a0[vec] + v_x;
+        float v_x = w_p0.at[vec];
+        float v_sum = a0[vec] + v_x;
         a0[vec] = v_sum;
       }
     }
     #pragma unroll
     for (unsigned slot = 1; slot < 4; ++slot) {
       const float other0 = a0[slot];
-      const float v_sum = a0[0] + other0;
+      float v_sum = a0[0] + other0;
       a0[0] = v_sum;
     }
   }
@@ -35,7 +35,7 @@ template <bool aligned> static __global__ __launch_bounds__(256) void sett_row_s
   for (unsigned distance = 32; distance >= 1; distance /= 2) {
     {
       const float other0 = __shfl_down(a0[0], distance, 64);
-      const float v_sum = a0[0] + other0;
+      float v_sum = a0[0] + other0;
       a0[0] = v_sum;
     }
   }

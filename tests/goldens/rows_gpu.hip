@@ -22,9 +22,9 @@ template <bool aligned> static __global__ __launch_bounds__(512, 1) void sett_so
       load_word<aligned>(w_p0.word[0], p0 + (g0 * 4096 + f * 4 + step * 2048));
       #pragma unroll
       for (unsigned vec = 0; vec < 4; ++vec) {
-        const float v_v0 = w_p0.at[vec];
+        float v_v0 = w_p0.at[vec];
         held0[step * 4 + vec] = v_v0;
-        const float v_r = maximum_f32(a0[0], v_v0);
+        float v_r = maximum_f32(a0[0], v_v0);
         a0[0] = v_r;
       }
     }
@@ -32,7 +32,7 @@ template <bool aligned> static __global__ __launch_bounds__(512, 1) void sett_so
   #pragma unroll
   for (unsigned distance = 32; distance >= 1; distance /= 2) {
     const float other0 = __shfl_down(a0[0], distance, 64);
-    const float v_r = maximum_f32(a0[0], other0);
+    float v_r = maximum_f32(a0[0], other0);
     a0[0] = v_r;
   }
   if ((th_x & 63) == 0) {
@@ -43,7 +43,7 @@ template <bool aligned> static __global__ __launch_bounds__(512, 1) void sett_so
     #pragma unroll
     for (unsigned warp = 1; warp < 8; ++warp) {
       const float other0 = shared0[warp];
-      const float v_r = maximum_f32(a0[0], other0);
+      float v_r = maximum_f32(a0[0], other0);
       a0[0] = v_r;
     }
     row_shared0[0] = a0[0];
@@ -60,10 +60,10 @@ template <bool aligned> static __global__ __launch_bounds__(512, 1) void sett_so
     for (unsigned step = 0; step < 2; ++step) {
       #pragma unroll
       for (unsigned vec = 0; vec < 4; ++vec) {
-        const float v_v4 = held0[step * 4 + vec] - of_row0;
-        const float v_v5 = expf(v_v4);
+        float v_v4 = held0[step * 4 + vec] - of_row0;
+        float v_v5 = expf(v_v4);
         kept0[step * 4 + vec] = v_v5;
-        const float v_r = a1[0] + v_v5;
+        float v_r = a1[0] + v_v5;
         a1[0] = v_r;
       }
     }
@@ -71,7 +71,7 @@ template <bool aligned> static __global__ __launch_bounds__(512, 1) void sett_so
   #pragma unroll
   for (unsigned distance = 32; distance >= 1; distance /= 2) {
     const float other1 = __shfl_down(a1[0], distance, 64);
-    const float v_r = a1[0] + other1;
+    float v_r = a1[0] + other1;
     a1[0] = v_r;
   }
   if ((th_x & 63) == 0) {
@@ -82,7 +82,7 @@ template <bool aligned> static __global__ __launch_bounds__(512, 1) void sett_so
     #pragma unroll
     for (unsigned warp = 1; warp < 8; ++warp) {
       const float other1 = shared1[warp];
-      const float v_r = a1[0] + other1;
+      float v_r = a1[0] + other1;
       a1[0] = v_r;
     }
     row_shared1[0] = a1[0];
@@ -99,7 +99,7 @@ template <bool aligned> static __global__ __launch_bounds__(512, 1) void sett_so
       union { uint4 word[1]; float at[4]; } w_r0;
       #pragma unroll
       for (unsigned vec = 0; vec < 4; ++vec) {
-        const float v_v9 = kept0[step * 4 + vec] / of_row1;
+        float v_v9 = kept0[step * 4 + vec] / of_row1;
         w_r0.at[vec] = v_v9;
       }
       store_word<aligned>(w_r0.word[0], r0 + (g0 * 4096 + f * 4 + step * 2048));

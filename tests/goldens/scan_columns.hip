@@ -11,8 +11,8 @@ extern "C" __global__ __launch_bounds__(64, 1) void sett_column_cummax_f32(const
     for (unsigned place = 40; place-- > 0;)
     {
       for (unsigned vec = 0; vec < 1; ++vec) {
-        const float v_x = p0[place * 50 + block];
-        const float v_max = maximum_f32(v_x, a0[vec]);
+        float v_x = p0[place * 50 + block];
+        float v_max = maximum_f32(v_x, a0[vec]);
         a0[vec] = v_max;
         r0[place * 50 + block] = v_max;
       }

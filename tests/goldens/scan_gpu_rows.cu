@@ -15,10 +15,10 @@ template <bool aligned> static __global__ __launch_bounds__(256, 1) void sett_cu
       #pragma unroll
       for (unsigned k = 0; k < 4; ++k) {
         const unsigned vec = k;
-        const float v_x = w_p0.at[vec];
+        float v_x = w_p0.at[vec];
         x0[vec] = v_x;
         {
-          const float v_sum = l0 + x0[vec];
+          float v_sum = l0 + x0[vec];
           x0[vec] = v_sum;
         }
         l0 = x0[vec];
@@ -29,7 +29,7 @@ template <bool aligned> static __global__ __launch_bounds__(256, 1) void sett_cu
         const float other0 = __shfl_down_sync(0xffffffffu, l0, by, 32);
         if (th_x % 32 + by < 32) {
           {
-            const float v_sum = other0 + l0;
+            float v_sum = other0 + l0;
             l0 = v_sum;
           }
         }
@@ -41,18 +41,18 @@ template <bool aligned> static __global__ __launch_bounds__(256, 1) void sett_cu
       for (unsigned warp = 8; warp-- > 0;) {
         if (warp > th_x / 32) {
           {
-            const float v_sum = before0 + shared0[warp];
+            float v_sum = before0 + shared0[warp];
             before0 = v_sum;
           }
         }
         {
-          const float v_sum = carry0 + shared0[warp];
+          float v_sum = carry0 + shared0[warp];
           carry0 = v_sum;
         }
       }
       if (th_x % 32 + 1 < 32) {
         {
-          const float v_sum = before0 + beside0;
+          float v_sum = before0 + beside0;
           before0 = v_sum;
         }
       }
@@ -62,7 +62,7 @@ template <bool aligned> static __global__ __launch_bounds__(256, 1) void sett_cu
       #pragma unroll
       for (unsigned k = 0; k < 4; ++k) {
         const unsigned vec = k;
-        const float v_sum = before0 + x0[vec];
+        float v_sum = before0 + x0[vec];
         w_r0.at[vec] = v_sum;
       }
       store_word<aligned>(w_r0.word[0], r0 + (bl_x * 4096 + step * 1024 + 1020 - th_x * 4));

@@ -8,13 +8,13 @@ extern "C" __global__ __launch_bounds__(128) void sett_sorted_f32_part1(const in
   float sum = 0.0f;
   for (unsigned step = 0; step < 4; ++step) {
     {
-      const int v_rows = p1[(th_x >> 4) * 4 + bl_x * 32 + step];
+      int v_rows = p1[(th_x >> 4) * 4 + bl_x * 32 + step];
       if (v_rows >= 0 && v_rows <= 63) {
         const unsigned at0 = (unsigned)v_rows;
-        const float v_more = p2[(th_x >> 4) * 48 + bl_x * 512 + step * 16 + th_x];
+        float v_more = p2[(th_x >> 4) * 48 + bl_x * 512 + step * 16 + th_x];
         const unsigned at = at0 * 16 + (th_x & 15);
         if (some && at == last) {
-          const float v_s = sum + v_more;
+          float v_s = sum + v_more;
           sum = v_s;
         }
         else {

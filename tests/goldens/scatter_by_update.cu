@@ -4,10 +4,10 @@ extern "C" __global__ __launch_bounds__(128) void sett_scatter_f32_part1(const i
   const unsigned bl_x = (unsigned)blockIdx.x;
   const unsigned th_x = (unsigned)threadIdx.x;
   {
-    const int v_rows = p1[bl_x >> 1];
+    int v_rows = p1[bl_x >> 1];
     if (v_rows >= 0 && v_rows <= 65535) {
       const unsigned at0 = (unsigned)v_rows;
-      const float v_more = p2[bl_x * 128 + th_x];
+      float v_more = p2[bl_x * 128 + th_x];
       const unsigned at = (bl_x & 1) * 128 + at0 * 256 + th_x;
       atomicAdd((float *)(r0 + at), (float)v_more);
     }

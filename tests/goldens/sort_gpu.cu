@@ -1,7 +1,7 @@
 // tests/goldens/sort_f32.hlo: tiles of 128, 64 threads
 static __device__ inline unsigned sett_sort_f32_key0(float x0)
 {
-  const float v_x = x0;
+  float v_x = x0;
   const unsigned key = ((unsigned)total_order_f32(v_x) + 2147483648u);
   return key;
 }

@@ -21,8 +21,8 @@ template <bool aligned> static __global__ __launch_bounds__(256) void sett_trans
     union { uint4 word[1]; float at[4]; } w_r0;
     #pragma unroll
     for (unsigned vec = 0; vec < 4; ++vec) {
-      const float v_x = tile_p0[th_x * 132 + vec * 33 - (th_x >> 3) * 1055];
-      const float v_n = -v_x;
+      float v_x = tile_p0[th_x * 132 + vec * 33 - (th_x >> 3) * 1055];
+      float v_n = -v_x;
       w_r0.at[vec] = v_n;
     }
     store_word<aligned>(w_r0.word[0], r0 + ((th_x >> 3) * 2016 + row_tile * 65536 + lane_tile * 32 + th_x * 4));

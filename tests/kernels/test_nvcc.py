@@ -123,3 +123,22 @@ def test_every_file(whose: str, device: str, tmp_path: Path) -> None:
     wrong = refused(texts, device, tmp_path)
     assert not wrong, "\n".join(wrong)
     print(f"{len(texts)} texts of {len(paths)} files for {device}")
+
+
+def test_a_long_chain(tmp_path: Path) -> None:
+    """nvcc ends soon: in a template it would put the value of a constant at each place that reads it."""
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    of = "u32[1048576]{0}"
+    lines = ["HloModule e", "", "ENTRY e {", "  p = u32[2]{0} parameter(0)", "  cs = u32[4]{0} constant({13, 15, 26, 6})"]
+    for name, source in (("k", "p"), ("c", "cs")):
+        lines += [f"  {name}1 = u32[1]{{0}} slice({source}), slice={{[0:1]}}", f"  {name} = u32[] reshape({name}1)"]
+    lines += [f"  x0 = {of} broadcast(k), dimensions={{}}", f"  by = {of} broadcast(c), dimensions={{}}", f"  i = {of} iota(), iota_dimension=0"]
+    for n in range(24):     # as random bits are made
+        lines += [f"  l{n} = {of} shift-left(x{n}, by)", f"  r{n} = {of} shift-right-logical(x{n}, by)", f"  o{n} = {of} or(l{n}, r{n})",
+                  f"  s{n} = {of} add(x{n}, i)", f"  x{n + 1} = {of} xor(o{n}, s{n})"]
+    lines += [lines.pop().replace("  x", "  ROOT x", 1), "}", ""]
+    (tmp_path / "e.hlo").write_text("\n".join(lines))
+    (text,) = written([tmp_path / "e.hlo"], "sm_80", tmp_path)
+    assert "template <bool aligned>" in text.read_text()
+    subprocess.run(["nvcc", "-arch=sm_80", "-c", str(text), "-o", str(tmp_path / "e.o")], check=True, timeout=120)
