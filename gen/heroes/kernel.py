@@ -84,12 +84,13 @@ class Coordinate:
 class Placing:
     """Where a work-item stands, which templates/parts/frame.j2 prints. group, item: whether the text names the numbers
     of the work-group and of the work-item in it. guard: the condition that a work-item has something to do ("": it
-    always has)."""
+    always has). spare: whether the text reads some coordinates alone."""
 
     group: bool
     item: bool
     coordinates: List[Coordinate]
     guard: str = ""
+    spare: bool = False
 
     @staticmethod
     def of(counts: "Sequence[Tuple[str, int]]", threads: int, index_type: str) -> "Tuple[Placing, int]":

@@ -6,7 +6,7 @@ each as its own hero writes it, whose work-items are numbered strip by strip.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Iterator, List, Tuple
 
 from gen.heroes import contraction_cpu, rows_cpu
@@ -86,15 +86,18 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
     def build(self, choice: Choice[Strips, StripsSchedule], context: Context) -> "List[Kernel]":
         nest, d = choice.nest, context.target
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
+        for kernel in kernels:      # places in a strip depend on some coordinates alone
+            record = kernel.text.record
+            kernel.text.record = replace(record, placing=replace(record.placing, spare=True))
         arrays = [StripArray(d.types[buffer.shape.dtype], buffer.pointer, buffer.shape.elements // nest.count)
                   for buffer in nest.between]
-        record = StripsRecord(arrays, [StripPart(kernel, kernel.blocks // nest.count) for kernel in kernels])
+        strips = StripsRecord(arrays, [StripPart(kernel, kernel.blocks // nest.count) for kernel in kernels])
         passed = [a for kernel in kernels for a in kernel.arguments if a.buffer not in nest.between]
         reads, writes = ([a.buffer for a in passed if a.read_only is only] for only in (True, False))
         touched = [access for kernel in kernels for access in kernel.report.touched
                    if access.buffer not in nest.between]
         return [Kernel(choice.grids[0], nest, arguments(d, reads, writes, nest.shared),
-                       Text("kernels/strips_cpu", record, attribute=d.launch_bounds(1)), Report(touched),
+                       Text("kernels/strips_cpu", strips, attribute=d.launch_bounds(1)), Report(touched),
                        sections=kernels)]
 
 

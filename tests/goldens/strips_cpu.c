@@ -26,6 +26,7 @@ static void sett_strips_f32_part0(const float *restrict p0, const float *restric
 {
   const uint32_t bl_x = (uint32_t)number;
   const uint32_t g0 = bl_x;
+  (void)g0;
   const float *const single = p0 + g0 * 192;
   const float *const of_units = p1 + g0 * 384;
   float *const total = q0 + 0;
@@ -37,6 +38,7 @@ static void sett_strips_f32_part1(const float *restrict q0, float *restrict q3, 
   const uint32_t bl_x = (uint32_t)number;
   const uint32_t g0 = bl_x;
   const uint32_t chunk = 0;
+  (void)g0, (void)chunk;
   float16 kept0[48];
   for (uint32_t block = chunk * 1; block < 2; ++block)
   {
@@ -239,6 +241,7 @@ static void sett_strips_f32_part4(const float *restrict p2, const float *restric
 {
   const uint32_t bl_x = (uint32_t)number;
   const uint32_t g0 = bl_x;
+  (void)g0;
   const float *const single = q3 + 0;
   const float *const of_units = p2 + g0 * 768;
   float *const total = r0 + g0 * 384;

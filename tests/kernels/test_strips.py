@@ -4,6 +4,7 @@ heads, one query and many, batches and orders of dimensions; softmax and layer n
 from __future__ import annotations
 
 import random
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List
@@ -12,10 +13,11 @@ import pytest
 
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain
 from gen import schedule
-from gen.pipeline import target_file
+from gen.pipeline import build_fusion, target_file
 from gen.plan import nests
 from gen.plan.strips import Strips
 from gen.schedule import DEVICES
+from gen.targets.tools import c_compiler
 
 LARGER = "larger {\n  a = T[] parameter(0)\n  b = T[] parameter(1)\n  ROOT m = T[] maximum(a, b)\n}\n"
 SUM = "sum {\n  a = T[] parameter(0)\n  b = T[] parameter(1)\n  ROOT s = T[] add(a, b)\n}\n"
@@ -196,3 +198,14 @@ def test_rows_of_a_product(name: str) -> None:
 def test_named(target: str, device: str, tmp_path: Path) -> None:
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in NAMED.items()}, target, device,
           tmp_path)
+
+
+def test_compilers_have_nothing_to_say(tmp_path: Path) -> None:
+    """Places in a strip read some of a work-item's coordinates alone."""
+    for name, text in {**NAMED, **drawn(0, 6)}.items():
+        (tmp_path / name).mkdir()
+        for fusion in fusions(text):
+            build_fusion(fusion, str(tmp_path / name), ["c"], "cpu")
+            done = subprocess.run([c_compiler(), "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                                   *(tmp_path / name).glob("*[!f].c")], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
