@@ -84,7 +84,7 @@ class Coordinate:
 class Placing:
     """Where a work-item stands, which templates/parts/frame.j2 prints. group, item: whether the text names the numbers
     of the work-group and of the work-item in it. guard: the condition that a work-item has something to do ("": it
-    always has). spare: whether the text reads some coordinates alone."""
+    always has). spare: whether the text may leave coordinates unread."""
 
     group: bool
     item: bool

@@ -86,7 +86,7 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
     def build(self, choice: Choice[Strips, StripsSchedule], context: Context) -> "List[Kernel]":
         nest, d = choice.nest, context.target
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
-        for kernel in kernels:      # places in a strip depend on some coordinates alone
+        for kernel in kernels:      # a place in a strip depends on some of them only
             record = kernel.text.record
             kernel.text.record = replace(record, placing=replace(record.placing, spare=True))
         arrays = [StripArray(d.types[buffer.shape.dtype], buffer.pointer, buffer.shape.elements // nest.count)

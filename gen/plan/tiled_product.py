@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import Instruction, dtypes
+from gen.hlo import Instruction
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import digit_sizes, merged_digits, position
@@ -156,7 +156,3 @@ def _merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit
     """The digits, neighbours along which every stride goes on as one; operands in their order."""
     worths = [(digit.size, (digit.position, digit.strides[order[0]], digit.strides[order[1]])) for digit in digits]
     return tuple(Digit(size, worth[0], (worth[1], worth[2])) for size, worth in merged_digits(worths))
-
-
-def element_bytes(nest: TiledProduct, operand: int) -> int:
-    return dtypes.storage_bytes(nest.operands[operand].shape.dtype)

@@ -201,7 +201,7 @@ def test_named(target: str, device: str, tmp_path: Path) -> None:
 
 
 def test_compilers_have_nothing_to_say(tmp_path: Path) -> None:
-    """Places in a strip read some of a work-item's coordinates alone."""
+    """A place in a strip depends on some of a work-item's coordinates only."""
     for name, text in {**NAMED, **drawn(0, 6)}.items():
         (tmp_path / name).mkdir()
         for fusion in fusions(text):
