@@ -1,9 +1,10 @@
 """The contraction hero on CPUs: products in register tiles.
 
-A work-item has a block of the result: some rows by some units of columns. It goes through the steps of the sum in
-chunks, and through the block in tiles, whose accumulators are registers: a tile adds the products of a chunk to the
-block's totals. These lie in the result where nothing follows, else in an array of the work-item, from which the
+A work-item has a block of the result: some lines of some rows by some units of columns. It goes through the steps of
+the sum in chunks, and through the block in tiles, whose accumulators are registers: a tile adds the products of a chunk
+to the block's totals. These lie in the result where nothing follows, else in an array of the work-item, from which the
 epilogue makes results. A long sum has as many roundings one after another as a chunk has products and it has chunks.
+Of a convolution with padding or holes a block goes through the cells of each window, in which it has none.
 
 The tile is templates/parts/contraction.j2, the block templates/kernels/contraction_cpu.j2.
 """
@@ -23,7 +24,7 @@ from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
 from gen.plan.buffers import buffers_of, memory_map
-from gen.plan.contraction import Contraction, Digit
+from gen.plan.contraction import Contraction, Digit, Part
 from gen.plan.digits import place
 from gen.plan.partition import compose
 from gen.schedule import LINE, Schedule
@@ -31,11 +32,14 @@ from gen.schedule import LINE, Schedule
 
 @dataclass(frozen=True)
 class ContractionSchedule(Schedule):
-    """rows, units: of a block; row_blocks, unit_blocks: of a matrix of the result. long_blocks: blocks of columns that
-    have `units`; those after them have one unit less. tile_units: of a tile, at most; 0: of the block. chunk: steps
-    that a tile takes. to: the distance of rows in the result, where totals lie there; 0: they are in an array of the
+    """lines, rows, units: of a block; line_blocks, row_blocks, unit_blocks: of a matrix of the result. long_blocks:
+    blocks of columns that have `units`; those after them have one unit less. tile_units: of a tile, at most; 0: of the
+    block. chunk: of the last digit's steps that a tile takes; runs: of the steps of the digit before it. to, to_line:
+    the distances of rows and of lines in the result, where totals lie there; 0: they are in an array of the
     work-item."""
 
+    lines: int = 1
+    line_blocks: int = 1
     rows: int = 1
     row_blocks: int = 1
     units: int = 1
@@ -43,30 +47,37 @@ class ContractionSchedule(Schedule):
     long_blocks: int = 1
     tile_units: int = 0
     chunk: int = 1
+    runs: int = 1
     to: int = 0
+    to_line: int = 0
 
     def text(self) -> str:
-        words = [f"{self.rows} rows by {self.units * self.lanes} columns", f"{self.chunk} steps at once"]
+        words = [f"{f'{self.lines} lines of ' * (self.lines > 1)}{self.rows} rows by {self.units * self.lanes} columns",
+                 f"{f'{self.runs} times ' * (self.runs > 1)}{self.chunk} steps at once"]
         return ", ".join([super().text(), *words, "totals in the result" if self.to else "totals in an array"])
 
 
 @dataclass(frozen=True)
 class StepLoop:
-    """A loop over a digit of the sum. name: of its variable; by: steps of it at once."""
+    """A loop over a digit of the sum. name: of its variable; size: as C text; by: steps of it at once; whole: whether
+    these are all of them."""
 
     name: str
+    size: str
     digit: Digit
     by: int
+    whole: bool
 
 
 @dataclass(frozen=True)
 class Block:
     """The sums of the blocks of columns for which a condition holds ("": all others). units: of a block. last_from,
-    last_to: where the last one begins in the operand and in the totals, from the block's first unit."""
+    last_wide, last_to: where the last one begins in the operands and in the totals, from the block's first unit."""
 
     condition: str
     units: int
     last_from: int
+    last_wide: int
     last_to: int
 
 
@@ -86,6 +97,11 @@ class Words:
     splat: str
     mad: str
 
+    @property
+    def clear(self) -> str:
+        """The function that clears totals."""
+        return f"clear_{self.vector}" + "_of_result" * bool(self.space)
+
     @staticmethod
     def of(nest: Contraction, in_result: bool, context: Context) -> Words:
         """in_result: whether totals are in the result, not in an array of the work-item."""
@@ -102,26 +118,49 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Cells:
+    """The loop over the cells of a window. taps: whether their numbers of elements differ; first: of the block's
+    places, as C text ("": 0); every: the distance of a cell's places; single, total: of such places in the operand and
+    in the totals; count: the variable that has the number of the block's places ("": there is one)."""
+
+    number: int
+    parts: Tuple[Part, ...]
+    taps: bool
+    first: str
+    every: int
+    single: int
+    total: int
+    count: str
+
+
+@dataclass(frozen=True)
 class ContractionCpuRecord:
     """templates/kernels/contraction_cpu.j2 prints this record.
 
-    words: of its tile. row: the variable of the rows ("": there is one row).
-    first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single, units: where the
-    operands' blocks begin, as C text; row_step, next_unit: the distances of rows and of units in them. rows, last_rows:
-    of a block, of the last one. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile,
-    at most (0: of a block). overlap: columns that the last unit shares with the one before it. loops: over the sum.
-    total: where the totals of a block begin in the result, as C text; "": they are in an array. to: the distance of
-    their rows. step: a unit of the epilogue; element: of a row that has no unit."""
+    words: of its tile. line, row: the variables of the lines and the rows ("": there is one). first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single,
+    units: where the operands' blocks begin, as C text; line_step, row_step, wide, next_unit: the distances of lines,
+    rows and units in them (wide: 0 where a unit has one element of `single`). lines, last_lines, rows, last_rows: of a
+    block, of the last one. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile, at
+    most (0: of a block). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
+    whether they have different numbers of rows; covered: whether each element of the result is in one. loops: over the
+    sum. total: where the totals of a block begin in the result, as C text; "": they are in an array. to, to_line: the
+    distances of their rows and lines. step: a unit of the epilogue; element: of a row that has no unit."""
 
     placing: Placing
     words: Words
+    line: str
     row: str
     first_unit: str
     end_unit: str
     single: str
     units: str
+    line_step: int
     row_step: int
+    wide: int
     next_unit: int
+    lines: int
+    line_blocks: int
+    last_lines: int
     rows: int
     row_blocks: int
     last_rows: int
@@ -131,9 +170,13 @@ class ContractionCpuRecord:
     tile_units: int
     overlap: int
     blocks: List[Block]
+    cells: List[Cells]
+    rows_vary: bool
+    covered: bool
     loops: List[StepLoop]
     total: str
     to: int
+    to_line: int
     step: Optional[StepCode]
     element: Optional[StepCode]
 
@@ -164,13 +207,16 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             tile, chunk = most, numbers.skinny_chunk
             most = min(all_units, max(most, numbers.skinny_bytes // (rows * LINE)))
         count, block = -(-all_units // most), min(rows, numbers.rows)
-        last = nest.steps[-1].size
-        chunk = -(-last // -(-last // chunk))       # chunks of nearly one size
-        alone = chunk == math.prod(digit.size for digit in nest.steps)
-        return [ContractionSchedule(lanes=nest.unit, rows=block, row_blocks=-(-rows // block),
-                                    units=-(-all_units // count), unit_blocks=count,
+        sizes = [1, 1, *(digit.size for digit in nest.steps)]
+        runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
+        chunk = _even(sizes[-1], chunk)
+        alone = chunk * runs == math.prod(sizes) and nest.covered
+        lines = _even(nest.line.size, max(1, numbers.rows // rows))
+        to, to_line = _direct(nest) if alone or not nest.overlap else (0, 0)
+        return [ContractionSchedule(lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
+                                    row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
                                     long_blocks=all_units - (-(-all_units // count) - 1) * count,
-                                    tile_units=tile, chunk=chunk, to=_direct(nest) if alone or not nest.overlap else 0)]
+                                    tile_units=tile, chunk=chunk, runs=runs, to=to, to_line=to_line)]
 
     def forms(self, nest: Contraction, schedule: ContractionSchedule, context: Context) -> "Iterable[Form]":
         return [] if schedule.to else [_epilogue(nest)]
@@ -196,12 +242,23 @@ HERO = ContractionCpuHero()
 def _counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str, int]]":
     """The digits of a work-item's number."""
     outer = [(f"g{k}", nest.outer[k].size) for k in nest.order]
-    return [*outer, ("unit_block", schedule.unit_blocks), ("row_block", schedule.row_blocks)]
+    return [*outer, ("unit_block", schedule.unit_blocks), ("line_block", schedule.line_blocks),
+            ("row_block", schedule.row_blocks)]
+
+
+def _even(size: int, most: int) -> int:
+    """The size of parts of nearly one size, of `most` at most."""
+    return -(-size // -(-size // most))
 
 
 def _row(nest: Contraction) -> str:
     """The variable of the digit of rows."""
     return "row" if nest.rows is None else f"g{nest.rows}"
+
+
+def _line(nest: Contraction) -> str:
+    """The variable of the digit of lines."""
+    return "line" if nest.lines is None else f"g{nest.lines}"
 
 
 def _positions(nest: Contraction, lanes: int = 0) -> str:
@@ -236,19 +293,21 @@ def _flat(nest: Contraction) -> str:
     return compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))
 
 
-def _direct(nest: Contraction) -> int:
-    """The distance of rows in the result where it is the product as it is, whose columns are neighbours; else 0."""
-    roots = nest.partition.roots
+def _direct(nest: Contraction) -> Tuple[int, int]:
+    """The distances of rows and of lines in the result where it is the product as it is, whose columns are neighbours;
+    else 0."""
+    roots, no = nest.partition.roots, (0, 0)
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot or nest.columns < nest.unit \
             or roots[0].shape.dtype != nest.dot.shape.dtype:
-        return 0
+        return no
     flat, (name, (_, last)) = compose(_positions(nest), _flat(nest)), _columns(nest, nest.unit)
     along = algebra.access(flat, name)[0].stride if last else None
     row = algebra.access(flat, _row(nest))[0].stride if nest.rows is not None else nest.columns
-    if algebra.access(flat, "lane")[0].stride != 1 or algebra.guards(flat) \
+    line = algebra.access(flat, _line(nest))[0].stride if nest.lines is not None else 0
+    if algebra.access(flat, "lane")[0].stride != 1 or algebra.guards(flat) or line is None \
             or (last and along != (1 if name == "column" else nest.unit)):
-        return 0
-    return max(row or 0, 0)
+        return no
+    return (row, line) if row and row > 0 else no
 
 
 def _epilogue(nest: Contraction) -> Form:
@@ -275,8 +334,8 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
     units = nest.columns // nest.unit if schedule.unit_blocks > 1 else 1
     counts = [("first_unit", units) if name == "unit_block" else (name, count)
               for name, count in counts]
-    first = {_row(nest): f"row_block * {schedule.rows}", "unit": "first_unit", "column": f"first_unit * {nest.unit}",
-             "lane": "0", "vec": "0"}
+    first = {_row(nest): f"row_block * {schedule.rows}", _line(nest): f"line_block * {schedule.lines}",
+             "unit": "first_unit", "column": f"first_unit * {nest.unit}", "lane": "0", "vec": "0"}
     box = ", ".join(f"{name} in [0, {count - 1}]" for name, count in counts)
     at = ", ".join(first.get(v.name, v.name) for v in algebra.info(flat).variables)
     by_dims = algebra.call("map", "dims", flat)
@@ -289,8 +348,8 @@ def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
     def block(condition: str, units: int, last: bool = False) -> Block:
         first = nest.all_units - units
         last_from = nest.last_unit - first * nest.next_unit if last else (units - 1) * nest.next_unit
-        last_to = (units - 1) * nest.unit - nest.overlap * (last and schedule.to > 0)
-        return Block(condition, units, last_from, last_to)
+        last_wide, to = (units - 1) * nest.unit - nest.overlap * last, (units - 1) * nest.unit
+        return Block(condition, units, last_from, last_wide if nest.wide else 0, last_wide if schedule.to else to)
 
     count, longer, units = schedule.unit_blocks, schedule.long_blocks, schedule.units
     blocks = [block(f"unit_block == {count - 1}", units - (longer < count), True)] * (nest.overlap > 0)
@@ -308,6 +367,10 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
     context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
                                                        largest=numbers.largest))
+    if nest.windows:
+        context.helpers.texts.setdefault("cells", macro("parts/contraction.j2", "cells", d=d))
+    if not nest.covered:
+        context.helpers.texts.setdefault(words.clear, macro("parts/contraction.j2", "clear", d=d, w=words, lanes=nest.unit))
     placing, _ = Placing.of([(name, size) for name, size in _counts(nest, schedule) if size > 1], 1, index_type)
     seen = [Touched("read", buffer, start) for buffer, start in zip((nest.single, nest.units), nest.starts)]
 
@@ -335,16 +398,44 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         f"unit_block * {schedule.units - 1} + (unit_block < {longer} ? unit_block : {longer})"
     end_unit = str(nest.all_units) if count == 1 else f"first_unit + {schedule.units}" \
         if longer == count else f"first_unit + (unit_block < {longer} ? {schedule.units} : {schedule.units - 1})"
-    loops = [StepLoop(f"k{k}", digit, schedule.chunk if k == len(nest.steps) - 1 else 1)
-             for k, digit in enumerate(nest.steps)]
+    to = schedule.to or schedule.units * nest.unit
+    to_line = schedule.to_line if schedule.to else schedule.rows * to
     record = ContractionCpuRecord(
-        placing, words, _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units,
-        nest.row.single, nest.next_unit, schedule.rows, schedule.row_blocks,
+        placing, words, _line(nest) if nest.lines is not None else "",
+        _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units, nest.line.single,
+        nest.row.single, nest.unit if nest.wide else 0, nest.next_unit, schedule.lines, schedule.line_blocks,
+        nest.line.size - schedule.lines * (schedule.line_blocks - 1), schedule.rows, schedule.row_blocks,
         nest.row.size - schedule.rows * (schedule.row_blocks - 1), nest.columns, nest.unit,
-        nest.all_units, schedule.tile_units, nest.overlap, _blocks(nest, schedule), loops, total,
-        schedule.to or schedule.units * nest.unit, step, element)
+        nest.all_units, schedule.tile_units, nest.overlap, _blocks(nest, schedule),
+        [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
+        nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, _loops(nest, schedule),
+        total, to, to_line, step, element)
     reads = [nest.single, nest.units, *buffers_of(nest.epilogue, nest.epilogue.entry)]
     functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)
                  for f in reversed(nest.epilogue.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, [root.buffer for root in nest.partition.roots], nest.shared),
                   Text("kernels/contraction_cpu", record, functions, d.launch_bounds(1)), Report(seen, code))
+
+
+def _loops(nest: Contraction, schedule: ContractionSchedule) -> "List[StepLoop]":
+    """At least two, of which the tile has the last."""
+    missing = max(0, 2 - len(nest.steps))
+    by = [*[1] * (missing + len(nest.steps) - 2), schedule.runs, schedule.chunk]
+    return [StepLoop(f"k{k - missing}", _size(digit), digit, step, step == digit.size)
+            for k, (digit, step) in enumerate(zip([*[Digit(1, 0, 0)] * missing, *nest.steps], by))]
+
+
+def _size(digit: Digit) -> str:
+    if digit.window is None:
+        return str(digit.size)
+    return f"taps{digit.window}" + f" * {digit.each}" * (digit.each > 1)
+
+
+def _cells(nest: Contraction, schedule: ContractionSchedule, number: int, to: int, to_line: int) -> Cells:
+    window = nest.windows[number]
+    digit, k = nest.outer[window.digit], window.digit
+    block, count, total = {nest.rows: (f"row_block * {schedule.rows}" * (schedule.row_blocks > 1), "rows", to),
+                           nest.lines: (f"line_block * {schedule.lines}" * (schedule.line_blocks > 1), "lines",
+                                        to_line)}.get(k, (f"g{k}", "", 0))
+    return Cells(number, window.parts, any(step.window == number for step in nest.steps), block, window.every,
+                 digit.single, total * window.every, count)

@@ -1,9 +1,13 @@
-"""A nest around a product of two matrices, or of many.
+"""A nest around a product of two matrices, or of many, or around a convolution.
 
 The positions of the result, in the order of memory, are digits: those of the outer loops, the rows, and the columns,
 which are the minor digit. An element of the result is the sum, over the digits of the steps, of an element of `single`
 and one of `units`, or of groups of neighbours. Along the columns `single` does not move, and neighbours in a unit of
-`units` are neighbours in memory. Along the rows `units` does not move. gen/plan/products.py arranges products so.
+`units` are neighbours in memory. Along the rows and the lines `units` does not move. gen/plan/products.py arranges
+products so.
+
+Padding and holes of a convolution's base are no elements: a window is divided into cells (gen/plan/cells.py), in each
+of which the operands move by constant strides. The algebra proves that nothing of a cell is outside of the base.
 """
 
 from __future__ import annotations
@@ -16,11 +20,12 @@ from gen import algebra
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map, reads_of, touches
-from gen.plan.digits import digit_sizes, merged_digits, position
+from gen.plan.cells import Along, Cell, along
+from gen.plan.digits import digit_sizes, position
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
-from gen.plan.products import narrow_type
+from gen.plan.products import group_count, narrow_type
 from gen.plan.tiled_product import tiled_product
 from gen.schedule import LINE
 
@@ -31,13 +36,39 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 
 
 class Digit(NamedTuple):
-    """A digit, and the elements that a step of it is worth in each operand. strips: the strips that it is worth, where
-    the nest is a part of strips (gen/plan/strips.py)."""
+    """A digit, and the elements that a step of it is worth in each operand. window: the number of the window whose
+    places, or whose elements, it counts. each: its steps for an element of the window; size: for the most of these.
+    strips: the strips that a step is worth, where the nest is a part of strips (gen/plan/strips.py)."""
 
     size: int
     single: int
     units: int
     strips: int = 0
+    window: Optional[int] = None
+    each: int = 1
+
+
+class Part(NamedTuple):
+    """A cell, and the elements from the first cell's beginning to its own in each operand."""
+
+    cell: Cell
+    single: int
+    units: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window along a dimension, in several cells. digit: the number of the outer digit that is its places; every: the
+    distance between places of a cell."""
+
+    digit: int
+    every: int
+    parts: Tuple[Part, ...]
+
+    def covers(self, places: int) -> bool:
+        """Whether each place is in one cell."""
+        return sorted(part.cell.place + self.every * k for part in self.parts
+                      for k in range(part.cell.places)) == list(range(places))
 
 
 @dataclass(eq=False)
@@ -45,8 +76,9 @@ class Contraction(Nest):
     """dot: the product. epilogue: from its elements to the results (`partition` goes on to compute them itself).
 
     single, units: the operands; starts: the maps from the digits of the result, a unit and a lane to the position in
-    each at the first step. outer: the digits before the columns; rows: the number of that one of them whose elements
-    share units, None where there is none. order: the numbers of the others, as work-items go through them. columns:
+    each at the first step, in the first cell of each window. wide: along the columns `single` moves as `units` do.
+    outer: the digits before the columns; rows: the number of that one of them whose elements share units, None where
+    there is none; lines: of another one. order: the numbers of the others, as work-items go through them. columns:
     elements of the minor digit; unit: elements of a unit. Where columns are no whole units, the last unit shares some
     with the unit before it, if there is one. next_unit, last_unit: from the first unit to the second and to the last
     one in memory. steps: the digits of the sum, major first. group: elements that each operand has for a step and a
@@ -57,8 +89,10 @@ class Contraction(Nest):
     single: Buffer
     units: Buffer
     starts: Tuple[str, str]
+    wide: bool
     outer: Tuple[Digit, ...]
     rows: Optional[int]
+    lines: Optional[int]
     order: Tuple[int, ...]
     columns: int
     unit: int
@@ -66,6 +100,7 @@ class Contraction(Nest):
     last_unit: int
     steps: Tuple[Digit, ...]
     group: int
+    windows: Tuple[Window, ...]
 
     @property
     def sizes(self) -> "List[int]":
@@ -76,6 +111,16 @@ class Contraction(Nest):
     def row(self) -> Digit:
         """The digit of the rows; of one element where there is none."""
         return Digit(1, 0, 0) if self.rows is None else self.outer[self.rows]
+
+    @property
+    def line(self) -> Digit:
+        """The digit of the lines, likewise."""
+        return Digit(1, 0, 0) if self.lines is None else self.outer[self.lines]
+
+    @property
+    def covered(self) -> bool:
+        """Whether each element of the result is in one cell."""
+        return all(window.covers(self.outer[window.digit].size) for window in self.windows)
 
     @property
     def all_units(self) -> int:
@@ -170,60 +215,93 @@ def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
     return None
 
 
+class _Found(NamedTuple):
+    """A window along a dimension. place, tap: the variables of its places and of its elements; place is "" where one
+    cell has all places."""
+
+    along: Along
+    place: str
+    tap: str
+
+
+def _windows(dot: Instruction, sizes: "Sequence[int]", at: str, loops: "Sequence[str]") -> "Optional[List[_Found]]":
+    """The windows of a product; None where places are no digit before the columns, or nothing is inside of a base."""
+    if dot.opcode != "convolution":
+        return []
+    found, split = [], compose(position(sizes), at)
+    for k, out in enumerate(dot.attributes["dim_labels"].out[2:]):
+        of, place = along(dot, k), ""
+        if not of.cells:
+            return None
+        if len(of.cells) > 1 or of.cells[0].places < dot.shape.dims[out]:
+            digits = [n for n in range(len(sizes)) if algebra.access(split, f"g{n}")[out].stride != 0]
+            if len(digits) != 1 or digits[0] == len(sizes) - 1 or sizes[digits[0]] != dot.shape.dims[out]:
+                return None
+            place = f"g{digits[0]}"
+        found.append(_Found(of, place, loops[k]))
+    return found
+
+
 def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) -> Optional[Contraction]:
     """at: the map from the position to the product's index."""
     column, of = next(d for d in dot.shape.minor_to_major if dot.shape.dims[d] > 1), dot.attributes[TILED]
+    unit, features, groups = LINE // dtypes.storage_bytes(dot.shape.dtype), dot.shape.dims[column], group_count(dot)
     number = _strip_number(nest, dot, column, at, strip) if strip else ""
-    unit = LINE // dtypes.storage_bytes(dot.shape.dtype)
     split = [at, number] if number else [at]
+    if 1 < groups < features:
+        split.append(compose(at, f"({', '.join(f'd{d}' for d in range(dot.shape.rank))}) -> "
+                                 f"(d{column} floordiv {features // groups}), domain: "
+                                 + ", ".join(f"d{d} in [0, {size - 1}]" for d, size in enumerate(dot.shape.dims))))
     sizes = digit_sizes(nest.shape.elements, split)
-    if not sizes or sizes[-1] != dot.shape.dims[column] or strip and not number:
+    if not sizes or sizes[-1] != features // (groups if groups < features else 1) or strip and not number:
         return None
-    columns = sizes[-1]
-    whole = columns // unit * unit or columns
+    whole = features // unit * unit or features
     main = _operands(nest, dot, column, 0, whole)
-    if main is None:
+    if main is None or sizes[-1] < features and sizes[-1] % unit:
         return None
-    moved = _moves(main, compose(columns_map(sizes, unit, whole), at), of)
-    if moved is None and whole == columns:      # columns of one panel
+    moved = _moves(dot, main, sizes, at, of, unit, whole)
+    if moved is None and whole == features:     # columns of one panel
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
-        columns = whole = sizes[-1]
-        moved = _moves(main, compose(columns_map(sizes, unit, whole), at), of) if columns % unit == 0 else None
+        moved = _moves(dot, main, sizes, at, of, unit, whole) if sizes[-1] % unit == 0 else None
     if moved is None:
         return None
-    single, units = moved
-    group = _group(dot, main.buffers) or 1
-    sums = [Digit(size, single[name], units[name]) for name, size in main.loops.items()]
+    (single, units), found, group, columns = moved.strides, moved.found, _group(dot, main.buffers) or 1, sizes[-1]
+    wide = group == 1 and single["lane"] == 1 and single["unit"] in (0, unit)
+    if units["lane"] != group or (single["lane"] or single["unit"]) and not wide:
+        return None
+    divided = [n for n, each in enumerate(found) if each.place]
+    places, taps = ({found[n][field]: k for k, n in enumerate(divided)} for field in (1, 2))
+    counts = {**main.loops, **{each.tap: max(cell.taps for cell in each.along.cells) for each in found}}
+    sums = [Digit(size, single[name], units[name], 0, taps.get(name)) for name, size in counts.items()]
     if group > 1 and sums.pop() != Digit(group, 1, 1):
         return None
-    if units["lane"] != group or single["lane"] or single["unit"]:
+    steps = _joined(_merged(sorted(sums, key=lambda digit: (-abs(digit.units), -abs(digit.single)))))
+    strips = _strips(number, sizes)
+    if strips is None:
         return None
-    strips = {f"g{k}": algebra.access(compose(position(sizes), number), f"g{k}")[0].stride if number else 0
-              for k in range(len(sizes))}
-    if None in strips.values() or strips[f"g{len(sizes) - 1}"]:
-        return None
-    outer = _merged([Digit(size, single[f"g{k}"], units[f"g{k}"], strips[f"g{k}"] or 0)
+    outer = _merged([Digit(size, single[f"g{k}"], units[f"g{k}"], strips.get(f"g{k}", 0), places.get(f"g{k}"))
                      for k, size in enumerate(sizes[:-1])])
-    by_digits = compose(columns_map([*(digit.size for digit in outer), columns], unit, whole), at)
-    starts = [algebra.substitute(compose(by_digits, main.positions[k]), **{name: 0 for name in main.loops})
-              for k in (1 - of, of)]
-    last_unit = (whole // unit - 1) * units["unit"]
-    if whole < columns:
-        last = _operands(nest, dot, column, whole, columns)
+    windows = [Window(next(d for d, digit in enumerate(outer) if digit.window == k), found[n].along.every,
+                      moved.parts[n]) for k, n in enumerate(divided)]
+    last_unit = (-(-min(whole, columns) // unit) - 1) * units["unit"]
+    if whole < features:
+        last = _operands(nest, dot, column, whole, features)
         if last is None or last.buffers != main.buffers:
             return None
-        first, end = (algebra.evaluate(of_.positions[of], *[0] * len(algebra.info(of_.positions[of]).variables))
-                      for of_ in (main, last))
-        if first is None or end is None:
+        begin, end = (_begin(each, dot, of, found) for each in (main, last))
+        if begin is None or end is None:
             return None
-        last_unit = end[0] - first[0] - (unit - columns % unit) * group
-    along = [k for k, digit in enumerate(outer) if not digit.units and not digit.strips]
-    rows = max(along, key=lambda k: outer[k].size, default=None)
-    order = sorted((k for k in range(len(outer)) if k != rows), key=lambda k: -outer[k].strips)
+        last_unit = end - begin - (unit - columns % unit) * group
+    shared = [k for k, digit in enumerate(outer) if not digit.units and not digit.strips]
+    rows = max(shared, key=lambda k: (outer[k].size, k), default=None)
+    lines = max((k for k in shared if k != rows), key=lambda k: (outer[k].size, k), default=None)
+    order = sorted((k for k in range(len(outer)) if k not in (rows, lines)), key=lambda k: -outer[k].strips)
+    starts = [_start(outer, unit, min(whole, columns), begin, strides, by)
+              for begin, strides, by in zip(moved.begins, moved.strides, ("single", "units"))]
     return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
-                       (starts[0], starts[1]), outer, rows, tuple(order), columns, unit, units["unit"] or unit * group,
-                       last_unit, _merged(sums), group)
+                       (starts[0], starts[1]), wide, outer, rows, lines, tuple(order), columns, unit,
+                       units["unit"] or unit * group, last_unit, steps, group, tuple(windows))
 
 
 def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int) -> str:
@@ -240,18 +318,105 @@ def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int
     return compose(whole, f"(d0) -> (d0 floordiv {strip}), domain: d0 in [0, {shape.elements - 1}]")
 
 
-def _moves(main: _Operands, by_digits: str, of: int) -> "Optional[Tuple[Dict[str, int], Dict[str, int]]]":
-    """The elements that a step of each digit, of a unit and of a lane is worth in `single` and in `units`; None where
-    one is not even."""
-    found: "List[Dict[str, int]]" = []
-    for k in (1 - of, of):
-        flat = compose(by_digits, main.positions[k])
-        names = [v.name for v in algebra.info(flat).variables] if flat != EMPTY else []
-        steps = {name: algebra.access(flat, name)[0].stride for name in names}
-        if not names or None in steps.values() or algebra.guards(flat):
-            return None
-        found.append({name: step or 0 for name, step in steps.items()})
-    return found[0], found[1]
+class _Moved(NamedTuple):
+    """The windows of a product. begins, strides: where `single` and `units` begin, in the first cells, and the elements
+    that a step of each variable is worth in them. parts: of each window, its cells."""
+
+    found: List[_Found]
+    begins: Tuple[int, int]
+    strides: Tuple[Dict[str, int], Dict[str, int]]
+    parts: List[Tuple[Part, ...]]
+
+
+def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, of: int, unit: int,
+           whole: int) -> Optional[_Moved]:
+    """How the operands move along the digits of the result, a unit and a lane; None where a stride is not even."""
+    found = _windows(dot, sizes, at, list(main.loops))
+    if found is None:
+        return None
+    by_digits, cells = compose(columns_map(sizes, unit, min(whole, sizes[-1])), at), [e.along.cells[0] for e in found]
+    maps = [algebra.call("map", "dims", compose(by_digits, main.positions[k])) for k in (1 - of, of)]
+    first = [_affine(flat, found, cells) for flat in maps]
+    if first[0] is None or first[1] is None:
+        return None
+    parts: List[Tuple[Part, ...]] = []
+    for n, each in enumerate(found):
+        of_window: List[Part] = []
+        for cell in each.along.cells:
+            here = [_affine(flat, found, [*cells[:n], cell, *cells[n + 1:]]) for flat in maps]
+            if here[0] is None or here[1] is None:
+                return None
+            of_window.append(Part(cell, here[0].begin - first[0].begin, here[1].begin - first[1].begin))
+            for of_first, of_cell in ((first[0], here[0]), (first[1], here[1])):    # a cell of one place has no stride
+                of_first.strides.update((name, of_cell.strides[name]) for name in (each.place, each.tap)
+                                        if of_cell.strides.get(name))
+        parts.append(tuple(of_window))
+    return _Moved(found, (first[0].begin, first[1].begin), (first[0].strides, first[1].strides), parts)
+
+
+def _strips(number: str, sizes: "Sequence[int]") -> "Optional[Dict[str, int]]":
+    """The strips that a step of each digit before the columns is worth; None where one is not even, or another variable
+    moves to other strips."""
+    if not number:
+        return {}
+    flat, outer = compose(position(sizes), number), [f"g{k}" for k in range(len(sizes) - 1)]
+    strides = {v.name: algebra.access(flat, v.name)[0].stride for v in algebra.info(flat).variables}
+    if None in strides.values() or any(step for name, step in strides.items() if name not in outer):
+        return None
+    return {name: step or 0 for name, step in strides.items()}
+
+
+class _Affine(NamedTuple):
+    """The value of a map at zeros, and its stride along each variable."""
+
+    begin: int
+    strides: Dict[str, int]
+
+
+def _affine(flat: str, found: "Sequence[_Found]", cells: "Sequence[Cell]") -> Optional[_Affine]:
+    """A map to a position within some cells; None where a stride is not even, or an element is outside."""
+    if flat == EMPTY:
+        return None
+    bounds = {v.name: v.hi for v in algebra.info(flat).variables}
+    terms = {name: name for name in bounds}
+    for each, cell in zip(found, cells):
+        if each.place:
+            bounds[each.place] = cell.places - 1
+            terms[each.place] = f"{each.place} * {each.along.every} + {cell.place}"
+        bounds[each.tap] = cell.taps - 1
+        terms[each.tap] = f"{each.tap} * {each.along.taps_every} + {cell.tap}"
+    box = ", ".join(f"{name} in [0, {high}]" for name, high in bounds.items())
+    within = compose(algebra.simplify(f"({', '.join(terms)}) -> ({', '.join(terms.values())}), domain: {box}"), flat)
+    if within == EMPTY or algebra.guards(within) \
+            or {v.name: v.hi for v in algebra.info(within).variables} != bounds:
+        return None
+    begin, steps = algebra.evaluate(within, *[0] * len(bounds)), {
+        name: algebra.access(within, name)[0].stride for name in bounds}
+    if begin is None or None in steps.values():
+        return None
+    return _Affine(begin[0], {name: step or 0 for name, step in steps.items()})
+
+
+def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Found]") -> Optional[int]:
+    """The position of the first element that is read of an operand, in the first cells."""
+    values = {each.tap: each.along.cells[0].tap for each in found}
+    if found:
+        values.update((f"i{out}", each.along.cells[0].place)
+                      for out, each in zip(dot.attributes["dim_labels"].out[2:], found))
+    flat = operands.positions[of]
+    begin = algebra.evaluate(flat, *(values.get(v.name, 0) for v in algebra.info(flat).variables))
+    return begin[0] if begin else None
+
+
+def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, strides: "Dict[str, int]", by: str) -> str:
+    """(g0, .., unit, lane) -> (position): in an operand, in the first cells, whose places are counted from 0."""
+    names = [f"g{k}" for k in range(len(outer))]
+    box = [f"{name} in [0, {digit.size - 1}]" for name, digit in zip(names, outer)]
+    box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {min(unit, columns) - 1}]"]
+    terms = [f"{name} * {getattr(digit, by)}" for name, digit in zip(names, outer) if digit.window is None]
+    terms += [*(f"{name} * {strides[name]}" for name in ("unit", "lane")), str(begin)]
+    return algebra.simplify(f"({', '.join([*names, 'unit', 'lane'])}) -> ({' + '.join(terms)}), "
+                            f"domain: {', '.join(box)}")
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int) -> str:
@@ -265,5 +430,26 @@ def columns_map(sizes: "Sequence[int]", unit: int, columns: int) -> str:
 
 
 def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
-    of_strides = [(digit.size, (digit.single, digit.units, digit.strips)) for digit in digits]
-    return tuple(Digit(size, *strides) for size, strides in merged_digits(of_strides))
+    """The digits without those of one element; neighbours along which both strides go on are one."""
+    merged: "List[Digit]" = []
+    for digit in digits:
+        above = merged[-1] if merged else None
+        if digit.size == 1:
+            continue
+        if above and above.window is None and digit.window is None and _goes_on(above, digit):
+            merged[-1] = digit._replace(size=above.size * digit.size)
+        else:
+            merged.append(digit)
+    return tuple(merged)
+
+
+def _goes_on(above: Digit, below: Digit) -> bool:
+    return (above.single, above.units, above.strips) == tuple(step * below.size for step in below[1:4])
+
+
+def _joined(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
+    """The steps, of which the last may be one with the elements of a window before it."""
+    if len(steps) < 2 or steps[-1].window is not None or steps[-2].window is None or not _goes_on(*steps[-2:]):
+        return steps
+    above, below = steps[-2:]
+    return *steps[:-2], below._replace(size=above.size * below.size, window=above.window, each=below.size)

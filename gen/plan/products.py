@@ -15,18 +15,19 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   in long pieces. The product reads it back through moves, which maps compose away.
 * The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
+* A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
+  Where each group has one feature, of one feature, the base is read in units too.
 * For a GPU the operands keep their type, and any strides will do: tiles are converted as they are loaded.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from dataclasses import dataclass, replace
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from dataclasses import dataclass
+from typing import List, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import Computation, Instruction, Shape, accumulator, array_shape, dtypes
+from gen.hlo import Computation, Instruction, accumulator, array_shape, dtypes
 from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.plan.buffers import memory_map
@@ -41,8 +42,8 @@ TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "
 
 @dataclass(frozen=True)
 class Sides:
-    """The dimensions of a product's operand: of the batch, those that are kept, those that are contracted. Of a
-    convolution's base a dimension of the image is kept; its window contracts it too."""
+    """The dimensions of a product's operand: of the batch, those that are kept, those that are contracted. The operand
+    of a convolution is its kernel."""
 
     batch: Tuple[int, ...]
     kept: Tuple[int, ...]
@@ -50,15 +51,11 @@ class Sides:
 
     @staticmethod
     def of(product: Instruction, operand: int) -> Sides:
-        rank = product.operands[operand].shape.rank
         if product.opcode == "convolution":
-            labels = product.attributes["dim_labels"]
-            # of the base: batch, features, image; of the kernel: features, those of the result, window
-            of = (labels.lhs, labels.rhs)[operand]
-            contracted = (of[1],) if operand == 0 else (*of[2:], of[0])
-            return Sides((), tuple(d for d in range(rank) if d not in contracted), contracted)
+            of = product.attributes["dim_labels"].rhs       # input features, output features, window
+            return Sides((), (of[1],), (*of[2:], of[0]))
         side = ("lhs", "rhs")[operand]
-        batch = tuple(product.attributes[f"{side}_batch_dims"])
+        rank, batch = product.operands[operand].shape.rank, tuple(product.attributes[f"{side}_batch_dims"])
         contracted = tuple(product.attributes[f"{side}_contracting_dims"])
         return Sides(batch, tuple(d for d in range(rank) if d not in (*batch, *contracted)), contracted)
 
@@ -102,9 +99,6 @@ def _is_product(i: Instruction, of: PlanClass) -> bool:
     if of.shared_tiles:
         return i.opcode == "dot" and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
     if i.opcode not in ("dot", "convolution") or not _sum_type(i) or not i.shape.elements:
-        return False
-    if i.opcode == "convolution" and (i.attributes["batch_group_count"] > 1 or i.attributes["feature_group_count"] > 1
-                                      or set(i.attributes["window"].base_dilation) - {1}):
         return False
     return math.prod(loop_sizes(i)) > 1
 
@@ -187,51 +181,58 @@ def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
            panels: Panels) -> Optional[Instruction]:
     """The product for register tiles; None where its result's contiguous dimension is of the batch, or too short."""
+    kind = _sum_type(product)
+    if product.opcode == "convolution":
+        return _by_pixels(x, product, operands, panels) or _by_features(x, product, operands, panels)
     found = contiguous(product)
     if found is None:
         return None
     of, j = found
-    kind, size = _sum_type(product), product.shape.dims[next(
-        d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
-    unit = LINE // dtypes.storage_bytes(kind)
-    width = next((unit * n for n in panels.units if size % (unit * n) == 0), unit)
-    rows, steps = product.shape.elements // size, math.prod(loop_sizes(product))
-    if product.opcode == "dot":
-        rows = _kept_size(product, 1 - of)
-    least = panels.least_steps if size >= unit else panels.filled_steps
-    if size < unit // 2 or rows * size * steps < least:
+    size, rows = product.shape.dims[next(d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)], \
+        _kept_size(product, 1 - of)
+    if not _is_worth_it(product, size, rows, panels):
         return None
-    if product.opcode == "dot" and panels.groups and steps >= 2 * LINE // unit:
+    unit, width = LINE // dtypes.storage_bytes(kind), _panel_width(size, kind, panels)
+    if panels.groups and math.prod(loop_sizes(product)) >= 2 * LINE // unit:
         value = _grouped(x, product, operands, of, j, width)
         if value:
             return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
-    parts = _parts(product) if product.opcode == "convolution" else []
-    if product.opcode == "convolution" and (not parts or len(parts) > panels.parts or of == 0 and (
-            size < unit or len(parts) > 1 or product.attributes["window"].stride[_image(product).index(j)] > 1)):
-        return None
-    both = [x.convert(operand, kind) for operand in operands]
-    units, single = both[of], both[1 - of]
-    if product.opcode == "convolution" and of == 0:
-        units = units if _strides(units, j) else _stored(x, units)
-        if not _strides(units, j):
-            return None
-    else:
-        in_place = size >= unit and (steps * size * dtypes.storage_bytes(kind) <= panels.in_place_bytes
-                                     or rows <= panels.in_place_rows)
-        if not (in_place and _strides(units, j)):
-            units = _in_panels(x, units, Sides.of(product, of), j, width)
-    apart = product.opcode == "dot" and size >= panels.in_place_columns \
-        and not any(_strides(single, k) for k in Sides.of(product, 1 - of).contracted) \
+    both, contracted = [x.convert(operand, kind) for operand in operands], Sides.of(product, 1 - of).contracted
+    both[of] = _units(x, product, both[of], of, j, size, rows, panels)
+    single = both[1 - of]
+    apart = size >= panels.in_place_columns and not any(_strides(single, k) for k in contracted) \
         and single.shape.elements * dtypes.storage_bytes(kind) > panels.in_place_bytes
     if apart or not _strides(single):
-        single = _stored(x, single, Sides.of(product, 1 - of).contracted if apart else ())
-    both = [units, single] if of == 0 else [single, units]
+        both[1 - of] = _stored(x, single, contracted if apart else ())
     shape = array_shape(kind, product.shape.dims, product.shape.minor_to_major)
-    if product.opcode == "dot":
-        value = x.add("dot", shape, both, **{**product.attributes, TILED: of})
-    else:
-        value = _joined(x, product, shape, both, of, parts, 0)
+    value = x.add("dot", shape, both, **{**product.attributes, TILED: of})
     return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
+
+
+def _is_worth_it(product: Instruction, size: int, rows: int, panels: Panels) -> bool:
+    """Whether rows of a size are enough for tiles."""
+    unit, steps = LINE // dtypes.storage_bytes(_sum_type(product)), math.prod(loop_sizes(product))
+    if size < unit // 2 and product.opcode == "dot":
+        return False
+    return rows * size * steps >= (panels.least_steps if size >= unit else panels.filled_steps)
+
+
+def _panel_width(size: int, kind: str, panels: Panels) -> int:
+    """The elements of a panel's rows, of `size` columns."""
+    unit = LINE // dtypes.storage_bytes(kind)
+    return next((unit * n for n in panels.units if size % (unit * n) == 0), unit)
+
+
+def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
+           panels: Panels) -> Instruction:
+    """The operand that is read in units along its dimension j, of which there are `size`; in panels where it is not in
+    memory so, or is large."""
+    kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
+    matrix = math.prod(loop_sizes(product)) * size * bytes_
+    in_place = size >= LINE // bytes_ and (matrix <= panels.in_place_bytes or rows <= panels.in_place_rows)
+    if in_place and _strides(value, j):
+        return value
+    return _in_panels(x, value, Sides.of(product, of), j, _panel_width(size, kind, panels))
 
 
 # ---- in groups of narrow numbers ----
@@ -321,79 +322,67 @@ def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction
 
 # ---- convolutions ----
 
-class Stretch(NamedTuple):
-    """Places of a window along a dimension at which the same of its elements are inside of the base: the first place
-    and the one after the last, the first such element and the one after the last, and where that one lies in the base
-    at the first place."""
-
-    start: int
-    end: int
-    low: int
-    high: int
-    base: int
-
-
-def _image(convolution: Instruction) -> "Tuple[int, ...]":
-    """The dimensions of a convolution's base that its window goes over."""
-    return tuple(convolution.attributes["dim_labels"].lhs[2:])
-
-
-def _parts(convolution: Instruction) -> "List[Tuple[Stretch, ...]]":
-    """The parts of the result in which the same elements of the window are inside of the base, so that none multiplies
-    padding; none where a part has no such element."""
-    window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
-    along: "List[List[Stretch]]" = []
-    for k, (base, out) in enumerate(zip(_image(convolution), labels.out[2:])):
-        size, places = convolution.operands[0].shape.dims[base], convolution.shape.dims[out]
-        stride, dilation, found = window.stride[k], window.dilation[k], []    # type: int, int, List[Stretch]
-        for place in range(places):
-            first = place * stride - window.low[k]
-            low = max(0, -(first // dilation))
-            high = min(window.size[k], (size - 1 - first) // dilation + 1)
-            if low >= high:
-                return []
-            if found and (found[-1].low, found[-1].high) == (low, high):
-                found[-1] = found[-1]._replace(end=place + 1)
-            else:
-                found.append(Stretch(place, place + 1, low, high, first + low * dilation))
-        along.append(found)
-    return list(itertools.product(*along))
+def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+               panels: Panels) -> Optional[Instruction]:
+    """A convolution whose base is read in units: its result's contiguous dimension is one of the image, along which
+    nothing is around or between elements of the base, and there is one group; None of others."""
+    shape, labels, window = product.shape, product.attributes["dim_labels"], product.attributes["window"]
+    at, kind = next((d for d in shape.minor_to_major if shape.dims[d] > 1), labels.out[0]), _sum_type(product)
+    if at not in labels.out[2:] or group_count(product) > 1:
+        return None
+    k, size = labels.out.index(at) - 2, shape.dims[at]
+    plain = window.low[k] == window.high[k] == 0 and window.stride[k] == window.base_dilation[k] == 1
+    if not plain or size < LINE // dtypes.storage_bytes(kind) \
+            or not _is_worth_it(product, size, shape.elements // size, panels):
+        return None
+    base, kernel = (x.convert(operand, kind) for operand in operands)
+    if not _strides(base, labels.lhs[2 + k]):
+        base = _stored(x, base, (labels.lhs[2 + k],))
+    return _laid_out(x, product, [base, kernel if _strides(kernel) else _stored(x, kernel)], shape.minor_to_major, 0)
 
 
-def _joined(x: Expander, convolution: Instruction, shape: Shape, both: "Sequence[Instruction]", of: int,
-            parts: "Sequence[Tuple[Stretch, ...]]", k: int) -> Instruction:
-    """The result, of parts that differ from dimension k of the image on."""
-    labels = convolution.attributes["dim_labels"]
-    if k == len(labels.out) - 2:
-        return _part(x, convolution, shape, both, of, parts[0])
-    values = [_joined(x, convolution, shape, both, of, [part for part in parts if part[k] == stretch], k + 1)
-              for stretch in dict.fromkeys(part[k] for part in parts)]
-    if len(values) == 1:
-        return values[0]
-    along = labels.out[2 + k]
-    dims = tuple(sum(value.shape.dims[d] for value in values) if d == along else size
-                 for d, size in enumerate(values[0].shape.dims))
-    return x.add("concatenate", array_shape(shape.dtype, dims, shape.minor_to_major), values, dimensions=(along,))
+def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+                 panels: Panels) -> Optional[Instruction]:
+    """A convolution whose kernel is read in units along its output features, which are neighbours in the result that is
+    computed; None where a group has few."""
+    shape, labels, kind = product.shape, product.attributes["dim_labels"], _sum_type(product)
+    groups, features = group_count(product), shape.dims[labels.out[1]]
+    each, unit, rows = features // groups, LINE // dtypes.storage_bytes(kind), shape.elements // features
+    if not _is_worth_it(product, features if each == 1 else each, rows, panels):
+        return None
+    order = (labels.out[1], *(d for d in shape.minor_to_major if d != labels.out[1]))
+    base, kernel = operands
+    if groups > 1 and each == 1:
+        wide = labels.lhs[0 if product.attributes["batch_group_count"] > 1 else 1]
+        if features < unit or kernel.shape.dims[labels.rhs[0]] > 1 and wide == labels.lhs[1] \
+                or base.shape.dims[wide] != features:
+            return None
+        base, kernel = (x.convert(operand, kind) for operand in operands)
+        both = [value if _strides(value, d) else _stored(x, value, (d,))
+                for value, d in ((base, wide), (kernel, labels.rhs[1]))]
+        return _laid_out(x, product, both, order, 1)
+    if groups > 1 and each % unit:
+        return None
+    base, kernel = (x.convert(operand, kind) for operand in operands)
+    kernel = _units(x, product, kernel, 1, labels.rhs[1], each, rows, panels)
+    # along input features, where these are the longest sum, neighbours are read one after another
+    steps = loop_sizes(product)
+    if max(steps) == steps[-1] >= unit and not _strides(base, labels.lhs[1]):
+        base = _stored(x, base, (labels.lhs[1],))
+    return _laid_out(x, product, [base if _strides(base) else _stored(x, base), kernel], order, 1)
 
 
-def _part(x: Expander, convolution: Instruction, shape: Shape, both: "Sequence[Instruction]", of: int,
-          part: "Tuple[Stretch, ...]") -> Instruction:
-    """A part of a convolution, as one of a part of the base with a part of the window, without padding."""
-    window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
-    base, kernel = both
-    sizes = tuple(stretch.high - stretch.low for stretch in part)
-    dims = list(shape.dims)
-    for k, stretch in enumerate(part):
-        places = stretch.end - stretch.start
-        base = x.slice(base, labels.lhs[2 + k], stretch.base, stretch.base + (places - 1) * window.stride[k]
-                       + (sizes[k] - 1) * window.dilation[k] + 1)
-        first = window.size[k] - stretch.high if window.reversal[k] else stretch.low
-        kernel = x.slice(kernel, labels.rhs[2 + k], first, first + sizes[k])
-        dims[labels.out[2 + k]] = places
-    plain = (0,) * len(sizes)
-    attributes = {**convolution.attributes, TILED: of, "window": replace(window, size=sizes, low=plain, high=plain)}
-    return x.add("convolution", array_shape(shape.dtype, tuple(dims), shape.minor_to_major), [base, kernel],
-                 **attributes)
+def _laid_out(x: Expander, convolution: Instruction, both: "Sequence[Instruction]", order: "Sequence[int]",
+              of: int) -> Instruction:
+    """The convolution in tiles, computed in an order of memory, in its own layout."""
+    shape = array_shape(both[of].shape.dtype, convolution.shape.dims, tuple(order))
+    value = x.add("convolution", shape, both, **{**convolution.attributes, TILED: of})
+    return x.laid_out(x.convert(value, convolution.shape.dtype), convolution.shape)
+
+
+def group_count(product: Instruction) -> int:
+    """The number of groups of a convolution's features; 1 of other products."""
+    return max(product.attributes.get(f"{kind}_group_count", 1) for kind in ("feature", "batch"))
 
 
 def _stored(x: Expander, value: Instruction, minor: "Sequence[int]" = ()) -> Instruction:
@@ -407,10 +396,6 @@ def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
     at = next((d for d in product.shape.minor_to_major if product.shape.dims[d] > 1), None)
     if at is None:
         return None
-    if product.opcode == "convolution":
-        labels = product.attributes["dim_labels"]
-        number = labels.out.index(at)       # batch, features, image
-        return (1, labels.rhs[1]) if number == 1 else None if number == 0 else (0, labels.lhs[number])
     left, right = Sides.of(product, 0), Sides.of(product, 1)
     if at < len(left.batch):
         return None

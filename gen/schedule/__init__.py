@@ -2,7 +2,7 @@
 
 from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, GPU_COSTS, GUARD_REGISTERS,
                                   KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,
-                                  Panels, PICKED_STRIDE, PlanClass, PIECE, PIECES, SMALL_BYTES, SMALL_COSTS,
+                                  Panels, PICKED_STRIDE, PlanClass, PIECE, PIECES, SHORT_SUM, SMALL_BYTES, SMALL_COSTS,
                                   SCATTERED_COST,
                                   SIDES_COST, SPREAD_ELEMENTS, SPREAD_ROW, STEP_COST, STRIDED_COST,
                                   TILED_ELEMENTS, UNROLLED_STATEMENTS, VECTOR_BITS, WINDOW_ELEMENTS, WINDOW_OVERLAP,

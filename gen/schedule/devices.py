@@ -113,6 +113,10 @@ SMALL_BYTES = 16384     # of a call's parameters and results
 GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byte=0.0002, cache=16 << 20, kernel=3000)
 
 
+# input features of a convolution, below which the products of one element of its window are too short a sum for a tile
+SHORT_SUM = 32
+
+
 class Panels(NamedTuple):
     """When a product is arranged for register tiles, and when its operand is copied to panels first
     (gen/plan/products.py).
@@ -121,11 +125,10 @@ class Panels(NamedTuple):
     vector_steps: of a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
     in_place_bytes: of the operand's matrix, at most, that is read in place; in_place_rows: rows of the other operand,
     at most, for which a larger one is; in_place_columns: of the result, below which the other operand is, where
-    neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in place, 121 copied). parts: of a convolution that
-    has padding, at most. units: of a panel, the best first, where they divide the columns (f32 1024x1024: it is copied
-    in 0.31 ms; in panels of one unit 0.5). long_sum: products of a sum, at least, that is made of parts; sum_parts:
-    their number, at most; parts_bytes: of their results, at most. groups: whether tiles multiply groups of bf16 and of
-    8 bits.
+    neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in place, 121 copied). units: of a panel, the best
+    first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
+    products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
+    at most. groups: whether tiles multiply groups of bf16 and of 8 bits.
     strip_rows, least_strip_rows: rows of a product, at most (0: no strips) and at least, that are a strip
     (gen/plan/strips.py;
     attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27, 64: 4.22; without
@@ -136,7 +139,6 @@ class Panels(NamedTuple):
     filled_steps: int = 8192
     vector_steps: int = 256
     in_place_bytes: int = 256 << 10
-    parts: int = 9
     in_place_rows: int = 32
     units: Tuple[int, ...] = (4, 3)
     in_place_columns: int = 256

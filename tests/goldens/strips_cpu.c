@@ -4,20 +4,21 @@ static inline __attribute__((always_inline)) void sett_strips_f32_part0_sums(con
 {
   enum { REST = 24 }; /* rows of the last block */
   const int UNITS = TILE_UNITS(units), ROWS = TILE_ROWS(UNITS);
-  for (uint32_t k0 = 0; k0 < 8; k0 += 8) {
+  {
+    const size_t runs = 1;
     const size_t count = 8;
-    const int adds = k0 > 0;
-    const float *const a = single + (ptrdiff_t)k0 * 1;
-    const float *const b = of_units + (ptrdiff_t)k0 * 48;
+    const int adds = 0;
+    const float *const a = single;
+    const float *const b = of_units;
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
       const ptrdiff_t end_from = j + UNITS < units ? (UNITS - 1) * (ptrdiff_t)16 : last_from - from, end_to = j + UNITS < units ? (UNITS - 1) * 16 : last_to - to;
       ptrdiff_t i = 0;
       for (; i + ROWS <= rows; i += ROWS)
-        tile_floats(ROWS, UNITS, count, a + i * 8, 8, 1, b + from, 16, end_from, 48, total + i * 48 + to, 48, end_to, adds);
+        tile_floats(ROWS, UNITS, runs, count, a + i * 8, 8, 1, 0, 0, 0, b + from, 16, end_from, 48, 0, total + i * 48 + to, 48, end_to, adds);
       if (REST % ROWS && i < rows)
-        tile_floats(REST % ROWS, UNITS, count, a + i * 8, 8, 1, b + from, 16, end_from, 48, total + i * 48 + to, 48, end_to, adds);
+        tile_floats(REST % ROWS, UNITS, runs, count, a + i * 8, 8, 1, 0, 0, 0, b + from, 16, end_from, 48, 0, total + i * 48 + to, 48, end_to, adds);
     }
   }
 }
@@ -219,20 +220,21 @@ static inline __attribute__((always_inline)) void sett_strips_f32_part4_sums(con
 {
   enum { REST = 24 }; /* rows of the last block */
   const int UNITS = TILE_UNITS(units), ROWS = TILE_ROWS(UNITS);
-  for (uint32_t k0 = 0; k0 < 48; k0 += 48) {
+  {
+    const size_t runs = 1;
     const size_t count = 48;
-    const int adds = k0 > 0;
-    const float *const a = single + (ptrdiff_t)k0 * 1;
-    const float *const b = of_units + (ptrdiff_t)k0 * 16;
+    const int adds = 0;
+    const float *const a = single;
+    const float *const b = of_units;
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
       const ptrdiff_t end_from = j + UNITS < units ? (UNITS - 1) * (ptrdiff_t)16 : last_from - from, end_to = j + UNITS < units ? (UNITS - 1) * 16 : last_to - to;
       ptrdiff_t i = 0;
       for (; i + ROWS <= rows; i += ROWS)
-        tile_floats(ROWS, UNITS, count, a + i * 48, 48, 1, b + from, 16, end_from, 16, total + i * 16 + to, 16, end_to, adds);
+        tile_floats(ROWS, UNITS, runs, count, a + i * 48, 48, 1, 0, 0, 0, b + from, 16, end_from, 16, 0, total + i * 16 + to, 16, end_to, adds);
       if (REST % ROWS && i < rows)
-        tile_floats(REST % ROWS, UNITS, count, a + i * 48, 48, 1, b + from, 16, end_from, 16, total + i * 16 + to, 16, end_to, adds);
+        tile_floats(REST % ROWS, UNITS, runs, count, a + i * 48, 48, 1, 0, 0, 0, b + from, 16, end_from, 16, 0, total + i * 16 + to, 16, end_to, adds);
     }
   }
 }

@@ -1,0 +1,57 @@
+"""The cells of a convolution's window along one dimension.
+
+A place of the window reads the elements of the base that lie under its own elements, its taps. Padding and the holes of
+base dilation are no elements. A cell is some places and some taps, each in even steps, all of which meet an element of
+the base; each pair of a place and a tap that does is in one cell.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Dict, List, NamedTuple, Tuple
+
+from gen.hlo import Instruction
+from gen.schedule import SHORT_SUM
+
+
+class Cell(NamedTuple):
+    """The first place and tap, and how many there are."""
+
+    place: int
+    places: int
+    tap: int
+    taps: int
+
+
+class Along(NamedTuple):
+    """The cells of a dimension. every, taps_every: the distance between places, and between taps, of a cell."""
+
+    every: int
+    taps_every: int
+    cells: Tuple[Cell, ...]
+
+
+def along(convolution: Instruction, k: int) -> Along:
+    """The cells of dimension k of the window: of one tap each, or of the places with the same taps where these cells are
+    fewer, or sums would be short."""
+    window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
+    size = convolution.operands[0].shape.dims[labels.lhs[2 + k]]
+    places = convolution.shape.dims[labels.out[2 + k]]
+    stride, dilation, holes = window.stride[k], window.dilation[k], window.base_dilation[k]
+    every, taps_every = holes // math.gcd(stride, holes), holes // math.gcd(dilation, holes)
+    of_tap: Dict[int, List[int]] = {}
+    of_place: Dict[int, List[int]] = {}
+    for place in range(places):
+        for tap in range(window.size[k]):
+            at = place * stride + tap * dilation - window.low[k]
+            if at % holes == 0 and 0 <= at // holes < size:
+                of_tap.setdefault(tap, []).append(place)
+                of_place.setdefault(place, []).append(tap)
+    alike: Dict[Tuple[int, Tuple[int, ...]], List[int]] = {}
+    for place, taps in of_place.items():
+        alike.setdefault((place % every, tuple(taps)), []).append(place)
+    parts = [Cell(of[0], len(of), taps[0], len(taps)) for (_, taps), of in alike.items()]
+    single = [Cell(of[0], len(of), tap, 1) for tap, of in of_tap.items()]
+    features = convolution.operands[1].shape.dims[labels.rhs[0]]
+    cells = single if features >= SHORT_SUM and len(single) <= len(parts) else parts
+    return Along(every, taps_every, tuple(cells))
