@@ -37,7 +37,7 @@ from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
 
 # The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
-TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16")}
+TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
 
 
 @dataclass(frozen=True)

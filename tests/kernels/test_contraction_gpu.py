@@ -26,8 +26,7 @@ from gen.targets import TARGETS, bits
 from test_contraction import BATCHED, ROWS, TURNED, dot
 
 # of the operands and of the result
-TYPES = [*((t, t, t) for t in ("f32", "f64", "bf16", "f16", "s8", "u8", "s32")), ("bf16", "bf16", "f32"), ("f16", "f16", "f32"),
-         ("s8", "s8", "s32"), ("u8", "u8", "s32"), ("s8", "u8", "s32"), ("f32", "f32", "bf16")]
+TYPES = [*test_contraction.FLOATS, *test_contraction.NUMBERS, ("f16", "f16", "f16"), ("u8", "u8", "u8")]
 COLUMNS = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
 
 ON = [("cuda-on-cpu", "sm_80"), pytest.param("hip-on-cpu", "gfx90a", marks=pytest.mark.peer)]
@@ -67,6 +66,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_f16": (["contraction"], dot("f16[40,52]{1,0}", "f16[64,52]{1,0}", "f32[40,64]{1,0}", TURNED)),
     "of_s8": (["contraction"], dot("s8[40,72]{1,0}", "s8[72,136]{1,0}", "s32[40,136]{1,0}", ROWS)),
     "of_u8": (["contraction"], dot("u8[40,72]{1,0}", "u8[136,72]{1,0}", "s32[40,136]{1,0}", TURNED)),
+    "of_u32": (["contraction"], dot("u32[40,72]{1,0}", "u32[72,136]{1,0}", "u32[40,136]{1,0}", ROWS)),
     "of_bf16_turned": (["contraction"], dot("bf16[140,96]{1,0}", "bf16[150,96]{1,0}", "bf16[140,150]{1,0}", TURNED)),
     "of_bf16_columns": (["contraction"], dot("bf16[96,144]{1,0}", "bf16[96,152]{1,0}", "f32[144,152]{0,1}", COLUMNS)),
     "of_bf16_in_parts": (["contraction", "contraction"], dot("bf16[8,3000]{1,0}", "bf16[3000,256]{1,0}", "bf16[8,256]{1,0}", ROWS)),
