@@ -158,12 +158,13 @@ def plan(computation: Computation, leaves: "Sequence[Leaf]", stored: "Collection
             continue
         reads = _reads(computation, [value_root(instruction, output, number)], shape, ends)
         here = list(dict.fromkeys(read.source for read, _ in reads))
-        cut |= {read.source for read, open_ in reads if read.source in apart or not (open_ and same_place(read, shape))}
+        cut |= {read.source for read, open_ in reads if read.source in apart or read.source.attributes.get(STORED)
+                or not (open_ and same_place(read, shape))}
         keys = {key_of(i) for i in here if leads(i) and i not in cut}
         products = sorted((i for i in here if TILED in i.attributes), key=lambda i: math.prod(loop_sizes(i)))
         for read, open_ in reads:
             loops = read.source.opcode in (*LOOPS, element_loops.OPCODE) and not leads(read.source)
-            if read.source in stored or read.source in products[:-1] or read.source.opcode == "scatter" \
+            if read.source in cut or read.source in products[:-1] or read.source.opcode == "scatter" \
                     or len(keys) > 1 - loops or (not loops and len(key_of(read.source).orders) > 1):
                 cut.add(read.source)
         wanted[number] = here

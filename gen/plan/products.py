@@ -84,6 +84,7 @@ def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction
               panels: Panels) -> Optional[Instruction]:
     """The product as it is arranged; None where it stays as it is."""
     value = _by_vector(x, product, operands, panels.vector_steps) if product.opcode == "dot" else None
+    value = value or _along_batch(x, product, operands, panels)
     return value or _in_parts(x, product, operands, panels) or _tiled(x, product, operands, panels)
 
 
@@ -141,6 +142,32 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
         return value
     to = array_shape(value.shape.dtype, tuple(value.shape.dims[d] for d in order))
     return x.add("transpose", to, [value], dimensions=tuple(order))
+
+
+# ---- many small products ----
+
+def _along_batch(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
+                 panels: Panels) -> Optional[Instruction]:
+    """Many products of small matrices, whose vectors are along the batch: operands and result are transposed so that it
+    is contiguous. None for others."""
+    if dot.opcode != "dot":
+        return None
+    sides, kind = [Sides.of(dot, k) for k in (0, 1)], _sum_type(dot)
+    count = math.prod(dot.shape.dims[:len(sides[0].batch)])
+    sizes = [_kept_size(dot, 0), _kept_size(dot, 1), math.prod(loop_sizes(dot))]
+    least, most = panels.small_sizes
+    if count < panels.small_batch or min(sizes) < least or max(sizes) > most:
+        return None
+    both, attributes = [], dict(dot.attributes)
+    for name, side, value in zip(("lhs", "rhs"), sides, operands):
+        others = [d for d in range(value.shape.rank) if d not in side.batch]
+        both.append(_stored(x, _transposed(x, x.convert(value, kind), (*others, *side.batch))))
+        attributes[f"{name}_contracting_dims"] = tuple(others.index(d) for d in side.contracted)
+        attributes[f"{name}_batch_dims"] = tuple(range(len(others), value.shape.rank))
+    batch = len(sides[0].batch)
+    order = (*range(batch)[::-1], *range(batch, dot.shape.rank)[::-1])
+    made = x.add("dot", array_shape(kind, dot.shape.dims, order), both, **attributes)
+    return x.laid_out(x.convert(made, dot.shape.dtype), dot.shape)
 
 
 # ---- long sums ----

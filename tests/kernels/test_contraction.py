@@ -288,7 +288,7 @@ def test_extreme_integers(left: str, right: str, tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: Path,
                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1))
+    small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, small_batch=2, small_sizes=(1, 12)))
     agree(drawn(first + 500, BATCH), target, device, tmp_path)
 
 
@@ -339,6 +339,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "skinny": (["contraction"], dot("f32[3,70]{1,0}", "f32[70,700]{1,0}", "f32[3,700]{1,0}", ROWS)),
     "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
     "long_sum": (["contraction", "reduction"], dot("f32[9,20000]{1,0}", "f32[20000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
+    "along_the_batch": (["transpose", "transpose", "loop", "transpose"], dot(
+        "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", BATCHED)),
     "by_vector": (["reduction"], dot("f32[40,50]{1,0}", "f32[50]{0}", "f32[40]{0}", ROWS)),
     "vector_by": (["reduction"], dot("f32[50]{0}", "f32[50,64]{1,0}", "f32[64]{0}",
                                      "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
