@@ -22,14 +22,16 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
 
 from __future__ import annotations
 
+import copy as copies
 import math
 from dataclasses import dataclass
-from typing import List, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import Computation, Instruction, accumulator, array_shape, dtypes
 from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
+from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
 from gen.plan.partition import EMPTY, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
@@ -65,14 +67,21 @@ def arranged(computation: Computation, of: PlanClass) -> Computation:
     if not of.panels and not of.shared_tiles or not any(_is_product(i, of) for i in computation.instructions):
         return computation
     names = {i.name: 0 for i in computation.instructions}
+    users: "Dict[Instruction, List[Instruction]]" = {}
+    for i in computation.instructions:
+        for operand in dict.fromkeys(i.operands):
+            users.setdefault(operand, []).append(i)
 
     def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
         if not _is_product(product, of):
             return None
         x = Expander(product, names, into.instructions, [])
         before = len(into.instructions)
-        value = _arranged(x, product, operands, of.panels) if of.panels else \
-            _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
+        if of.panels:
+            value = _arranged(x, _as_read(product, operands, users), operands, of.panels)
+            value = value and x.laid_out(value, product.shape)
+        else:
+            value = _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
         for added in into.instructions[before:]:
             added.computation = into
         return value
@@ -204,6 +213,34 @@ def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
 
 
 # ---- in tiles ----
+
+def _as_read(product: Instruction, operands: "Sequence[Instruction]",
+             users: "Mapping[Instruction, Sequence[Instruction]]") -> Instruction:
+    """The product with the layout in which what follows from it elementwise lies in memory: its reader transposes it.
+    The product itself where that is its own layout, or its rows would no longer be those of an operand."""
+    path = [product]
+    while product.opcode == "dot" and len(users.get(path[-1], ())) == 1:
+        (user,) = users[path[-1]]
+        if not (user.opcode in ("reshape", "transpose", "copy")
+                or user.opcode in ELEMENTWISE and user.shape.dims == path[-1].shape.dims):
+            break
+        path.append(user)
+    index = identity(path[-1].shape.dims)
+    for user in reversed(path[1:]):
+        index = index if user.opcode in ELEMENTWISE else compose(index, operand_map(user, 0))
+    back = algebra.inverse(index) if len(path) > 1 and path[-1].shape.kind == "array" else None
+    if back is None:
+        return product
+    flat, dims = compose(back, memory_map(path[-1].shape)), product.shape.dims
+    steps = [algebra.access(flat, variable.name)[0].stride for variable in algebra.info(flat).variables]
+    if None in steps or len(steps) < len(dims):
+        return product
+    order = tuple(sorted(range(len(dims)), key=lambda d: (dims[d] == 1, steps[d] or 0)))
+    turned = copies.copy(product)
+    turned.shape = array_shape(product.shape.dtype, dims, order)
+    found, own = contiguous(turned), contiguous(product)
+    return turned if found and (found == own or _strides(operands[found[0]], found[1])) else product
+
 
 def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
            panels: Panels) -> Optional[Instruction]:

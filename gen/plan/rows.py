@@ -19,6 +19,7 @@ from gen.hlo import Instruction, Shape, combiner, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
+from gen.plan.contraction import Contraction
 from gen.plan.digits import IterationSpace, MemoryMap, space_of
 from gen.plan.nest import Nest
 from gen.plan.partition import INLINE, Entry, Partition, Read, Region, Root, compose, identity, regions
@@ -193,7 +194,7 @@ def _needs(nests: "Sequence[Nest]") -> "Dict[Nest, Set[Nest]]":
     needs: "Dict[Nest, Set[Nest]]" = {}
     others: "Set[Nest]" = set()
     for number, nest in enumerate(nests):
-        plain = type(nest) in (Nest, Reduction)
+        plain = type(nest) in (Nest, Reduction, Contraction)
         reads, writes = _reads(nest), {root.buffer for root in nest.partition.roots if root.scratch}
         needs[nest] = (
             ({writers[buffer] for buffer in reads | writes if buffer in writers}

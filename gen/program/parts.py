@@ -55,8 +55,7 @@ def _stored(fusion: Fusion, plan: Planned) -> Dict[Value, Place]:
     inner = {buffer for nest in plan.nests for buffer in nest.inner}
     values: Dict[Buffer, Optional[Value]] = {}
     for nest in plan.nests:
-        roots = nest.targets if isinstance(nest, Scatter) else [
-            root for written in (nest, *nest.sides) for root in written.partition.roots]
+        roots = nest.targets if isinstance(nest, Scatter) else [root for _, root in nest.written_roots(False)]
         for root in roots:
             if root.scratch and root.buffer not in inner:
                 of = known.get(root.value.name)

@@ -4,6 +4,7 @@ heads, one query and many, batches and orders of dimensions; softmax and layer n
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from gen import schedule
 from gen.pipeline import build_fusion, target_file
 from gen.plan import nests
 from gen.plan.strips import Strips
+from gen.program import parts
 from gen.schedule import DEVICES
 from gen.targets.tools import c_compiler
 
@@ -114,6 +116,43 @@ def by_keys(queries: int, keys: int) -> str:
     return text.module("e")
 
 
+def values_first() -> str:
+    """Attention as jax.nn prints it: the values are the first operand, whose result is transposed."""
+    text = Text("f32")
+    q, k, v = (text.parameter(name, [length, 2, 64]) for name, length in (("q", 96), ("k", 128), ("v", 128)))
+    dims = [2, 96, 128]
+    words = "lhs_batch_dims={1}, rhs_batch_dims={1}, lhs_contracting_dims={2}, rhs_contracting_dims={2}"
+    weights = text.softmax(text.add("scores", dims, f"dot({q}, {k}), {words}"), dims)
+    words = "lhs_batch_dims={1}, rhs_batch_dims={0}, lhs_contracting_dims={0}, rhs_contracting_dims={2}"
+    text.add("d", [2, 64, 96], f"dot({v}, {weights}), {words}")
+    text.add("y", [96, 2, 64], "transpose(d), dimensions={2,0,1}")
+    return text.module("e")
+
+
+def projected() -> str:
+    """Attention of a row's softmax by itself, whose values are computed after the scores."""
+    text = Text("f32")
+    x, size = text.parameter("x", [64, 64]), 64
+    text.softmax(x, [64, 64])
+    text.lines = [line.replace("weights", "x0") for line in text.lines]
+    for name in "qkv":
+        text.parameter(f"w{name}", [size, size])
+    product = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    for name in "qk":
+        text.add(name, [64, size], f"dot(x0, w{name}), {product}")
+    text.add("scores", [64, 64], "dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={1}")
+    kept = len(text.lines)
+    text.softmax("scores", [64, 64], "multiply(exp, sums)")
+    again = text.lines[kept:]
+    for name in ("least", "zero", "tops", "top", "from_top", "exp", "sum_", "sums"):
+        again = [re.sub(rf"\b{name}\b", f"{name}2", line) for line in again]
+    text.lines = [*text.lines[:kept], *again[:-1]]
+    text.add("v", [64, size], f"dot(x0, wv), {product}")
+    text.lines.append(again[-1])
+    text.add("y", [64, size], f"dot(weights, v), {product}")
+    return text.module("e")
+
+
 def by_rows(kind: str, m: int, n: int, k: int) -> str:
     """A product with a bias, whose rows are reduced."""
     text = Text("f32")
@@ -184,8 +223,23 @@ def test_attention_is_one_kernel() -> None:
     assert all(len(kernel.sections) == 3 for kernel in found)
 
 
+def test_the_order_of_the_reader() -> None:
+    """A product lies as its reader wants it: neither weights nor results are transposed."""
+    (fusion,) = fusions(values_first())
+    assert [kernel.hero for kernel in target_file(fusion, "c", "cpu").kernels] == ["transpose", "strips"]
+
+
+def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages are joined across a product that does not need them; what a later stage writes is compared by itself."""
+    monkeypatch.setattr(parts, "MOST_TOGETHER", 1)
+    (fusion,) = fusions(projected())
+    plan = nests.planned(fusion, DEVICES["cpu"].plan_class)
+    assert sum(isinstance(nest, Strips) for nest in plan.nests) == 1
+    assert any(part.fusion.name.endswith("x0") for part in parts.parts_of(fusion, plan))
+
+
 NAMED = {"softmax": by_rows("softmax", 96, 64, 20), "norm": by_rows("norm", 50, 130, 24),
-         "in_panels": by_keys(96, 128)}
+         "in_panels": by_keys(96, 128), "values_first": values_first(), "projected": projected()}
 
 
 @pytest.mark.parametrize("name", ["softmax", "norm"])
