@@ -182,6 +182,16 @@ def by_rows(kind: str, m: int, n: int, k: int) -> str:
     return text.module("e")
 
 
+def by_pixels(lines: int, pixels: int) -> str:
+    """The softmax of the features of a padded convolution."""
+    text, dims = Text("f32"), [2, lines, pixels, 32]
+    text.parameter("x", [2, lines, pixels, 8])
+    text.parameter("w", [3, 3, 8, 32])
+    text.add("c", dims, "convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f")
+    text.softmax("c", dims)
+    return text.module("e")
+
+
 def drawn(first: int, count: int) -> "Dict[str, str]":
     return {f"a{seed}": attention(seed) for seed in range(first, first + count)}
 
@@ -239,13 +249,13 @@ def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 NAMED = {"softmax": by_rows("softmax", 96, 64, 20), "norm": by_rows("norm", 50, 130, 24),
-         "in_panels": by_keys(96, 128), "values_first": values_first(), "projected": projected()}
+         "pixels": by_pixels(5, 14), "in_panels": by_keys(96, 128), "values_first": values_first(), "projected": projected()}
 
 
-@pytest.mark.parametrize("name", ["softmax", "norm"])
-def test_rows_of_a_product(name: str) -> None:
+@pytest.mark.parametrize("name, rows", [("softmax", 96), ("norm", 50), ("pixels", 140)])
+def test_rows_of_a_product(name: str, rows: int) -> None:
     (strips,) = strips_of(NAMED[name])
-    assert len(strips.parts) == 2 and strips.count * strips.rows in (96, 50)
+    assert len(strips.parts) == 2 and strips.count * strips.rows == rows
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
