@@ -268,7 +268,7 @@ def _call(call: Call, files: "Sequence[TargetFile]") -> Dict[str, Any]:
 def _target(file: TargetFile) -> Dict[str, Any]:
     """scratch_bytes: of the caller's block. state_bytes: of these, what `prepare` fills, at its beginning. least_bytes:
     the most bytes of buffers between kernels that are in use at once. stack_bytes: see TargetFile. alignment: bytes
-    that pointers must be aligned to. words: of a kernel, the bytes that it accesses at once through each pointer where
+    that pointers must be aligned to. intrinsics: the file includes the header of the machine's vector instructions. words: of a kernel, the bytes that it accesses at once through each pointer where
     all of these pointers are aligned to them."""
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
                for kernel in launch.kernel.kernels}
@@ -278,6 +278,7 @@ def _target(file: TargetFile) -> Dict[str, Any]:
         "state_bytes": file.state_bytes,
         **({"stack_bytes": file.stack_bytes} if file.target.embedded else {}),
         **({"alignment": file.alignment} if file.target.takes_pointers else {}),
+        **({"intrinsics": True} if file.intrinsics else {}),
         "least_bytes": file.storage.placement.bound,
         "kernels": [{
             "name": k.name,

@@ -163,6 +163,11 @@ class TargetFile:
         return max(dialect.state_bytes for dialect in self.dialects)
 
     @property
+    def intrinsics(self) -> bool:
+        """True if the file includes the header of the machine's vector instructions."""
+        return len(self.dialects) > 1 and not self.dialects[0].used.isdisjoint(("stream", "intrinsics", "functions"))
+
+    @property
     def word_bytes(self) -> int:
         """The bytes of the widest words in which kernels access the caller's buffers, where the call chooses how."""
         return max((size for launch in self.launches for size in self.dialects[0].words(launch).values()), default=0)

@@ -10,8 +10,7 @@ from typing import Dict, Iterator, List, Sequence, Tuple
 
 from drawn import device_or_skip, fusions
 from gen import hlo, pipeline, run
-from gen.run.objects import compiled_kernels
-from gen.schedule import DEVICES
+from gen.run.objects import KernelFile, compiled_kernels
 from gen.targets import c_compiler
 
 TOGETHER = 40   # kernels of a GPU's language that one compiler takes
@@ -35,15 +34,16 @@ def compiled(all_: Sequence[run.Built], folder: Path, target: str, flags: Sequen
     glue_object = folder / "glue.o"
     run.call([c_compiler(), "-O1", "-std=c11", "-fPIC", "-w", "-I", str(run.HARNESS), "-I", str(folder), "-c",
               str(folder / "glue.c"), "-o", str(glue_object)], "glue.c")
-    sources = [folder / file for file in (runner.kernels(each.name) for each in all_) if file]
+    sources = [KernelFile(folder / file, False, each.manifest["targets"][runner.target.name])
+               for each in all_ for file in [runner.kernels(each.name)] if file]
     if runner.headers():    # C++
         groups, sources = [sources[at:at + TOGETHER] for at in range(0, len(sources), TOGETHER)], []
         for number, group in enumerate(groups):
-            sources.append(folder / f"together{number}{group[0].suffix}")
-            sources[-1].write_text(runner.together(group))
-    device = DEVICES[all_[0].manifest["targets"][runner.target.name]["device"]]
+            path = folder / f"together{number}{group[0].path.suffix}"
+            path.write_text(runner.together([source.path for source in group]))
+            sources.append(group[0]._replace(path=path))
     with ThreadPoolExecutor(threads) as pool:
-        objects = list(pool.map(partial(compiled_kernels, runner, folder, "", False, device, flags=flags), sources))
+        objects = list(pool.map(partial(compiled_kernels, runner, folder, "", flags=flags), sources))
     library = folder / "all.so"
     run.call([runner.linker(), *flags, "-shared", "-o", str(library), str(glue_object), *objects, *runner.libraries,
               *dict.fromkeys(word for each in all_ for word in each.manifest.get("libraries", ())), "-lm"], str(library))

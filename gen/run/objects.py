@@ -26,7 +26,7 @@ from gen.program.weights import ALIGNMENT
 from gen.reference.assembly import File, joined
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
-from gen.schedule import DEVICES, Device, device_for
+from gen.schedule import DEVICES, device_for
 from gen.suggest import did_you_mean
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
@@ -313,14 +313,22 @@ def precompiled(command: Tuple[str, ...], header: str, newest: int) -> Tuple[str
     return "-include", str(path)
 
 
-def compiled_kernels(runner: Runner, folder: Path, name: str, long: bool, device: Device, source: Path,
-                     flags: "Sequence[str]" = ()) -> str:
-    """The object of the kernels in a source. flags: further ones for the compiler."""
-    command = [*runner.compile(folder, name, long, device), *flags]
-    header, newest = runner.slow_header(source.read_text())
+class KernelFile(NamedTuple):
+    """A file of kernels. long: compilers are to optimise it less. about: the target's part of the manifest, of one of
+    the programs in it."""
+
+    path: Path
+    long: bool
+    about: "Dict[str, Any]"
+
+
+def compiled_kernels(runner: Runner, folder: Path, name: str, source: KernelFile, flags: "Sequence[str]" = ()) -> str:
+    """The object of a file of kernels. flags: further ones for the compiler."""
+    command = [*runner.compile(folder, name, source.long, DEVICES[source.about["device"]]), *flags]
+    header, newest = runner.slow_header(source.about)
     if header:
         command += precompiled(tuple(word for word in command if word not in ("-I", str(folder))), header, newest)
-    return _compiled(command, source)
+    return _compiled(command, source.path)
 
 
 SHORT_SECONDS = 0.03    # of all rounds of a reference and its bound; gcc -O2 takes longer than it would save
@@ -351,29 +359,28 @@ def _is_comparable(built: Built) -> bool:
 TOGETHER = 4    # kernels in C++ in one file, at least, where there are more
 
 
-def _kernel_files(all_: Sequence[Built], runner: Runner, stem: Path) -> "List[Tuple[Path, bool, Device]]":
-    """The files of programs' kernels, several in one where the runner allows it, each with what its compiler is told:
-    whether it is long, and its device."""
-    files: Dict[Tuple[bool, str], List[Path]] = {}
+def _kernel_files(all_: Sequence[Built], runner: Runner, stem: Path) -> List[KernelFile]:
+    """The files of programs' kernels, several in one where the runner allows it."""
+    files: Dict[Tuple[bool, str], List[KernelFile]] = {}
     for built in all_:
         kernels = built.folder / (runner.kernels(built.name) or ".")
         for header, text in runner.headers().items():
             for folder in {built.folder, stem.parent}:
                 pipeline.write(_made(folder / header), text)
         if kernels != built.folder:
-            device = built.manifest["targets"][runner.target.name]["device"]
-            files.setdefault((kernels.stat().st_size >= LONG_SOURCE, device), []).append(kernels)
-    found: List[Tuple[Path, bool, Device]] = []
-    for (long, device), sources in files.items():
+            long, about = kernels.stat().st_size >= LONG_SOURCE, built.manifest["targets"][runner.target.name]
+            files.setdefault((long, about["device"]), []).append(KernelFile(kernels, long, about))
+    found: List[KernelFile] = []
+    for (long, _), sources in files.items():
         count = len(sources)
-        if runner.together(sources) and not long:
+        if runner.together([source.path for source in sources]) and not long:
             count = min(os.cpu_count() or 1, -(-count // TOGETHER))
-        for part in (sources[number::count] for number in range(count)):
-            if len(part) > 1:
-                path = Path(f"{stem}{len(found)}{part[0].suffix}")
-                path.write_text(runner.together(part))
-                part = [path]
-            found.append((part[0], long, DEVICES[device]))
+        for first, *rest in (sources[number::count] for number in range(count)):
+            if rest:
+                path = Path(f"{stem}{len(found)}{first.path.suffix}")
+                path.write_text(runner.together([source.path for source in (first, *rest)]))
+                first = first._replace(path=path)
+            found.append(first)
     return found
 
 
@@ -421,8 +428,8 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
     path.write_text(text)
     steps.append(partial(_compiled, [*command, "-O0", "-I", str(HARNESS)], path))
     both = [of for built in all_ for of in (built, built.traced if with_reference else None) if of]
-    steps += [partial(compiled_kernels, runner, source.parent, stem, long, device, source)
-              for source, long, device in _kernel_files(both, runner, folder / f"{stem}_kernels")]
+    steps += [partial(compiled_kernels, runner, source.path.parent, stem, source)
+              for source in _kernel_files(both, runner, folder / f"{stem}_kernels")]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
             with jobs.held():   # a thread that was just started would not be waited for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Dict, FrozenSet, List, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Set, Tuple
 
 from gen.schedule import Device
 from gen.targets.runner import Runner
@@ -152,8 +152,8 @@ class _OnCpu(Runner):
         return [c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC",
                 "-Werror=implicit-function-declaration", "-I", str(folder), "-c"]
 
-    def slow_header(self, text: str) -> "Tuple[str, int]":
-        return (INTRINSICS, 0) if INTRINSICS in text else ("", 0)
+    def slow_header(self, about: "Dict[str, Any]") -> "Tuple[str, int]":
+        return INTRINSICS if about.get("intrinsics") else "", 0
 
 
 RUNNERS = [_OnCpu()]

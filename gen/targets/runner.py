@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from gen.schedule import Device
 from gen.targets.target import Target
@@ -47,9 +47,10 @@ class Runner:
         """The text of one file that has the kernels of several; "": there is no such text."""
         return ""
 
-    def slow_header(self, text: str) -> "Tuple[str, int]":
-        """A line that includes what this text includes too, and compilers read for longer than most kernels, and when
-        a file that it leads to was last written, in nanoseconds; "" where there is none."""
+    def slow_header(self, about: "Dict[str, Any]") -> "Tuple[str, int]":
+        """A line that the kernels' file has, which compilers take longer for than for most kernels, and the time in
+        nanoseconds when a header behind it was last written; "" where there is none. about: the target's part of the
+        manifest."""
         return "", 0
 
     def linker(self) -> str:
