@@ -343,7 +343,7 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
-        put(f"note: {file}: written as {stem}, a C identifier\n", sys.stderr)
+        put(f"note: {file}: written as {stem}, a name that C leaves free\n", sys.stderr)
     layouts = hlo.layout_note(module)
     if layouts:
         PROGRESS.end()

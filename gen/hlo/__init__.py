@@ -7,6 +7,7 @@
                 why
     printer     a graph as text                    inliner, launches           the fusions of a module, and the order in
                 which they run
+    reserved    names that functions in C cannot have
     expanded    a module without ops that compute nothing (one_device, tokens), with arithmetic in place of random bits
                 and batch norms (random_bits, batch_norm, expansion)
     leaves      the arrays of parameters and results            trips   the number of steps of a loop
@@ -29,13 +30,14 @@ from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instructio
                            memory_bits, relaid, row_major, same_positions, same_shape, shape, sorted_indices,
                            tuple_shape, unique_indices, unshared_places, zero_sign_matters)
 from gen.hlo.inliner import inlined
-from gen.hlo.launches import (STANDARD_INPUT, c_identifier, fusions, layout_note, module_parameters, module_results,
+from gen.hlo.launches import (STANDARD_INPUT, fusions, layout_note, module_parameters, module_results,
                               parameter_names, plain_stem, stem, steps, whole)
 from gen.hlo.leaves import Leaf, param_leaves, param_names, result_leaves
 from gen.hlo.opcodes import CONTRACTIONS, LOOPS
 from gen.hlo.parser import module_names, modules, parse, read
 from gen.hlo.printer import difference, instruction_key, print_computation, print_instruction, print_module
 from gen.hlo.refusals import misplaced, unsupported
+from gen.hlo.reserved import c_identifier
 from gen.hlo.trips import without_single_steps
 
 __all__ = ["CONTRACTIONS", "Computation", "Fusion", "FusionCall", "HloError", "Instruction", "LOOPS", "Leaf", "Module",

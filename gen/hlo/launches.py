@@ -14,23 +14,9 @@ from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instructio
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 from gen.hlo.leaves import leaf_names
 from gen.hlo.opcodes import CONTROL, is_whole
+from gen.hlo.reserved import program_name
 
 STANDARD_INPUT = "<stdin>"  # as the name of a file
-
-_C_WORDS = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if inline int long
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool half
-    kernel global local constant private true false class new delete this template operator namespace main""".split()
-)
-
-
-def c_identifier(text: str) -> str:
-    """A C identifier near to the text."""
-    name = re.sub(r"[^A-Za-z0-9_]", "_", text)
-    if not name or not (name[0].isalpha()):
-        name = "k" + ("" if name.startswith("_") else "_") + name
-    return name + "_" if name in _C_WORDS else name
-
 
 def _wrapped(instruction: Instruction) -> Computation:
     """A computation of one op: its operands become parameters, but for scalar constants, which come along."""
@@ -79,7 +65,7 @@ def plain_stem(module: Module) -> str:
 def stem(module: Module) -> str:
     """The beginning of the names of a module's files: the file's name, or that of the module where its file has several
     or was read from standard input."""
-    return c_identifier(plain_stem(module))
+    return program_name(plain_stem(module))
 
 
 def _plan(module: Module) -> Launches:
@@ -92,7 +78,7 @@ def _plan(module: Module) -> Launches:
 
 def _make_plan(module: Module) -> Launches:
     entry = entry_of(module)
-    stem = c_identifier(plain_stem(module) + ("_filled" if module.filled else ""))
+    stem = program_name(plain_stem(module) + ("_filled" if module.filled else ""))
     if has_steps(entry):
         return Launches([Fusion(stem, inlined(entry, module.filename), "", _module_aliases(module))], [], entry)
     if module.explicit_entry and any(launches_fusions(i) for i in entry.instructions):
@@ -253,7 +239,7 @@ def _give_buffers(module: Module, entry: Computation, launches: List[Launch]) ->
 def _give_names(fusions: List[Fusion], stem: str) -> None:
     used: Set[str] = set()
     for fusion in fusions:
-        base = stem if len(fusions) == 1 else c_identifier(f"{stem}_{fusion.name}")
+        base = stem if len(fusions) == 1 else program_name(f"{stem}_{fusion.name}")
         name, count = base, 1
         while name in used:
             count += 1

@@ -4,7 +4,9 @@
 //   read p0: (th_x, bl_x)[vec] -> (0), domain: th_x in [0, 0], bl_x in [0, 0], vec in [0, 0]
 //   read p1: (th_x, bl_x)[vec] -> (0), domain: th_x in [0, 0], bl_x in [0, 0], vec in [0, 0]
 //   write r0: (th_x, bl_x)[vec] -> (0), domain: th_x in [0, 0], bl_x in [0, 0], vec in [0, 0]
+#define SETT_KERNELS
 #include "scalar_s64.h"
+#undef SETT_KERNELS
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

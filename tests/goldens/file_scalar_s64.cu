@@ -5,7 +5,9 @@
 //   read p1: (th_x, bl_x)[vec] -> (0), domain: th_x in [0, 0], bl_x in [0, 0], vec in [0, 0]
 //   write r0: (th_x, bl_x)[vec] -> (0), domain: th_x in [0, 0], bl_x in [0, 0], vec in [0, 0]
 #include <cuda_runtime.h>
+#define SETT_KERNELS
 #include "scalar_s64.h"
+#undef SETT_KERNELS
 
 extern "C" __global__ __launch_bounds__(32) void sett_scalar_s64(const long long *__restrict__ p0, const long long *__restrict__ p1, long long *__restrict__ r0)
 {

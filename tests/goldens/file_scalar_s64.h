@@ -146,6 +146,7 @@ struct sett_share {
 #endif
 int scalar_s64_c_run_on(const void *const *params, void *const *results, void *scratch, const struct sett_share *share);
 
+#ifndef SETT_KERNELS /* whose files have functions that may have this name */
 /* scalar_s64_c_run with types and names. */
 static inline int scalar_s64(const int64_t *a, const int64_t *b, int64_t *y, void *scratch)
 {
@@ -153,6 +154,7 @@ static inline int scalar_s64(const int64_t *a, const int64_t *b, int64_t *y, voi
   void *const results[] = {y};
   return scalar_s64_c_run(params, results, scratch);
 }
+#endif
 #ifdef __cplusplus
 }
 #endif

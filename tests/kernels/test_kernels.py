@@ -173,7 +173,7 @@ def test_check_leaves_nothing(tmp_path: Path) -> None:
 def test_names(tmp_path: Path) -> None:
     """Parameters have the text's names in header and manifest; a file whose name is no C identifier is noted, another is not."""
     text = "ENTRY e {\n  g.1 = (f32[3], f32[4]) parameter(0)\n  w = f32[5] parameter(1)\n  ROOT n = f32[5] negate(w)\n}\n"
-    for name, written, said in (("2d", "k_2d", "note: 2d.hlo: written as k_2d, a C identifier\n"), ("two", "two", "")):
+    for name, written, said in (("2d", "k_2d", "note: 2d.hlo: written as k_2d, a name that C leaves free\n"), ("two", "two", "")):
         (tmp_path / f"{name}.hlo").write_text(text)
         done = gen("build", f"{name}.hlo", "-o", ".", "--target", "c", cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", said)

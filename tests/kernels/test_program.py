@@ -324,6 +324,22 @@ def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{8 * 5 ** 4:g} {sum(8 * (i % 31) ** 4 > 7 for i in range(1048576))}\n")
 
 
+TAKEN = "log nan j1l NULL M_PI size_t uint float4 vload4 index main restrict math stdint fusion run work exp_float8".split()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_names_that_c_has(target: str, tmp_path: Path) -> None:
+    """Files that are called as a word of C or OpenCL, a name or a header of C's library, or a function of their own."""
+    device_or_skip(target)
+    text = "ENTRY e { x = f32[9] parameter(0)  a = f32[9] exponential(x)  ROOT y = f32[9] add(a, x) }"
+    builts = [run.build(program(text, name), tmp_path, target, run.Options()) for name in TAKEN]
+    assert {result.status for result in run.check_built(builts, target, run.Options(rounds=1))} == {"PASS"}
+    headers = [*("math.h", "stdint.h", "stdio.h", "stdlib.h", "string.h"), *(f"{built.name}.h" for built in builts)]
+    (tmp_path / "main.c").write_text("".join(f"#include <{header}>\n" for header in headers if target == "c"))
+    subprocess.run([run.c_compiler(), "-std=gnu11", "-Werror", "-Wno-unused", "-fsyntax-only", "-I", tmp_path, "main.c"],
+                   cwd=tmp_path, check=True)
+
+
 LOOPED = """HloModule m
 body { p = (s32[], s32[8], s32[8]) parameter(0)  i = s32[] get-tuple-element(p), index=0  a = s32[8] get-tuple-element(p), index=1
   b = s32[8] get-tuple-element(p), index=2  d = s32[8] reverse(b), dimensions={0}  c = s32[8] add(a, d)  one = s32[] constant(1)  next = s32[] add(i, one)
