@@ -89,9 +89,8 @@ def _counts(computation: Computation) -> "Tuple[int, int, int]":
             steps += steps_of(i)
         elif i.opcode == "while":
             count = element_loops.estimate(trips(i))
-            inner = [_counts(called) for called in i.called]
             steps, operations, rounded = (before + count * sum(more) for before, more in zip(
-                (steps, operations, rounded), zip(*inner)))
+                (steps, operations, rounded), zip(*map(_counts, i.called))))
         elif i.opcode in MATRIX_OPS:
             steps += MATRIX_STEPS * matrices.steps_of(i)
         elif i.opcode == "fft":     # in long double, and a bound of each part
@@ -102,6 +101,11 @@ def _counts(computation: Computation) -> "Tuple[int, int, int]":
             rounded += count if any(leaf.kind == "array" and dtypes.TABLE[leaf.dtype].kind in ("float", "complex")
                                     for leaf in i.shape.leaves()) and not partition.moves_only(i) else 0
     return steps, operations, rounded
+
+
+def operations_of_iteration(loop: Instruction) -> int:
+    """The operations of one iteration of a loop, those of its condition too."""
+    return sum(operations for _, operations, _ in map(_counts, loop.called))
 
 
 def of_program(program: Program, traced: Optional[Program] = None) -> Cost:

@@ -35,7 +35,7 @@ HARNESS = Path(__file__).resolve().parent / "harness"
 Manifest = Dict[str, Any]
 ITERATIONS = 100000     # of one loop of unknown length, after which a check compares calls alone
 LAUNCHED_ITERATIONS = 1000      # the same where each kernel is a launch
-ELEMENT_ITERATIONS = 10 ** 7    # the same of a loop inside of a kernel, those of all elements counted
+ELEMENT_OPERATIONS = 10 ** 8    # of such a loop inside of a kernel, in all iterations of all elements
 FEWEST_ITERATIONS = 10          # of such a loop at least
 CPUS = [name for name, device in DEVICES.items() if device.cpu]
 
@@ -266,9 +266,9 @@ def _compared_calls(built: Built) -> Compared:
     if trace.cut is not None:
         least = ITERATIONS if "c" in built.manifest["targets"] else LAUNCHED_ITERATIONS
         most = max([least, *(trips + 1 for trips in all_trips(built.program.body))])
-        elements = max((array.shape.elements for call in built.program.calls if unlimited(call.fusion)
-                        for array in call.results), default=0)
-        most = min(most, max(FEWEST_ITERATIONS, ELEMENT_ITERATIONS // elements)) if elements else most
+        loops = [loop for call in built.program.calls for loop in [unlimited(call.fusion)] if loop]
+        for operations in map(costs.operations_of_iteration, loops):
+            most = min(most, max(FEWEST_ITERATIONS, ELEMENT_OPERATIONS // max(1, operations)))
         compared.limited, compared.cut = min(most, 2 ** 32 - 1), trace.program.results.index(trace.cut)
     return compared
 

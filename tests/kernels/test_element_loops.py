@@ -6,6 +6,7 @@ exact, so that results must be equal bit by bit, after any number of steps.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -526,6 +527,18 @@ def test_refused(name: str) -> None:
     text, why = REFUSED[name]
     (loop,) = (node for node in program(text).body if isinstance(node, Loop))
     assert why in loop.outside
+
+
+def test_iterations_of_a_check(tmp_path: Path) -> None:
+    """A check limits the iterations of a loop of unknown length by the ops of a step: twice as long a step, half of them."""
+    limits = []
+    for ops in (8, 20):
+        step = ANY.replace("64", "4096") + "\n".join(
+            f"  d{k} = f32[4096] add({f'd{k - 1}' if k else 's1'}, ts)" for k in range(ops)) + f"\n  x = f32[4096] select(goes, d{ops - 1}, s1)"
+        of = program(simple(step, ASKS.replace("64", "4096"), state="f32[4096]"), f"n{ops}")
+        text = run.glue([run.build(of, tmp_path / str(ops), "c", run.Options())], run.runner_of("c"), True)
+        limits.append(int(re.findall(r"\.limited = (\d+)u", text)[0]))
+    assert 1.8 < limits[0] / limits[1] < 2.2, limits
 
 
 def test_says_so(tmp_path: Path) -> None:
