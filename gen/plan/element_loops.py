@@ -34,7 +34,7 @@ from gen.hlo.graph import root_of
 from gen.hlo.launches import resolved
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.hlo.trips import trips
-from gen.plan.partition import compose, only_side, operand_map
+from gen.plan.partition import compose, identity, only_side, operand_map, to_scalar
 
 OPCODE = "element-loop"
 MOST_VARIABLES = 16     # of an element: more do not stay in registers
@@ -179,9 +179,7 @@ class _Walker:
     def __init__(self, loop: Instruction, walk: Walk, changing: "Sequence[int]", spare: int) -> None:
         self.loop, self.walk, self.changing, self.spare = loop, walk, frozenset(changing), spare
         self.condition, self.body = loop.called
-        words = [f"out={algebra.numbers(walk.shape.dims)}"]
-        self.own = algebra.call("op", "elementwise", "0", *words, f"in={algebra.numbers(walk.shape.dims)}")
-        self.nowhere = algebra.call("op", "scalar", "0", *words, "in=")
+        self.own, self.nowhere = identity(walk.shape.dims), to_scalar(walk.shape.dims)
         self.numbers: Dict[Key, int] = {}
         self.known: Dict[Tuple[Value, str], int] = {}
 
@@ -193,7 +191,7 @@ class _Walker:
                 raise Refused(f"{shapes[leaf].text} has no element for each of {list(walk.shape.dims)}")
             walk.results.append(Result(leaf, dropped))
             for at in product(*(range(shapes[leaf].dims[k]) for k in dropped)):
-                index = self.nowhere if not shapes[leaf].dims else self.at(dict(zip(dropped, at)))
+                index = self.at(shapes[leaf].dims, dict(zip(dropped, at))) if shapes[leaf].dims else self.nowhere
                 self.add(Key("state", shapes[leaf].dtype, (), (), leaf, index))
         walk.given = len(walk.variables)
         asked = asked_of(self.condition)
@@ -214,17 +212,11 @@ class _Walker:
             self.hold(parts[0])
         return walk
 
-    def at(self, places: "Dict[int, int]") -> str:
+    def at(self, dims: "Tuple[int, ...]", places: "Dict[int, int]") -> str:
         """The map to an array that has the walk's dimensions, and others in which an element is at these places."""
         if not places:
             return self.own
-        names = algebra.info(self.own).of_kind("dim")
-        left = iter(v.name for v in names)
-        rank = len(names) + len(places)
-        results = [str(places[k]) if k in places else next(left) for k in range(rank)]
-        box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in names]
-        return algebra.simplify(f"({', '.join(v.name for v in names)}) -> ({', '.join(results)})"
-                                + (f", domain: {', '.join(box)}" if box else ""))
+        return compose(self.own, algebra.substitute(identity(dims), **{f"i{k}": at for k, at in places.items()}))
 
     def hold(self, asked: int) -> None:
         """Finds the variables that a finished element keeps; their next values while it goes on. asked: the predicate
@@ -461,8 +453,7 @@ def _loop(copied: Computation, loop: Instruction,
             key = walk.scalars[scalar]
             source = first(key.value) if isinstance(key.value, int) else copied.add_copy(
                 key.value, key.value.operands, name=f"{loop.name}.{key.value.name}")
-            own = algebra.call("op", "elementwise", "0", f"out={algebra.numbers(dims)}", f"in={algebra.numbers(dims)}")
-            if source.shape.dims and not (key.map == own and source.shape.dims == dims):
+            if source.shape.dims and not (key.map == identity(dims) and source.shape.dims == dims):
                 source = add(f"at{len(operands)}", "bitcast", array_shape(key.dtype, dims, order), [source],
                              map=key.map)
             operands.append(source)

@@ -99,7 +99,7 @@ class Function:
     @property
     def nowhere(self) -> str:
         """The map to a scalar: no results."""
-        return _named("scalar", self.dims, ())
+        return to_scalar(self.dims)
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def operand_map(instruction: Instruction, operand: int) -> str:
     if opcode == "tile" and operand == 0:
         return algebra.call("shape", "unmap", attributes["layout"])
     if opcode == "get-tuple-element":
-        return algebra.call("op", "elementwise", "0", *words, f"in={algebra.numbers(out.dims)}")
+        return identity(out.dims)
     if opcode == "concatenate":
         words += [f"in{k}={algebra.numbers(o.shape.dims)}" for k, o in enumerate(instruction.operands)]
         return algebra.call("op", opcode, str(operand), *words,
@@ -308,6 +308,11 @@ def _named(op: str, dims: "Tuple[int, ...]", operand: "Tuple[int, ...]") -> str:
 def identity(dims: "Tuple[int, ...]") -> str:
     """The identity on an index space."""
     return _named("elementwise", dims, dims)
+
+
+def to_scalar(dims: "Tuple[int, ...]") -> str:
+    """The map from an index space to the one element of a scalar."""
+    return _named("scalar", dims, ())
 
 
 def moves_only(instruction: Instruction) -> bool:
