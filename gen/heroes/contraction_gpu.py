@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Dict, Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -64,19 +64,16 @@ class ContractionGpuSchedule(Schedule):
 
 
 @dataclass(frozen=True)
-class Operand:
-    """The copy of an operand to shared memory; templates/kernels/contraction_gpu.j2 prints this record.
+class TiledOperand:
+    """The copy of an operand to shared memory, a part of a template's record.
 
-    name: a or b. pointer: of the buffer; element: its type in memory. lines: of the tile. passes: times that each thread
-    loads `vec` elements; own: the condition that it has something to load in a pass ("": it always has). line, step: of
-    what it loads, in the tile. first: the number of the block's tile; count: the lines of the operand. line_at, step_at:
-    where the line begins in the operand, how far the step is from there. along: whether neighbours are steps. value: an
-    element in the type of the sums. word, put: the types of words of what is loaded, of what is stored. load: the
-    statement that loads."""
+    name: a or b. pointer: of the buffer. lines: of the tile. passes: times that each thread copies `vec` elements; own:
+    the condition that it has something to copy in a pass ("": it always has). line, step: of what it copies, in the
+    tile. first: the number of the block's tile; count: the lines of the operand; last: the last line that a copy may
+    begin with. line_at, step_at: where the line begins in the operand, how far the step is from there."""
 
     name: str
     pointer: str
-    element: str
     lines: int
     passes: int
     vec: int
@@ -85,13 +82,21 @@ class Operand:
     step: str
     first: str
     count: int
+    last: int
     line_at: str
     step_at: str
+
+
+@dataclass(frozen=True)
+class LoadedOperand(TiledOperand):
+    """As its base class, through registers. along: whether neighbours are steps; element: the type in memory; value: an
+    element in the type of the sums. word, put: the types of words of what is loaded, of what is stored."""
+
     along: bool
+    element: str
     value: str
     word: str
     put: str
-    load: str
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ class ContractionGpuRecord:
     unit: int
     word: str
     pitch: Tuple[int, int]
-    operands: List[Operand]
+    operands: List[LoadedOperand]
     steps: int
     part_steps: int
     row: str
@@ -372,28 +377,29 @@ def operand_texts(nest: TiledProduct, operand: int, index: str) -> "Tuple[str, s
     return algebra.c_text(line, index, "added").results[0], algebra.c_text(step, index, "added").results[0]
 
 
-def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, context: Context) -> "Tuple[Operand, Touched]":
-    nest, schedule, t = choice.nest, choice.schedule, choice.index
-    d, numbers, buffer, kind = context.target, context.device.contraction_gpu, nest.operands[k], nest.dot.shape.dtype
-    tile, vec, along, count = schedule.block, schedule.loads[k], nest.along_steps(k), \
-        nest.counts[("row", "column")[k]]
-    lines, dtype = (tile.rows, tile.columns)[k], buffer.shape.dtype
-    at = load_map(schedule, k, along, numbers.run_bytes // dtypes.storage_bytes(kind))
-    text = algebra.c_text(at, t, "term")
-    size, stored = dtypes.storage_bytes(dtype) * vec, dtypes.storage_bytes(kind) * vec
-    word = _word(size)
-    position = element_map(nest, k)
-    name = "ab"[k]
+def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: str, copied: str) -> Dict[str, Any]:
+    """The fields of operand k as a TiledOperand. copied: the map (.., pass) -> (line, step) of what a thread copies."""
+    at, side, vec = algebra.c_text(copied, index, "term"), ("row", "column")[k], schedule.loads[k]
+    lines, count = (schedule.block.rows, schedule.block.columns)[k], nest.counts[side]
+    (line, step), (line_at, step_at) = at.results, operand_texts(nest, k, index)
+    return {"name": "ab"[k], "pointer": nest.operands[k].pointer, "lines": lines, "vec": vec, "line": line, "step": step,
+            "passes": -(-lines * schedule.block.steps // vec // schedule.threads), "own": " && ".join(at.constraints),
+            "first": f"{side}_block", "count": count, "last": count - (1 if nest.along_steps(k) else vec),
+            "line_at": line_at, "step_at": step_at}
+
+
+def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, context: Context) -> "Tuple[LoadedOperand, Touched]":
+    nest, schedule, t, d = choice.nest, choice.schedule, choice.index, context.target
+    buffer, kind, vec, along = nest.operands[k], nest.dot.shape.dtype, schedule.loads[k], nest.along_steps(k)
+    dtype, sum_bytes = buffer.shape.dtype, dtypes.storage_bytes(kind)
+    size = dtypes.storage_bytes(dtype) * vec
     body = Body(d, context.helpers, _summed(nest), t, context.excess)
-    element = f"{name}_next[pass].at[e]"
+    element = f"{'ab'[k]}_next[pass].at[e]"
     value = body.real(Value(body.from_memory(dtype, element), dtype, 1, dtype == "f16")).text
-    pointer = f"{name}_at[pass] + step_at"
-    load = d.word_load(f"{name}_next[pass].all", word, pointer) if vec > 1 else f"{name}_next[pass].at[0] = *({pointer});"
-    operand = Operand(name, buffer.pointer, d.memory(dtype), lines,
-                      -(-lines * tile.steps // vec // schedule.threads), vec, " && ".join(text.constraints),
-                      text.results[0], text.results[1], f"{('row', 'column')[k]}_block", count,
-                      *operand_texts(nest, k, t), along, value, word, _word(stored), load)
-    return operand, Touched("read", buffer, position, size if vec > 1 else 0)
+    at = load_map(schedule, k, along, context.device.contraction_gpu.run_bytes // sum_bytes)
+    operand = LoadedOperand(**tiled(nest, schedule, k, t, at), along=along, element=d.memory(dtype), value=value,
+                            word=_word(size), put=_word(sum_bytes * vec))
+    return operand, Touched("read", buffer, element_map(nest, k), size if vec > 1 else 0)
 
 
 def _word(size: int) -> str:

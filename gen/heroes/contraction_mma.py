@@ -17,7 +17,7 @@ from gen import algebra
 from gen.emit.templates import macro
 from gen.emit.values import Touched
 from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, SharedAccess, best, \
-    block_counts, element_map, kernel_of_tiles, operand_texts, part_steps, sums_written, whole_columns
+    TiledOperand, block_counts, element_map, kernel_of_tiles, part_steps, sums_written, tiled, whole_columns
 from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Kernel, Placing, StepCode, Text
 from gen.hlo import dtypes
@@ -63,30 +63,11 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
 
 @dataclass(frozen=True)
-class Operand:
-    """The copy of an operand to shared memory, and from there to registers; templates/kernels/contraction_mma.j2
-    prints this record.
+class CopiedOperand(TiledOperand):
+    """As its base class, and from there to registers. place: of a line and a step in the tile. row_line, row_step: where a
+    lane's row of the matrices `n` of 16 lines begins, in 32 bytes `part` of the steps; trans: whether ldmatrix
+    transposes."""
 
-    name: a or b. pointer: of the buffer. lines: of the tile; passes: times that each thread copies `vec` elements;
-    own: the condition that it has something to copy in a pass ("": it always has). line, step: of what it copies, in
-    the tile. first: the number of the block's tile; count: the lines of the operand; whole: the
-    last line that a copy may begin with. line_at, step_at: where the line begins in the operand, how far the step is
-    from there. place: of a line and a step in the tile. row_line, row_step: where a lane's row of the matrices `n` of
-    16 lines begins, in 32 bytes `part` of the steps; trans: whether ldmatrix transposes."""
-
-    name: str
-    pointer: str
-    lines: int
-    passes: int
-    vec: int
-    own: str
-    line: str
-    step: str
-    first: str
-    count: int
-    whole: int
-    line_at: str
-    step_at: str
     place: str
     row_line: str
     row_step: str
@@ -111,7 +92,7 @@ class ContractionMmaRecord:
     parts: int
     downs: int
     acrosses: int
-    operands: List[Operand]
+    operands: List[CopiedOperand]
     steps: int
     part_steps: int
     row: str
@@ -251,19 +232,13 @@ def _texts(of: str, index: str, *names: str) -> "List[str]":
     return list(algebra.c_text(algebra.rename(of, *names), index, "term").results)
 
 
-def _operand(nest: TiledProduct, schedule: ContractionMmaSchedule, k: int, t: str) -> "Tuple[Operand, Touched]":
-    tile, vec, along = schedule.block, schedule.loads[k], nest.along_steps(k)
-    side, lines = ("row", "column")[k], (tile.rows, tile.columns)[k]
-    count, copied = nest.counts[side], algebra.c_text(copy_map(nest, schedule, k), t, "term")
-    bytes_ = vec * element_bytes(nest)
-    line, step = copied.results
-    (place,), (row_line, row_step) = _texts(tile_map(nest, tile, k), t, "line", "of_tile"), \
-        _texts(row_map(nest, schedule, k), t, f"warp_{side}", "lane", "n", "part")
-    line_at, step_at = operand_texts(nest, k, t)
-    operand = Operand("ab"[k], nest.operands[k].pointer, lines, -(-lines * tile.steps // vec // schedule.threads), vec,
-                      " && ".join(copied.constraints), line, step, f"{side}_block", count, count - (1 if along else vec),
-                      line_at, step_at, place, row_line, row_step, not _in_lines(nest, k))
-    return operand, Touched("read", nest.operands[k], element_map(nest, k), bytes_ if bytes_ >= 4 else 0)
+def _operand(nest: TiledProduct, schedule: ContractionMmaSchedule, k: int, t: str) -> "Tuple[CopiedOperand, Touched]":
+    (place,) = _texts(tile_map(nest, schedule.block, k), t, "line", "of_tile")
+    row_line, row_step = _texts(row_map(nest, schedule, k), t, f"warp_{('row', 'column')[k]}", "lane", "n", "part")
+    operand = CopiedOperand(**tiled(nest, schedule, k, t, copy_map(nest, schedule, k)), place=place, row_line=row_line,
+                            row_step=row_step, trans=not _in_lines(nest, k))
+    size = schedule.loads[k] * element_bytes(nest)
+    return operand, Touched("read", nest.operands[k], element_map(nest, k), size if size >= 4 else 0)
 
 
 def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
