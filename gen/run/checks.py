@@ -206,7 +206,7 @@ def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List
             rounds = (
                 1
                 if cost.steps > costs.MUCH_STEPS
-                else -max(1, min(MOST_ROUNDS, int(costs.MOST_SECONDS / max(1.0, seconds[number]))))
+                else -max(1, min(MOST_ROUNDS, int(costs.MOST_SECONDS / max(0.1, seconds[number]))))
             )
             alike.setdefault(options.rounds or rounds, []).append(number)
             if seconds[number] > LONG_SECONDS:

@@ -1,8 +1,9 @@
 """Every HLO file that others wrote, through `gen check`: right, or one of those that are refused, at a place in the file.
 
 Long, so in `ninja test-peer`: there C takes every file, and each other target a third of those that come from tests of
-passes, which are many and alike. `ninja test-files` takes every file on every target (SETT_ALL). SETT_TARGET asks for some
-targets, SETT_PART=n/m for every m-th file from the n-th on.
+passes, which are many and alike; a file that takes long beside its reference is compiled, and its maps are proved.
+`ninja test-files` takes every file on every target, and runs all (SETT_ALL). SETT_TARGET asks for some targets,
+SETT_PART=n/m for every m-th file from the n-th on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
+from unittest import mock
 
 import pytest
 
@@ -24,7 +26,7 @@ import refused
 from gen import __main__ as gen, hlo, run
 from gen.plan.nest import BuildError
 from gen.program import build
-from gen.run import proofs
+from gen.run import cost, proofs
 
 ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
@@ -40,6 +42,7 @@ def files() -> List[Path]:
 
 
 ALL = os.environ.get("SETT_ALL", "") != ""
+SECONDS = cost.MOST_SECONDS if ALL else 10      # that the check of a file is expected to take at most
 TOGETHER = 12   # files that one process takes at a time
 SHARED = [target for target in TARGETS if target != "c"]
 
@@ -72,7 +75,8 @@ def together(paths: "Sequence[Path]", target: str) -> Dict[Path, Answer]:
                 answers[path] = 2, f"error: {error}"
         try:
             run.find_device(target, options)
-            results = run.check_each(list(builts.values()), target, options)
+            with mock.patch.object(cost, "MOST_SECONDS", SECONDS):
+                results = run.check_each(list(builts.values()), target, options)
         except run.RunError as error:
             return {**answers, **{path: (error.status, error.message) for path in builts}}
     for path, of in zip(builts, results):
