@@ -14,8 +14,10 @@ from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffer_of, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import Region, loop_sizes, moves_only
+from gen.plan.plan import TILED
 from gen.plan.whole import Whole
 from gen.schedule import Device
+from gen.schedule.devices import ThreadsNumbers
 
 
 def threads(kernels: "Sequence[Kernel]", device: Device) -> List[int]:
@@ -27,7 +29,7 @@ def threads(kernels: "Sequence[Kernel]", device: Device) -> List[int]:
         moved = sum(min(buffer.shape.bytes, _read(kernel.nest, buffer)) if buffer.role is Role.PARAMETER
                     else buffer.shape.bytes for buffer in kernel.buffers if buffer.role is not Role.TABLE)
         # later kernels fold what the first one computed
-        steps = operations(kernel.nest) / kernel.loop.lanes if first else 0
+        steps = operations(kernel.nest, device.threads) / kernel.loop.lanes if first else 0
         nanoseconds = max(moved / device.threads.core_bytes, steps * device.threads.vector_time)
         counts.append(max(1, min(kernel.blocks, int(nanoseconds / device.threads.hand_over))))
     return counts
@@ -45,23 +47,23 @@ def _read(nest: Nest, parameter: Buffer) -> int:
     return count * bits // 8 if count else 1 << 62
 
 
-def operations(nest: Nest) -> int:
+def operations(nest: Nest, numbers: ThreadsNumbers) -> float:
     """Vector instructions for all elements that a nest computes, if each took a vector of its own. A value is counted
     once at each index, however often it is computed again."""
     if isinstance(nest, Whole):
         return nest.operations
-    return sum(math.prod(function.dims) * _of_region(function.body)
+    return sum(math.prod(function.dims) * _of_region(function.body, numbers)
                for partition in (nest.partition, *nest.further) for function in partition.functions)
 
 
-def _of_region(region: Region) -> int:
+def _of_region(region: Region, numbers: ThreadsNumbers) -> float:
     """Of a region's own code, done once."""
-    total = 0
+    total = 0.0
     for entry in region.entries:
         if entry.callee is None:
             loops = math.prod(loop_sizes(entry.instruction))
-            total += _cost(entry.instruction)
-            total += sum(_of_region(inner) * (loops if inner.kind == "loop" else 1) for inner in entry.regions)
+            total += _cost(entry.instruction) / (numbers.tile_rate if TILED in entry.instruction.attributes else 1)
+            total += sum(_of_region(inner, numbers) * (loops if inner.kind == "loop" else 1) for inner in entry.regions)
     return total
 
 

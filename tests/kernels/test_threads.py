@@ -36,6 +36,8 @@ SMALL = {
     "a row's sum": "x = f32[16,64] parameter(0)  c = f32[] constant(0)  ROOT z = f32[16] reduce(x, c), dimensions={1}, to_apply=add",
     "a small product": """x = f32[32,16] parameter(0)  y = f32[16,8] parameter(1)
         ROOT z = f32[32,8] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}""",
+    "a product in register tiles": """x = f64[64,64]{1,0} parameter(0)  y = f64[64,64]{1,0} parameter(1)
+        ROOT z = f64[64,64]{1,0} dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}""",
 }
 LARGE = {
     "64 MiB": add(1 << 24),

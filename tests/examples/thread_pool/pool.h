@@ -1,66 +1,90 @@
-/* A small pool of threads, as many programs have one: pool_run calls work(context, begin, end) until 0 .. count - 1 is done. */
+/* A small pool of threads, as many programs have one: pool_run calls work(context, begin, end) until 0 .. count - 1 is done, on the
+ * calling thread too. */
 #ifndef POOL_H
 #define POOL_H
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
-enum { POOL_MOST = 64 };
+enum { POOL_MOST = 64, POOL_LOOKS = 1 << 16 }; /* looks for news before a thread sleeps, of which a system wakes it in some 50 us */
 
 typedef void pool_work(void *context, size_t begin, size_t end);
 
 typedef struct pool {
   pthread_t thread[POOL_MOST];
-  int threads;
+  int threads; /* with the one that calls pool_run */
   pthread_mutex_t mutex;
   pthread_cond_t begun, ended;
   pool_work *work; /* NULL: the pool ends */
   void *context;
-  size_t count, next, step;
-  int round, busy; /* rounds begun; threads that have not ended theirs */
+  size_t count, step, next[POOL_MOST]; /* of each thread's range, what nobody has begun */
+  int known; /* threads that have a number */
+  atomic_int round, busy; /* rounds begun; threads at work, but for the one that calls */
 } pool;
 
-static void *pool_thread(void *argument) {
-  pool *p = argument;
-  int round = 0;
-  pthread_mutex_lock(&p->mutex);
-  for (;;) {
-    while (p->round == round) pthread_cond_wait(&p->begun, &p->mutex);
-    round = p->round;
-    if (!p->work) break;
-    while (p->next < p->count) {
-      size_t begin = p->next, end = p->count - begin < p->step ? p->count : begin + p->step;
-      p->next = end;
+static size_t pool_range(const pool *p, int number) { return p->count * (size_t)number / (size_t)p->threads; }
+
+/* Does a part after another of the thread's range, which is the same in each round of as many, then of the others'; the mutex is held
+ * between them. */
+static void pool_parts(pool *p, int number) {
+  int n;
+  for (n = 0; n < p->threads; ++n) {
+    int of = (number + n) % p->threads;
+    size_t last = pool_range(p, of + 1);
+    while (p->next[of] < last) {
+      size_t begin = p->next[of], end = last - begin < p->step ? last : begin + p->step;
+      p->next[of] = end;
       pthread_mutex_unlock(&p->mutex);
       p->work(p->context, begin, end);
       pthread_mutex_lock(&p->mutex);
     }
-    if (--p->busy == 0) pthread_cond_signal(&p->ended);
   }
+}
+
+static void *pool_thread(void *argument) {
+  pool *p = argument;
+  int round = 0, ends = 0, n, number;
+  pthread_mutex_lock(&p->mutex);
+  number = ++p->known;
   pthread_mutex_unlock(&p->mutex);
+  while (!ends) {
+    for (n = 0; n < POOL_LOOKS && atomic_load(&p->round) == round; ++n) {}
+    pthread_mutex_lock(&p->mutex);
+    while (p->round == round) pthread_cond_wait(&p->begun, &p->mutex);
+    round = p->round;
+    ends = !p->work;
+    ++p->busy;
+    pool_parts(p, number);
+    if (--p->busy == 0) pthread_cond_signal(&p->ended);
+    pthread_mutex_unlock(&p->mutex);
+  }
   return NULL;
 }
 
 /* Returns when all is done: what one call wrote, all threads see in the next. */
 static void pool_run(pool *p, pool_work *work, void *context, size_t count) {
+  int n;
   pthread_mutex_lock(&p->mutex);
   p->work = work;
   p->context = context;
   p->count = count;
-  p->next = 0;
+  for (n = 0; n < p->threads; ++n) p->next[n] = pool_range(p, n);
   p->step = count / (size_t)(4 * p->threads) + 1; /* several steps a thread, so that a slow one holds nobody up */
-  p->busy = p->threads;
   ++p->round;
   pthread_cond_broadcast(&p->begun);
-  while (work && p->busy) pthread_cond_wait(&p->ended, &p->mutex);
+  pool_parts(p, 0);
+  pthread_mutex_unlock(&p->mutex);
+  for (n = 0; n < POOL_LOOKS && atomic_load(&p->busy); ++n) {}
+  pthread_mutex_lock(&p->mutex);
+  while (p->busy) pthread_cond_wait(&p->ended, &p->mutex);
   pthread_mutex_unlock(&p->mutex);
 }
 
 static int pool_begin(pool *p, long threads) {
   int i;
   p->threads = threads < 1 ? 1 : threads < POOL_MOST ? (int)threads : POOL_MOST;
-  p->round = 0;
   if (pthread_mutex_init(&p->mutex, NULL) || pthread_cond_init(&p->begun, NULL) || pthread_cond_init(&p->ended, NULL)) return 1;
-  for (i = 0; i < p->threads; ++i)
+  for (i = 1; i < p->threads; ++i)
     if (pthread_create(&p->thread[i], NULL, pool_thread, p)) return 1;
   return 0;
 }
@@ -68,6 +92,6 @@ static int pool_begin(pool *p, long threads) {
 static void pool_end(pool *p) {
   int i;
   pool_run(p, NULL, NULL, 0);
-  for (i = 0; i < p->threads; ++i) pthread_join(p->thread[i], NULL);
+  for (i = 1; i < p->threads; ++i) pthread_join(p->thread[i], NULL);
 }
 #endif
