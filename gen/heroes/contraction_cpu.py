@@ -4,7 +4,8 @@ A work-item has a block of the result: some lines of some rows by some units of 
 the sum in chunks, and through the block in tiles, whose accumulators are registers: a tile adds the products of a chunk
 to the block's totals. These lie in the result where nothing follows, else in an array of the work-item, from which the
 epilogue makes results. A long sum has as many roundings one after another as a chunk has products and it has chunks.
-Of a convolution with padding or holes a block goes through the cells of each window, in which it has none.
+Of a convolution with padding or holes a block goes through the cells of each window, in which it has none. Where few
+rows share a large operand that is in place, a work-item copies its columns of a chunk to a panel of its own first.
 
 The tile is templates/parts/contraction.j2, the block templates/kernels/contraction_cpu.j2.
 """
@@ -23,6 +24,7 @@ from gen.emit.templates import macro
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
+from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.contraction import Contraction, Digit, Part
 from gen.plan.digits import place
@@ -36,7 +38,7 @@ class ContractionSchedule(Schedule):
     blocks of columns that have `units`; those after them have one unit less. tile_units: of a tile, at most; 0: of the
     block. chunk: of the last digit's steps that a tile takes; runs: of the steps of the digit before it. to, to_line:
     the distances of rows and of lines in the result, where totals lie there; 0: they are in an array of the
-    work-item."""
+    work-item. packed: whether a chunk's columns are copied to a panel first."""
 
     lines: int = 1
     line_blocks: int = 1
@@ -50,10 +52,12 @@ class ContractionSchedule(Schedule):
     runs: int = 1
     to: int = 0
     to_line: int = 0
+    packed: bool = False
 
     def text(self) -> str:
         words = [f"{f'{self.lines} lines of ' * (self.lines > 1)}{self.rows} rows by {self.units * self.lanes} columns",
                  f"{f'{self.runs} times ' * (self.runs > 1)}{self.chunk} steps at once"]
+        words += ["in a panel of the work-item"] * self.packed
         return ", ".join([super().text(), *words, "totals in the result" if self.to else "totals in an array"])
 
 
@@ -84,7 +88,7 @@ class Block:
 @dataclass(frozen=True)
 class Words:
     """The words of a tile. name: of its function; vector: of sums; part: of these, a lane; single, units, total: types in
-    memory; space: of totals; splat, mad: functions that give all lanes an element or a group, and that add products."""
+    memory; space, units_space: of totals and of units; splat, mad: functions that give all lanes an element or a group, and that add products."""
 
     name: str
     vector: str
@@ -93,6 +97,7 @@ class Words:
     units: str
     total: str
     space: str
+    units_space: str
     group: int
     splat: str
     mad: str
@@ -102,19 +107,24 @@ class Words:
         """The function that clears totals."""
         return f"clear_{self.vector}" + "_of_result" * bool(self.space)
 
+    @property
+    def pack(self) -> str:
+        """The function that copies units to a panel."""
+        return f"pack_{self.units}"
+
     @staticmethod
-    def of(nest: Contraction, in_result: bool, context: Context) -> Words:
-        """in_result: whether totals are in the result, not in an array of the work-item."""
+    def of(nest: Contraction, schedule: ContractionSchedule, context: Context) -> Words:
         d, dtype, operands = context.target, nest.dot.shape.dtype, (nest.single.shape.dtype, nest.units.shape.dtype)
         vector, part = {"f32": ("floats", "float"), "f64": ("doubles", "double"), "s32": ("ints", d.types["s32"])}[dtype]
         single, units = map(d.memory, operands)
-        space = d.pointer if in_result else ""
+        space, units_space = d.pointer if schedule.to else "", "" if schedule.packed else d.pointer
         if nest.group == 1:
-            return Words(f"tile_{vector}" + "_of_result" * bool(space), vector, part, single, units, d.types[dtype], space,
-                         1, f"splat_{vector}", f"mad_{vector}")
+            spaces = "_of_result" * bool(space) + "_in_panel" * (units_space != d.pointer)
+            return Words(f"tile_{vector}{spaces}", vector, part, single, units, d.types[dtype], space, units_space, 1,
+                         f"splat_{vector}", f"mad_{vector}")
         name = "_".join(dict.fromkeys(operands))
-        return Words(f"tile_{name}", vector, part, single, units, d.types[dtype], space, nest.group, "splat_group",
-                     f"mad_{name}")
+        return Words(f"tile_{name}", vector, part, single, units, d.types[dtype], space, units_space, nest.group,
+                     "splat_group", f"mad_{name}")
 
 
 @dataclass(frozen=True)
@@ -164,6 +174,7 @@ class ContractionCpuRecord:
     rows: int
     row_blocks: int
     last_rows: int
+    packed: int
     columns: int
     lanes: int
     all_units: int
@@ -206,7 +217,10 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if rows <= numbers.skinny_rows and most < all_units and nest.next_unit == nest.unit:
             tile, chunk = most, numbers.skinny_chunk
             most = min(all_units, max(most, numbers.skinny_bytes // (rows * LINE)))
-        count, block = -(-all_units // most), min(rows, numbers.rows)
+        packed = _is_packed(nest, context)
+        if packed:
+            most = min(numbers.packed_units, all_units)
+        count, block = -(-all_units // most), min(rows, numbers.packed_rows if packed else numbers.rows)
         sizes = [1, 1, *(digit.size for digit in nest.steps)]
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
         chunk = _even(sizes[-1], chunk)
@@ -216,7 +230,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         return [ContractionSchedule(lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
                                     row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
                                     long_blocks=all_units - (-(-all_units // count) - 1) * count,
-                                    tile_units=tile, chunk=chunk, runs=runs, to=to, to_line=to_line)]
+                                    tile_units=tile, chunk=chunk, runs=runs, to=to, to_line=to_line,
+                                    packed=packed)]
 
     def forms(self, nest: Contraction, schedule: ContractionSchedule, context: Context) -> "Iterable[Form]":
         return [] if schedule.to else [_epilogue(nest)]
@@ -244,6 +259,16 @@ def _counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str
     outer = [(f"g{k}", nest.outer[k].size) for k in nest.order]
     return [*outer, ("unit_block", schedule.unit_blocks), ("line_block", schedule.line_blocks),
             ("row_block", schedule.row_blocks)]
+
+
+def _is_packed(nest: Contraction, context: Context) -> bool:
+    """Whether a work-item copies columns to a panel: its steps are far apart, and enough rows share it."""
+    numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
+    if nest.windows or nest.wide or nest.group > 1 or nest.next_unit != unit or panels is None:
+        return False
+    size = dtypes.storage_bytes(nest.units.shape.dtype) * nest.columns * math.prod(digit.size for digit in nest.steps)
+    return size > panels.in_place_bytes and nest.steps[-1].units > max(panels.units) * unit \
+        and nest.row.size > numbers.packed_least_rows
 
 
 def _even(size: int, most: int) -> int:
@@ -361,12 +386,14 @@ def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
 
 def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, context: Context) -> Kernel:
     d, index_type, numbers = context.target, grid.index, context.device.contraction_cpu
-    words = Words.of(nest, schedule.to > 0, context)
+    words = Words.of(nest, schedule, context)
     for function in (words.mad, words.splat):
         context.helpers.need(function)
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
     context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
                                                        largest=numbers.largest))
+    if schedule.packed:
+        context.helpers.texts.setdefault(words.pack, macro("parts/contraction.j2", "pack", d=d, w=words, lanes=nest.unit))
     if nest.windows:
         context.helpers.texts.setdefault("cells", macro("parts/contraction.j2", "cells", d=d))
     if not nest.covered:
@@ -405,7 +432,9 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units, nest.line.single,
         nest.row.single, nest.unit if nest.wide else 0, nest.next_unit, schedule.lines, schedule.line_blocks,
         nest.line.size - schedule.lines * (schedule.line_blocks - 1), schedule.rows, schedule.row_blocks,
-        nest.row.size - schedule.rows * (schedule.row_blocks - 1), nest.columns, nest.unit,
+        nest.row.size - schedule.rows * (schedule.row_blocks - 1),
+        schedule.runs * schedule.chunk * schedule.units * nest.unit * schedule.packed,
+        nest.columns, nest.unit,
         nest.all_units, schedule.tile_units, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, _loops(nest, schedule),

@@ -293,7 +293,8 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     memory so, or is large."""
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_
-    in_place = size >= LINE // bytes_ and (matrix <= panels.in_place_bytes or rows <= panels.in_place_rows)
+    most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
+    in_place = size >= LINE // bytes_ and (matrix <= panels.in_place_bytes or rows <= most)
     if in_place and _strides(value, j):
         return value
     return _in_panels(x, value, Sides.of(product, of), j, _panel_width(size, kind, panels))

@@ -124,8 +124,9 @@ class Panels(NamedTuple):
     least_steps: multiplications of a product, at least; filled_steps: where the operand is filled up with zeros;
     vector_steps: of a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
     in_place_bytes: of the operand's matrix, at most, that is read in place; in_place_rows: rows of the other operand,
-    at most, for which a larger one is; in_place_columns: of the result, below which the other operand is, where
-    neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in place, 121 copied). units: of a panel, the best
+    at most, for which a larger one is; dot_rows: the same of a dot, whose work-items have panels of their own (f32
+    64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3); in_place_columns: of the
+    result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in place, 121 copied). units: of a panel, the best
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
     at most. small_batch: products of a batch, at least, whose vectors are along the batch; small_sizes: the least and
@@ -143,6 +144,7 @@ class Panels(NamedTuple):
     vector_steps: int = 256
     in_place_bytes: int = 256 << 10
     in_place_rows: int = 32
+    dot_rows: int = 384
     units: Tuple[int, ...] = (4, 3)
     in_place_columns: int = 256
     long_sum: int = 1 << 14
@@ -242,11 +244,17 @@ class ContractionCpuNumbers:
     skinny_bytes: int = 64 << 10
     skinny_chunk: int = 8
     rows: int = 96                      # rows of a work-item: whole tiles of all instruction sets
+    # of a work-item that copies columns to a panel: the same; units; rows for which it does not pay (f32 16x3072x768:
+    # 0.85 ms without, 0.90 with; 32: 1.48, 1.37)
+    packed_rows: int = 192
+    packed_units: int = 3
+    packed_least_rows: int = 16
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
 
     def __post_init__(self) -> None:
         of_many_rows = range(1, max(self.units, self.whole_units) + 1)
-        assert all(self.rows % tiles[units][0] == 0 for tiles in self.tiles.values() for units in of_many_rows), \
+        tiles = [of[units] for of in self.tiles.values() for units in of_many_rows]
+        assert all(rows % of_tile == 0 for rows in (self.rows, self.packed_rows) for of_tile, _ in tiles), \
             "the last rows of a block are no whole tile"
 
     @property

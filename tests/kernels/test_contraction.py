@@ -20,6 +20,7 @@ import pytest
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape
 from gen_run import gen
 from gen import run, schedule
+from gen.heroes.contraction_cpu import ContractionSchedule
 from gen.hlo import Fusion
 from gen.pipeline import build_fusion, target_file
 from gen.plan import contraction, nests
@@ -211,7 +212,8 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
     """Blocks of few rows and columns, and sums of few products."""
     for name in ("cpu", "pocl-cpu"):
         device = DEVICES[name]
-        numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3})
+        numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3}, packed_rows=48, packed_units=2,
+                          packed_least_rows=0)
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, panels=panels, contraction_cpu=numbers))
 
 
@@ -292,6 +294,28 @@ def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: 
     agree(drawn(first + 500, BATCH), target, device, tmp_path)
 
 
+def of_rows(seed: int) -> str:
+    """A product of matrices whose rows lie one after another, some with a sum after it."""
+    r = random.Random(seed)
+    t, batch = r.choice(["f32", "f32", "f64", "s32"]), r.choice([[], [], [3]])
+    m, n, k = (r.randint(least, 70) for least in (1, 33, 1))
+    words = f"lhs_contracting_dims={{{1 + len(batch)}}}, rhs_contracting_dims={{{len(batch)}}}"
+    words += ", lhs_batch_dims={0}, rhs_batch_dims={0}" if batch else ""
+    text = dot(plain(t, [*batch, m, k]), plain(t, [*batch, k, n]), plain(t, [*batch, m, n]), words)
+    return text if r.random() < 0.5 else text.replace("ROOT d =", "d =").replace(
+        "\n}", f"\n  ROOT twice = {plain(t, [*batch, m, n])} add(d, d)\n}}")
+
+
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_panels_of_their_own(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, units=(1,)))
+    texts = {f"r{seed}": of_rows(seed).replace("HloModule e", f"HloModule r{seed}") for seed in range(2 * COUNT)}
+    schedules = [kernel.loop for text in texts.values() for fusion in fusions(text)
+                 for kernel in target_file(fusion, target, device).kernels if kernel.hero == "contraction"]
+    assert sum(isinstance(of, ContractionSchedule) and of.packed for of in schedules) > len(texts) // 2
+    agree(texts, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: Path,
                                monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,6 +361,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
                           dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{0,1}", ROWS)),
     "batched": (["contraction"], dot("f64[5,9,12]{2,1,0}", "f64[5,12,16]{2,1,0}", "f64[5,9,16]{2,1,0}", BATCHED)),
     "skinny": (["contraction"], dot("f32[3,70]{1,0}", "f32[70,700]{1,0}", "f32[3,700]{1,0}", ROWS)),
+    "in_panels_of_its_own": (["contraction"], dot("f32[200,300]{1,0}", "f32[300,301]{1,0}", "f32[200,301]{1,0}", ROWS)),
     "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
     "long_sum": (["contraction", "reduction"], dot("f32[9,20000]{1,0}", "f32[20000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
     "along_the_batch": (["transpose", "transpose", "loop", "transpose"], dot(
@@ -353,7 +378,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "  f = f32[30,64]{1,0} parameter(3)", f"  g = f32[40,64]{{1,0}} dot(c, f), {ROWS}",
         "  t = (f32[40,64]{1,0}, f32[40,64]{1,0}) tuple(d, g)")),
     "cut_columns_in_panels": (["concatenate", "contraction"], dot(
-        "f32[37,300]{1,0}", "f32[300,273]{1,0}", "f32[37,273]{1,0}", ROWS)),
+        "f32[387,300]{1,0}", "f32[300,273]{1,0}", "f32[387,273]{1,0}", ROWS)),
     "chain": (["contraction", "contraction"], dot(
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64,48]{1,0} parameter(2)",
         f"  g = f32[40,48]{{1,0}} dot(d, c), {ROWS}")),
