@@ -11,6 +11,7 @@ from gen.emit.helpers import Helpers
 from gen.emit.templates import environment
 from gen.heroes.kernel import Kernel, Table
 from gen.hlo import Fusion, Shape, c_identifier, dtypes, result_leaves
+from gen.hlo.reserved import unique
 from gen.lower import tiled_layouts
 from gen.plan.buffer import Buffer
 from gen.plan.nests import Planned
@@ -271,14 +272,8 @@ def named(program: Program) -> List[Named]:
     for side, arrays in (("params", program.plain_params), ("weights", program.weights), ("results", program.results)):
         for array in arrays:
             short = _without_number(array.name)
-            shape, base = array.shape, c_identifier(
-                short if plain[short] == 1 and side != "weights" else array.name)
-            name = base
-            count = 1
-            while name in known:
-                count += 1
-                name = f"{base}_{count}"
-            known.add(name)
+            shape, own = array.shape, short if plain[short] == 1 and side != "weights" else array.name
+            name = unique(c_identifier(own), known)
             found.append(Named(name, _api_type(shape), side, shape.bytes, shape.bytes // _width(shape), array))
     return found
 

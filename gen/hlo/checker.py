@@ -416,19 +416,13 @@ class Check:
         if len(self.shapes) != 2:
             self.fail(f"expected 2 operands, found {len(self.shapes)}")
         of, indices, attributes = self.array(0), self.integer_type(1), self.i.attributes
-        vector = attributes["index_vector_dim"]
-        if not 0 <= vector <= indices.rank:
-            self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
-        rows = [size for d, size in enumerate(indices.dims) if d != vector]
-        length = indices.dims[vector] if vector < indices.rank else 1
+        rows, length = self._index_rows(indices)
         offset, sizes = self.distinct("offset_dims",
                                       len(rows) + len(attributes["offset_dims"])), self.sizes("slice_sizes", of)
         collapsed, batching = self.distinct("collapsed_slice_dims",
                                             of.rank), self.distinct("operand_batching_dims", of.rank)
         of_rows = self.distinct("start_indices_batching_dims", indices.rank)
-        for key in ("offset_dims", "collapsed_slice_dims", "operand_batching_dims"):
-            if list(attributes.get(key, ())) != sorted(attributes.get(key, ())):
-                self.fail(f"expected '{key}' in increasing order", attribute=key)
+        self._increasing("offset_dims", "collapsed_slice_dims", "operand_batching_dims")
         if set(collapsed) & set(batching):
             self.fail("expected dimensions that are not in 'collapsed_slice_dims'", attribute="operand_batching_dims")
         if len(offset) + len(collapsed) + len(batching) != of.rank:
@@ -451,6 +445,18 @@ class Check:
         return array_shape(of.dtype,
                            tuple(next(windows) if d in offset else next(batches)
                                  for d in range(len(rows) + len(offset))))
+
+    def _index_rows(self, indices: Shape) -> "Tuple[List[int], int]":
+        """The sizes of the rows of a table of indices, and the number of indices in a row."""
+        vector = self.i.attributes["index_vector_dim"]
+        if not 0 <= vector <= indices.rank:
+            self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
+        return [size for d, size in enumerate(indices.dims) if d != vector], (*indices.dims, 1)[vector]
+
+    def _increasing(self, *keys: str) -> None:
+        for key in keys:
+            if list(self.i.attributes.get(key, ())) != sorted(self.i.attributes.get(key, ())):
+                self.fail(f"expected '{key}' in increasing order", attribute=key)
 
     def _batched(self, batching: "Sequence[int]", of_rows: "Sequence[int]", number: int, attribute: str) -> None:
         """The batching dimensions of operand 0 are those dimensions of the indices, which are operand `number`."""
@@ -477,18 +483,12 @@ class Check:
             if self.array(count + 1 + number).dims != updates.dims:
                 self.fail(f"expected the dimensions of {bare(updates)} as operand {count + 1 + number}, found "
                           f"{bare(self.shapes[count + 1 + number])}", operand=count + 1 + number)
-        vector = attributes["index_vector_dim"]
-        if not 0 <= vector <= indices.rank:
-            self.fail(f"expected a dimension from 0 to {indices.rank}, found {vector}", attribute="index_vector_dim")
-        rows = [size for d, size in enumerate(indices.dims) if d != vector]
-        length = indices.dims[vector] if vector < indices.rank else 1
+        rows, length = self._index_rows(indices)
         window, inserted = self.distinct("update_window_dims",
                                          updates.rank), self.distinct("inserted_window_dims", of.rank)
         batching, of_rows = self.distinct("input_batching_dims",
                                           of.rank), self.distinct("scatter_indices_batching_dims", indices.rank)
-        for key in ("update_window_dims", "inserted_window_dims", "input_batching_dims"):
-            if list(attributes.get(key, ())) != sorted(attributes.get(key, ())):
-                self.fail(f"expected '{key}' in increasing order", attribute=key)
+        self._increasing("update_window_dims", "inserted_window_dims", "input_batching_dims")
         if set(inserted) & set(batching):
             self.fail("expected dimensions that are not in 'inserted_window_dims'", attribute="input_batching_dims")
         windowed = [d for d in range(of.rank) if d not in inserted and d not in batching]
@@ -498,7 +498,7 @@ class Check:
                 f"{len(windowed)}, found {len(window)}", attribute="update_window_dims")
         if [size for d, size in enumerate(updates.dims) if d not in window] != rows:
             self.fail(
-                f"expected the dimensions of operand {count} {bare(indices)} without {vector} as those of operand {count + 1} {bare(updates)} "
+                f"expected the dimensions of operand {count} {bare(indices)} without {attributes['index_vector_dim']} as those of operand {count + 1} {bare(updates)} "
                 "that are not in 'update_window_dims'", operand=count + 1)
         for d, k in zip(windowed, window):
             if updates.dims[k] > of.dims[d]:

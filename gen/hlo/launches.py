@@ -14,7 +14,7 @@ from gen.hlo.graph import (Computation, Fusion, FusionCall, HloError, Instructio
 from gen.hlo.inliner import Inliner, inlined, launches_fusions
 from gen.hlo.leaves import leaf_names
 from gen.hlo.opcodes import CONTROL, is_whole
-from gen.hlo.reserved import program_name
+from gen.hlo.reserved import program_name, unique
 
 STANDARD_INPUT = "<stdin>"  # as the name of a file
 
@@ -240,12 +240,7 @@ def _give_names(fusions: List[Fusion], stem: str) -> None:
     used: Set[str] = set()
     for fusion in fusions:
         base = stem if len(fusions) == 1 else program_name(f"{stem}_{fusion.name}")
-        name, count = base, 1
-        while name in used:
-            count += 1
-            name = f"{base}_{count}"
-        used.add(name)
-        fusion.name = name
+        fusion.name = unique(base, used)
 
 
 def fusions(module: Module) -> List[Fusion]:

@@ -1,8 +1,9 @@
-"""Names that a C identifier, or a function of a program, cannot have."""
+"""Names: those that a C identifier, or a function of a program, cannot have, and one that nothing else has."""
 
 from __future__ import annotations
 
 import re
+from typing import Set
 
 _WORDS = frozenset(     # of C, C++ and OpenCL
     """auto break case char const continue default do double else enum extern float for goto if inline int long
@@ -62,6 +63,16 @@ def c_identifier(text: str) -> str:
     if not name or not (name[0].isalpha()):
         name = "k" + ("" if name.startswith("_") else "_") + name
     return name + "_" if name in _WORDS else name
+
+
+def unique(name: str, taken: "Set[str]", mark: str = "_") -> str:
+    """The name, or else the name with a number behind a mark, that is not taken; now it is."""
+    base, count = name, 1
+    while name in taken:
+        count += 1
+        name = f"{base}{mark}{count}"
+    taken.add(name)
+    return name
 
 
 def program_name(text: str) -> str:

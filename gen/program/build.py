@@ -10,6 +10,7 @@ from gen.hlo import Computation, Fusion, FusionCall, Instruction, Module, Shape,
 from gen.hlo.copy import read_from
 from gen.hlo.graph import root_of
 from gen.hlo.launches import has_steps
+from gen.hlo.reserved import unique
 from gen.plan.whole import whole_of
 from gen.program.cut import Cutter
 from gen.program.extract import copy_of
@@ -153,22 +154,13 @@ class _Distinct:
         results that may lie over an operand."""
         key = (form(computation), *aliases.items())
         if key not in self.known:
-            self.known[key] = Fusion(self._free(hlo.c_identifier(f"{self.stem}_{name}")), computation, "", aliases,
+            self.known[key] = Fusion(unique(hlo.c_identifier(f"{self.stem}_{name}"), self.names), computation, "", aliases,
                                      small=_bytes(computation) <= SMALL_BYTES)
         return self.known[key]
 
     def _name(self, of: Fusion) -> str:
         own = of.name.startswith(f"{self.stem}_")
-        return self._free(of.name if own else hlo.c_identifier(f"{self.stem}_{of.computation.name}"))
-
-    def _free(self, base: str) -> str:
-        """A name that no other has, nor the program itself."""
-        name, count = base, 1
-        while name in self.names:
-            count += 1
-            name = f"{base}_{count}"
-        self.names.add(name)
-        return name
+        return unique(of.name if own else hlo.c_identifier(f"{self.stem}_{of.computation.name}"), self.names)
 
 
 def _bytes(computation: Computation) -> int:

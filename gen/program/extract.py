@@ -7,6 +7,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Set
 from gen.hlo import Computation, Instruction, Shape, Value
 from gen.hlo.graph import tuple_shape
 from gen.hlo.launches import resolved
+from gen.hlo.reserved import unique
 
 
 def extracted(computation: Computation, goals: "Sequence[Value]", reads: "Sequence[Value]") -> Computation:
@@ -87,9 +88,4 @@ def give_names(computation: Computation) -> None:
     """Gives each op a name of its own."""
     used: Set[str] = set()
     for instruction in computation.instructions:
-        name, count = instruction.name, 1
-        while name in used:
-            count += 1
-            name = f"{instruction.name}.{count}"
-        used.add(name)
-        instruction.name = name
+        instruction.name = unique(instruction.name, used, ".")
