@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Counter, Dict, Iterator, List, Optional, Sequence
 
 from gen import algebra, hlo, pipeline
-from gen.emit.statements import printed
+from gen.statements import printed
 from gen.heroes.hero import Choice, Context
 from gen.heroes.kernel import Grid, Kernel
 from gen.hlo.trips import trips

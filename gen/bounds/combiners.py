@@ -6,6 +6,7 @@ from typing import List, Sequence
 
 from gen.bounds.following import Bounds
 from gen.bounds.types import interval_of, kind_of, Ranged
+from gen.statements import Assign, Let, Statement
 from gen.hlo import Computation, Instruction
 from gen.reference.combiners import in_order
 from gen.reference.elements import value_of
@@ -13,9 +14,9 @@ from gen.reference.types import STORAGE
 
 
 def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], elements: Sequence[Ranged],
-            behind: bool = False) -> List[str]:
+            behind: bool = False) -> List[Statement]:
     """Statements that combine all totals with the elements. behind: the elements come first."""
-    lines: List[str] = []
+    lines: List[Statement] = []
     results = b.inline(computation, [*elements, *totals] if behind else [*totals, *elements], lines)
     changed = [(total, result) for total, result in zip(totals, results) if result.v != total.v]
     for k, (total, result) in enumerate(changed):
@@ -24,7 +25,7 @@ def combine(b: Bounds, computation: Computation, totals: Sequence[Ranged], eleme
 
 
 def combine_part(b: Bounds, part: Instruction, k: int, total: Ranged, element: Ranged,
-                 behind: bool = False) -> List[str]:
+                 behind: bool = False) -> List[Statement]:
     """The same of a combiner whose component k is one op."""
     x = in_order(part, k, total, element, behind)
     value = value_of(b.e.call, part.opcode, {}, total.dtype, x)
@@ -32,9 +33,9 @@ def combine_part(b: Bounds, part: Instruction, k: int, total: Ranged, element: R
             *put_lines(total, k)]
 
 
-def next_lines(total: Ranged, k: int, value: str, interval: str) -> List[str]:
-    return [f"const {STORAGE[total.dtype]} next{k} = {value};", f"const {kind_of(total.dtype)} rnext{k} = {interval};"]
+def next_lines(total: Ranged, k: int, value: str, interval: str) -> List[Statement]:
+    return [Let(STORAGE[total.dtype], f"next{k}", value), Let(kind_of(total.dtype), f"rnext{k}", interval)]
 
 
-def put_lines(total: Ranged, k: int) -> List[str]:
-    return [f"{total.v} = next{k};", f"{total.interval} = rnext{k};"]
+def put_lines(total: Ranged, k: int) -> List[Statement]:
+    return [Assign(total.v, f"next{k}"), Assign(str(total.interval), f"rnext{k}")]

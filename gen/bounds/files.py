@@ -16,6 +16,7 @@ from gen.bounds.scatter import scatter
 from gen.bounds.select_and_scatter import select_and_scatter
 from gen.bounds.transforms import fft
 from gen.bounds.types import key_of, Options
+from gen.statements import Assign, Call, Statement
 from gen.hlo import Computation, Instruction
 from gen.hlo.opcodes import MATRIX_OPS
 from gen.reference.assembly import assemble, File, Function
@@ -93,7 +94,7 @@ def put(b: Bounds, result: Result) -> Array:
         count = room_of(shape) if shape.tiled else array.count
         place = "0" if count == 1 else "i"
         place = place if half is None else f"{place} * 2 + {half}"
-        b.e.step(f"result {number}: {shape.text}, exact", loops_over((count,), [f"{out}[{place}] = 0.0;"]), [out], [])
+        b.e.step(f"result {number}: {shape.text}, exact", loops_over((count,), [Assign(f"{out}[{place}]", "0.0")]), [out], [])
         return out
     at = position_of(indices_of(array.dims), strides_of(array.dims))
     interval = b.interval(array, at)
@@ -101,8 +102,8 @@ def put(b: Bounds, result: Result) -> Array:
         interval = f"range_round_{array.dtype}({interval})"
     value = f"range_bound({interval}, {to_double(b.e.call, array.dtype, f'{array}[{at}]')})" if array.dtype in FLOATS \
         else f"irange_bound({interval}, {key_of(array.dtype, f'{array}[{at}]')})"
-    lines = [f"memset({out}, 0, {room_of(shape)} * sizeof(double));"] if shape.tiled else []
-    lines += loops_over(array.dims, [f"{out}[{result.place()}] = {value};"])
+    lines: List[Statement] = [Call("memset", str(out), "0", f"{room_of(shape)} * sizeof(double)")] if shape.tiled else []
+    lines += loops_over(array.dims, [Assign(f"{out}[{result.place()}]", value)])
     b.e.step(f"result {number}: {shape.text}", lines, [out], b.with_ranges([array]))
     return out
 

@@ -6,6 +6,7 @@ from typing import Dict, List, Sequence
 
 from gen.bounds.intervals import Intervals, keeps_bits
 from gen.bounds.types import full_range, interval_of, kind_of, Known, Options, Ranged
+from gen.statements import Assign, Let, Statement
 from gen.hlo import Computation, Instruction
 from gen.reference.emitter import Emitter, plain
 from gen.reference.loops import Index, indices_of, loops_over, position_of, strides_of
@@ -76,19 +77,19 @@ class Bounds:
         """The arrays that a step may read: values and their intervals."""
         return [*arrays, *(about.ranges for about in map(self.of, arrays) if about.ranges)]
 
-    def step(self, what: str, lines: Sequence[str], defines: Sequence[Array], uses: Sequence[Array]) -> None:
+    def step(self, what: str, lines: Sequence[Statement], defines: Sequence[Array], uses: Sequence[Array]) -> None:
         self.e.step(f"{what}: intervals", lines, defines, self.with_ranges(uses))
 
-    def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[str]) -> List[Ranged]:
+    def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[Statement]) -> List[Ranged]:
         """A computation on scalars as statements for values and intervals."""
         results = self.e.inline(computation, arguments, lines, self.scalar)
         return [s if isinstance(s, Ranged) else Ranged(s.v, s.dtype) for s in results]
 
-    def scalar(self, i: Instruction, x: List[Scalar], value: Scalar, lines: List[str]) -> Ranged:
+    def scalar(self, i: Instruction, x: List[Scalar], value: Scalar, lines: List[Statement]) -> Ranged:
         interval = self.intervals.op(i, x, value.v)
         if interval is not None:
             name = self.e.unique(f"r_{plain(i.name)}")
-            lines.append(f"const {kind_of(value.dtype)} {name} = {interval};")
+            lines.append(Let(kind_of(value.dtype), name, interval))
             interval = name
         return Ranged(value.v, value.dtype, interval, keeps_bits(i, x))
 
@@ -112,14 +113,14 @@ def elementwise(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) ->
 
 
 def mapped(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
-    lines: List[str] = []
+    lines: List[Statement] = []
     results = b.inline(i.attributes["to_apply"], [b.element(a, a.all()) for a in x], lines)
     defines = []
     for out, result in zip(outs, results):
         b.known[out] = Known(None, result.bits)
         if result.interval is not None:
             defines.append(b.ranges(i, out, result.bits))
-            lines.append(f"{defines[-1]}[{out.all()}] = {result.interval};")
+            lines.append(Assign(f"{defines[-1]}[{out.all()}]", result.interval))
     if defines:
         b.step(i.name, loops_over((outs[0].count,), lines), defines, x)
     else:
@@ -136,4 +137,4 @@ def iota(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
     at, index = position_of(indices, strides_of(out.dims)), f"(double)(float){indices[d]}"
     ranges = b.ranges(i, out)
     interval = b.intervals.kept(f"range_of({index}, {index})", out.dtype, f"{out}[{at}]")
-    b.step(i.name, loops_over(out.dims, [f"{ranges}[{at}] = {interval};"]), [ranges], [out])
+    b.step(i.name, loops_over(out.dims, [Assign(f"{ranges}[{at}]", interval)]), [ranges], [out])

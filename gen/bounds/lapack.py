@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from gen.bounds.following import Bounds
+from gen.statements import Declare
 from gen.hlo import Computation, Instruction, Shape, dtypes as table
 from gen.hlo.graph import root_of
 from gen.hlo.lapack import Room
@@ -59,9 +60,9 @@ def with_proof(file: File, computation: Computation, name: str) -> File:
     sizes = {f"x{k}": count_of(a.dims) for k, a in operands.items()}
     sizes.update((f"r{k}", count_of(a.dims)) for k, a in results.items())
     per_matrix = sum(count_of(a.dims) * part_of(a)[1] for a in results.values())
-    arrays, loaded, at = [], [], 0      # type: List[str], List[str], int
+    arrays, loaded, at = [], [], 0      # type: List[Declare], List[str], int
     for word, size in sizes.items():
-        arrays.append(f"number *const {word} = memory + {at};")
+        arrays.append(Declare("number *const", word, f"memory + {at}"))
         at += size
     for k, a in operands.items():
         loaded += _loaded(f"x{k}", a, i.operands[k].shape, f"params[{i.operands[k].parameter_number}]")

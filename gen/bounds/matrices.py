@@ -8,6 +8,7 @@ from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 from gen.bounds.following import Bounds
 from gen.bounds.types import full_range, key_of
+from gen.statements import Assign, For, Statement
 from gen.hlo import Instruction
 from gen.hlo.opcodes import TRIDIAGONAL
 from gen.reference.library import functions
@@ -106,16 +107,15 @@ def matrices(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> No
                    str(work[0]) if work else "")
     b.e.call.texts[f"tame_{dtype}"] = function(ERRORS, "tame", dtype)
     b.e.call.texts["matrix_range"] = functions(ERRORS)["matrix_range"]
-    body = [*lines, f"{sure}[i] = " + call(b.e, ERRORS, f"{named(i)}_error", dtype,
-                                           [*_ARGUMENTS[i.opcode](given), UNIT[dtype]]) + ";"]
-    text = [f"for (int64_t i = 0; i < {count}; ++i) {{", *("  " + line for line in body), "}"]
+    certain = call(b.e, ERRORS, f"{named(i)}_error", dtype, [*_ARGUMENTS[i.opcode](given), UNIT[dtype]])
+    text: List[Statement] = [For("int64_t", "i", str(count), [*lines, Assign(f"{sure}[i]", certain.text)])]
     for number, (out, to, error) in enumerate(zip(outs, ranges, errors)):
-        text.append(f"for (int64_t i = 0; i < {out.count}; ++i)")
-        text.append(f"  {to}[i] = {_interval(b, i, number, out, error, sure)};")
+        interval = Assign(f"{to}[i]", _interval(b, i, number, out, error, sure))
+        text.append(For("int64_t", "i", str(out.count), [interval], below=True))
     b.step(i.name, text, [*ranges, *errors, sure, *work], [*x, *outs])
 
 
-def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[List[Array], List[str]]":
+def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[List[Array], List[Statement]]":
     """The work array of a matrix, with others behind it that its lines fill."""
     if i.opcode not in TRIDIAGONAL:
         return ([b.e.array(f"{i.name}_bound", "double", (_work(i),))] if _work(i) else []), []
@@ -127,10 +127,10 @@ def _prepared(b: Bounds, i: Instruction, x: List[Array], dtype: str) -> "Tuple[L
     arrays = [at(a, rank) for a in x[:3 * parts]]
     both = [*(arrays if parts == 2 else [a for of in arrays for a in (of, "NULL")]), str(unit), "NULL"]
     results = [*["NULL"] * 6, str(inverse), f"{inverse} + {n * n}" if parts == 2 else "NULL"]
-    lines = [f"for (int64_t k = 0; k < {n * n}; ++k) {unit}[k] = k % {n + 1} == 0;",
-             call(b.e, MATRICES, "tridiagonal_solve", dtype,
-                  [_list(f"const {STORAGE[dtype]}", both), _list(STORAGE[dtype], results), str(wide), n, n, 0]) + ";"]
-    return [inverse, unit, wide], lines
+    ones = For("int64_t", "k", str(n * n), [Assign(f"{unit}[k]", f"k % {n + 1} == 0")], brief=True)
+    return [inverse, unit, wide], [ones, call(
+        b.e, MATRICES, "tridiagonal_solve", dtype,
+        [_list(f"const {STORAGE[dtype]}", both), _list(STORAGE[dtype], results), str(wide), n, n, 0])]
 
 
 def _interval(b: Bounds, i: Instruction, number: int, out: Array, error: Array, sure: Array) -> str:

@@ -8,10 +8,11 @@ from typing import List, Sequence
 from gen.bounds.following import Bounds
 from gen.bounds.intervals import point_test
 from gen.bounds.types import full_range, Known, of_ends
+from gen.statements import Assign, If, Statement
 from gen.hlo import Instruction, Shape
 from gen.reference.computation import OPS
 from gen.reference.indexed import index_positions
-from gen.reference.loops import block, indices_of, loops_over, position_of, strides_of
+from gen.reference.loops import indices_of, loops_over, position_of, strides_of
 from gen.reference.moves import bitcast as bitcast_values
 from gen.reference.types import bits_of, STORAGE, unsigned
 from gen.reference.values import Array
@@ -35,7 +36,7 @@ def moved(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
         b.e.steps[-1].uses += b.with_ranges(indices)
 
 
-def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequence[Array]) -> List[str]:
+def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequence[Array]) -> List[Statement]:
     """Statements that let an element be anything where another index may be right too."""
     if i.opcode == "gather":
         a, place = i.attributes, indices_of(out.dims)
@@ -43,9 +44,9 @@ def unsure(b: Bounds, i: Instruction, out: Array, ranges: Array, indices: Sequen
         read = index_positions(indices[0].dims, a["index_vector_dim"], row, len(a["start_index_map"]))
         test = " || ".join(f"!irange_is_point({b.interval(indices[0], at)})" for at in read)
         at = position_of(place, strides_of(out.dims))
-        return loops_over(out.dims, [f"if ({test}) {ranges}[{at}] = {full_range(out.dtype)};"])
+        return loops_over(out.dims, [If(test, [Assign(f"{ranges}[{at}]", full_range(out.dtype))], brief=True)])
     test = " || ".join(f"!irange_is_point({b.interval(index, '0')})" for index in indices if not b.exact(index))
-    return block(f"if ({test})", ranges.each(full_range(out.dtype)))
+    return [If(test, ranges.each(full_range(out.dtype)))]
 
 
 def bitcast(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:

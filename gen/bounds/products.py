@@ -6,6 +6,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from gen.bounds.following import Bounds
 from gen.bounds.types import kind_of, LARGEST, Known, LEAST, LEAST_NORMAL, of_key, Ranged, SIGNIFICANT
+from gen.statements import Assign, Declare, Let, Statement
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
 from gen.reference.loops import count_of, Index, loops_over, position_of, strides_of
@@ -36,32 +37,33 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         to, lines, factor = factors(b, x[k], scales[k], p.orders[k], kind)
         values = [to_double(b.e.call, kind, factor.v)] if exact else [f"range_middle({factor.interval})",
                                                                      f"range_most({factor.interval})"]
-        lines += [f"{array}[{to}] = {value};" for array, value in zip(arrays, values)]
+        lines += [Assign(f"{array}[{to}]", value) for array, value in zip(arrays, values)]
         b.step(f"operand {k} of {i.name}", loops_over(arrays[0].dims, lines), arrays,
                [a for a in (x[k], scales[k]) if a])
         sides.append(arrays)
     (first, second), exact = ([f"{array}[{at}]" for array in side] for side, at in zip(sides, p.at)), \
         all(len(side) == 1 for side in sides)
-    start, step = ["double sum = 0.0;", "double mass = 0.0;"], [f"const double p = {first[0]} * {second[0]};",
-                                                                "sum += p;"]
+    start: List[Statement] = [Declare("double", "sum", "0.0"), Declare("double", "mass", "0.0")]
+    step: List[Statement] = [Let("double", "p", f"{first[0]} * {second[0]}"), Assign("sum", "p", "+=")]
     if exact:      # NaN and infinities of factors are certain; that a product overflows before it is added is not
         slack, whole = "0.0", "!fraction"
-        start.append("bool fraction = false;")
-        step.append("fraction = fraction || p != rint(p);")
-        step.append(f"mass += fabs({first[0]}) < INFINITY && fabs({second[0]}) < INFINITY ? fabs(p) : 0.0;")
+        start.append(Declare("bool", "fraction", "false"))
+        step.append(Assign("fraction", "fraction || p != rint(p)"))
+        finite = f"fabs({first[0]}) < INFINITY && fabs({second[0]}) < INFINITY"
+        step.append(Assign("mass", f"{finite} ? fabs(p) : 0.0", "+="))
     else:
         slack, whole, most = "mass - core", "false", [side[1] if len(side) > 1 else f"fabs({side[0]})" for side in (first, second)]
-        start.append("double core = 0.0;")
-        step += [f"mass += {most[0]} * {most[1]};", "core += fabs(p);"]
+        start.append(Declare("double", "core", "0.0"))
+        step += [Assign("mass", f"{most[0]} * {most[1]}", "+="), Assign("core", "fabs(p)", "+=")]
     if flushes:
         of_most = [side[-1] if len(side) > 1 else f"fabs({side[0]})" for side in (first, second)]
-        start.append("double flushed = 0.0;")
-        step += [f"flushed += range_flushed({one[0]}, {most}, {other});"
+        start.append(Declare("double", "flushed", "0.0"))
+        step += [Assign("flushed", f"range_flushed({one[0]}, {most}, {other})", "+=")
                  for one, most, other in ((first, *of_most), (second, *of_most[::-1]))]
     terms = count_of(p.sizes) * int(i.attributes.get("sums", 1))
     limits = f"0x1p-{SIGNIFICANT[kind]}, {(LEAST_NORMAL if flushes else LEAST)[kind]}, {LARGEST[kind]}"
     total = f"range_of_products(sum, mass, {slack}, {'flushed' if flushes else '0.0'}, {whole}, {terms}.0, {limits})"
-    end = [f"{ranges}[{p.result}] = {b.intervals.rounded(total, out.dtype, f'{out}[{p.result}]')};"]
+    end = [Assign(f"{ranges}[{p.result}]", b.intervals.rounded(total, out.dtype, f"{out}[{p.result}]"))]
     b.step(i.name, p.loops(start, step, end), [ranges], [*(array for side in sides for array in side), out])
 
 
@@ -72,7 +74,7 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
         sides.append(b.e.array(f"{i.name}_factor{k}", kind_of(kind), [x[k].dims[d] for d in p.orders[k]]))
         to, lines, factor = factors(b, x[k], scales[k], p.orders[k], kind)
         value = b.intervals.of("convert", {}, kind, [factor], factor.v)
-        lines.append(f"{sides[k]}[{to}] = {value};")
+        lines.append(Assign(f"{sides[k]}[{to}]", value))
         b.step(f"operand {k} of {i.name}", loops_over(sides[k].dims, lines), [sides[k]],
                [a for a in (x[k], scales[k]) if a])
 
@@ -82,33 +84,33 @@ def of_integers(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[A
         return b.intervals.of(opcode, {}, kind, [Ranged("", kind, name) for name in names],
                               f"({value_of(b.e.call, opcode, {}, kind, ends)})")
 
-    step = [f"const irange a = {sides[0]}[{p.at[0]}], b = {sides[1]}[{p.at[1]}];",
-            f"const irange p = {combined('multiply', 'ab')};", f"t = {combined('add', 'tp')};"]
-    b.step(i.name, p.loops(["irange t = irange_of(0, 0);"], step, [f"{ranges}[{p.result}] = t;"]), [ranges], sides)
+    step: List[Statement] = [Let("irange", name, f"{side}[{at}]") for name, side, at in zip("ab", sides, p.at)]
+    step += [Let("irange", "p", combined("multiply", "ab")), Assign("t", combined("add", "tp"))]
+    b.step(i.name, p.loops([Declare("irange", "t", "irange_of(0, 0)")], step, [Assign(f"{ranges}[{p.result}]", "t")]), [ranges], sides)
 
 
 def factors(b: Bounds, x: Array, scale: Optional[Array], order: List[int],
-            kind: str) -> "Tuple[Index, List[str], Ranged]":
+            kind: str) -> "Tuple[Index, List[Statement], Ranged]":
     """The position of a factor, the statements that find it, and the factor."""
     to, of = factor_places(order, x.dims)
-    lines: List[str] = []
+    lines: List[Statement] = []
     factor = converted(b, x, of, kind, "x", lines)
     if scale:
         scaling = converted(b, scale, blocks(of, x.dims, scale.dims), kind, "scale", lines)
-        lines.append(f"const {STORAGE[kind]} v = {value_of(b.e.call, 'multiply', {}, kind, [factor, scaling])};")
+        lines.append(Let(STORAGE[kind], "v", value_of(b.e.call, "multiply", {}, kind, [factor, scaling])))
         interval = None
         if factor.interval or scaling.interval:
-            lines.append(f"const {kind_of(kind)} r_v = {b.intervals.of('multiply', {}, kind, [factor, scaling], 'v')};")
+            lines.append(Let(kind_of(kind), "r_v", b.intervals.of("multiply", {}, kind, [factor, scaling], "v")))
             interval = "r_v"
         factor = Ranged("v", kind, interval)
     return to, lines, factor
 
 
-def converted(b: Bounds, x: Array, where: Sequence[Index], kind: str, name: str, lines: List[str]) -> Ranged:
+def converted(b: Bounds, x: Array, where: Sequence[Index], kind: str, name: str, lines: List[Statement]) -> Ranged:
     """An element in the accumulator's type, as a local of that name."""
     element = b.element(x, position_of(where, strides_of(x.dims)))
-    lines.append(f"const {STORAGE[kind]} {name} = {value_of(b.e.call, 'convert', {}, kind, [element])};")
+    lines.append(Let(STORAGE[kind], name, value_of(b.e.call, "convert", {}, kind, [element])))
     if element.interval is None:
         return Ranged(name, kind)
-    lines.append(f"const {kind_of(kind)} r_{name} = {b.intervals.of('convert', {}, kind, [element], name)};")
+    lines.append(Let(kind_of(kind), f"r_{name}", b.intervals.of("convert", {}, kind, [element], name)))
     return Ranged(name, kind, f"r_{name}")

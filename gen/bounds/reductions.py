@@ -8,6 +8,7 @@ from gen.bounds.combiners import combine, combine_part
 from gen.bounds.following import Bounds
 from gen.bounds.intervals import own_error
 from gen.bounds.types import kind_of, Known, LARGEST, LEAST_NORMAL, Ranged, SIGNIFICANT
+from gen.statements import Assign, Call, Declare, Statement
 from gen.hlo import Instruction, zero_sign_matters
 from gen.reference.combiners import combiner_parts
 from gen.reference.loops import count_of
@@ -52,24 +53,24 @@ def in_any_order(b: Bounds, i: Instruction, r: Reduction, way: str, of: Array, i
     ranges, dtype = b.ranges(i, out, False), out.dtype
     verb, state, limit = ("add", SUM, "0.0") if way == "sum" else ("multiply", PRODUCT, LEAST_NORMAL[dtype])
     total = f"range_{way}_result(&total, (double){r.count}, 0x1p-{SIGNIFICANT[dtype]}, {LARGEST[dtype]}, {limit})"
-    lines = r.loops([f"range_{way} total = {state};", f"range_{way}_{verb}(&total, {b.interval(init, '0')});"],
-                    [f"range_{way}_{verb}(&total, {b.interval(of, r.element)});"],
-                    [f"{ranges}[{r.result}] = {b.intervals.rounded(total, dtype, f'{out}[{r.result}]')};"])
+    lines = r.loops([Declare(f"range_{way}", "total", state), Call(f"range_{way}_{verb}", "&total", b.interval(init, "0"))],
+                    [Call(f"range_{way}_{verb}", "&total", b.interval(of, r.element))],
+                    [Assign(f"{ranges}[{r.result}]", b.intervals.rounded(total, dtype, f"{out}[{r.result}]"))])
     b.step(i.name, lines, [ranges], [of, init, out])
 
 
-def running(b: Bounds, k: int, init: Array) -> "tuple[Ranged, List[str]]":
+def running(b: Bounds, k: int, init: Array) -> "tuple[Ranged, List[Statement]]":
     """A running value and its interval, with the lines that begin them."""
-    return Ranged(f"a{k}", init.dtype, f"ra{k}"), [f"{init.kind} a{k} = {init}[0];",
-                                                   f"{kind_of(init.dtype)} ra{k} = {b.interval(init, '0')};"]
+    return Ranged(f"a{k}", init.dtype, f"ra{k}"), [Declare(init.kind, f"a{k}", f"{init}[0]"),
+                                                   Declare(kind_of(init.dtype), f"ra{k}", b.interval(init, "0"))]
 
 
 def one_in_its_order(b: Bounds, i: Instruction, r: Reduction, k: int, part: Instruction, of: Array, init: Array,
                      out: Array) -> None:
     ranges, (total, start) = b.ranges(i, out, out.dtype not in FLOATS), running(b, k, init)
-    zero = [f"ra{k} = range_either_zero(ra{k});"] if out.dtype in FLOATS and zero_sign_matters(i) else []
+    zero = [Assign(f"ra{k}", f"range_either_zero(ra{k})")] if out.dtype in FLOATS and zero_sign_matters(i) else []
     step = combine_part(b, part, k, total, b.element(of, r.element), r.behind)
-    b.step(i.name, r.loops(start, step, [*zero, f"{ranges}[{r.result}] = ra{k};"]), [ranges], [of, init])
+    b.step(i.name, r.loops(start, step, [*zero, Assign(f"{ranges}[{r.result}]", f"ra{k}")]), [ranges], [of, init])
 
 
 def in_its_order(b: Bounds, i: Instruction, r: Reduction, x: List[Array], outs: List[Array]) -> None:
@@ -79,5 +80,5 @@ def in_its_order(b: Bounds, i: Instruction, r: Reduction, x: List[Array], outs: 
     totals, starts = zip(*(running(b, k, init) for k, init in enumerate(x[half:])))
     step = combine(b, i.attributes["to_apply"], totals, [b.element(of, r.element) for of in x[:half]], r.behind)
     lines = r.loops([line for start in starts for line in start], step,
-                    [f"{out}[{r.result}] = ra{k};" for k, out in enumerate(ranges)])
+                    [Assign(f"{out}[{r.result}]", f"ra{k}") for k, out in enumerate(ranges)])
     b.step(i.name, lines, ranges, x)

@@ -9,9 +9,10 @@ from gen.bounds.combiners import combine, combine_part
 from gen.bounds.following import Bounds
 from gen.bounds.reductions import SUM
 from gen.bounds.types import full_range, Known, LARGEST, LEAST_NORMAL, Ranged, SIGNIFICANT
+from gen.statements import Assign, Block, Call, Declare, If
 from gen.hlo import Instruction, unique_indices, unshared_places, zero_sign_matters
 from gen.reference.combiners import combiner_parts, through
-from gen.reference.loops import block, loops_over
+from gen.reference.loops import loops_over
 from gen.reference.scatter import scattering, Scattering
 from gen.reference.types import FLOATS, TINY
 from gen.reference.values import Array
@@ -61,9 +62,9 @@ def of_sums(b: Bounds, i: Instruction, s: Scattering, table: Array, of: Array, u
     sums = b.e.array(f"{i.name}_sums", "range_sum", out.dims)
     met = b.e.array(f"{i.name}_met", "s32", out.dims)
     ranges, at = b.ranges(i, out, b.of(out).bits), out.all()
-    lines = loops_over((out.count,), [f"{sums}[{at}] = (range_sum){SUM};", f"{met}[{at}] = 0;",
-                                      f"range_sum_add(&{sums}[{at}], {b.interval(of, at)});"])
-    lines += s.loops(table, [f"range_sum_add(&{sums}[at], {b.interval(update, s.update)});", f"++{met}[at];"])
+    lines = loops_over((out.count,), [Assign(f"{sums}[{at}]", f"(range_sum){SUM}"), Assign(f"{met}[{at}]", "0"),
+                                      Call("range_sum_add", f"&{sums}[{at}]", b.interval(of, at))])
+    lines += s.loops(table, [Call("range_sum_add", f"&{sums}[at]", b.interval(update, s.update)), Assign(f"{met}[at]", "1", "+=")])
     # of what is there and what is added
     lost = f"2 * {LEAST_NORMAL['f32']}" if out.dtype == "f32" and b.options.flushes else "0.0"
     total = f"range_sum_result(&{sums}[{at}], {met}[{at}], 0x1p-{SIGNIFICANT[out.dtype]}, {LARGEST[out.dtype]}, {lost})"
@@ -79,14 +80,14 @@ def in_its_order(b: Bounds, i: Instruction, s: Scattering, table: Array, way: st
     ranges = [b.ranges(i, out, b.of(out).bits) for out in outs]
     lines = met.each("0")
     for of, copy, out in zip(operands, now, ranges):
-        lines += loops_over((of.count,), [f"{copy}[{of.all()}] = {of}[{of.all()}];",
-                                          f"{out}[{of.all()}] = {b.interval(of, of.all())};"])
+        lines += loops_over((of.count,), [Assign(f"{copy}[{of.all()}]", f"{of}[{of.all()}]"),
+                                          Assign(f"{out}[{of.all()}]", b.interval(of, of.all()))])
     totals = [Ranged(f"{copy}[at]", copy.dtype, f"{out}[at]") for copy, out in zip(now, ranges)]
     elements = [b.element(update, s.update) for update in updates]
     body = combine_part(b, part, k, totals[0], elements[0]) if part else combine(b, i.attributes["to_apply"], totals,
                                                                                  elements)
-    body.append(f"++{met}[at];")
-    body += [f"if ({met}[at] > 1) {out}[at] = {full_range(copy.dtype)};"
+    body.append(Assign(f"{met}[at]", "1", "+="))
+    body += [If(f"{met}[at] > 1", [Assign(f"{out}[at]", full_range(copy.dtype))], brief=True)
              for out, copy in zip(ranges, now) if way == "met"]
     b.step(i.name, lines + s.loops(table, body), [*now, met, *ranges], [*operands, table, *updates])
 
@@ -95,7 +96,7 @@ def anywhere(b: Bounds, i: Instruction, table: Array, out: Array) -> None:
     """Any element may be anything if an index is not certain."""
     before, bits = b.points(out), b.of(out).bits
     ranges, at = b.ranges(i, out, bits), out.all()
-    test = f"unsure = unsure || !irange_is_point({b.interval(table, table.all())});"
-    lines = ["bool unsure = false;", *loops_over((table.count,), [test]),
+    test = Assign("unsure", f"unsure || !irange_is_point({b.interval(table, table.all())})")
+    lines = [Declare("bool", "unsure", "false"), *loops_over((table.count,), [test]),
              *ranges.each(f"unsure ? {full_range(out.dtype)} : {before}[{at}]")]
-    b.step(f"indices of {i.name}", block("", lines), [ranges], [table, before])
+    b.step(f"indices of {i.name}", [Block(lines)], [ranges], [table, before])

@@ -7,9 +7,10 @@ from typing import List
 
 from gen.bounds.following import Bounds
 from gen.bounds.types import interval_of, kind_of, Known, Ranged
+from gen.statements import Assign, Declare, For, If, Let, Statement
 from gen.hlo import Instruction
 from gen.reference.library import statements
-from gen.reference.loops import block, loops_over
+from gen.reference.loops import loops_over
 from gen.reference.select_and_scatter import chosen, selection
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar
@@ -29,30 +30,30 @@ def select_and_scatter(b: Bounds, i: Instruction, x: List[Array], outs: List[Arr
         return
     ranges, at = b.ranges(i, out, out.dtype not in FLOATS), out.all()
     now = b.e.array(f"{i.name}_now", out.dtype, out.dims)
-    lines = loops_over((out.count,), [f"{now}[{at}] = {init}[0];", f"{ranges}[{at}] = {b.interval(init, '0')};"])
-    start = ["int64_t best = -1;", f"{of.kind} chosen = 0;"]
+    lines = loops_over((out.count,), [Assign(f"{now}[{at}]", f"{init}[0]"), Assign(f"{ranges}[{at}]", b.interval(init, "0"))])
+    start: List[Statement] = [Declare("int64_t", "best", "-1"), Declare(of.kind, "chosen", "0")]
     step = chosen(b.e, i, of)
     sides = [b.element(source, s.source), Ranged(f"{now}[best]", out.dtype, f"{ranges}[best]")]
-    end: List[str] = []
+    end: List[Statement] = []
     if vague:
-        start.append(f"int64_t may[{size}], some = 0;")
+        start += [Declare("int64_t", "may", count=size), Declare("int64_t", "some", "0")]
         step += maybe_chosen(b, i, of)
         result = b.e.inline(scatter, [Scalar(side.v, side.dtype) for side in sides], end)[0]
         there = Ranged(f"{now}[may[k]]", out.dtype, f"{ranges}[may[k]]")
-        maybe: List[str] = []
+        maybe: List[Statement] = []
         other = interval_of(b.e.call, b.inline(scatter, [sides[0], there], maybe)[0])
         hull = f"{kind_of(out.dtype)}_hull({there.interval}, now)"
-        maybe += [f"const {kind_of(out.dtype)} now = {other};", f"{there.interval} = some == 1 ? now : {hull};"]
-        end += block("for (int64_t k = 0; k < some; ++k)", maybe)
+        maybe += [Let(kind_of(out.dtype), "now", other), Assign(str(there.interval), f"some == 1 ? now : {hull}")]
+        end.append(For("int64_t", "k", "some", maybe))
     else:
         result = b.inline(scatter, sides, end)[0]
-        end.append(f"{ranges}[best] = {interval_of(b.e.call, result)};")
-    end = block("if (best >= 0)", [*end, f"{now}[best] = {result.v};"])
+        end.append(Assign(f"{ranges}[best]", interval_of(b.e.call, result)))
+    end = [If("best >= 0", [*end, Assign(f"{now}[best]", result.v)])]
     b.step(i.name, lines + s.loops(start, step, end), [now, ranges], x)
 
 
 def maybe_chosen(b: Bounds, i: Instruction, of: Array) -> List[str]:
     """Statements that keep in `may` the elements of a window that may be the one, after the element at `at`."""
-    choosing: List[str] = []
+    choosing: List[Statement] = []
     choice = b.inline(i.attributes["select"], [b.element(of, "may[k]"), b.element(of, "at")], choosing)[0]
     return statements("may_be_chosen", compared=choosing, interval=interval_of(b.e.call, choice))

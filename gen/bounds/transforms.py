@@ -7,6 +7,7 @@ from typing import List
 
 from gen.bounds.following import Bounds
 from gen.bounds.types import LARGEST, LEAST, SIGNIFICANT
+from gen.statements import Assign
 from gen.hlo import Instruction
 from gen.reference.library import statements
 from gen.reference.loops import Index, loops, position_of, strides_of
@@ -52,7 +53,7 @@ def fft(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
 
     names, at = within(x[0].dims)
     weight = "2.0 * " if twice else ""
-    inner = []
+    inner: List[str] = []
     for part in x:
         value = to_double(b.e.call, part.dtype, f"{part}[{at}]")
         inner += statements("sum_of_error", value=value)
@@ -63,7 +64,7 @@ def fft(b: Bounds, i: Instruction, x: List[Array], outs: List[Array]) -> None:
     for out, interval in zip(outs, ranges):
         value = to_double(b.e.call, dtype, f"{out}[{at}]")
         near = f"fits ? range_of({value} - error, {value} + error) : range_all()"
-        lines.append(f"{interval}[{at}] = {b.intervals.rounded(near, dtype, f'{out}[{at}]')};")
+        lines.append(Assign(f"{interval}[{at}]", b.intervals.rounded(near, dtype, f"{out}[{at}]")))
     body = statements("transform", sums=sums, significant=SIGNIFICANT[dtype], weight=weight, limits=f"{limits:.6g}",
                       root=f"{math.sqrt(count):.17g}", scale=f" / {count}.0" if inverse else "",
                       subnormals=f"{32 * count}.0", least=LEAST[dtype], largest=LARGEST[dtype],

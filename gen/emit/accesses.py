@@ -6,7 +6,7 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit.registers import Registers
-from gen.emit.statements import Declare
+from gen.statements import Declare
 from gen.hlo import dtypes
 from gen.plan.partition import Region, compose
 from gen.targets import bits

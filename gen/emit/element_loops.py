@@ -12,7 +12,7 @@ from typing import Dict, Iterator, List, Optional, Sequence, Set
 
 from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
-from gen.emit.statements import Assign, Declare, For, Forever, If
+from gen.statements import Assign, Declare, For, Forever, If
 from gen.emit.values import Value
 from gen.hlo import Computation, Instruction
 from gen.hlo.graph import root_of

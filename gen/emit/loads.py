@@ -10,7 +10,7 @@ from gen import algebra
 from gen.emit import ops
 from gen.emit.accesses import Accesses, from_register
 from gen.emit.helpers import table_type
-from gen.emit.statements import Assign, Block, Call, Declare, Let
+from gen.statements import Assign, Block, Call, Declare, Let
 from gen.emit.values import IndexRow, Value
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer

@@ -81,7 +81,7 @@ def filled(text: str, words: Words) -> str:
         of, at = words[match[0]], match.end()
         if callable(of):
             arguments, at = _arguments(text, at)
-            parts.append(of(*(filled(argument, words) for argument in arguments if argument)))
+            parts.append(str(of(*(filled(argument, words) for argument in arguments if argument))))
         else:
             parts.append(str(of))
         match = word.search(text, at)

@@ -12,7 +12,7 @@ from gen import algebra
 from gen.emit import functions, ops
 from gen.emit.element_loops import ElementLoops
 from gen.emit.maps import conditions, guarded, narrowed, tested
-from gen.emit.statements import Assign, Block, Call, Case, Declare, For, If, Let, interchange
+from gen.statements import Assign, Block, Call, Case, Declare, For, If, Let, interchange
 from gen.emit.form import Near
 from gen.emit.values import Value
 from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, combiner, dtypes

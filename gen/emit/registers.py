@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List
 
 from gen.emit.state import State
-from gen.emit.statements import Assign, Declare, If, Let, Statement
+from gen.statements import Assign, Declare, If, Let, Statement
 from gen.emit.values import Value
 from gen.targets import TINY, bits
 

@@ -8,7 +8,7 @@ from gen import algebra
 from gen.emit.form import Form, Given
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
-from gen.emit.statements import Code, For, Let, Statement
+from gen.statements import Code, For, Let, Statement
 from gen.emit.values import IndexRow, Touched, Value
 from gen.hlo import Instruction, c_identifier
 from gen.plan.buffer import Buffer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gen import algebra
 from gen.emit.accesses import from_register
 from gen.emit.loads import Loads
-from gen.emit.statements import Assign, Block, Call, Declare
+from gen.statements import Assign, Block, Call, Declare
 from gen.emit.values import Touched, Value
 from gen.hlo import dtypes
 from gen.plan.buffers import buffer_of, memory_map

@@ -11,7 +11,7 @@ import jinja2
 import jinja2.ext
 import jinja2.nodes
 
-from gen.emit.statements import printed
+from gen.statements import printed
 from gen.targets.tools import ROOT
 
 

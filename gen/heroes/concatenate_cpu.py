@@ -14,7 +14,7 @@ from typing import Iterable, List, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Assign, Call, Statement
+from gen.statements import Assign, Call, Statement
 from gen.emit.values import Touched
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Grid, Kernel, Report, StepCode, Text, arguments, function_text

@@ -21,7 +21,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Assign, Let, Statement
+from gen.statements import Assign, Let, Statement
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import CFunction, Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text

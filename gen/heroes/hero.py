@@ -45,7 +45,7 @@ function, that map and the schedule, `step_body` (`gen/heroes/loop.py`) a `Body`
 `Regions.region` (`gen/emit/regions.py`) emits the function, `Stores.store` (`gen/emit/stores.py`) a root;
 `Stores.final` is the value that it stores, as C text: a vector where a step's registers have several lanes. In
 `gen/emit/state.py`, `before`, `text` and `after` hold the statements for the record; `Code.add`
-(`gen/emit/statements.py`) adds one of the hero's. The template declares the numbers of group and work-item only where
+(`gen/statements.py`) adds one of the hero's. The template declares the numbers of group and work-item only where
 the lines name them, else nvcc warns: `uses` (`gen/emit/state.py`) says so for a body's maps, `tested`
 (`gen/emit/maps.py`) for a guard. If `LoopSchedule.cut` (`gen/schedule/`) says that the end may cut a step, a second body
 computes one element: `LoopSchedule.scalar` has its thread map and its guard. Each body names its values from the beginning, so

@@ -11,7 +11,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions
-from gen.emit.statements import Assign, Return, Statement
+from gen.statements import Assign, Return, Statement
 from gen.emit.values import Touched
 from gen.heroes.walk import Walk
 from gen.plan.buffer import Buffer, Role

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
 
-from gen.emit.statements import Call
+from gen.statements import Call
 from gen.heroes.hero import Choice, Context
 from gen.heroes.kernel import Coordinate, Kernel, Text, arguments
 from gen.heroes.matrices import BatchRecord, Matrices, MatricesHero, View, batch, scratch_view, view
@@ -116,7 +116,7 @@ def declaration(routine: str, given: "Tuple[Argument, ...]", d: Target) -> str:
     """A routine's prototype: of Fortran, whose functions take the lengths of letters behind all others."""
     types = [f"{d.register(a.dtype)} *" if isinstance(a, Room) else "void *" if a is None else
              f"const {'char' if isinstance(a, str) else d.types['s32']} *" for a in given]
-    return f"void {routine}_({', '.join([*types, *['size_t' for a in given if isinstance(a, str)]])});\n"
+    return f"{Call(f'void {routine}_', *types, *('size_t' for a in given if isinstance(a, str)))}\n"
 
 
 def argument_text(argument: Argument, pointer: str) -> str:

@@ -10,7 +10,7 @@ from gen import algebra, hlo
 from gen.emit.body import Body
 from gen.emit.form import Form, Rows
 from gen.emit.maps import conditions, tested
-from gen.emit.statements import Assign, Code, If, Let, Statement
+from gen.statements import Assign, Code, If, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, kernel_of
 from gen.heroes.walk import Bursts, Walk

@@ -15,7 +15,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions, tested
-from gen.emit.statements import Assign, Statement
+from gen.statements import Assign, Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Report, StepCode, Text, kernel_of
 from gen.hlo import Instruction, array_shape, dtypes
@@ -74,15 +74,9 @@ class PadCpuRecord:
 
 
 def _pad_of(nest: Nest) -> "Optional[Instruction]":
-    """The pad that a nest is, and nothing else but scalars, in an array of its own; None where it is more."""
-    partition = nest.partition
-    if len(partition.functions) > 1 or len(partition.roots) != 1:
-        return None
-    whole, root = partition.roots[0], partition.root_read(partition.roots[0])
-    arrays = [entry.instruction for entry in partition.entry.body.entries if entry.instruction.shape.dims]
-    plain = root.source.opcode == "pad" and arrays == [root.source] and root.source.shape == nest.shape
-    here = {root.map, whole.map} == {partition.entry.index} and not whole.at and not whole.shape.place
-    return root.source if plain and here else None
+    """The pad that a nest is, in an array of its own; None where it is more."""
+    pad, root = nest.only("pad"), nest.partition.roots[0]
+    return pad if pad and root.map == nest.partition.entry.index and not root.at and not root.shape.place else None
 
 
 def _along(pad: Instruction, d: int) -> str:

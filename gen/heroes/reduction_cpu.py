@@ -28,7 +28,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Assign, Statement, weight
+from gen.statements import Assign, Statement, weight
 from gen.emit.values import Value
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero, Refused

@@ -28,7 +28,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.maps import conditions
-from gen.emit.statements import Assign, Statement
+from gen.statements import Assign, Statement
 from gen.heroes import reduction
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, StepCode

@@ -17,7 +17,7 @@ from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
-from gen.emit.statements import Assign, Statement
+from gen.statements import Assign, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Choice, Context, Refused

@@ -14,7 +14,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.maps import conditions
 from gen.emit.form import Form, Given
-from gen.emit.statements import Assign, Statement
+from gen.statements import Assign, Statement
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context, Refused
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, kernel_of, share

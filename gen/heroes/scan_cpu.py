@@ -18,7 +18,7 @@ from typing import Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Assign
+from gen.statements import Assign
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero

@@ -19,7 +19,7 @@ from typing import Callable, Iterable, List, Optional, Tuple
 
 from gen.emit.body import Body
 from gen.emit.form import Form, Given
-from gen.emit.statements import Assign, Block, Statement
+from gen.statements import Assign, Block, Statement
 from gen.emit.values import Value
 from gen.heroes import scan
 from gen.heroes.hero import Choice, Context, Hero

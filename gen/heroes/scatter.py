@@ -28,7 +28,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions, tested
-from gen.emit.statements import Assign, Block, Call, Code, If, Let, Statement
+from gen.statements import Assign, Block, Call, Code, If, Let, Statement
 from gen.emit.values import Access, Value
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, kernel_of, piece_end

@@ -14,7 +14,7 @@ from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
-from gen.emit.statements import Let, Return
+from gen.statements import Let, Return
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Context
 from gen.heroes.kernel import CFunction

@@ -10,7 +10,7 @@ from gen import algebra
 from gen.emit import ops
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Return
+from gen.statements import Return
 from gen.emit.values import Access, Touched
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Argument, CFunction, Grid, Kernel, Report, StepCode, Table, Text

@@ -26,7 +26,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import conditions
-from gen.emit.statements import Assign, Statement
+from gen.statements import Assign, Statement
 from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.heroes.hero import Choice, Context, Hero

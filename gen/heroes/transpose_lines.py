@@ -15,7 +15,7 @@ from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optiona
 
 from gen import algebra
 from gen.emit import register_tiles
-from gen.emit.statements import Call, Declare, Statement
+from gen.statements import Call, Declare, Statement
 from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.emit.form import Form

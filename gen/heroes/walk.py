@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Sequence
 
-from gen.emit.statements import Statement
+from gen.statements import Statement
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Iterable, List, Optional, Sequence, Tuple
+from typing import Iterable, List, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
 from gen.emit.form import Form
-from gen.emit.statements import Assign, Let, Statement
+from gen.statements import Assign, Let, Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, kernel_of
 from gen.hlo import Instruction, array_shape, dtypes
@@ -71,28 +71,17 @@ class WindowScatterRecord:
     combine: Sequence[Statement]
 
 
-def _hero_of(nest: Nest) -> "Optional[Instruction]":
-    """The window-scatter that a nest is, and nothing else but scalars; None where it is more."""
-    partition = nest.partition
-    if len(partition.functions) > 1 or len(partition.roots) != 1:
-        return None
-    root = partition.root_read(partition.roots[0])
-    arrays = [entry.instruction for entry in partition.entry.body.entries if entry.instruction.shape.dims]
-    plain = root.source.opcode == SCATTER and arrays == [root.source] and root.source.shape == nest.shape
-    return root.source if plain and root.map == partition.entry.index else None
-
-
 class WindowScatterHero(Hero[Nest, WindowScatterSchedule]):
     name = "window-scatter"
     nest_class = Nest
 
     def takes(self, nest: Nest, context: Context) -> bool:
         return context.device.cpu and type(nest) is Nest and not nest.layout and not nest.reads_first \
-            and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) and _hero_of(nest) is not None
+            and not touches(nest, {*dtypes.PACKED, *COMPLEX, *TINY}) and nest.only(SCATTER) is not None
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[WindowScatterSchedule]":
         device, dims = context.device, nest.shape.dims
-        hero = _hero_of(nest)
+        hero = nest.only(SCATTER)
         outer = [d for d in nest.shape.minor_to_major[::-1] if dims[d] > 1]
         if hero is None or not outer or not hero.operands[1].shape.elements or _seen(hero) == EMPTY:
             return []
@@ -110,7 +99,7 @@ class WindowScatterHero(Hero[Nest, WindowScatterSchedule]):
         return _forms(nest)
 
     def maps(self, nest: Nest, schedule: WindowScatterSchedule, context: Context) -> "Iterable[str]":
-        hero = _hero_of(nest)
+        hero = nest.only(SCATTER)
         assert hero is not None
         element, bounds = _element(hero)[0], _bounds(schedule, hero)
         return [compose(element, memory_map(nest.partition.roots[0].shape)), element, *([bounds] if bounds else [])]
@@ -151,7 +140,7 @@ def _element(hero: Instruction) -> "Tuple[str, Tuple[str, ...]]":
 
 def _forms(nest: Nest) -> "List[Form]":
     """What the result begins with, and what a window selects and its value, by the window's place."""
-    hero = _hero_of(nest)
+    hero = nest.only(SCATTER)
     assert hero is not None
     choice, source, init = hero.operands
     places, index = source.shape.dims, identity(source.shape.dims)
@@ -164,7 +153,7 @@ def _forms(nest: Nest) -> "List[Form]":
 
 
 def _kernel(nest: Nest, form: WindowScatterSchedule, grid: Grid, context: Context) -> Kernel:
-    d, hero, forms, index_type = context.target, _hero_of(nest), _forms(nest), grid.index
+    d, hero, forms, index_type = context.target, nest.only(SCATTER), _forms(nest), grid.index
     assert hero is not None
     places, k, window = hero.operands[1].shape.dims, form.dimension, hero.attributes["window"]
     start, values = (of.partition for of in forms)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, List, Sequence, Set, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
-from gen.hlo import Shape
+from gen.hlo import Instruction, Shape
 from gen.plan.buffer import Buffer
 from gen.plan.partition import Partition, Root
 
@@ -58,6 +58,16 @@ class Nest:
         takes the parts of the nest one by one."""
         return [(self.shape, root) for root in self.partition.roots if not root.at] + [
             (side.shape, root) for side in self.sides for root in side.partition.roots]
+
+    def only(self, opcode: str) -> Optional[Instruction]:
+        """The op of this opcode that the nest is, and nothing else but scalars; None where it is more."""
+        partition = self.partition
+        if len(partition.functions) > 1 or len(partition.roots) != 1:
+            return None
+        read = partition.root_read(partition.roots[0])
+        arrays = [entry.instruction for entry in partition.entry.body.entries if entry.instruction.shape.dims]
+        plain = read.source.opcode == opcode and arrays == [read.source] and read.source.shape == self.shape
+        return read.source if plain and read.map == partition.entry.index else None
 
     def mapped(self) -> "List[str]":
         """Lines for people about maps beside those of its partition."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Sequence, get_args
 
-from gen.emit.statements import Declare, Let, Statement
+from gen.statements import Declare, Let, Statement
 from gen.heroes.kernel import Kernel
 
 VARIABLE = 8       # bytes of a variable, or of a temporary value of a statement

@@ -97,7 +97,8 @@ WHAT EACH OP MEANS (kernels follow the same rules)
                     none.
 
 WHERE IT STANDS
-  It shares nothing with the rest of gen but the graph (gen.hlo): no algebra, no planning, no targets, no bounds.
+  It shares the graph (gen.hlo) and the printing of C (gen.statements) with the rest of gen: no algebra, no planning, no
+  targets, no bounds.
   files.py          the function above
   computation.py    a computation as steps, and which module knows which op: elementwise, moves, indexed, scatter,
                     select_and_scatter, reductions (with combiners), products, transforms; emitter.py: what they share

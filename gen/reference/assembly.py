@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Mapping, Sequence
 
+from gen.statements import Assign, Call, Declare, If, printed, Return, Statement
 from gen.reference.library import statements
 from gen.reference.values import Array, Step
 
@@ -40,7 +41,7 @@ def needed_steps(steps: List[Step], results: Sequence[Array]) -> List[Step]:
     return kept[::-1]
 
 
-def pointer(array: Array) -> List[str]:
+def pointer(array: Array) -> List[Statement]:
     """The lines that define an array's pointer in the function."""
     if array.given is None:
         return list(array.literal)
@@ -48,7 +49,7 @@ def pointer(array: Array) -> List[str]:
     place = f"{array.given.name}[{array.given.number}]"
     if array.given.offset:
         place = f"({kind} *)((const char *){place} + {array.given.offset})"
-    return [f"{kind} *const {array.name} = {place};"]
+    return [Declare(f"{kind} *const", array.name, place)]
 
 
 def arrays_of(steps: Sequence[Step]) -> List[Array]:
@@ -70,7 +71,7 @@ def in_one(function: Function, steps: List[Step]) -> str:
     last = {array: n for n, step in enumerate(steps) for array in step.arrays}
     read = {array.given.name for array in arrays if array.given}
     body = [line for array in arrays for line in pointer(array)]
-    body += [f"{array.kind} *{array.name} = NULL;" for array in heap] + ["int status = 1;"] * bool(heap)
+    body += [*(Declare(array.kind, f"*{array.name}", "NULL") for array in heap), *[Declare("int", "status", "1")] * bool(heap)]
     body += [f"(void){name};" for name in function.arguments if name not in read]
     names = {array.name: array.name for array in arrays}
     for n, step in enumerate(steps):
@@ -82,10 +83,10 @@ def in_one(function: Function, steps: List[Step]) -> str:
         for array in heap:
             if last[array] == n:
                 body += statements("freed", array=array.name)
-    freed = [f"free({array.name});" for array in reversed(heap)]
+    freed = [Call("free", array.name) for array in reversed(heap)]
     fine = EXHAUSTED if any(EXHAUSTED in step.calls for step in steps) else "0"
-    text = definition(function.head(), body + ["", f"status = {fine};"], [*freed, "return status;"]) if heap \
-        else definition(function.head(), [*body, f"return {fine};"])
+    text = definition(function.head(), [*body, "", Assign("status", fine)], [*freed, Return("status")]) if heap \
+        else definition(function.head(), [*body, Return(fine)])
     return f"{function.head()};\n{text}"
 
 
@@ -96,14 +97,14 @@ class Loops:
     def __init__(self) -> None:
         self.names: Dict[str, str] = {}     # by what follows the name
 
-    def call(self, step: Step, places: Mapping[Array, str]) -> str:
+    def call(self, step: Step, places: Mapping[Array, str]) -> Call:
         """The call of a step's function."""
         names = {array.name: f"array_{n}" for n, array in enumerate(step.arrays)}
         arguments = [f"{'const ' * (array not in step.defines)}{array.kind} *restrict {names[array.name]}"
                      for array in step.arrays]
         body = "\n".join(f"  {line}" for line in step.text(names))
         name = self.names.setdefault(f"({', '.join(arguments)}) {{\n{body}\n}}", f"loop_{len(self.names)}")
-        return f"{name}({', '.join(places.get(array, array.name) for array in step.arrays)});"
+        return Call(name, *(places.get(array, array.name) for array in step.arrays))
 
     def texts(self) -> List[str]:
         return [f"static APART void {name}{text}" for text, name in self.names.items()]
@@ -120,7 +121,7 @@ def in_parts(function: Function, steps: List[Step]) -> List[str]:
     size = 0
     for first in range(0, len(steps), MOST_STEPS):
         part = steps[first:first + MOST_STEPS]
-        lines = [f"(void){word};" for word in (*function.arguments, "x")]
+        lines: "List[Statement]" = [f"(void){word};" for word in (*function.arguments, "x")]
         lines += [line for array in arrays_of(part) if array.given for line in pointer(array)]
         for step in part:
             lines += comment(step)
@@ -130,14 +131,14 @@ def in_parts(function: Function, steps: List[Step]) -> List[str]:
                         free.append(f"x[{size}]")
                         size += 1
                     places[array] = free.pop()
-                    lines.append(f"if (take(&{places[array]}, {size_of(array)})) return 1;")
+                    lines.append(If(f"take(&{places[array]}, {size_of(array)})", [Return("1")], brief=True))
             lines.append(loops.call(step, places))
             for array in step.arrays:
                 if array.on_heap and last[array] is step:
                     free.append(places.pop(array))
-                    lines.append(f"drop(&{free[-1]});")
+                    lines.append(Call("drop", f"&{free[-1]}"))
         parts.append(definition(f"static int {function.name}_{len(parts)}({declared}, void **x)",
-                                [*lines, "return 0;"]))
+                                [*lines, Return("0")]))
     constants = [line for array in arrays_of(steps) for line in array.literal]
     calls = [f"{function.name}_{k}({', '.join([*function.arguments, 'x'])})" for k in range(len(parts))]
     may_exhaust = any(EXHAUSTED in step.calls for step in steps)
@@ -147,10 +148,10 @@ def in_parts(function: Function, steps: List[Step]) -> List[str]:
             f"{function.head()};\n{definition(function.head(), whole)}"]
 
 
-def definition(head: str, body: Sequence[str], done: Sequence[str] = ()) -> str:
+def definition(head: str, body: Sequence[Statement], done: Sequence[Statement] = ()) -> str:
     """done: what follows a label of that name."""
-    lines = ["  " + line if line else "" for line in body]
-    return "\n".join([f"{head} {{", *lines, *["done:"] * bool(done), *("  " + line for line in done), "}"])
+    lines = ["  " + line if line else "" for line in printed(body)]
+    return "\n".join([f"{head} {{", *lines, *["done:"] * bool(done), *("  " + line for line in printed(done)), "}"])
 
 
 @dataclass(frozen=True)

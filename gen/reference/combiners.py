@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Sequence
 
+from gen.statements import Assign, Let, Statement
 from gen.hlo import Computation, Instruction
 from gen.hlo.graph import root_of
 from gen.reference.elements import value_of
@@ -13,19 +14,19 @@ from gen.reference.values import Scalar
 
 
 def combine(e: Emitter, computation: Computation, totals: Sequence[Scalar], elements: Sequence[Scalar],
-            behind: bool = False) -> List[str]:
+            behind: bool = False) -> List[Statement]:
     """Statements that combine all totals with the elements. behind: the elements come first."""
     parts = combiner_parts(computation, len(totals))
     if parts:
         sides = [in_order(part, k, totals[k], elements[k], behind) for k, part in enumerate(parts)]
-        return [f"{total.v} = {value_of(e.call, part.opcode, {}, total.dtype, x)};"
+        return [Assign(total.v, value_of(e.call, part.opcode, {}, total.dtype, x))
                 for part, total, x in zip(parts, totals, sides)]
-    lines: List[str] = []
+    lines: List[Statement] = []
     results = e.inline(computation, [*elements, *totals] if behind else [*totals, *elements], lines)
     changed = [(total, result) for total, result in zip(totals, results) if result.v != total.v]
     # through a local: a later one may still read the old total
-    lines += [f"const {STORAGE[total.dtype]} next{k} = {result.v};" for k, (total, result) in enumerate(changed)]
-    return lines + [f"{total.v} = next{k};" for k, (total, _) in enumerate(changed)]
+    lines += [Let(STORAGE[total.dtype], f"next{k}", result.v) for k, (total, result) in enumerate(changed)]
+    return lines + [Assign(total.v, f"next{k}") for k, (total, _) in enumerate(changed)]
 
 
 def in_order(part: Instruction, k: int, total: Scalar, element: Scalar, behind: bool) -> List[Scalar]:

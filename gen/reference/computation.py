@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from gen.statements import Assign
 from gen.hlo import Computation, dtypes as table, Instruction, Shape
 from gen.hlo.graph import root_of
 from gen.hlo.opcodes import MATRIX_OPS
@@ -119,7 +120,7 @@ def parameter_arrays(e: Emitter, parameter: Instruction, shape: Shape, given: Ar
         if dtype in PACKED:
             value = cut(e.call, dtype, e.call("unpack", str(memory), str(source), str(bits_of(dtype))))
         said = f"{name} = {shape.text} parameter({parameter.parameter_number}), to row-major"
-        e.step(f"{part[1:]} of {said}" if part else said, loops_over(shape.dims, [f"{out}[{to}] = {value};"]), [out],
+        e.step(f"{part[1:]} of {said}" if part else said, loops_over(shape.dims, [Assign(f"{out}[{to}]", value)]), [out],
                [memory])
         arrays.append(out)
     return arrays

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Callable, Dict, FrozenSet, Iterator, List, Optional, Sequence
 
+from gen.statements import Call
 from gen.hlo import Computation, Instruction, Shape, c_identifier
 from gen.hlo.graph import Value as Leaf, root_of
 from gen.hlo.launches import resolved
-from gen.reference.assembly import EXHAUSTED, Function, in_one, needed_steps
+from gen.hlo.reserved import unique
+from gen.reference.assembly import EXHAUSTED, Function, in_one, needed_steps, size_of
 from gen.reference.complex_numbers import real_computation
 from gen.reference.emitter import Emitter
 from gen.reference.library import statements
@@ -32,8 +34,8 @@ def loop(walk: Walk, e: Emitter, i: Instruction, x: List[Array]) -> Value:
             state[n] = e.array(f"{i.name}_{n}", array.dtype, array.dims)
         after.append(None if n in same else e.array(f"{i.name}_{n}_next", array.dtype, array.dims))
     lines = statements("while", condition=condition, body=body, state=_params(state), after=_results(after),
-                       begin=[f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(x, state) if to is not of],
-                       next=[f"memcpy({to}, {of}, {_bytes(of)});" for of, to in zip(after, state) if of])
+                       begin=[_copied(to, of) for of, to in zip(x, state) if to is not of],
+                       next=[_copied(to, of) for of, to in zip(after, state) if of])
     e.step(f"{i.name}: while", lines, [*(to for of, to in zip(x, state) if to is not of), *filter(None, after)], x)
     return _regrouped(i.shape, iter(state))
 
@@ -65,8 +67,8 @@ def _regrouped(shape: Shape, leaves: "Iterator[Array]") -> Value:
     return next(leaves) if shape.kind == "array" else [_regrouped(child, leaves) for child in shape.children]
 
 
-def _bytes(of: Array) -> str:
-    return f"{max(1, of.count)} * sizeof({of.kind})"
+def _copied(to: Array, of: Array) -> Call:
+    return Call("memcpy", str(to), str(of), size_of(of))
 
 
 def _params(arrays: "Sequence[Array]") -> str:
@@ -82,11 +84,7 @@ def _function(walk: Walk, e: Emitter, called: Computation, unwritten: FrozenSet[
     it leaves out."""
     known, key = e.functions, (id(called), unwritten)
     if key not in known:
-        name, count = f"do_{c_identifier(called.name)}", 1
-        while name in known.values():
-            count += 1
-            name = f"do_{c_identifier(called.name)}_{count}"
-        known[key] = name
+        name = known[key] = unique(f"do_{c_identifier(called.name)}", {*known.values()})
         e.bodies[name] = _text(walk, e, called, name, unwritten)
     name = known[key]
     e.call.texts[EXHAUSTED] = DECLARED
@@ -112,7 +110,7 @@ def _text(walk: Walk, e: Emitter, called: Computation, name: str, unwritten: Fro
         if number in unwritten:
             continue
         out = inner.array(f"result_{number}", array.dtype, array.dims, Argument("results", number))
-        inner.step(f"result {number}", [f"memcpy({out}, {array}, {_bytes(array)});"], [out], [array])
+        inner.step(f"result {number}", [_copied(out, array)], [out], [array])
         results.append(out)
     steps = needed_steps(inner.steps, results)
     texts = {key: text for step in steps for key, text in step.calls.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import List
 
+from gen.statements import Assign, Statement
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
 from gen.reference.emitter import Emitter, title
@@ -20,9 +21,9 @@ def elementwise(e: Emitter, i: Instruction, x: List[Array]) -> Array:
 
 def mapped(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     """A map: its computation on scalars, in one loop."""
-    lines: List[str] = []
+    lines: List[Statement] = []
     results = e.inline(i.attributes["to_apply"], [Scalar(f"{a}[{a.all()}]", a.dtype) for a in x], lines)
     outs = [e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves()]
-    lines += [f"{out}[{out.all()}] = {result.v};" for out, result in zip(outs, results)]
+    lines += [Assign(f"{out}[{out.all()}]", result.v) for out, result in zip(outs, results)]
     e.step(title(i), loops_over((outs[0].count,), lines), outs, x)
     return outs[0] if i.shape.kind == "array" else list(outs)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
+from gen.statements import Let, Statement
 from gen.hlo import c_identifier, Computation, Instruction
 from gen.hlo.graph import root_of
+from gen.hlo.reserved import unique
 from gen.reference.elements import value_of
 from gen.reference.library import Calls, wrapped_list
 from gen.reference.types import bits_of, literal_texts, STORAGE
@@ -13,7 +15,7 @@ from gen.reference.values import Argument, Array, Scalar, Step
 
 # A callback after a scalar's op; it gets the instruction, its operands, its value and the statements, to which it may
 # add, and returns the value.
-Follow = Callable[[Instruction, List[Scalar], Scalar, List[str]], Scalar]
+Follow = Callable[[Instruction, List[Scalar], Scalar, List[Statement]], Scalar]
 
 # Attributes in the title of a step.
 TITLED = """dimensions slice padding direction iota_dimension dynamic_slice_sizes offset_dims collapsed_slice_dims
@@ -35,12 +37,7 @@ class Emitter:
         self.call, self.touched = Calls(), []  # type: Calls, List[Array]
 
     def unique(self, name: str) -> str:
-        base, n = name, 1
-        while name in self.names:
-            n += 1
-            name = f"{base}_{n}"
-        self.names.add(name)
-        return name
+        return unique(name, self.names)
 
     def array(self, name: str, dtype: str, dims: Sequence[int], given: Optional[Argument] = None) -> Array:
         return Array(self.unique(f"{'v' if dtype in STORAGE else 'r'}_{plain(name)}"), dtype, tuple(dims), given)
@@ -68,7 +65,7 @@ class Emitter:
             out.literal = wrapped_list(f"static const {out.kind} {out.name}[{size}] =", values or ["0"])
         return out
 
-    def step(self, title: str, lines: Sequence[str], defines: Sequence[Array], uses: Sequence[Array]) -> None:
+    def step(self, title: str, lines: Sequence[Statement], defines: Sequence[Array], uses: Sequence[Array]) -> None:
         self.steps.append(Step(title, list(lines), list(defines), [*uses, *self.touched], self.call.texts))
         self.begin()
 
@@ -76,7 +73,7 @@ class Emitter:
         """Before the text of a step."""
         self.call, self.touched = Calls(), []
 
-    def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[str],
+    def inline(self, computation: Computation, arguments: Sequence[Scalar], lines: List[Statement],
                follow: Optional[Follow] = None) -> List[Scalar]:
         """A computation on scalars as statements, appended to lines; its results."""
         live = reachable(computation)
@@ -103,7 +100,7 @@ class Emitter:
                 known[id(i)] = [follow(i, operands, value, lines) if follow else value]
         return known[id(root_of(computation))]
 
-    def local(self, i: Instruction, x: Sequence[Scalar], lines: List[str]) -> Scalar:
+    def local(self, i: Instruction, x: Sequence[Scalar], lines: List[Statement]) -> Scalar:
         dtype = i.shape.dtype
         if i.shape.dims:
             raise ValueError(f"'{i.name}' in a scalar computation is {i.shape.text}")
@@ -112,7 +109,7 @@ class Emitter:
             self.touched.append(array)
             return Scalar(f"{array}[0]", dtype)
         name = self.unique(f"s_{plain(i.name)}")
-        lines.append(f"const {STORAGE[dtype]} {name} = {value_of(self.call, i.opcode, i.attributes, dtype, x)};")
+        lines.append(Let(STORAGE[dtype], name, value_of(self.call, i.opcode, i.attributes, dtype, x)))
         return Scalar(name, dtype)
 
 

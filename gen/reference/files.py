@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import List
+
+from gen.statements import Assign, Call, Statement
 from gen.hlo import Computation
 from gen.reference.assembly import assemble, File, Function
 from gen.reference.computation import Pointers, Result, walked
@@ -36,10 +39,12 @@ def put(e: Emitter, result: Result) -> Array:
     packed = array.dtype in PACKED
     out = e.array(f"result_{number}", "u8" if packed else array.dtype, array.dims, given)
     value = f"{array}[{position_of(indices_of(array.dims), strides_of(array.dims))}]"
-    line = e.call("pack", str(out), result.place(), value, str(bits_of(array.dtype))) if packed \
-        else f"{out}[{result.place()}] = {value}"
+    line: Statement = Assign(f"{out}[{result.place()}]", value)
+    if packed:
+        e.call("pack")
+        line = Call("pack", str(out), result.place(), value, str(bits_of(array.dtype)))
     room = f"{-(-room_of(shape) * bits_of(array.dtype) // 8)}" if packed else f"{room_of(shape)} * sizeof({out.kind})"
-    clear = [f"memset({out}, 0, {room});"] if shape.tiled or packed else []
+    clear: List[Statement] = [Call("memset", str(out), "0", room)] if shape.tiled or packed else []
     e.step(f"result {number}: {shape.text}" + ", packed" * packed + ", its padding 0" * shape.tiled,
-           clear + loops_over(array.dims, [f"{line};"]), [out], [array])
+           clear + loops_over(array.dims, [line]), [out], [array])
     return out

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import List, Sequence
 
+from gen.statements import Assign, Block, Let, Statement
 from gen.hlo import Instruction
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import added, block, Index, indices_of, loops_over, position_of, strides_of
+from gen.reference.loops import added, Index, indices_of, loops_over, position_of, strides_of
 from gen.reference.types import is_signed
 from gen.reference.values import Array
 
@@ -15,9 +16,9 @@ def dynamic_slice(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     of, starts = x[0], x[1:]
     out, indices = e.moved(i, of), indices_of(i.shape.dims)
     from_ = position_of(from_starts(indices), strides_of(of.dims))
-    line = f"{out}[{position_of(indices, strides_of(out.dims))}] = {of}[{from_}];"
+    line = Assign(f"{out}[{position_of(indices, strides_of(out.dims))}]", f"{of}[{from_}]")
     sizes = [size - window for size, window in zip(of.dims, out.dims)]
-    e.step(title(i), started(e, starts, sizes, loops_over(out.dims, [line])), [out], x)
+    e.step(title(i), [started(e, starts, sizes, loops_over(out.dims, [line]))], [out], x)
     return out
 
 
@@ -25,10 +26,10 @@ def dynamic_update_slice(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     of, update, starts = x[0], x[1], x[2:]
     out, indices = e.moved(i, of), indices_of(update.dims)
     to = position_of(from_starts(indices), strides_of(out.dims))
-    line = f"{out}[{to}] = {update}[{position_of(indices, strides_of(update.dims))}];"
+    line = Assign(f"{out}[{to}]", f"{update}[{position_of(indices, strides_of(update.dims))}]")
     sizes = [size - window for size, window in zip(out.dims, update.dims)]
     e.step(title(i), [*out.each(f"{of}[{out.all()}]"),
-                      *started(e, starts, sizes, loops_over(update.dims, [line]))], [out], x)
+                      started(e, starts, sizes, loops_over(update.dims, [line]))], [out], x)
     return out
 
 
@@ -36,11 +37,11 @@ def from_starts(indices: Sequence[Index]) -> List[Index]:
     return [added([f"start{d}", index]) for d, index in enumerate(indices)]
 
 
-def started(e: Emitter, starts: Sequence[Array], last: Sequence[int], lines: Sequence[str]) -> List[str]:
+def started(e: Emitter, starts: Sequence[Array], last: Sequence[int], lines: Sequence[Statement]) -> Block:
     """Statements in a block that defines where a window starts in each dimension."""
-    head = [f"const int64_t start{d} = {clamped(e, start, 0, size)};"
+    head = [Let("int64_t", f"start{d}", clamped(e, start, 0, size))
             for d, (start, size) in enumerate(zip(starts, last))]
-    return block("", [*head, *lines])
+    return Block([*head, *lines])
 
 
 def clamped(e: Emitter, of: Array, position: Index, last: int) -> str:
@@ -55,19 +56,19 @@ def gather(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     window = iter(indices[d] for d in a["offset_dims"])
     read = index_positions(table.dims, a["index_vector_dim"], row, len(a["start_index_map"]))
     batching = dict(zip(a.get("operand_batching_dims", ()), a.get("start_indices_batching_dims", ())))
-    head, from_ = [], []    # type: List[str], List[Index]
+    head, from_ = [], []    # type: List[Statement], List[Index]
     for d, (size, width) in enumerate(zip(of.dims, a["slice_sizes"])):
         terms: List[Index] = []
         if d in a["start_index_map"]:
             at = read[a["start_index_map"].index(d)]
-            head.append(f"const int64_t start{d} = {clamped(e, table, at, size - width)};")
+            head.append(Let("int64_t", f"start{d}", clamped(e, table, at, size - width)))
             terms.append(f"start{d}")
         if d in batching:
             terms.append(at_vector(row, a["index_vector_dim"], 0)[batching[d]])
         elif d not in a["collapsed_slice_dims"]:
             terms.append(next(window))
         from_.append(added(terms))
-    line = f"{out}[{position_of(indices, strides_of(out.dims))}] = {of}[{position_of(from_, strides_of(of.dims))}];"
+    line = Assign(f"{out}[{position_of(indices, strides_of(out.dims))}]", f"{of}[{position_of(from_, strides_of(of.dims))}]")
     e.step(title(i), loops_over(out.dims, [*head, line]), [out], [of, *([table] if head else [])])
     return out
 

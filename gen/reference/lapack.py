@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import List, Tuple
 
+from gen.statements import Assign, Call, For, Statement
 from gen.hlo import Instruction, dtypes as table
 from gen.hlo.lapack import Argument, Room
 from gen.reference.emitter import Emitter, title
@@ -31,7 +32,7 @@ def moved(room: Room, memory: str, arrays: "List[Array]", into: bool) -> List[st
     sides = [(f"{memory}[(c * {rows} + r) * {len(arrays)} + {part}]", f"{array}[i * {rows * columns} + r * {columns} + c]")
              for part, array in enumerate(arrays)]
     return statements("matrix", rows=rows, columns=columns,
-                      moved=[f"{own} = {other};" if into else f"{other} = {own};" for own, other in sides])
+                      moved=[Assign(own, other) if into else Assign(other, own) for own, other in sides])
 
 
 def sides(arguments: "Tuple[Argument, ...]", given: "List[Array]", which: str) -> "dict[int, List[Array]]":
@@ -49,26 +50,27 @@ def lapack(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     rooms = {n: e.array(f"{i.name}_{n}", part_of(a)[0], (*a.dims, part_of(a)[1])) for n, a in enumerate(arguments)
              if isinstance(a, Room)}
     first = next(n for n, a in enumerate(arguments) if isinstance(a, Room) and a.operand == 0)
-    body = [f"memset({room}, 0, {room.count} * sizeof *{room});" for n, room in rooms.items() if n in results]
+    body: List[Statement] = [Call("memset", str(room), "0", f"{room.count} * sizeof *{room}")
+                             for n, room in rooms.items() if n in results]
     for n, arrays in operands.items():
         body += moved(arguments[n], str(rooms[n]), arrays, True)
     texts = [str(rooms[n]) if isinstance(a, Room) else "NULL" if a is None else f'"{a}"' if isinstance(a, str)
              else f"&(int){{{a}}}" for n, a in enumerate(arguments)]
     letters = [a for a in arguments if isinstance(a, str)]
-    call = f"{routine}_({', '.join([*texts, *['1' for _ in letters]])});"
+    call = Call(f"{routine}_", *texts, *("1" for _ in letters))
     kinds = ["const char *" if isinstance(a, str) else "const int *" if isinstance(a, int) else "void *"
              for a in arguments]
-    e.call.texts[f"{routine}_"] = f"void {routine}_({', '.join([*kinds, *['size_t' for _ in letters]])});"
+    e.call.texts[f"{routine}_"] = str(Call(f"void {routine}_", *kinds, *("size_t" for _ in letters)))
     if i.attributes["finite"]:
-        body += statements("call_of_finite", count=rooms[first].count, of=str(rooms[first]), call=call,
+        body += statements("call_of_finite", count=rooms[first].count, of=str(rooms[first]), call=call.text,
                            info=str(rooms[len(arguments) - 1]),
-                           filled=[f"for (int64_t k = 0; k < {rooms[n].count}; ++k) {rooms[n]}[k] = NAN;"
+                           filled=[For("int64_t", "k", str(rooms[n].count), [Assign(f"{rooms[n]}[k]", "NAN")], brief=True)
                                    for n in results if rooms[n].dtype != "s32"])
     else:
         body.append(call)
     for n, arrays in results.items():
         body += moved(arguments[n], str(rooms[n]), arrays, False)
     e.step(f"{title(i)}, routine={routine}",
-           [f"for (int64_t i = 0; i < {batch_of(arguments, x[0])}; ++i) {{", *("  " + line for line in body), "}"],
+           [For("int64_t", "i", str(batch_of(arguments, x[0])), body)],
            [*outs, *rooms.values()], x)
     return outs[0] if i.shape.kind == "array" and len(outs) == 1 else list(outs)

@@ -9,6 +9,8 @@ from pathlib import Path
 from string import Template
 from typing import Dict, List, Mapping, Sequence, Tuple, Union
 
+from gen.statements import printed, Statement
+
 VALUES, STEPS = (Path(__file__).with_name(name) for name in ("values.c", "steps.c"))
 COLUMNS = 108   # of a list of values in C
 
@@ -44,13 +46,14 @@ def functions(file: Path) -> Mapping[str, str]:
     return found
 
 
-def statements(piece: str, **words: "str | int | List[str]") -> List[str]:
-    """The statements of a piece of steps.c with its words put in. A list is the lines of a word that stands alone."""
+def statements(piece: str, **words: "str | int | Sequence[Statement]") -> List[str]:
+    """The statements of a piece of steps.c with its words put in. A list is the statements of a word that stands alone."""
     lines: List[str] = []
     for line in _steps()[piece]:
         indentation, alone, word = line.partition("$")
         of = words.get(word) if alone and not indentation.strip() else None
-        lines += [indentation + each for each in of] if isinstance(of, list) else [Template(line).substitute(words)]
+        lines += [indentation + each for each in printed(of)] if isinstance(of, list) \
+            else [Template(line).substitute(words)]
     return lines
 
 

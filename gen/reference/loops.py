@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from gen.statements import Block, For, If, Let, printed, Statement
 from gen.hlo import Shape
 
 
@@ -118,22 +119,16 @@ def indices_of(dims: Sequence[int], prefix: str = "i") -> List[Index]:
     return [0 if size == 1 else f"{prefix}{d}" for d, size in enumerate(dims)]
 
 
-def block(head: str, body: Sequence[str]) -> List[str]:
-    """Statements in braces, behind the head of a loop or a condition, or none."""
-    return [f"{head} {{".lstrip(), *("  " + line for line in body), "}"]
-
-
-def loops(indices: Sequence[Index], sizes: Sequence[int], body: Sequence[str]) -> List[str]:
+def loops(indices: Sequence[Index], sizes: Sequence[int], body: Sequence[Statement]) -> List[Statement]:
     """The body in a scope of its own: in one loop for each index, the outermost first, but for those of one value."""
-    lines = list(body)
+    lines, looped = list(body), False
     for index, size in reversed(list(zip(indices, sizes))):
         if size != 1:
-            head = f"for (int64_t {index} = 0; {index} < {size}; ++{index})"
-            lines = [head, "  " + lines[0]] if len(lines) == 1 else block(head, lines)
-    return block("", lines) if len(lines) == len(body) > 1 else lines
+            lines, looped = [For("int64_t", str(index), str(size), lines, below=True)], True
+    return lines if looped or len(printed(lines)) < 2 else [Block(lines)]
 
 
-def loops_over(dims: Sequence[int], body: Sequence[str], prefix: str = "i") -> List[str]:
+def loops_over(dims: Sequence[int], body: Sequence[Statement], prefix: str = "i") -> List[Statement]:
     """The body in the loops of an array's indices, by the names that indices_of gives."""
     return loops(indices_of(dims, prefix), dims, body)
 
@@ -141,21 +136,21 @@ def loops_over(dims: Sequence[int], body: Sequence[str], prefix: str = "i") -> L
 class WindowIndex(NamedTuple):
     """The element that a window sees: statements before it, the tests that it is inside of the base, its index."""
 
-    before: List[str]
+    before: List[Let]
     tests: List[str]
     at: List[Index]
 
 
 def window_index(window: object, places: Sequence[Index], within: Sequence[Index], base: Sequence[int]) -> WindowIndex:
     """The element that a window at `places` of its result sees at `within` of itself, in a base of these sizes."""
-    before, tests, at = [], [], []     # type: List[str], List[str], List[Index]
+    before, tests, at = [], [], []     # type: List[Let], List[str], List[Index]
     lists = (getattr(window, name) for name in ("stride", "dilation", "low", "base_dilation"))
     for k, (stride, dilation, low, holes) in enumerate(zip(*lists)):
-        before.append(f"const int64_t p{k} = {places[k]} * {stride} + {within[k]} * {dilation} - ({low});")
+        before.append(Let("int64_t", f"p{k}", f"{places[k]} * {stride} + {within[k]} * {dilation} - ({low})"))
         tests += [f"p{k} >= 0"] + [f"p{k} % {holes} == 0"] * (holes > 1) + [f"p{k} / {holes} < {base[k]}"]
         at.append(Sum(f"p{k} / {holes}") if holes > 1 else f"p{k}")
     return WindowIndex(before, tests, at)
 
 
-def guarded(before: Sequence[str], tests: Sequence[str], body: Sequence[str]) -> List[str]:
-    return [*before, *block(f"if ({' && '.join(tests)})", body)] if tests else list(body)
+def guarded(before: Sequence[Statement], tests: Sequence[str], body: Sequence[Statement]) -> List[Statement]:
+    return [*before, If(" && ".join(tests), list(body))] if tests else list(body)

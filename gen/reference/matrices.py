@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Callable, Dict, List, Mapping, Sequence
 
+from gen.statements import Assign, Call, For, Statement
 from gen.hlo import Instruction
 from gen.hlo.opcodes import TRIDIAGONAL
 from gen.reference.emitter import Emitter, title
@@ -46,15 +47,15 @@ def named(i: Instruction) -> str:
     return "tridiagonal_solve" if i.opcode in TRIDIAGONAL else i.opcode.replace("-", "_")
 
 
-def call(e: Emitter, file: Path, name: str, dtype: str, arguments: "Sequence[str | int]") -> str:
+def call(e: Emitter, file: Path, name: str, dtype: str, arguments: "Sequence[str | int]") -> Call:
     for needed in (*_CALLED.get(name, ()), name):
         e.call.texts[f"{needed}_{dtype}"] = function(file, needed, dtype)
-    return f"{name}_{dtype}({', '.join(map(str, arguments))})"
+    return Call(f"{name}_{dtype}", *map(str, arguments))
 
 
-def for_each(count: int, statement: str) -> List[str]:
+def for_each(count: int, statement: Statement) -> Statement:
     """The statement for each matrix i."""
-    return [statement] if count == 1 else [f"for (int64_t i = 0; i < {count}; ++i) {statement}"]
+    return statement if count == 1 else For("int64_t", "i", str(count), [statement], brief=True)
 
 
 def _work(i: Instruction, dims: "Sequence[int]") -> int:
@@ -126,13 +127,13 @@ def matrices(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     rank, dtype = len(dims) - 2, leaves[0].dtype
     outs = [e.array(i.name, leaf.dtype, leaf.dims) for leaf in leaves]
     work = e.array(f"{i.name}_work", WIDE[dtype], (_work(i, dims),))
-    statement = call(e, MATRICES, named(i), dtype, _ARGUMENTS[i.opcode](
+    called = call(e, MATRICES, named(i), dtype, _ARGUMENTS[i.opcode](
         i, dims, [at(a, rank) for a in x], [at(a, rank) for a in outs], str(work)))
+    statement: Statement = called
     if leaves[-1].dtype == "s32":
-        info = f"{outs[-1]}[{'i' if outs[-1].count > 1 else 0}]"
-        statement = f"{info} = {statement}"
-    lines = for_each(count_of(dims[:-2]), f"{statement};")
+        statement = Assign(f"{outs[-1]}[{'i' if outs[-1].count > 1 else 0}]", called.text)
+    lines = [for_each(count_of(dims[:-2]), statement)]
     if i.opcode == "svd":       # LAPACK leaves nothing of use there
-        lines.append(f"memcpy({outs[0]}, {x[0]}, sizeof *{outs[0]} * {outs[0].count});")
+        lines.append(Call("memcpy", str(outs[0]), str(x[0]), f"sizeof *{outs[0]} * {outs[0].count}"))
     e.step(title(i), lines, [*outs, work], x)
     return outs[0] if i.shape.kind == "array" else list(outs)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import List
+from typing import List, Sequence
 
+from gen.statements import Assign, Call, Statement
 from gen.hlo import Instruction
 from gen.reference.elements import convert_value, cut
 from gen.reference.emitter import Emitter, title
@@ -18,7 +19,7 @@ from gen.reference.values import Array
 def iota(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     out, indices = e.result(i), indices_of(i.shape.dims)
     value = convert_value(e.call, "s64", out.dtype, indices[i.attributes["iota_dimension"]])
-    line = f"{out}[{position_of(indices, strides_of(out.dims))}] = {value};"
+    line = Assign(f"{out}[{position_of(indices, strides_of(out.dims))}]", value)
     e.step(title(i), loops_over(out.dims, [line]), [out], [])
     return out
 
@@ -27,7 +28,7 @@ def from_index(e: Emitter, i: Instruction, x: Array, of: List[Index]) -> Array:
     """Each element is the operand's at the index `of`, in the names of the result's indices."""
     out = e.moved(i, x)
     to = position_of(indices_of(out.dims), strides_of(out.dims))
-    line = f"{out}[{to}] = {x}[{position_of(of, strides_of(x.dims))}];"
+    line = Assign(f"{out}[{to}]", f"{x}[{position_of(of, strides_of(x.dims))}]")
     e.step(title(i), loops_over(out.dims, [line]), [out], [x])
     return out
 
@@ -61,9 +62,9 @@ def reshape(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     return out
 
 
-def copied(to: Array, of: Array) -> List[str]:
+def copied(to: Array, of: Array) -> List[Statement]:
     """A whole array whose bytes stay what they are."""
-    return [f"memcpy({to}, {of}, {to.count} * sizeof({of.kind}));" if to.count else f"(void){to}, (void){of};"]
+    return [Call("memcpy", str(to), str(of), f"{to.count} * sizeof({of.kind})") if to.count else f"(void){to}, (void){of};"]
 
 
 def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
@@ -78,7 +79,7 @@ def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     by_memory = i.opcode == "bitcast"
     if by_memory and not is_row_major(operand):
         memory, indices = e.array(i.name, of.dtype, (room_of(operand),)), indices_of(of.dims)
-        line = f"{memory}[{place_of(operand, indices)}] = {of}[{position_of(indices, strides_of(of.dims))}];"
+        line = Assign(f"{memory}[{place_of(operand, indices)}]", f"{of}[{position_of(indices, strides_of(of.dims))}]")
         e.step(f"{i.operands[0].name} as {operand.text} has it in memory", loops_over(of.dims, [line]), [memory], [of])
         of = memory
     in_order = not by_memory or is_row_major(i.shape)
@@ -91,19 +92,19 @@ def bitcast(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     if in_order:
         return of
     out, indices = e.moved(i, of), indices_of(i.shape.dims)
-    line = f"{out}[{position_of(indices, strides_of(out.dims))}] = {of}[{place_of(i.shape, indices)}];"
+    line = Assign(f"{out}[{position_of(indices, strides_of(out.dims))}]", f"{of}[{place_of(i.shape, indices)}]")
     e.step(f"{i.name} as {i.shape.text} has it in memory", loops_over(out.dims, [line]), [out], [of])
     return out
 
 
-def same_bits(e: Emitter, out: Array, of: Array) -> List[str]:
+def same_bits(e: Emitter, out: Array, of: Array) -> Sequence[Statement]:
     """The bits of a row of elements as a row of others: bit k of all, the first one's low bits first, stays bit k."""
     if out.dtype == of.dtype or bits_of(out.dtype) == bits_of(of.dtype) >= 8:
         return copied(out, of)
-    store = f"{out}[i] = {cut(e.call, out.dtype, 'bits')};" if out.dtype in NARROW else \
-        f"memcpy(&{out}[i], &bits, sizeof {out}[0]);"
+    store = Assign(f"{out}[i]", cut(e.call, out.dtype, "bits")) if out.dtype in NARROW else \
+        Call("memcpy", f"&{out}[i]", "&bits", f"sizeof {out}[0]")
     return statements("same_bits", have=bits_of(of.dtype), want=bits_of(out.dtype), count=out.count, of=str(of),
-                      store=store)
+                      store=[store])
 
 
 def pad(e: Emitter, i: Instruction, x: List[Array]) -> Array:
@@ -117,7 +118,7 @@ def pad(e: Emitter, i: Instruction, x: List[Array]) -> Array:
         to.append(affine(indices[d], interior + 1, low))
         tests += [f"{to[d]} >= 0"] if low < 0 else []
         tests += [f"{to[d]} < {out.dims[d]}"] if last >= out.dims[d] else []
-    body = [f"{out}[{position_of(to, strides_of(out.dims))}] = {of}[{position_of(indices, strides_of(of.dims))}];"]
+    body = [Assign(f"{out}[{position_of(to, strides_of(out.dims))}]", f"{of}[{position_of(indices, strides_of(of.dims))}]")]
     e.step(title(i), lines + loops_over(of.dims, guarded([], tests, body)), [out], x)
     return out
 
@@ -129,7 +130,7 @@ def concatenate(e: Emitter, i: Instruction, x: List[Array]) -> Array:
         to = list(indices)
         to[d] = affine(to[d], 1, offset)
         at = position_of(indices, strides_of(of.dims))
-        lines += loops_over(of.dims, [f"{out}[{position_of(to, strides_of(out.dims))}] = {of}[{at}];"])
+        lines += loops_over(of.dims, [Assign(f"{out}[{position_of(to, strides_of(out.dims))}]", f"{of}[{at}]")])
         offset += of.dims[d]
     e.step(title(i), lines, [out], x)
     return out

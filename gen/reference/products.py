@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
+from gen.statements import Assign, Declare, Statement
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
 from gen.reference.emitter import Emitter, title
@@ -23,19 +24,19 @@ class Products:
     sizes: List[int]
     orders: List[List[int]]
     at: List[Index]
-    before: Sequence[str] = ()  # of a window: statements before a product, and whether there is one
+    before: Sequence[Statement] = ()  # of a window: statements before a product, and whether there is one
     tests: Sequence[str] = ()
 
     @property
     def result(self) -> Index:
         return position_of(indices_of(self.dims), strides_of(self.dims))
 
-    def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
+    def loops(self, start: Sequence[Statement], step: Sequence[Statement], end: Sequence[Statement]) -> List[Statement]:
         r, windowed = indices_of(self.sizes, "r"), len(self.before)
         inner = loops(r[windowed:], self.sizes[windowed:], step)
         if windowed:
             inner = loops(r[:windowed], self.sizes[:windowed], guarded(self.before, self.tests, inner))
-        return loops_over(self.dims, start + inner + end)
+        return loops_over(self.dims, [*start, *inner, *end])
 
 
 def products(i: Instruction) -> Products:
@@ -86,8 +87,8 @@ def contract(e: Emitter, i: Instruction, x: List[Array], scales: Sequence[Option
     a, b = (factor(e, i, k, p.orders[k], kind, x[k], scales[k]) for k in (0, 1))
     out, total = e.result(i), Scalar("t", kind)
     product = value_of(e.call, "multiply", {}, kind, [Scalar(f"{a}[{p.at[0]}]", kind), Scalar(f"{b}[{p.at[1]}]", kind)])
-    lines = p.loops([f"{a.kind} t = 0;"], [f"t = {value_of(e.call, 'add', {}, kind, [total, Scalar(product, kind)])};"],
-                    [f"{out}[{p.result}] = {value_of(e.call, 'convert', {}, out.dtype, [total])};"])
+    lines = p.loops([Declare(a.kind, "t", "0")], [Assign("t", value_of(e.call, "add", {}, kind, [total, Scalar(product, kind)]))],
+                    [Assign(f"{out}[{p.result}]", value_of(e.call, "convert", {}, out.dtype, [total]))])
     e.step(title(i), lines, [out], [a, b])
     return out
 
@@ -109,7 +110,7 @@ def factor(e: Emitter, i: Instruction, k: int, order: List[int], kind: str, x: A
         value = value_of(e.call, "multiply", {}, kind,
                          [Scalar(value, kind), Scalar(value_of(e.call, "convert", {}, kind, [scaling]), kind)])
     e.step(f"operand {k} of {i.name} as {kind}" + ", times its scale" * (scale is not None),
-           loops_over(out.dims, [f"{out}[{to}] = {value};"]), [out], [x, *([scale] if scale else [])])
+           loops_over(out.dims, [Assign(f"{out}[{to}]", value)]), [out], [x, *([scale] if scale else [])])
     return out
 
 

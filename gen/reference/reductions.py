@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
+from gen.statements import Assign, Declare, For, Statement
 from gen.hlo import Instruction
 from gen.reference.combiners import combine
 from gen.reference.emitter import Emitter, title
-from gen.reference.loops import (block, count_of, guarded, Index, indices_of, loops_over, position_of, strides_of,
+from gen.reference.loops import (count_of, guarded, Index, indices_of, loops_over, position_of, strides_of,
                                  window_index)
 from gen.reference.values import Array, Scalar, Value
 
@@ -23,7 +24,7 @@ class Reduction:
     element: Index  # position of the element
     result: Index   # and of the place
     count: str      # C text: elements that are combined at a place, at most
-    before: Sequence[str] = ()  # of a window: statements before the element, and whether it is inside
+    before: Sequence[Statement] = ()  # of a window: statements before the element, and whether it is inside
     tests: Sequence[str] = ()
     # the dimension along which each window of a reduce-window is all up to its place or, True, all from it on
     along: Optional[Tuple[int, bool]] = None
@@ -33,21 +34,20 @@ class Reduction:
         """True if the total is the combiner's second operand."""
         return self.along is not None and self.along[1]
 
-    def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
+    def loops(self, start: Sequence[Statement], step: Sequence[Statement], end: Sequence[Statement]) -> List[Statement]:
         if self.along:
-            return self.carried(start, step + end)
+            return self.carried(start, [*step, *end])
         inner = loops_over(self.gone, guarded(self.before, self.tests, step), "r")
-        return loops_over(self.kept, start + inner + end)
+        return loops_over(self.kept, [*start, *inner, *end])
 
-    def carried(self, start: List[str], step: List[str]) -> List[str]:
+    def carried(self, start: Sequence[Statement], step: Sequence[Statement]) -> List[Statement]:
         """A running value goes on along one dimension, inside of all others."""
         assert self.along is not None
         d, name, size = self.along[0], indices_of(self.kept)[self.along[0]], self.kept[self.along[0]]
         if size == 1:
             return loops_over(self.kept, [*start, *step])
-        upwards, downwards = (f"{name} = 0; {name} < {size}; ++{name}", f"{name} = {size - 1}; {name} >= 0; --{name}")
         return loops_over([n if k != d else 1 for k, n in enumerate(self.kept)],
-                          [*start, *block(f"for (int64_t {downwards if self.behind else upwards})", step)])
+                          [*start, For("int64_t", str(name), str(size), list(step), falling=self.behind)])
 
 
 def reduction(i: Instruction) -> Reduction:
@@ -91,8 +91,8 @@ def reduce(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     outs = [e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves()]
     totals = [Scalar(f"a{k}", out.dtype) for k, out in enumerate(outs)]
     elements = [Scalar(f"{of}[{r.element}]", of.dtype) for of in x[:half]]
-    lines = r.loops([f"{out.kind} a{k} = {init}[0];" for k, (out, init) in enumerate(zip(outs, x[half:]))],
+    lines = r.loops([Declare(out.kind, f"a{k}", f"{init}[0]") for k, (out, init) in enumerate(zip(outs, x[half:]))],
                     combine(e, i.attributes["to_apply"], totals, elements, r.behind),
-                    [f"{out}[{r.result}] = a{k};" for k, out in enumerate(outs)])
+                    [Assign(f"{out}[{r.result}]", f"a{k}") for k, out in enumerate(outs)])
     e.step(title(i), lines, outs, x)
     return outs[0] if i.shape.kind == "array" else list(outs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Sequence, Tuple
 
+from gen.statements import Let, Statement
 from gen.hlo import Instruction
 from gen.reference.combiners import combine
 from gen.reference.emitter import Emitter, reachable, title
@@ -24,13 +25,13 @@ class Scattering:
     update: Index   # position of the update
     to: Index       # and of the element
 
-    def loops(self, table: Array, body: Sequence[str]) -> List[str]:
+    def loops(self, table: Array, body: Sequence[Statement]) -> List[Statement]:
         """Rows of the indices one after another, whole windows of the updates; `at` is the element's position."""
         if any(last < 0 for _, _, last in self.start):     # no window fits
             return []
-        body = [f"const int64_t at = {self.to};", *body]
+        body = [Let("int64_t", "at", str(self.to)), *body]
         inside = [f"start{d} >= 0 && start{d} <= {last}" for d, _, last in self.start]
-        body = guarded([f"const int64_t start{d} = (int64_t){table}[{at}];" for d, at, _ in self.start], inside, body)
+        body = guarded([Let("int64_t", f"start{d}", f"(int64_t){table}[{at}]") for d, at, _ in self.start], inside, body)
         indices = indices_of(self.dims)
         return loops([indices[d] for d in self.in_order], [self.dims[d] for d in self.in_order], body)
 
@@ -64,7 +65,7 @@ def scatter(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     half, s, combiner = len(x) // 2, scattering(i), i.attributes["to_apply"]
     operands, table, updates = x[:half], x[half], x[half + 1:]
     outs = [e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves()]
-    lines: List[str] = []
+    lines: List[Statement] = []
     for out, of in zip(outs, operands):
         lines += out.each(f"{of}[{of.all()}]")
     body = combine(e, combiner, [Scalar(f"{out}[at]", out.dtype) for out in outs],

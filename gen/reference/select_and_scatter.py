@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import List, NamedTuple
+from typing import List, NamedTuple, Sequence
 
+from gen.statements import Assign, Declare, If, Let, Statement
 from gen.hlo import Instruction
 from gen.reference.emitter import Emitter, title
 from gen.reference.library import statements
-from gen.reference.loops import block, guarded, Index, indices_of, loops_over, position_of, strides_of, window_index
+from gen.reference.loops import guarded, Index, indices_of, loops_over, position_of, strides_of, window_index
 from gen.reference.values import Array, Scalar
 
 
@@ -16,15 +17,15 @@ class Selection(NamedTuple):
 
     places: List[int]
     sizes: List[int]
-    before: List[str]
+    before: Sequence[Statement]
     tests: List[str]
     element: Index  # position of the element
     source: Index   # and of the source
 
-    def loops(self, start: List[str], step: List[str], end: List[str]) -> List[str]:
-        body = guarded(self.before, self.tests, [f"const int64_t at = {self.element};", *step])
+    def loops(self, start: Sequence[Statement], step: Sequence[Statement], end: Sequence[Statement]) -> List[Statement]:
+        body = guarded(self.before, self.tests, [Let("int64_t", "at", str(self.element)), *step])
         inner = loops_over(self.sizes, body, "r")
-        return loops_over(self.places, start + inner + end)
+        return loops_over(self.places, [*start, *inner, *end])
 
 
 def selection(i: Instruction) -> Selection:
@@ -36,7 +37,7 @@ def selection(i: Instruction) -> Selection:
 
 def chosen(e: Emitter, i: Instruction, of: Array) -> List[str]:
     """Statements that keep the element at `at` where it is the best so far."""
-    compared: List[str] = []
+    compared: List[Statement] = []
     keeps = e.inline(i.attributes["select"], [Scalar("chosen", of.dtype), Scalar("next", of.dtype)], compared)[0]
     return statements("chosen", kind=of.kind, of=str(of), compared=compared, keeps=keeps.v)
 
@@ -45,10 +46,10 @@ def select_and_scatter(e: Emitter, i: Instruction, x: List[Array]) -> Array:
     of, source, init = x
     s, out = selection(i), e.result(i)
     step = chosen(e, i, of)
-    end: List[str] = []
+    end: List[Statement] = []
     sides = [Scalar(f"{source}[{s.source}]", out.dtype), Scalar(f"{out}[best]", out.dtype)]
     result = e.inline(i.attributes["scatter"], sides, end)[0]
-    end = block("if (best >= 0)", [*end, f"{out}[best] = {result.v};"])
+    end = [If("best >= 0", [*end, Assign(f"{out}[best]", result.v)])]
     lines = out.each(f"{init}[0]")
-    e.step(title(i), lines + s.loops(["int64_t best = -1;", f"{of.kind} chosen = 0;"], step, end), [out], x)
+    e.step(title(i), lines + s.loops([Declare("int64_t", "best", "-1"), Declare(of.kind, "chosen", "0")], step, end), [out], x)
     return out

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Sequence
 
+from gen.statements import Assign, Block, Let, Statement
 from gen.hlo import Instruction
 from gen.reference.elements import value_of
 from gen.reference.emitter import Emitter, title
 from gen.reference.library import statements
-from gen.reference.loops import block, Index, indices_of, loops_over, position_of, strides_of
+from gen.reference.loops import Index, indices_of, loops_over, position_of, strides_of
 from gen.reference.types import FLOATS
 from gen.reference.values import Array, Scalar, Value
 
@@ -36,13 +37,13 @@ class Rows:
         return position_of(index, strides_of(dims))
 
 
-def ordered(rows: Rows, order: Array, merged: Array, before: List[str], count: "int | str",
-            moved: List[str]) -> List[str]:
+def ordered(rows: Rows, order: Array, merged: Array, before: Sequence[Statement], count: "int | str",
+            moved: Sequence[Statement]) -> List[Statement]:
     """Statements that find each row's order (see merge_sort in steps.c), then do `moved` for the first `count` places
     t."""
-    return loops_over(rows.sizes, block("", statements(
-        "merge_sort", size=rows.size, order=str(order), merged=str(merged), before=before, count=count,
-        moved=moved))) if all(rows.dims) else []
+    lines = statements("merge_sort", size=rows.size, order=str(order), merged=str(merged), before=before, count=count,
+                       moved=moved)
+    return loops_over(rows.sizes, [Block([*lines])]) if all(rows.dims) else []
 
 
 def scratch(e: Emitter, i: Instruction, size: int) -> List[Array]:
@@ -55,11 +56,11 @@ def sort(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     outs = [e.array(i.name, shape.dtype, shape.dims) for shape in i.shape.leaves()]
     order, merged = scratch(e, i, rows.size)
     sides = [Scalar(f"{of}[{rows.at(of.dims, name)}]", of.dtype) for of in x for name in ("y", "x")]
-    lines: List[str] = []
+    lines: List[Statement] = []
     (before,) = e.inline(i.attributes["to_apply"], sides, lines)
-    lines.append(f"later = {before.v};")
-    moved = [f"{out}[{rows.at(out.dims, 't')}] = {of}[{rows.at(of.dims, 'x')}];" for out, of in zip(outs, x)]
-    e.step(title(i), ordered(rows, order, merged, lines, "n", [f"const int32_t x = {order}[t];", *moved]),
+    lines.append(Assign("later", before.v))
+    moved = [Assign(f"{out}[{rows.at(out.dims, 't')}]", f"{of}[{rows.at(of.dims, 'x')}]") for out, of in zip(outs, x)]
+    e.step(title(i), ordered(rows, order, merged, lines, "n", [Let("int32_t", "x", f"{order}[t]"), *moved]),
            [*outs, order, merged], x)
     return outs[0] if i.shape.kind == "array" else list(outs)
 
@@ -72,8 +73,8 @@ def topk(e: Emitter, i: Instruction, x: List[Array]) -> Value:
     how = {"direction": "GT" if i.attributes.get("largest", True) else "LT",
            **({"type": "TOTALORDER"} if of.dtype in FLOATS else {})}
     sides = [Scalar(f"{of}[{rows.at(of.dims, name)}]", of.dtype) for name in ("y", "x")]
-    moved = [f"{values}[{rows.at(values.dims, 't')}] = {of}[{rows.at(of.dims, f'{order}[t]')}];",
-             f"{indices}[{rows.at(indices.dims, 't')}] = {order}[t];"]
-    later = f"later = {value_of(e.call, 'compare', how, 'pred', sides)};"
+    moved = [Assign(f"{values}[{rows.at(values.dims, 't')}]", f"{of}[{rows.at(of.dims, f'{order}[t]')}]"),
+             Assign(f"{indices}[{rows.at(indices.dims, 't')}]", f"{order}[t]")]
+    later = Assign("later", value_of(e.call, "compare", how, "pred", sides))
     e.step(title(i), ordered(rows, order, merged, [later], count, moved), [values, indices, order, merged], x)
     return [values, indices]

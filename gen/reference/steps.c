@@ -79,7 +79,7 @@ for (int64_t c = 0; c < $columns; ++c)
 /* ---- call_of_finite: of a routine that is not for a matrix with elements that are not finite ---- */
 int finite = 1;
 for (int64_t k = 0; k < $count; ++k) finite &= isfinite($of[k]) != 0;
-if (finite) $call
+if (finite) $call;
 else {
   $info[0] = -4;
   $filled

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import List, Sequence, Tuple
 
+from gen.statements import Assign, Call
 from gen.hlo import Instruction
 from gen.reference.emitter import Emitter, title
 from gen.reference.loops import indices_of, loops_over, position_of, strides_of
@@ -29,8 +30,8 @@ def fft(e: Emitter, i: Instruction, x: List[Array]) -> Value:
             for shape, part in zip(shapes, ("_re", "_im") if len(shapes) > 1 else ("",))]
     work = e.array(f"{i.name}_work", "long double", (*dims, 2))
     at = position_of(indices_of(dims), strides_of(dims))
-    lines = loops_over(dims, [f"{work}[({at}) * 2] = {x[0]}[{at}];",
-                              f"{work}[({at}) * 2 + 1] = {f'{x[1]}[{at}]' if len(x) > 1 else '0.0L'};"])
+    lines = loops_over(dims, [Assign(f"{work}[({at}) * 2]", f"{x[0]}[{at}]"),
+                              Assign(f"{work}[({at}) * 2 + 1]", f"{x[1]}[{at}]" if len(x) > 1 else "0.0L")])
     arrays = [work]
     for d, n, halved in passes(i, dims):
         given, dims = dims, tuple(size if k != d or not halved else n // 2 + 1 if kind == "RFFT" else n
@@ -39,11 +40,12 @@ def fft(e: Emitter, i: Instruction, x: List[Array]) -> Value:
         room = e.array(f"{i.name}_room", "long double", (n, 8))
         sizes = (math.prod(dims[:d]), given[d], n, dims[d], math.prod(dims[d + 1:]))
         flags = (int(kind in ("IFFT", "IRFFT")), int(kind == "IRFFT" and halved))
-        lines.append(f"{e.call('transform_rows', *map(str, (*sizes, *flags, work, goal, room)))};")
+        e.call("transform_rows")
+        lines.append(Call("transform_rows", *map(str, (*sizes, *flags, work, goal, room))))
         arrays += [goal, room]
         work = goal
     at = position_of(indices_of(dims), strides_of(dims))
     lines += loops_over(dims, [
-        f"{out}[{at}] = ({out.kind}){work}[({at}) * 2 + {part}];" for part, out in enumerate(outs)])
+        Assign(f"{out}[{at}]", f"({out.kind}){work}[({at}) * 2 + {part}]") for part, out in enumerate(outs)])
     e.step(f"{title(i)}, fft_type={kind}, fft_length={i.attributes['fft_length']}", lines, [*outs, *arrays], x)
     return outs[0] if len(outs) == 1 else list(outs)

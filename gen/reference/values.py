@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from string import Template
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
+from gen.statements import Assign, printed, Statement
 from gen.reference.loops import count_of, loops_over
 from gen.reference.types import STORAGE
 
@@ -48,9 +49,9 @@ class Array:
         """The loop variable of a loop over all elements, by loops_over((count,), ..)."""
         return "0" if self.count == 1 else "i"
 
-    def each(self, value: str) -> List[str]:
+    def each(self, value: str) -> List[Statement]:
         """Statements that give all elements their values: C text of that variable."""
-        return loops_over((self.count,), [f"{self}[{self.all()}] = {value};"])
+        return loops_over((self.count,), [Assign(f"{self}[{self.all()}]", value)])
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Step:
     """Loops that define arrays. calls: the functions and tables that they need."""
 
     title: str
-    lines: List[str]
+    lines: List[Statement]
     defines: List[Array]
     uses: List[Array]
     calls: Dict[str, str]
@@ -85,4 +86,4 @@ class Step:
         return list(dict.fromkeys([*self.defines, *self.uses]))
 
     def text(self, names: Mapping[str, str]) -> List[str]:
-        return Template("\n".join(self.lines)).substitute(names).split("\n")
+        return Template("\n".join(printed(self.lines))).substitute(names).split("\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Dict, FrozenSet, List, Set, Tuple
 
 from gen.schedule import Device
+from gen.statements import Call
 from gen.targets.runner import Runner
 from gen.targets.target import FLOATS, UNSIGNED, VECTOR, Target, VectorWord, bits
 from gen.targets.tools import c_compiler, native
@@ -53,8 +54,8 @@ class C(Target):
     def gather(self, dtype: str, lanes: int, array: str) -> str:
         return f"{self.word('load', dtype, lanes)}({array})"
 
-    def scatter(self, dtype: str, lanes: int, value: str, array: str) -> str:
-        return f"{self.word('store', dtype, lanes)}({value}, {array});"
+    def scatter(self, dtype: str, lanes: int, value: str, array: str) -> Call:
+        return Call(self.word("store", dtype, lanes), value, array)
 
     def prefetch(self, word: str, at: str, distance: int, size: int) -> str:
         self.used.add("prefetch")

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from gen.hlo import dtypes
 from gen.schedule import Device
+from gen.statements import Call
 from gen.targets.runner import Runner
 from gen.targets.target import Target, bits
 from gen.targets.tools import ROOT, RunError, cxx_compiler, nvcc
@@ -33,13 +34,13 @@ class Gpu(Target):
     def of_chain(self, name: str, words: bool) -> str:
         return f"{name}<aligned>" if words else name
 
-    def word_load(self, to: str, kind: str, at: str, number: int = 0) -> str:
+    def word_load(self, to: str, kind: str, at: str, number: int = 0) -> Call:
         self.used.add("word")
-        return f"load_word<aligned>({to}, {at}{f', {number}' if number else ''});"
+        return Call("load_word<aligned>", to, at, *[str(number)] * bool(number))
 
-    def word_store(self, value: str, kind: str, at: str, number: int = 0) -> str:
+    def word_store(self, value: str, kind: str, at: str, number: int = 0) -> Call:
         self.used.add("word")
-        return f"store_word<aligned>({value}, {at}{f', {number}' if number else ''});"
+        return Call("store_word<aligned>", value, at, *[str(number)] * bool(number))
 
     def launch_bounds(self, threads: int, blocks: int = 0) -> str:
         return f" __launch_bounds__({threads}, {blocks})" if blocks else f" __launch_bounds__({threads})"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
 from gen.hlo import dtypes
+from gen.statements import Assign, Call
 
 SMALL = ("f16", "bf16")
 TINY = tuple(name for name in sorted(dtypes.SUPPORTED) if dtypes.TABLE[name].kind == "float"
@@ -148,14 +149,14 @@ class Target:
         """The function that a chain calls for a kernel of that name. words: as for `head`."""
         return name
 
-    def word_load(self, to: str, kind: str, at: str, number: int = 0) -> str:
+    def word_load(self, to: str, kind: str, at: str, number: int = 0) -> "Union[Assign, Call]":
         """The statement that loads a word of several elements: of those from the address `at` on, the one of that
         number. kind: its type."""
-        return f"{to} = {self._word(f'const {self.pointer}{kind}', at, number)};"
+        return Assign(to, self._word(f"const {self.pointer}{kind}", at, number))
 
-    def word_store(self, value: str, kind: str, at: str, number: int = 0) -> str:
+    def word_store(self, value: str, kind: str, at: str, number: int = 0) -> "Union[Assign, Call]":
         """The statement that stores such a word."""
-        return f"{self._word(f'{self.pointer}{kind}', at, number)} = {value};"
+        return Assign(self._word(f"{self.pointer}{kind}", at, number), value)
 
     @staticmethod
     def _word(kind: str, at: str, number: int) -> str:
@@ -326,8 +327,8 @@ class Target:
         """A vector from an array of its lanes; `scatter`, the way back."""
         return f"vload{lanes}(0, {array})"
 
-    def scatter(self, dtype: str, lanes: int, value: str, array: str) -> str:
-        return f"vstore{lanes}({value}, 0, {array});"
+    def scatter(self, dtype: str, lanes: int, value: str, array: str) -> Call:
+        return Call(f"vstore{lanes}", value, "0", array)
 
     def math(self, name: str, dtype: str) -> str:
         """A function of the language's library, by its name for doubles; `dtype`: what it takes."""

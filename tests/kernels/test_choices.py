@@ -13,7 +13,7 @@ from drawn import ON_CPUS, agree, fusions, shape
 from gen import explain, hlo, pipeline, run
 from gen.emit import state
 from gen.emit.helpers import Helpers
-from gen.emit.statements import Code
+from gen.statements import Code
 from gen.heroes.hero import Choice
 from gen.plan.nests import planned
 from gen.program import build as programs

@@ -13,7 +13,7 @@ from typing import Dict, List, Tuple
 import pytest
 
 from gen import algebra, hlo, pipeline, run
-from gen.emit.statements import printed
+from gen.statements import printed
 from gen.emit.templates import environment
 from gen.heroes.kernel import Kernel
 from gen.emit.helpers import Helpers

@@ -11,7 +11,7 @@ import pytest
 
 from drawn import ON, SEED, agree, fusions, in_parts, marked, plain
 from gen import pipeline
-from gen.emit.statements import printed
+from gen.statements import printed
 from gen.schedule import DEVICES
 
 COUNT = 6       # fusions for each device

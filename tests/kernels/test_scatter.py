@@ -15,7 +15,7 @@ import pytest
 import drawn
 import gen_run
 from gen import bounds, hlo, pipeline, reference, run
-from gen.emit.statements import printed
+from gen.statements import printed
 from gen.heroes import scatter
 from gen import manifest
 from gen.targets import TARGETS

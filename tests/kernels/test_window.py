@@ -13,7 +13,7 @@ from typing import List, Sequence
 import pytest
 
 from drawn import BATCH, COUNT, ON, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, shape, uncached
-from gen.emit.statements import printed
+from gen.statements import printed
 from gen.pipeline import target_file
 from test_reduction import PLAIN
 

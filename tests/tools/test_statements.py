@@ -1,11 +1,11 @@
-"""Trees of statements (gen/emit/statements.py), and C files cut into pieces (gen/emit/pieces.py)."""
+"""Trees of statements (gen/statements.py), and C files cut into pieces (gen/emit/pieces.py)."""
 
 import re
 
 import pytest
 
 from gen.emit.pieces import HERE, filled, needs, pieces, taken
-from gen.emit.statements import Assign, Block, Code, Declare, For, If, Let, interchange, printed, weight
+from gen.statements import Assign, Block, Code, Declare, For, If, Let, interchange, printed, weight
 
 
 def lines(text: str) -> "list[str]":

@@ -61,8 +61,12 @@ class Call:
     def __init__(self, function: str, *arguments: str) -> None:
         self.function, self.arguments = function, arguments
 
+    @property
+    def text(self) -> str:
+        return f"{self.function}({', '.join(self.arguments)})"
+
     def __str__(self) -> str:
-        return f"{self.function}({', '.join(self.arguments)});"
+        return f"{self.text};"
 
 
 @dataclass
@@ -74,7 +78,8 @@ class Block:
 
 @dataclass
 class For:
-    """A loop over first, .., end - 1; falling: over end - 1, .., 0. brief: it is printed in one line."""
+    """A loop over first, .., end - 1; falling: over end - 1, .., 0. brief: it is printed in one line; below: a body of one
+    line is printed below the head."""
 
     type: str
     variable: str
@@ -83,6 +88,7 @@ class For:
     first: str = "0"
     falling: bool = False
     brief: bool = False
+    below: bool = False
 
     @property
     def head(self) -> str:
@@ -182,7 +188,7 @@ def printed(statements: "Sequence[Statement]") -> List[str]:
         if isinstance(statement, Block):
             lines += _in_braces("", statement.body)
         elif isinstance(statement, For):
-            lines += _headed(statement.head, statement.body, statement.brief)
+            lines += _headed(statement.head, statement.body, statement.brief, statement.below)
         elif isinstance(statement, Forever):
             lines += _in_braces(f"{statement.head} ", statement.body)
         elif isinstance(statement, If):
@@ -197,11 +203,12 @@ def printed(statements: "Sequence[Statement]") -> List[str]:
     return lines
 
 
-def _headed(head: str, body: "Sequence[Statement]", brief: bool) -> List[str]:
-    if not brief:
-        return _in_braces(f"{head} ", body)
-    text = " ".join(printed(body))
-    return [f"{head} {text}" if len(body) == 1 else f"{head} {{ {text} }}"]
+def _headed(head: str, body: "Sequence[Statement]", brief: bool, below: bool = False) -> List[str]:
+    lines = printed(body)
+    if brief:
+        text = " ".join(lines)
+        return [f"{head} {text}" if len(body) == 1 else f"{head} {{ {text} }}"]
+    return [head, f"  {lines[0]}"] if below and len(lines) == 1 else _in_braces(f"{head} ", body)
 
 
 def _in_braces(head: str, body: "Sequence[Statement]") -> List[str]:
