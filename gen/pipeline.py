@@ -19,7 +19,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Collection, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
 
 from gen import bounds, heroes, jobs, reference, render
 from gen.emit.helpers import Helpers
@@ -29,7 +29,7 @@ from gen.manifest import manifest
 from gen.plan.buffer import Role
 from gen.plan.nest import BuildError
 from gen.plan.nests import Planned, planned
-from gen.program import build, chains, flow, order, proof, storage, weights
+from gen.program import build, chains, flow, once, order, proof, storage, weights
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, launches_of, leaves
 from gen.reference.assembly import File
@@ -104,8 +104,9 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
              for fusion, of in plan.items()}
     if not program.straight:
         return _with_flow(program, plan, units, helpers, language, device, excess)
-    meant = order.ordered(program, [launch for call in body.calls for launch in _launches(call, units[call.fusion])],
-                          body.owner)
+    text = [launch for call in body.calls for launch in _launches(call, units[call.fusion])]
+    program, first, left = _prepared(program, text, language, {*body.taken, *body.taken.values()})
+    meant = order.ordered(program, launches_of(left), body.owner)
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in meant]
     body = body.over(storage.over_operands(program, launches, language.scratch_in_results))
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
@@ -113,9 +114,16 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
     if language.chains and device.cpu:
         steps = chains.chained(program, launches, language, device)
     placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches_of(steps)]), body.aliases,
-                            language.alignment, language.scratch_in_results)
+                            language.alignment, language.scratch_in_results, once=first)
+    meant = [*first, *meant]
     proof.prove(program, meant, _lying(program, meant, body.owner, placed))
-    return Dialect(language, helpers, units, steps, placed, program.weights)
+    return Dialect(language, helpers, units, steps, placed, program.weights, first)
+
+
+def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
+              shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], Sequence[Step]]":
+    """See `once.prepared`; a check of each call needs the arrays of a run."""
+    return once.prepared(program, steps, shared) if language.prepares and not program.traced else (program, [], steps)
 
 
 def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], Array]",
@@ -129,24 +137,29 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
                device: Device, excess: bool) -> Dialect:
     """The same of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
+    block = device.block if language.block_chains else None
+    if not program.traced:      # a check of each call needs its arrays of each iteration
+        steps = once.before_loops(steps, lambda loop: block is not None and chains.fits(loop, block))
+    program, first, left = _prepared(program, steps, language)
+    steps = [*left]
     places = flow.placed(program, steps, min(language.local_bytes, LOCAL_ARRAY))
     moved = dict.fromkeys(step.to.shape for step in leaves(steps) if isinstance(step, Move) and not step.left_out)
     copies = {shape: Fusion(f"{program.name}_copy{n}", build.copy_of(shape, shape), "",
                             small=2 * shape.bytes <= SMALL_BYTES) for n, shape in enumerate(moved)}
     units.update((copy, emit(planned(copy, device.plan_class), language, device.alone() if copy.small else device,
                              helpers, excess)) for copy in copies.values())
-    meant = steps
+    meant = [*first, *steps]
     steps = flow.final(steps, places, program.donors, lambda move, shape: _launches(
         Call(copies[shape], [move.source], [move.to]), units[copies[shape]]))
     if (language.chains and device.cpu or language.block_chains) and not program.traced:
         steps = chains.chained(program, steps, language, device)
-    local = storage.local(program, launches_of(steps), language.local_bytes)
+    local = storage.local(program, launches_of(steps), language.local_bytes, first)
     placed = storage.stored(program, places.spans, program.aliases, language.alignment, language.scratch_in_results,
-                            local)
+                            local, first)
     proof.prove(program, meant, _lying(program, meant, places.owner, placed))
     if program.donors:
         proof.prove(program, meant, proof.as_one(program, _lying(program, meant, places.owner, placed)))
-    return Dialect(language, helpers, units, steps, placed, program.weights)
+    return Dialect(language, helpers, units, steps, placed, program.weights, first)
 
 
 def _launches(call: Call, unit: Unit) -> "List[Launch]":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Collection, Dict, List, Sequence, Set, Tuple, Union
@@ -24,6 +25,9 @@ from gen.targets import TARGETS, Target
 from gen.targets.target import VectorWord
 
 
+OWN = ("scratch", "state")      # buffers whose alignment is known
+
+
 @dataclass
 class Unit:
     """What a fusion became in one language. scratch: the buffers between its kernels. threads: that each kernel is worth
@@ -37,7 +41,7 @@ class Unit:
 @dataclass
 class Dialect:
     """A program in one language before the head of its file: the kernels of its fusions with the functions and tables
-    that they need, their launches, and where the arrays lie. weights: see Program."""
+    that they need, their launches, and where the arrays lie. weights: see Program. first: launches of NAME_prepare."""
 
     target: Target
     helpers: Helpers
@@ -45,9 +49,10 @@ class Dialect:
     steps: List[Step]
     storage: Storage
     weights: "Collection[Array]" = ()
+    first: "Sequence[Launch]" = ()
 
     def __post_init__(self) -> None:
-        self.launches: List[Launch] = launches_of(self.steps)
+        self.launches: List[Launch] = launches_of([*self.first, *self.steps])
         self.numbers = {launch: number for number, launch in enumerate(self.launches)}
         for number, table in enumerate(self.tables):
             table.number = number
@@ -67,8 +72,7 @@ class Dialect:
         return self.target.used | {"table" for _ in self.tables}
 
     @property
-    def state_bytes(self) -> int:
-        """Of what is computed once, before the block that a run writes."""
+    def table_bytes(self) -> int:
         return len(self.tables) * 2 * 65536
 
     @property
@@ -84,7 +88,7 @@ class Dialect:
     def words(self, launch: Launch) -> "Dict[int, int]":
         """The bytes of the words in which a kernel accesses the caller's buffers, by the numbers of its arguments."""
         passed = enumerate(zip(self.places(launch), launch.kernel.arguments))
-        return {n: argument.word for n, (place, argument) in passed if argument.word and place.buffer != "scratch"}
+        return {n: argument.word for n, (place, argument) in passed if argument.word and place.buffer not in OWN}
 
     @property
     def atomic(self) -> "Dict[Tuple[str, int], int]":
@@ -93,7 +97,7 @@ class Dialect:
         found: "Dict[Tuple[str, int], int]" = {}
         for launch in self.launches:
             for place, argument in zip(self.places(launch), launch.kernel.arguments):
-                if argument.atomic and place.buffer != "scratch":
+                if argument.atomic and place.buffer not in OWN:
                     buffer = place.buffer, place.number
                     found[buffer] = max(argument.atomic, found.get(buffer, 0))
         return found
@@ -160,8 +164,18 @@ class TargetFile:
         return self.dialects[0].storage
 
     @property
+    def table_bytes(self) -> int:
+        return max(dialect.table_bytes for dialect in self.dialects)
+
+    @property
+    def prepared_bytes(self) -> int:
+        """Of what NAME_prepare computes from weights; it follows the tables."""
+        return max(dialect.storage.state_bytes for dialect in self.dialects)
+
+    @property
     def state_bytes(self) -> int:
-        return max(dialect.state_bytes for dialect in self.dialects)
+        """Of what is computed once, before the block that a run writes."""
+        return self.table_bytes + self.prepared_bytes
 
     @property
     def intrinsics(self) -> bool:
@@ -202,7 +216,12 @@ class TargetFile:
     @property
     def scratch_bytes(self) -> int:
         """With the state, where the file's functions have it in the same block."""
-        return max(dialect.state_bytes + dialect.storage.bytes for dialect in self.dialects)
+        return max(map(self.block_bytes, self.dialects))
+
+    def block_bytes(self, dialect: Dialect) -> int:
+        """The bytes of the caller's block that a dialect needs."""
+        own = dialect.table_bytes + dialect.storage.state_bytes + dialect.storage.bytes
+        return self.state_bytes + dialect.storage.bytes if own else 0
 
 
 def _preamble(program: Program, device: Device, dialect: Dialect, excess: bool) -> str:
@@ -234,10 +253,11 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
                  for side, of_side in (("params", list(pointed.values())), ("results", [[a] for a in program.results]))}
     file = TargetFile(first.target, device, dialects, plan, aliases, "", set(program.results), alignment)
     template = environment().get_template(first.target.template)
-    file.text = template.render(d=first.target, preamble=_preamble(program, device, first, excess), file=file,
+    mark = sha256(f"{program.name} {file.state_bytes}".encode()).hexdigest()[:16]
+    file.text = template.render(mark=f"0x{mark}u", d=first.target, preamble=_preamble(program, device, first, excess), file=file,
                                 program=program, name=program.name, first=first, used=first.used,
                                 used_anywhere=set().union(*(dialect.used for dialect in dialects)),
-                                widths=[*alignment["params"], *alignment["results"]], pointers=len(pointed),
+                                widths=[*alignment["params"], *alignment["results"]], pointers=len(pointed), weights=next((program.pointers[array][0] for array in program.weights), None),
                                 words=first.target.vectors()).lstrip()
     return file
 

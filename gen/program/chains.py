@@ -42,11 +42,11 @@ def _small(step: Step) -> bool:
 
 def _is_chain(run: Run, block: "Optional[BlockNumbers]") -> bool:
     if block:
-        return not isinstance(run[0], Launch) and _fits(run[0], block)
+        return not isinstance(run[0], Launch) and fits(run[0], block)
     return _small(run[0]) and (len(run) > 1 or not isinstance(run[0], Launch))
 
 
-def _fits(step: Step, block: BlockNumbers) -> bool:
+def fits(step: Step, block: BlockNumbers) -> bool:
     """True if one block of threads does a loop or a branch. Its threads wait for each other between kernels; a kernel
     in which they wait as well has as many threads as the block."""
     launches = launches_of([step])

@@ -115,7 +115,8 @@ class _Joiner:
     places: Places
 
     def __post_init__(self) -> None:
-        self.fixed = {*self.program.params, *self.program.results}
+        self.read_only = self.program.read_only
+        self.fixed = {*self.read_only, *self.program.results}
         self.donors = self.program.donors
 
     def join(self, a: Array, b: Array) -> bool:
@@ -123,8 +124,8 @@ class _Joiner:
         first, second = self.places.owner(a), self.places.owner(b)
         if first is second:
             return True
-        if first in self.fixed and second in self.fixed or not {first, second}.isdisjoint(self.program.params):
-            return False        # a parameter is not written
+        if first in self.fixed and second in self.fixed or not {first, second}.isdisjoint(self.read_only):
+            return False
         if (first.shape.bytes, first.shape.dtype) != (second.shape.bytes, second.shape.dtype) or (
                 self.interference.meet(first, second)):
             return False
@@ -149,12 +150,12 @@ def _results_in_state(steps: "Sequence[Step]", places: Places) -> None:
 
 
 def _keep_updated(program: Program, steps: "List[Step]") -> None:
-    """Puts a copy before a launch that updates an array which is a parameter or needed afterwards."""
-    live = Interference(program, steps).after
+    """Puts a copy before a launch that updates an array which is only read or is needed afterwards."""
+    live, read_only = Interference(program, steps).after, program.read_only
     for launch in launches_of(steps):
         for operand, result in list(launch.same.items()):
             others = [array for array in launch.arrays if array is operand]
-            if operand in program.params or operand in live[launch] or len(others) > 1 or (
+            if operand in read_only or operand in live[launch] or len(others) > 1 or (
                     operand in program.results and result in program.results):
                 _put_aside(steps, launch, operand)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from gen.hlo import Fusion, Shape
 
@@ -107,7 +107,8 @@ class Program:
     """A module. name: of its files and functions. whole: all of it as one computation, for the reference and for costs;
     of a program of one call this is the fusion itself. aliases: results that the module lets take a parameter's buffer,
     with the parameter's number. traced: see gen/program/trace.py; what is not done then is not written. weights: the
-    parameters that are large constants (gen/program/weights.py); the caller passes one pointer for all of them."""
+    parameters that are large constants (gen/program/weights.py); the caller passes one pointer for all of them.
+    prepared: arrays that NAME_prepare fills and runs only read (gen/program/once.py), of a program in one language."""
 
     name: str
     params: List[Array]
@@ -117,6 +118,12 @@ class Program:
     aliases: Dict[int, int] = field(default_factory=dict)
     traced: bool = False
     weights: Dict[Array, Weight] = field(default_factory=dict)
+    prepared: List[Array] = field(default_factory=list)
+
+    @property
+    def read_only(self) -> "Set[Array]":
+        """The arrays that a run must not write, but for parameters that are updated in place."""
+        return {*self.params, *self.prepared}
 
     @property
     def donors(self) -> "Dict[Array, Array]":

@@ -29,13 +29,14 @@ class _State:
 
 
 def prove(program: Program, steps: "Sequence[Step]", places: "Dict[Array, Place]") -> None:
-    """Misplaced where a read of the steps may find another value. places: of each array that a step names."""
+    """Misplaced where a read of the steps may find another value, or what is prepared is gone after them. places: of each
+    array that a step names."""
     walk = _Walk(places)
     state = _State()
     for array in program.params:
         walk.write(state, array)
     state = walk.steps(steps, state)
-    for array in () if program.traced else program.results:
+    for array in program.prepared if program.traced else (*program.results, *program.prepared):
         walk.read(state, array)
 
 
@@ -53,7 +54,7 @@ class _Walk:
 
     def range_of(self, array: Array) -> Range:
         place = self.places[array]
-        number = 0 if place.buffer == "scratch" else place.number
+        number = 0 if place.buffer in ("scratch", "state") else place.number
         return place.buffer, number, place.offset, place.offset + max(1, array.shape.bytes)
 
     def read(self, state: _State, array: Array) -> None:

@@ -83,7 +83,7 @@ def over_operands(program: Program, launches: "Sequence[Launch]", in_results: bo
         for array in launch.arrays:
             first.setdefault(array, at)
             last[array] = at
-    own = {*program.params, *program.results}
+    own = {*program.read_only, *program.results}
     over: Dict[Array, Array] = {}
     for at, launch in enumerate(launches):
         for operand, result in overwritten(launch):
@@ -111,11 +111,12 @@ def overwritten(launch: Launch) -> "List[Tuple[Array, Array]]":
 
 @dataclass
 class Storage:
-    """Where each array lies. placement: of those in the block. bytes: of the block."""
+    """Where each array lies. placement: of those in the block. bytes: of the block. state_bytes: of what is prepared."""
 
     places: Dict[Array, Place]
     placement: Placement
     bytes: int
+    state_bytes: int
 
 
 def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]]":
@@ -129,13 +130,15 @@ def spans_of(steps: "Sequence[Iterable[Array]]") -> "Dict[Array, Tuple[int, int]
 
 
 def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: "Collection[int]", alignment: int,
-           in_results: bool, local: "Sequence[Array]" = ()) -> Storage:
+           in_results: bool, local: "Sequence[Array]" = (), once: "Sequence[Launch]" = ()) -> Storage:
     """The place of each array. spans: the first and the last step that needs it. aliases: results that are a parameter's
     buffer. alignment: of what lies in the block. in_results: whether arrays may lie in the buffers of results that are
-    written later. local: arrays that are variables of the function."""
+    written later. local: arrays that are variables of the function. once: launches of NAME_prepare."""
     places = {array: Place("params", n, offset, array.shape) for array, (n, offset) in program.pointers.items()}
     places.update((array, Place("results", n, 0, array.shape)) for n, array in enumerate(program.results))
     places.update((array, Place("local", n, 0, array.shape)) for n, array in enumerate(local))
+    state = _state(program, once, alignment)
+    places.update((array, Place("state", 0, offset, array.shape)) for array, offset in state.items())
     block = [array for array in spans if array not in places]
     names = _names(block)
     live = {array: Live(names[array], array.shape.bytes, spans[array][0], spans[array][1] + 1, alignment)
@@ -149,16 +152,32 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
     placement = arena.place([live[array] for array in left])
     places.update((array, Place("scratch", n, placement.offsets[names[array]], array.shape))
                   for n, array in enumerate(left))
-    return Storage(places, placement, max((places[a].offset + a.shape.bytes for a in left), default=0))
+    state_bytes = max((offset + array.shape.bytes for array, offset in state.items()), default=0)
+    return Storage(places, placement, max((places[a].offset + a.shape.bytes for a in left), default=0),
+                   -(-state_bytes // alignment) * alignment)
 
 
-def local(program: Program, launches: "Sequence[Launch]", room: int) -> "List[Array]":
+def _state(program: Program, once: "Sequence[Launch]", alignment: int) -> "Dict[Array, int]":
+    """The offsets of what launches of NAME_prepare write. The state begins with a mark that it is filled. What only
+    these launches read shares bytes."""
+    spans = spans_of([launch.writes for launch in once])
+    ends = spans_of([launch.arrays for launch in once])
+    names = _names(spans)
+    ends.update((array, (0, len(once))) for array in program.prepared)
+    lives = [Live(names[array], array.shape.bytes, begin, ends[array][1] + 1, alignment)
+             for array, (begin, _) in spans.items()]
+    offsets = arena.place(lives).offsets
+    return {array: alignment + offsets[names[array]] for array in spans}
+
+
+def local(program: Program, launches: "Sequence[Launch]", room: int, once: "Sequence[Launch]") -> "List[Array]":
     """Arrays that are variables of the program's function: the smallest ones, as far as there is room. A kernel that
-    several threads do has none."""
+    several threads do has none. once: launches of NAME_prepare, another function."""
     if not room:
         return []
-    own = {*program.params, *program.results}
+    own = {*program.read_only, *program.results, *(array for launch in once for array in launch.writes)}
     chosen: List[Array] = []
+    launches = [*once, *launches]
     own.update(array for launch in launches if launch.threads > 1 for array in launch.arrays)
     for array in sorted({array: None for launch in launches for array in launch.arrays if array not in own},
                         key=lambda a: a.shape.bytes):

@@ -199,7 +199,7 @@ def weights_file(manifest: Manifest, folder: Path) -> Path:
 @dataclass
 class Entry:
     """A program in a library, as templates/files/harness.c.j2 prints it. at: what the names of its functions begin
-    with; header: the path of its API."""
+    with; header: the path of its API; weights: the number of their pointer among the parameters, 0 where there are none."""
 
     at: str
     name: str
@@ -209,6 +209,7 @@ class Entry:
     alias: List[int]
     may_alias: List[int]
     compared: Compared
+    weights: int
 
 
 def _entry(at: str, built: Built, runner: Runner, compared: Compared) -> Entry:
@@ -222,7 +223,8 @@ def _entry(at: str, built: Built, runner: Runner, compared: Compared) -> Entry:
     return Entry(at, manifest["name"], str((built.folder / f"{manifest['name']}.h").resolve()),
                  _buffers(given_params(manifest, built.folder), aligned.get("params")),
                  _buffers(manifest["results"], aligned.get("results")), numbers("aliases"),
-                 numbers("may_alias") if "may_alias" in manifest else [], compared)
+                 numbers("may_alias") if "may_alias" in manifest else [], compared,
+                 manifest.get("weights", {"pointer": 0})["pointer"])
 
 
 def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) -> str:

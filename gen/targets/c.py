@@ -102,10 +102,11 @@ _GNU_C = C(name="c", comment="GNU C11", suffix=".c", types=_C_TYPES,
            constant="static const", group="number", item="0", global_item="", unroll_word="UNROLL", wide=True,
            suffix64=("ll", "ull"), last=", size_t number", vector_test="__GNUC__",
            may_alias=", may_alias", declares_vectors=True, loads_anywhere=True, words=False, vector_functions=False,
-           has_rsqrt=False, half_by_bits=True, has_libraries=True, local_bytes=16384)
+           has_rsqrt=False, half_by_bits=True, has_libraries=True, prepares=True,
+           local_bytes=16384)
 SCALAR_C = replace(_GNU_C, comment="C11", wide=False, inlined="")
 # its numbers of bytes are chosen
-EMBEDDED_C = replace(SCALAR_C, embedded=True, has_libraries=False, local_bytes=2048, alignment=8)
+EMBEDDED_C = replace(SCALAR_C, embedded=True, has_libraries=False, prepares=False, local_bytes=2048, alignment=8)
 TARGET = replace(_GNU_C, plain=SCALAR_C)
 
 COMPARISONS = {"<": "less", ">": "greater", "<=": "at_most", ">=": "at_least", "==": "equal", "!=": "unequal"}

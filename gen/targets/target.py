@@ -104,6 +104,7 @@ class Target:
     block_chains: bool = False        # whether a small loop is one kernel of one block of threads
     chains: bool = False              # whether small kernels are chained in one launch (gen/program/chains.py)
     matrix_instructions: bool = False  # whether kernels have PTX's mma, ldmatrix and cp.async
+    prepares: bool = False            # whether NAME_prepare computes what depends on the weights alone
     has_libraries: bool = False       # whether kernels may call functions of the host's libraries
     alignment: int = 64               # bytes, of arrays in a block: what devices may ask for, of a sub-buffer in OpenCL
     scratch_in_results: bool = True   # whether they may lie in the buffers of results that are written later

@@ -85,7 +85,7 @@ class Drawer:
         size = self.draw.choice(SIZES)
         a, b = self.pick(env, size), self.pick(env, size)
         name, shape = self.name("v"), text_of(size)
-        kind = self.draw.choice(("add", "subtract", "multiply", "maximum", "roll", "update", "slice", "broadcast", "reduce"))
+        kind = self.draw.choice(("add", "subtract", "multiply", "maximum", "roll", "update", "slice", "broadcast", "reduce", "dot"))
         if kind == "broadcast" and size > 1 or a is None or b is None:
             of = self.scalar(env, lines, steps)
             if size == 1:
@@ -114,6 +114,18 @@ class Drawer:
             lines.append(f"{name} = s32[] reshape({name}s)")
             steps.append(lambda e, last=size - 1: e.__setitem__(name, (e[a][min(max(e[at][0], 0), last)],)))  # type: ignore[misc]
             size = 1
+        elif kind == "dot" and size > 1:
+            rows, turned = size // 2, self.draw.random() < 0.5      # b is of two columns, or of two rows
+            lines.append(f"{name}a = s32[2,{rows}] reshape({a})")
+            lines.append(f"{name}b = s32[{'2,%d' % rows if turned else '%d,2' % rows}] reshape({b})")
+            lines.append(f"{name}d = s32[2,2] dot({name}a, {name}b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{{int(turned)}}}")
+            lines.append(f"{name} = s32[4] reshape({name}d)")
+
+            def multiply(e: Env) -> None:
+                e[name] = tuple(wrapped(sum(e[a][i * rows + k] * e[b][j * rows + k if turned else k * 2 + j] for k in range(rows)))
+                                for i in range(2) for j in range(2))
+            steps.append(multiply)
+            size = 4
         elif kind == "reduce" and size > 1:
             lines.append(f"{name}z = s32[] constant(0)")
             lines.append(f"{name} = s32[] reduce({a}, {name}z), dimensions={{0}}, to_apply=sum")

@@ -41,6 +41,14 @@ int backend_create(const struct sett_fusion *fusion, void **self, char *log, siz
 int backend_run(const struct sett_fusion *fusion, void *self, const struct buffer *params, const struct buffer *results,
                 const struct buffer *scratch);
 int backend_finish(void);
+/* Fills the state in the scratch: of a target on the host, after the parameters were written. */
+static inline int backend_prepare(const struct sett_fusion *fusion, const struct buffer *params, const struct buffer *scratch)
+{
+  const void *in[MOST_BUFFERS] = { NULL };
+  if (!fusion->prepare) return 0;
+  for (int i = 0; i < fusion->params; ++i) in[i] = params[i].data;
+  return fusion->prepare(in, scratch->data);
+}
 void backend_release(const struct sett_fusion *fusion, void *self);
 
 /* The device's own copies of whole buffers and its read of one: name by number, NULL after the last. */

@@ -119,7 +119,6 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
     r->from_host[s] = r->from[s].host, r->to_host[s] = r->to[s].host;
   }
   if (fusion->scratch) bad = bad || backend_allocate(&r->scratch, fusion->scratch, 0);
-  if (!bad && fusion->prepare && fusion->prepare(r->scratch.data)) bad = 1;
   for (int s = 0; s < r->sets && !bad; ++s) {
     bad = allocate_set(r, s);
     for (int i = 0; i < fusion->results && !bad; ++i)
@@ -130,7 +129,7 @@ static int rotation_open(struct rotation *r, size_t footprint, size_t moved)
     for (int s = 0; s < r->sets && !bad; ++s) bad = fill_buffer(&r->param[s * fusion->params + i], data);
   }
   free(data);
-  return bad;
+  return bad || backend_prepare(fusion, r->param, &r->scratch);
 }
 
 static void rotation_close(struct rotation *r)

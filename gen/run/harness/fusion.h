@@ -4,7 +4,7 @@
 #define SETT_HARNESS_FUSION_H
 #include <stddef.h>
 
-enum { SETT_FUSION_ABI = 10, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
+enum { SETT_FUSION_ABI = 11, MOST_BUFFERS = 8192 /* parameters, and results */, MOST_INDEX = 8 /* components of an index */ };
 
 enum sett_kind {
   SETT_PRED, SETT_SINT, SETT_UINT, SETT_FLOAT, SETT_BFLOAT, SETT_F8E5M2, SETT_F8E4M3, SETT_F8E3M4, SETT_F8E4M3FN, SETT_F8E5M2FNUZ,
@@ -62,7 +62,7 @@ struct sett_fusion {
   /* In place of both, what is wrong with the kernel's results, or NULL; adds the number of elements of which nothing is known. NULL: there is none. */
   const char *(*holds)(const void *const *params, const void *const *results, size_t *unknown);
   size_t scratch; /* bytes of memory that a run is given */
-  int (*prepare)(void *scratch); /* fills what runs only read of it; NULL: nothing is */
+  int (*prepare)(const void *const *params, void *scratch); /* fills what runs only read of it; NULL: nothing is */
 
   /* A program of several calls is checked through another one, whose results are those of all of its calls: `traced`, which has `call`. The
      program's own results are the first of these. */

@@ -143,7 +143,7 @@ static int job_open(struct job *job, const struct sett_fusion *fusion, int guard
     if (fusion->alias[i] >= 0) job->result[i] = job->param[fusion->alias[i]];
     else if (backend_allocate(&job->result[i], fusion->result[i].bytes, guarded)) return job_failed("SKIP", backend_message);
   if (fusion->scratch && backend_allocate(&job->scratch, fusion->scratch, guarded)) return job_failed("SKIP", backend_message);
-  return fusion->prepare && fusion->prepare(job->scratch.data) ? job_failed("FAIL", "the state cannot be prepared") : 0;
+  return 0;
 }
 
 /* Memory on the host for params, results, the reference's results and bounds, aligned for any vector. */
@@ -183,6 +183,13 @@ static void set_timers(unsigned processor, unsigned passing)
   timer.it_value.tv_sec = (time_t)processor;
   setitimer(ITIMER_PROF, &timer, NULL);
   alarm(passing);
+}
+
+static int job_prepare(const struct job *job)
+{
+  int error = backend_prepare(job->fusion, job->param, &job->scratch);
+  if (error) snprintf(backend_message, sizeof backend_message, "the state cannot be prepared");
+  return error;
 }
 
 static int job_run(struct job *job)
@@ -263,8 +270,7 @@ static const char *run_guarded(struct job *job, int byte)
   for (int i = 0; i < fusion->results && !error; ++i)
     if (fusion->alias[i] < 0) error = poison(&job->result[i], byte, 1);
   if (!error && fusion->scratch) error = poison(&job->scratch, byte, 1);
-  if (!error && fusion->prepare) error = fusion->prepare(job->scratch.data);
-  if (error || job_run(job)) return say_text("%s", backend_message);
+  if (error || job_prepare(job) || job_run(job)) return say_text("%s", backend_message);
   now.phase = "comparison";
   if ((broken = guards_broken(job->result, fusion->results, "result", byte)) != NULL) return broken;
   if ((broken = guards_broken(job->param, fusion->params, "parameter", byte)) != NULL) return broken;
@@ -700,7 +706,7 @@ static int run_files(const struct sett_fusion *fusion, char **files)
   if (!bad) {
     error = 0;
     for (int i = 0; i < fusion->params && !error; ++i) error = backend_write(&job.param[i], 0, job.param[i].bytes, job.in[i]);
-    if (!error) error = job_run(&job);
+    if (!error) error = job_prepare(&job) || job_run(&job);
     for (int i = 0; i < fusion->results && !error; ++i) error = backend_read(&job.result[i], 0, job.result[i].bytes, job.out[i]);
     if (error) job_failed("FAIL", backend_message);
     bad = error ? 1 : 0;

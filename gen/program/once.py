@@ -1,0 +1,101 @@
+"""Launches that are done once: before a loop that changes nothing that they read, or by NAME_prepare, which computes
+what depends on the weights alone.
+
+A launch that leaves a loop is done before it, also where the loop then runs no iteration: at most the work of one
+iteration is wasted. Its arrays take room for the whole loop. So it stays in a loop that is known to run at most
+`FEW_TRIPS` times, and where it writes much more than it reads, as broadcasts do. It stays too where an iteration writes
+over its arrays, or copies them to a state: a copy costs what it costs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Callable, Collection, Iterator, List, Sequence, Set, Tuple
+
+from gen.program.ir import Array, Program
+from gen.program.steps import Launch, Move, Repeat, Step, Switch, all_steps, leaves
+
+FEW_TRIPS = 2           # of a loop in which each launch stays
+GROWTH = 4              # bytes at most that a launch which is moved writes for each byte that it reads: conversions do
+SMALL_BYTES = 4096      # that it may always write
+
+
+def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> "List[Step]":
+    """The steps with what no iteration changes before the loops. stays: true for a loop that keeps all its launches."""
+    made: List[Step] = []
+    for step in steps:
+        if isinstance(step, Switch):
+            step = replace(step, arms=[before_loops(arm, stays) for arm in step.arms])
+        elif isinstance(step, Repeat) and not stays(step):
+            step = replace(step, condition=before_loops(step.condition, stays), body=before_loops(step.body, stays))
+            if step.loop.trips is None or step.loop.trips > FEW_TRIPS:
+                moved = _unchanging(step)
+                made += moved
+                step = replace(step, condition=[s for s in step.condition if s not in moved],
+                               body=[s for s in step.body if s not in moved])
+        made.append(step)
+    return made
+
+
+def _unchanging(loop: Repeat) -> "List[Launch]":
+    """The launches that do the same in each iteration, in their order."""
+    changed = {array for step in all_steps([loop]) for array in _written(step)}
+    candidates = _alone([loop], {loop.predicate, *loop.loop.ends})
+    moved: List[Launch] = []
+    for step in (*loop.condition, *loop.body):
+        if isinstance(step, Launch) and step in candidates and changed.isdisjoint(step.reads):
+            moved.append(step)
+            changed.difference_update(step.writes)
+    return moved
+
+
+def prepared(program: Program, steps: "Sequence[Step]",
+             shared: "Collection[Array]" = ()) -> "Tuple[Program, List[Launch], List[Step]]":
+    """The program with the arrays that NAME_prepare fills, the launches that fill them, which read weights alone, and the
+    other steps. shared: arrays that lie where others lie."""
+    candidates, known = _alone(steps, {*program.results, *shared}), {*program.weights}
+    once: List[Launch] = []
+    for step in steps:
+        if isinstance(step, Launch) and step in candidates and step.reads and known.issuperset(step.reads):
+            once.append(replace(step, threads=1))
+            known.update(step.writes)
+    done = {array for launch in once for array in launch.writes}
+    left = [step for step in steps if not done.intersection(_written(step))]
+    read = {array for step in all_steps(left) for array in _read(step)}
+    return replace(program, prepared=[array for launch in once for array in launch.writes if array in read]), once, left
+
+
+def _alone(steps: "Sequence[Step]", others: "Set[Array]") -> "Set[Launch]":
+    """The launches that may be done earlier than the steps say: nothing else writes their arrays, which are not copied,
+    and not among `others`."""
+    counts = Counter(array for step in all_steps(steps) for array in _written(step))
+    fixed = {*others, *(array for step in leaves(steps) for array in (
+        [step.source] if isinstance(step, Move) else step.same))}
+    return {step for step in leaves(steps) if isinstance(step, Launch) and not step.same
+            and all(counts[array] == 1 and array not in fixed for array in step.writes) and _keeps_size(step)}
+
+
+def _keeps_size(launch: Launch) -> bool:
+    """True if a launch writes few bytes, or not many more than it reads."""
+    written, read = (sum(array.shape.bytes for array in arrays) for arrays in (launch.writes, launch.reads))
+    return written <= max(SMALL_BYTES, GROWTH * read)
+
+
+def _read(step: Step) -> "Sequence[Array]":
+    """The arrays that a step reads itself."""
+    if isinstance(step, (Launch, Move)):
+        return step.reads if isinstance(step, Launch) else [step.source]
+    return [step.predicate if isinstance(step, Repeat) else step.selector]
+
+
+def _written(step: Step) -> "Iterator[Array]":
+    """The arrays that a step writes itself."""
+    if isinstance(step, Launch):
+        yield from step.writes
+    elif isinstance(step, Move):
+        yield step.to
+    elif isinstance(step, Repeat):
+        yield from (*step.loop.state, *step.loop.results)
+    else:
+        yield from step.branch.results
