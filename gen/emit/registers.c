@@ -50,9 +50,15 @@ static inline FLOAT_VECTOR value_T_LANES(U16_VECTOR() x)
   return OF_BITS(m | (w & 0x8000u) << 16);
 #endif
 #else
+#if defined(__AVX512F__) && defined(__clang__) && LANES == 16
+  typedef short halves __attribute__((vector_size(32)));
+  typedef float values __attribute__((vector_size(64)));
+  return __builtin_astype(__builtin_ia32_vcvtph2ps512_mask(__builtin_astype(x, halves), __builtin_astype((FLOAT_VECTOR)(0), values), (ushort)0xffff, 4), FLOAT_VECTOR);
+#else
   ushort t[LANES];
   VSTORE(x, 0, t);
   return VLOAD_HALF(0, (const half *)t);
+#endif
 #endif
 }
 
@@ -70,9 +76,15 @@ static inline U16_VECTOR() bits_T_LANES(FLOAT_VECTOR x)
   return TO_U16(m | (w >> 16 & 0x8000u));
 #endif
 #else
+#if defined(__AVX512F__) && defined(__clang__) && LANES == 16
+  typedef short halves __attribute__((vector_size(32)));
+  typedef float values __attribute__((vector_size(64)));
+  return __builtin_astype(__builtin_ia32_vcvtps2ph512_mask(__builtin_astype(x, values), 0, __builtin_astype((U16_VECTOR())(0), halves), (ushort)0xffff), U16_VECTOR());
+#else
   ushort t[LANES];
   VSTORE_HALF(x, 0, (half *)t);
   return VLOAD(0, t);
+#endif
 #endif
 }
 
