@@ -32,7 +32,7 @@ class Accesses(Registers):
     def _element(self, pointer: str, dtype: str, flat: str, constant: str = "") -> str:
         """The address of an element at lane 0; of the type as which it is moved."""
         at = self.first_address(pointer, flat)
-        return f"({constant}{self.d.pointer}{self.d.types[dtype]} *)({at})" if self.moves else at
+        return f"({constant}{self.space(pointer)}{self.d.types[dtype]} *)({at})" if self.moves else at
 
     def _in_rows(self) -> str:
         """The number of an interleaved step's element, where the rows lie one after the other."""

@@ -187,7 +187,7 @@ class Loads(Accesses):
                     first = self.address(pointer, flat, **{**self.start, "vec": k})
                     self.index_rows.append(IndexRow(pointer, dtype, first, together * size))
             return self.declare(parameter.name, dtype, self.lanes,
-                                self._wide_load(dtype, at, align % (self.lanes * self.loop.joined) == 0),
+                                self._wide_load(pointer, dtype, at, align % (self.lanes * self.loop.joined) == 0),
                                 dtype == "f16")
         assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
         if stride is not None and self.is_picked(flat, parameter):
@@ -197,7 +197,7 @@ class Loads(Accesses):
         def whole(stride: int) -> str:
             if stride == -1:
                 return self._load_apart(pointer, dtype, flat, stride)
-            return self._wide_load(dtype, self.first_address(pointer, flat), False) if stride == 1 else ""
+            return self._wide_load(pointer, dtype, self.first_address(pointer, flat), False) if stride == 1 else ""
         return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"),
                             dtype == "f16", unbroken, whole if dtype not in TINY else None)
 
@@ -241,7 +241,7 @@ class Loads(Accesses):
                     (
                         f"*(const {self.d.pointer}{kind} *)({at})"
                         if aligned
-                        else self._load_anywhere(width, f"(const {self.d.pointer}{self.d.types[width]} *)({at})")
+                        else self._load_anywhere(pointer, width, f"(const {self.d.pointer}{self.d.types[width]} *)({at})")
                     )
                     for at in places
                 ]
@@ -265,14 +265,15 @@ class Loads(Accesses):
         at = self.address(pointer, flat, **{**self.start, **({"down": down} if self.registers_down > 1 else {})})
         align = self.stride(algebra.substitute(flat, lane=0), "vec")[1]
         if align % (self.loop.interleaved * self.lanes) == 0:
-            return f"*(const {self.d.pointer}{self.d.register('u32', self.lanes)} *)({at})"
-        return self._load_anywhere("u32", f"(const {self.d.pointer}{self.d.types['u32']} *)({at})")
+            return f"*(const {self.space(pointer)}{self.d.register('u32', self.lanes)} *)({at})"
+        return self._load_anywhere(pointer, "u32", f"(const {self.space(pointer)}{self.d.types['u32']} *)({at})")
 
-    def _load_anywhere(self, dtype: str, at: str) -> str:
-        """A whole vector as it is in memory, from any element."""
+    def _load_anywhere(self, pointer: str, dtype: str, at: str) -> str:
+        """A whole vector as it is in memory, from any element of a buffer."""
         if self.d.loads_anywhere:
             return self.d.gather("u16" if dtype in SMALL else dtype, self.lanes, at)
-        return f"{self.helpers.need('load', dtype, str(self.lanes))}({at})"
+        word = "fetch" if pointer in self._arrays else "load"
+        return f"{self.helpers.need(word, dtype, str(self.lanes))}({at})"
 
     def _prefetch(self, pointer: str, at: str, dtype: str, elements: int = 0) -> None:
         """Keeps the lines of code that prefetch a later step's elements, for each level of the caches. at: the address
@@ -284,8 +285,8 @@ class Loads(Accesses):
                 self.prefetches[number, pointer, at] = [self.d.prefetch(word, at, distance + line, size)
                                                         for line in lines]
 
-    def _wide_load(self, dtype: str, at: str, aligned: bool) -> str:
+    def _wide_load(self, pointer: str, dtype: str, at: str, aligned: bool) -> str:
         """A whole vector: PoCL's vloadn goes piece by piece, so it is not used where a pointer says the same."""
-        text = f"*(const {self.d.pointer}{self.d.memory(dtype, self.lanes)} *)({at})" if aligned \
-            else self._load_anywhere(dtype, at)
+        text = f"*(const {self.space(pointer)}{self.d.memory(dtype, self.lanes)} *)({at})" if aligned \
+            else self._load_anywhere(pointer, dtype, at)
         return self.of_bits(dtype, text, self.lanes) if dtype == "bf16" else text

@@ -1,5 +1,5 @@
 /* Functions of the lanes of a vector. load, store: a vector at any element, in one instruction where the compiler has
-   unaligned types; stage: a store to an array of the work-item's own. BY_LANES, BY_HALVES, BY_PARTS stand for the name
+   unaligned types; fetch, stage: the same in an array of the work-item's own. BY_LANES, BY_HALVES, BY_PARTS stand for the name
    of a function of a lane, or of one of the machine's vectors (VECTOR): FUNCTION is its call.
 
    gen/emit/pieces.py cuts the file into pieces and puts words in: T is the type, ELEMENT an element of it in memory of
@@ -23,6 +23,16 @@ static inline void store_T_LANES(VECTOR x, __global ELEMENT *p)
   *(__global any *)p = x;
 #else
   VSTORE(x, 0, p);
+#endif
+}
+
+static inline VECTOR fetch_T_LANES(const ELEMENT *p)
+{
+#ifdef __clang__
+  typedef ELEMENT any __attribute__((ext_vector_type(LANES), aligned(BYTES)));
+  return *(const any *)p;
+#else
+  return VLOAD(0, p);
 #endif
 }
 

@@ -32,6 +32,7 @@ class State(Form):
         self.prefetches: Dict[Tuple[int, str, str], List[str]] = {}
         self.index_rows: List[IndexRow] = []             # that a step reads
         self.touched: List[Touched] = []
+        self._arrays: Set[str] = set()      # pointers to arrays of the work-item
         self._thread_guards = frozenset(conditions(self.thread, self.box, index_type)) if self.thread else frozenset()
         # values with names: of instructions in regions; of loads, by buffer, position and region; given ones
         self._env: Dict[Tuple[Instruction, Region, str], List[Value]] = {}
@@ -50,6 +51,12 @@ class State(Form):
     def accessed(self, verb: str, buffer: Buffer, flat: str, word: int = 0) -> None:
         """Keeps an access for `touched`."""
         self.touched.append(Touched(verb, buffer, flat, word))
+        if buffer.own:
+            self._arrays.add(buffer.pointer)
+
+    def space(self, pointer: str) -> str:
+        """The address space of a buffer that has been accessed."""
+        return self.d.space(pointer in self._arrays)
 
     # ---- names, maps ----
 

@@ -130,7 +130,7 @@ class Stores(Loads):
                 text = self.d.convert("u16", n, text) if width == 8 else text
                 self.text.add(Assign(name, f"{self.d.convert('u32', n, text)} << {self._part(width)}", "|="))
             at = self.address(pointer, flat, lane=0, vec=0)
-            self.after.add(Call(self.d.store_word(stream), name, f"({self.d.pointer}{kind} *)({at})"))
+            self.after.add(Call(self.d.store_word(stream), name, f"({self.space(pointer)}{kind} *)({at})"))
             return
         if self.is_along_rows(flat, self.function.body):
             self._store_tile(pointer, dtype, self.to_bits(dtype, text, n), flat)
@@ -148,11 +148,12 @@ class Stores(Loads):
                 self._store_joined(pointer, dtype, text, flat)
                 return
             if align % n == 0:
-                self.text.add(Call(self.d.store_word(stream), text, f"({self.d.pointer}{t} *)({at})"))
+                self.text.add(Call(self.d.store_word(stream), text, f"({self.space(pointer)}{t} *)({at})"))
             elif self.d.loads_anywhere:
                 self.text.add(self.d.scatter("u16" if dtype in SMALL else dtype, n, text, at))
             else:
-                self.text.add(Call(self.helpers.need("store", dtype, str(n)), text, at))
+                word = "stage" if pointer in self._arrays else "store"
+                self.text.add(Call(self.helpers.need(word, dtype, str(n)), text, at))
             return
         assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
         wide = self.declare(pointer, dtype, n, text, value.bits)
@@ -205,4 +206,4 @@ class Stores(Loads):
             at = self.address(pointer, flat, lane=0, vec=k, down=0)
             self.after.add(Call(self.d.store_word(self.loop.stream),
                                 f"{join}({from_register(name, k * down)})",
-                                f"({self.d.pointer}{whole} *)({at})"))
+                                f"({self.space(pointer)}{whole} *)({at})"))

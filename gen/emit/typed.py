@@ -129,7 +129,7 @@ def _of_tiny(d: Target, dtype: str) -> Dict[str, Any]:
 def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to: str = "") -> str:
     """A function of the lanes of a vector. to: the type of its result, where the name has it."""
     words = {"static inline": d.function, "LANES": lanes, "T": dtype}
-    if name in ("load", "store", "stage"):
+    if name in ("load", "store", "fetch", "stage"):
         def vectors(word: str, *arguments: str) -> str:
             return f"{word}{lanes}({', '.join(arguments)})"
         words.update(ELEMENT=d.memory(dtype), VECTOR=f"{d.memory(dtype)}{lanes}", BYTES=bits(dtype) // 8,

@@ -88,7 +88,8 @@ class Block:
 @dataclass(frozen=True)
 class Words:
     """The words of a tile. name: of its function; vector: of sums; part: of these, a lane; single, units, total: types in
-    memory; space, units_space: of totals and of units; splat, mad: functions that give all lanes an element or a group, and that add products."""
+    memory; single_space, space, units_space: the address spaces of `single`, of totals and of units; load_single,
+    load_units, load_total, store_total: functions that load and store vectors ("": pointers do); splat, mad: functions that give all lanes an element or a group, and that add products."""
 
     name: str
     vector: str
@@ -96,8 +97,13 @@ class Words:
     single: str
     units: str
     total: str
+    single_space: str
     space: str
     units_space: str
+    load_single: str
+    load_units: str
+    load_total: str
+    store_total: str
     group: int
     splat: str
     mad: str
@@ -117,14 +123,18 @@ class Words:
         d, dtype, operands = context.target, nest.dot.shape.dtype, (nest.single.shape.dtype, nest.units.shape.dtype)
         vector, part = {"f32": ("floats", "float"), "f64": ("doubles", "double"), "s32": ("ints", d.types["s32"])}[dtype]
         single, units = map(d.memory, operands)
-        space, units_space = d.pointer if schedule.to else "", "" if schedule.packed else d.pointer
-        if nest.group == 1:
-            spaces = "_of_result" * bool(space) + "_in_panel" * (units_space != d.pointer)
-            return Words(f"tile_{vector}{spaces}", vector, part, single, units, d.types[dtype], space, units_space, 1,
-                         f"splat_{vector}", f"mad_{vector}")
-        name = "_".join(dict.fromkeys(operands))
-        return Words(f"tile_{name}", vector, part, single, units, d.types[dtype], space, units_space, nest.group,
-                     "splat_group", f"mad_{name}")
+        single_space, units_space = d.space(nest.single.own), d.space(schedule.packed > 0)
+        space = d.space(not schedule.to or nest.partition.roots[0].buffer.own)
+        spaces = "_of_result" * bool(space) + ("_in_panel" * (schedule.packed > 0) + "_from_strip" * nest.single.own) * bool(d.pointer)
+        name = vector if nest.group == 1 else "_".join(dict.fromkeys(operands))
+
+        def of_memory(verb: str) -> str:
+            return "" if d.declares_vectors else context.helpers.need(verb, dtype, str(nest.unit))
+
+        return Words(f"tile_{name}{spaces}", vector, part, single, units, d.types[dtype], single_space, space, units_space,
+                     of_memory("load" if single_space else "fetch"), of_memory("load" if units_space else "fetch"),
+                     of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), nest.group,
+                     f"splat_{vector}" if nest.group == 1 else "splat_group", f"mad_{name}")
 
 
 @dataclass(frozen=True)
@@ -227,11 +237,14 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         alone = chunk * runs == math.prod(sizes) and nest.covered
         lines = _even(nest.line.size, max(1, numbers.rows // rows))
         to, to_line = _direct(nest) if alone or not nest.overlap else (0, 0)
-        return [ContractionSchedule(lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
-                                    row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
-                                    long_blocks=all_units - (-(-all_units // count) - 1) * count,
-                                    tile_units=tile, chunk=chunk, runs=runs, to=to, to_line=to_line,
-                                    packed=packed)]
+        schedule = ContractionSchedule(lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
+                                       row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
+                                       long_blocks=all_units - (-(-all_units // count) - 1) * count,
+                                       tile_units=tile, chunk=chunk, runs=runs, to=to, to_line=to_line,
+                                       packed=packed)
+        items, group = math.prod(size for _, size in _counts(nest, schedule)), context.device.group
+        threads = group if items >= context.device.group_items * group else 1
+        return [replace(schedule, threads=context.threads or threads)]
 
     def forms(self, nest: Contraction, schedule: ContractionSchedule, context: Context) -> "Iterable[Form]":
         return [] if schedule.to else [_epilogue(nest)]
@@ -240,10 +253,10 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         begins = [_begin(nest, schedule, start) for start in nest.starts]
         if schedule.to:
             begins.append(_begin(nest, schedule, compose(_positions(nest), _flat(nest))))
-        return [*begins, place(_counts(nest, schedule), 1)[0]]
+        return [*begins, place(_counts(nest, schedule), schedule.threads)[0]]
 
     def grids(self, choice: Choice[Contraction, ContractionSchedule], context: Context) -> "List[Grid]":
-        index, blocks = place(_counts(choice.nest, choice.schedule), 1)
+        index, blocks = place(_counts(choice.nest, choice.schedule), choice.schedule.threads)
         positions = _positions(choice.nest, _lanes(choice.nest))
         return [Grid(choice.nest.name, choice.schedule, choice.index, blocks, positions)]
 
@@ -398,7 +411,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         context.helpers.texts.setdefault("cells", macro("parts/contraction.j2", "cells", d=d))
     if not nest.covered:
         context.helpers.texts.setdefault(words.clear, macro("parts/contraction.j2", "clear", d=d, w=words, lanes=nest.unit))
-    placing, _ = Placing.of([(name, size) for name, size in _counts(nest, schedule) if size > 1], 1, index_type)
+    placing, _ = Placing.of([(name, size) for name, size in _counts(nest, schedule) if size > 1],
+                             schedule.threads, index_type)
     seen = [Touched("read", buffer, start) for buffer, start in zip((nest.single, nest.units), nest.starts)]
 
     def begin(access: Touched) -> str:
@@ -443,7 +457,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)
                  for f in reversed(nest.epilogue.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, [root.buffer for root in nest.partition.roots], nest.shared),
-                  Text("kernels/contraction_cpu", record, functions, d.launch_bounds(1)), Report(seen, code))
+                  Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)), Report(seen, code))
 
 
 def _loops(nest: Contraction, schedule: ContractionSchedule) -> "List[StepLoop]":

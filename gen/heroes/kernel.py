@@ -202,6 +202,12 @@ class Kernel:
     def table(self) -> "Optional[Table]":
         return self.text.table
 
+    def as_function(self) -> "Kernel":
+        """The kernel as a function of the file. It does not say `restrict`: clang makes an intrinsic of it where it
+        inlines a function, and oclgrind 21.10 does not know that intrinsic."""
+        return replace(self, text=replace(self.text, attribute=""),
+                       arguments=[replace(argument, restrict="") for argument in self.arguments])
+
     @property
     def is_loop(self) -> bool:
         """Whether no thread of a block waits for another one."""
@@ -239,7 +245,7 @@ def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",
               shared: "Collection[Buffer]" = ()) -> "List[Argument]":
     """A kernel's arguments: the buffers that it reads, then those that it writes, each sorted. shared: those that other
     pointers lead to as well."""
-    return [Argument(d.array(buffer.shape.dtype, read_only), buffer, read_only,
+    return [Argument(d.array(buffer.shape.dtype, read_only, buffer.own), buffer, read_only,
                      "" if buffer in shared else d.restrict)
             for buffers, read_only in ((reads, True), (writes, False)) for buffer in sorted(set(buffers))]
 

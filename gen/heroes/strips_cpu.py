@@ -59,12 +59,12 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
     nest_class = Strips
 
     def takes(self, nest: Strips, context: Context) -> bool:
-        if not context.device.cpu or not context.device.wide or not context.target.declares_vectors:
-            raise Refused("its parts are written in the vectors of GNU C")
+        if not context.device.wide:
+            raise Refused("its parts are written in vectors")
         return True
 
     def choices(self, nest: Strips, context: Context) -> "Iterator[Choice[Strips, StripsSchedule]]":
-        parts = [choice for part in nest.parts for choice in context.choose(part, context)]
+        parts = [choice for part in nest.parts for choice in context.choose(part, replace(context, threads=1))]
         if not all(choice.hero in (contraction_cpu.HERO, rows_cpu.HERO) and len(choice.grids) == 1
                    and choice.grids[0].blocks % nest.count == 0 for choice in parts):
             raise Refused("a part has no kernel whose work-items are numbered strip by strip")
@@ -86,9 +86,10 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
     def build(self, choice: Choice[Strips, StripsSchedule], context: Context) -> "List[Kernel]":
         nest, d = choice.nest, context.target
         kernels = [kernel for part in choice.parts for kernel in part.kernels(context)]
-        for kernel in kernels:      # a place in a strip depends on some of them only
+        for kernel in kernels:      # a place in a strip depends on some of a work-item's coordinates only
             record = kernel.text.record
             kernel.text.record = replace(record, placing=replace(record.placing, spare=True))
+        kernels = kernels if d.last else [kernel.as_function() for kernel in kernels]
         arrays = [StripArray(d.types[buffer.shape.dtype], buffer.pointer, buffer.shape.elements // nest.count)
                   for buffer in nest.between]
         strips = StripsRecord(arrays, [StripPart(kernel, kernel.blocks // nest.count) for kernel in kernels])

@@ -41,10 +41,10 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
         return None
     role, first = ((Role.SCRATCH, partition.cuts[source]) if source in partition.cuts
                    else (Role.PARAMETER, first_leaf(source)))
-    shape = source.shape.leaves()[read.output]
-    if source in partition.places:
+    shape, own = source.shape.leaves()[read.output], source in partition.places
+    if own:
         shape = replace(shape, place=partition.places[source])
-    return Buffer(role, first + read.output, shape, source.name)
+    return Buffer(role, first + read.output, shape, source.name, own)
 
 
 def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":

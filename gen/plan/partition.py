@@ -114,8 +114,8 @@ class Read:
 
 @dataclass(frozen=True)
 class Root:
-    """A leaf of the fusion's result (scratch: of a buffer between kernels), and the map from the kernel's index to
-    it."""
+    """A leaf of the fusion's result (scratch: of a buffer between kernels; own: of an array of the work-item), and the
+    map from the kernel's index to it."""
 
     result: int
     shape: Shape
@@ -126,10 +126,12 @@ class Root:
     at: str = ""      # where it is written, if that is not where it is computed: with runtime variables
     # these: name, the scalar that each is, clamped to 0 .. last
     starts: "Tuple[Start, ...]" = ()
+    own: bool = False
 
     @property
     def buffer(self) -> Buffer:
-        return Buffer(Role.SCRATCH if self.scratch else Role.RESULT, self.result, self.shape, self.value.name)
+        return Buffer(Role.SCRATCH if self.scratch else Role.RESULT, self.result, self.shape, self.value.name,
+                      self.own)
 
 
 def window_words(window: Window) -> "List[str]":

@@ -150,7 +150,7 @@ def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Option
 
 
 def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]":
-    return [replace(root, shape=replace(root.shape, place=places.get(root.buffer, root.shape.place)))
+    return [replace(root, shape=replace(root.shape, place=places[root.buffer]), own=True) if root.buffer in places else root
             for root in roots]
 
 

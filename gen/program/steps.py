@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Dict, Iterator, List, Sequence, Union
 
 from gen.heroes.kernel import Argument, Kernel
@@ -39,11 +39,8 @@ class Chain:
         return next(self.names)
 
     def functions(self) -> List[Kernel]:
-        """The kernels as functions of the file. They do not say `restrict`: clang makes an intrinsic of it where it
-        inlines a function, and oclgrind 21.10 does not know that intrinsic."""
-        return [replace(kernel, text=replace(kernel.text, attribute=""),
-                        arguments=[replace(a, restrict="") for a in kernel.arguments])
-                for kernel in {kernel.name: kernel for kernel in self.kernels}.values()]
+        """The kernels as functions of the file."""
+        return [kernel.as_function() for kernel in {kernel.name: kernel for kernel in self.kernels}.values()]
 
 
 @dataclass(eq=False)

@@ -638,7 +638,7 @@ _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coale
               fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20))
 EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
-    replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(strip_rows=0)),     # a work-group costs some 4 ns
+    replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(small_sizes=(4, 8))),     # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
     replace(_CPU, panels=Panels(groups=True)),
     replace(_CPU, name="cpu-scalar", lanes=1),

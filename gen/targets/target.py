@@ -138,6 +138,8 @@ class Target:
 
     def of_functions(self) -> "Target":
         """The same for the file's kernels that are functions: `number` is the group that a call does."""
+        if self.last:
+            return self
         item = self.item if self.block_chains else "0"
         return replace(self, external="", kernel=self.function, group="number", item=item, global_item="number",
                        last=", size_t number")
@@ -290,9 +292,13 @@ class Target:
         shuffled = self.shuffle.format(value=f"(int){text}" if narrow else text, distance=distance, width=width)
         return f"({self.register(dtype)}){shuffled}" if narrow else shuffled
 
-    def array(self, dtype: str, read_only: bool) -> str:
-        """The type of a kernel's pointer parameter."""
-        return f"{self.pointer}{'const ' if read_only else ''}{self.memory(dtype)} *"
+    def space(self, own: bool) -> str:
+        """The address space of a buffer. own: of an array of the work-item."""
+        return "" if own else self.pointer
+
+    def array(self, dtype: str, read_only: bool, own: bool = False) -> str:
+        """The type of a kernel's pointer parameter. own: as for `space`."""
+        return f"{self.space(own)}{'const ' if read_only else ''}{self.memory(dtype)} *"
 
     def reinterpret(self, text: str, source: str, to: str, lanes: int = 1) -> str:
         """The bits of a register taken as another type of the same width."""

@@ -252,9 +252,10 @@ static void sett_strips_f32_part4(const float *restrict p2, const float *restric
 }
 static void sett_strips_f32_part0_strips(const float *restrict p0, const float *restrict p1, const float *restrict p2, float *restrict r0, size_t number)
 {
-  _Alignas(64) float q0[1152]; /* of the strip */
-  _Alignas(64) float q3[1152]; /* of the strip */
-  sett_strips_f32_part0(p0, p1, q0, number);
-  sett_strips_f32_part1(q0, q3, number);
-  sett_strips_f32_part4(p2, q3, r0, number);
+  const size_t strip = number;
+  float q0[1152] __attribute__((aligned(64))); /* of the strip */
+  float q3[1152] __attribute__((aligned(64))); /* of the strip */
+  sett_strips_f32_part0(p0, p1, q0, strip);
+  sett_strips_f32_part1(q0, q3, strip);
+  sett_strips_f32_part4(p2, q3, r0, strip);
 }

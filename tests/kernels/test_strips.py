@@ -196,8 +196,8 @@ def drawn(first: int, count: int) -> "Dict[str, str]":
     return {f"a{seed}": attention(seed) for seed in range(first, first + count)}
 
 
-def strips_of(text: str) -> "List[Strips]":
-    return [nest for fusion in fusions(text) for nest in nests.planned(fusion, DEVICES["cpu"].plan_class).nests
+def strips_of(text: str, device: str = "cpu") -> "List[Strips]":
+    return [nest for fusion in fusions(text) for nest in nests.planned(fusion, DEVICES[device].plan_class).nests
             if isinstance(nest, Strips)]
 
 
@@ -209,24 +209,26 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
     agree(drawn(first, BATCH), target, device, tmp_path)
 
 
-@pytest.mark.parametrize("first, target, device", [param for param in ATTENTIONS if param.values[1:] == ("c", "cpu")])
+@pytest.mark.parametrize("first, target, device", [param for param in ATTENTIONS if param.values[1:] in ON_CPUS])
 def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several strips of a matrix, as large ones have."""
-    numbers = DEVICES["cpu"]
+    numbers = DEVICES[device]
     assert numbers.panels
     panels = numbers.panels._replace(least_steps=1, filled_steps=1, strip_rows=8, least_strip_rows=1)
-    monkeypatch.setitem(schedule.DEVICES, "cpu", replace(numbers, panels=panels))
+    monkeypatch.setitem(schedule.DEVICES, device, replace(numbers, panels=panels))
     texts = drawn(first + 500, BATCH)
-    assert any(strips.count > 1 for text in texts.values() for strips in strips_of(text))
+    assert any(strips.count > 1 for text in texts.values() for strips in strips_of(text, device))
     agree(texts, target, device, tmp_path)
 
 
-def test_attention_is_one_kernel() -> None:
+@pytest.mark.parametrize("target, device", [("c", "cpu"), ("opencl", "pocl-cpu")])
+def test_attention_is_one_kernel(target: str, device: str) -> None:
     """Of most drawn ones, whose scores are in no buffer."""
     texts = list(drawn(0, 40).values())
-    found = [kernel for text in texts for fusion in fusions(text) for kernel in target_file(fusion, "c", "cpu").kernels
-             if kernel.hero == "strips"]
+    files = [target_file(fusion, target, device) for text in texts for fusion in fusions(text)]
+    found = [kernel for file in files for kernel in file.kernels if kernel.hero == "strips"]
     assert len(found) > len(texts) // 2
+    assert not any(buffer in kernel.nest.between for kernel in found for buffer in kernel.buffers)
     # in several panels, with two strips of each matrix
     assert [strips.count for strips in strips_of(by_keys(96, 128))] == [2] and [
         strips.count for strips in strips_of(by_keys(80, 192))] == [2]

@@ -1,0 +1,261 @@
+// tests/goldens/strips_f32.hlo: strips of 24 rows: (threads 1, 24 rows by 48 columns, 8 steps at once, totals in the result), (threads 1, 16 rows together, 1 times, 2 accumulators of 16, 3 registers of each kept value), (threads 1, 24 rows by 16 columns, 48 steps at once, totals in the result)
+/* total[i][j] = the sums of a block of `rows` by `units`, whose last unit is last_from and last_to from the first */
+static inline __attribute__((always_inline)) void sett_strips_f32_part0_sums(const int units, ptrdiff_t rows, __global const float *single, __global const float *of_units, ptrdiff_t last_from, float *total, ptrdiff_t last_to)
+{
+  enum { REST = 24 }; /* rows of the last block */
+  const int UNITS = TILE_UNITS(units), ROWS = TILE_ROWS(UNITS);
+  {
+    const size_t runs = 1;
+    const size_t count = 8;
+    const int adds = 0;
+    __global const float *const a = single;
+    __global const float *const b = of_units;
+    int j = 0;
+    for (; j + UNITS <= units; j += UNITS) {
+      const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
+      const ptrdiff_t end_from = j + UNITS < units ? (UNITS - 1) * (ptrdiff_t)16 : last_from - from, end_to = j + UNITS < units ? (UNITS - 1) * 16 : last_to - to;
+      ptrdiff_t i = 0;
+      for (; i + ROWS <= rows; i += ROWS)
+        tile_floats(ROWS, UNITS, runs, count, a + i * 8, 8, 1, 0, 0, 0, b + from, 16, end_from, 48, 0, total + i * 48 + to, 48, end_to, adds);
+      if (REST % ROWS && i < rows)
+        tile_floats(REST % ROWS, UNITS, runs, count, a + i * 8, 8, 1, 0, 0, 0, b + from, 16, end_from, 48, 0, total + i * 48 + to, 48, end_to, adds);
+    }
+  }
+}
+
+static inline void sett_strips_f32_part0(__global const float *p0, __global const float *p1, float *q0, size_t number)
+{
+  const uint bl_x = (uint)number;
+  const uint g0 = bl_x;
+  (void)g0;
+  __global const float *const single = p0 + g0 * 192;
+  __global const float *const of_units = p1 + g0 * 384;
+  float *const total = q0 + 0;
+  const int rows = 24;
+  sett_strips_f32_part0_sums(3, rows, single, of_units, 32, total, 32);
+}
+static inline void sett_strips_f32_part1(const float *q0, float *q3, size_t number)
+{
+  const uint bl_x = (uint)number;
+  const uint g0 = bl_x;
+  const uint chunk = 0;
+  (void)g0, (void)chunk;
+  float16 kept0[48];
+  for (uint block = chunk * 1; block < 2; ++block)
+  {
+    const uint first = block < 1 ? block * 16 : 8;
+    float of_row0[16];
+    float of_row1[16];
+    // stage 0
+    float16 b0[16];
+    for (uint row = 0; row < 16; ++row)
+    {
+      float16 a0[2];
+      #pragma unroll
+      for (uint vec = 0; vec < 2; ++vec) {
+        a0[vec] = (float16)(as_float(0xff800000u));
+      }
+      {
+        {
+          for (uint step = 0; step < 1; ++step)
+          {
+            #pragma unroll
+            for (uint vec = 0; vec < 2; ++vec) {
+              const float16 v_scores_of1 = *(const float16 *)(q0 + first * 48 + row * 48 + vec * 16);
+              const float16 v_m = (v_scores_of1 == v_scores_of1) ? ((v_scores_of1 > a0[vec]) ? v_scores_of1 : a0[vec]) : v_scores_of1;
+              a0[vec] = v_m;
+            }
+          }
+        }
+        // the end of the row: registers that overlap the last step
+        {
+          const float16 v_scores_of1 = *(const float16 *)(q0 + first * 48 + row * 48 + 32);
+          const float16 v_m = (v_scores_of1 == v_scores_of1) ? ((v_scores_of1 > a0[0]) ? v_scores_of1 : a0[0]) : v_scores_of1;
+          a0[0] = v_m;
+        }
+      }
+      #pragma unroll
+      for (uint vec = 1; vec < 2; ++vec) {
+        const float16 v_m = (a0[vec] == a0[vec]) ? ((a0[vec] > a0[0]) ? a0[vec] : a0[0]) : a0[vec];
+        a0[0] = v_m;
+      }
+      b0[row] = a0[0];
+    }
+    float16 half8_0[8];
+    #pragma unroll
+    for (uint vec = 0; vec < 8; ++vec) {
+      const float16 even0 = even_f32(b0[2 * vec], b0[2 * vec + 1]);
+      const float16 odd0 = odd_f32(b0[2 * vec], b0[2 * vec + 1]);
+      const float16 v_m = (odd0 == odd0) ? ((odd0 > even0) ? odd0 : even0) : odd0;
+      half8_0[vec] = v_m;
+    }
+    float16 half4_0[4];
+    #pragma unroll
+    for (uint vec = 0; vec < 4; ++vec) {
+      const float16 even0 = even_f32(half8_0[2 * vec], half8_0[2 * vec + 1]);
+      const float16 odd0 = odd_f32(half8_0[2 * vec], half8_0[2 * vec + 1]);
+      const float16 v_m = (odd0 == odd0) ? ((odd0 > even0) ? odd0 : even0) : odd0;
+      half4_0[vec] = v_m;
+    }
+    float16 half2_0[2];
+    #pragma unroll
+    for (uint vec = 0; vec < 2; ++vec) {
+      const float16 even0 = even_f32(half4_0[2 * vec], half4_0[2 * vec + 1]);
+      const float16 odd0 = odd_f32(half4_0[2 * vec], half4_0[2 * vec + 1]);
+      const float16 v_m = (odd0 == odd0) ? ((odd0 > even0) ? odd0 : even0) : odd0;
+      half2_0[vec] = v_m;
+    }
+    float16 t0[1];
+    #pragma unroll
+    for (uint vec = 0; vec < 1; ++vec) {
+      const float16 even0 = even_f32(half2_0[2 * vec], half2_0[2 * vec + 1]);
+      const float16 odd0 = odd_f32(half2_0[2 * vec], half2_0[2 * vec + 1]);
+      const float16 v_m = (odd0 == odd0) ? ((odd0 > even0) ? odd0 : even0) : odd0;
+      t0[vec] = v_m;
+    }
+    {
+      vstore16(t0[0], 0, of_row0);
+    }
+    // stage 1
+    float16 b1[16];
+    for (uint row = 0; row < 16; ++row)
+    {
+      float16 a1[2];
+      #pragma unroll
+      for (uint vec = 0; vec < 2; ++vec) {
+        a1[vec] = (float16)(0.0f);
+      }
+      {
+        {
+          for (uint step = 0; step < 1; ++step)
+          {
+            #pragma unroll
+            for (uint vec = 0; vec < 2; ++vec) {
+              const float16 v_scores_of1 = *(const float16 *)(q0 + first * 48 + row * 48 + vec * 16);
+              const float16 v_from_top = v_scores_of1 - (float16)(of_row0[row]);
+              const float16 v_exponentials = exp_floats(v_from_top);
+              kept0[row * 3 + step * 2 + vec] = v_exponentials;
+              const float16 v_s = a1[vec] + v_exponentials;
+              a1[vec] = v_s;
+            }
+          }
+        }
+        // the end of the row: registers that overlap the last step
+        {
+          const float16 v_scores_of1 = *(const float16 *)(q0 + first * 48 + row * 48 + 32);
+          const float16 v_from_top = v_scores_of1 - (float16)(of_row0[row]);
+          const float16 v_exponentials = exp_floats(v_from_top);
+          kept0[row * 3 + 2] = v_exponentials;
+          const float16 v_s = a1[0] + v_exponentials;
+          a1[0] = v_s;
+        }
+      }
+      #pragma unroll
+      for (uint vec = 1; vec < 2; ++vec) {
+        const float16 v_s = a1[0] + a1[vec];
+        a1[0] = v_s;
+      }
+      b1[row] = a1[0];
+    }
+    float16 half8_1[8];
+    #pragma unroll
+    for (uint vec = 0; vec < 8; ++vec) {
+      const float16 even1 = even_f32(b1[2 * vec], b1[2 * vec + 1]);
+      const float16 odd1 = odd_f32(b1[2 * vec], b1[2 * vec + 1]);
+      const float16 v_s = even1 + odd1;
+      half8_1[vec] = v_s;
+    }
+    float16 half4_1[4];
+    #pragma unroll
+    for (uint vec = 0; vec < 4; ++vec) {
+      const float16 even1 = even_f32(half8_1[2 * vec], half8_1[2 * vec + 1]);
+      const float16 odd1 = odd_f32(half8_1[2 * vec], half8_1[2 * vec + 1]);
+      const float16 v_s = even1 + odd1;
+      half4_1[vec] = v_s;
+    }
+    float16 half2_1[2];
+    #pragma unroll
+    for (uint vec = 0; vec < 2; ++vec) {
+      const float16 even1 = even_f32(half4_1[2 * vec], half4_1[2 * vec + 1]);
+      const float16 odd1 = odd_f32(half4_1[2 * vec], half4_1[2 * vec + 1]);
+      const float16 v_s = even1 + odd1;
+      half2_1[vec] = v_s;
+    }
+    float16 t1[1];
+    #pragma unroll
+    for (uint vec = 0; vec < 1; ++vec) {
+      const float16 even1 = even_f32(half2_1[2 * vec], half2_1[2 * vec + 1]);
+      const float16 odd1 = odd_f32(half2_1[2 * vec], half2_1[2 * vec + 1]);
+      const float16 v_s = even1 + odd1;
+      t1[vec] = v_s;
+    }
+    {
+      vstore16(t1[0], 0, of_row1);
+    }
+    // stage 2
+    for (uint row = 0; row < 16; ++row)
+    {
+      {
+        {
+          for (uint step = 0; step < 1; ++step)
+          {
+            #pragma unroll
+            for (uint vec = 0; vec < 2; ++vec) {
+              const float16 v_weights = kept0[row * 3 + step * 2 + vec] / (float16)(of_row1[row]);
+              STORE(v_weights, (float16 *)(q3 + first * 48 + row * 48 + vec * 16));
+            }
+          }
+        }
+        // the end of the row: registers that overlap the last step
+        {
+          const float16 v_weights = kept0[row * 3 + 2] / (float16)(of_row1[row]);
+          STORE(v_weights, (float16 *)(q3 + first * 48 + row * 48 + 32));
+        }
+      }
+    }
+  }
+}
+/* total[i][j] = the sums of a block of `rows` by `units`, whose last unit is last_from and last_to from the first */
+static inline __attribute__((always_inline)) void sett_strips_f32_part4_sums(const int units, ptrdiff_t rows, const float *single, __global const float *of_units, ptrdiff_t last_from, __global float *total, ptrdiff_t last_to)
+{
+  enum { REST = 24 }; /* rows of the last block */
+  const int UNITS = TILE_UNITS(units), ROWS = TILE_ROWS(UNITS);
+  {
+    const size_t runs = 1;
+    const size_t count = 48;
+    const int adds = 0;
+    const float *const a = single;
+    __global const float *const b = of_units;
+    int j = 0;
+    for (; j + UNITS <= units; j += UNITS) {
+      const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
+      const ptrdiff_t end_from = j + UNITS < units ? (UNITS - 1) * (ptrdiff_t)16 : last_from - from, end_to = j + UNITS < units ? (UNITS - 1) * 16 : last_to - to;
+      ptrdiff_t i = 0;
+      for (; i + ROWS <= rows; i += ROWS)
+        tile_floats_of_result_from_strip(ROWS, UNITS, runs, count, a + i * 48, 48, 1, 0, 0, 0, b + from, 16, end_from, 16, 0, total + i * 16 + to, 16, end_to, adds);
+      if (REST % ROWS && i < rows)
+        tile_floats_of_result_from_strip(REST % ROWS, UNITS, runs, count, a + i * 48, 48, 1, 0, 0, 0, b + from, 16, end_from, 16, 0, total + i * 16 + to, 16, end_to, adds);
+    }
+  }
+}
+
+static inline void sett_strips_f32_part4(__global const float *p2, const float *q3, __global float *r0, size_t number)
+{
+  const uint bl_x = (uint)number;
+  const uint g0 = bl_x;
+  (void)g0;
+  const float *const single = q3 + 0;
+  __global const float *const of_units = p2 + g0 * 768;
+  __global float *const total = r0 + g0 * 384;
+  const int rows = 24;
+  sett_strips_f32_part4_sums(1, rows, single, of_units, 0, total, 0);
+}
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_strips_f32_part0_strips(__global const float *restrict p0, __global const float *restrict p1, __global const float *restrict p2, __global float *restrict r0)
+{
+  const size_t strip = get_group_id(0);
+  float q0[1152] __attribute__((aligned(64))); /* of the strip */
+  float q3[1152] __attribute__((aligned(64))); /* of the strip */
+  sett_strips_f32_part0(p0, p1, q0, strip);
+  sett_strips_f32_part1(q0, q3, strip);
+  sett_strips_f32_part4(p2, q3, r0, strip);
+}
