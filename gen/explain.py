@@ -47,8 +47,8 @@ def _devices(of: PlanClass, cpus: int) -> str:
     """The devices of one of several plans, `cpus` of which are for CPUs."""
     if not of.cpu:
         return "GPUs"
-    tiles = ", in register tiles" + (" and strips of rows" if of.panels.strip_rows else "") if of.panels else ""
-    return "CPUs" + (tiles if cpus > 1 else "")
+    groups = f", groups of {', '.join(of.panels.groups)}" if of.panels else ""
+    return "CPUs" + (f", in register tiles{groups}" if of.panels and cpus > 1 else "")
 
 
 def _planned(of_stage: "Dict[str, List[str]]", program: Program, targets: Sequence[str], options: Any) -> None:

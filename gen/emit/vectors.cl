@@ -126,3 +126,36 @@ static inline doubles mad_doubles(doubles a, doubles b, doubles c)
 #define splat_ints(x) ((ints)(x))
 
 static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a) * as_uints(b) + as_uints(c)); }
+
+/* c and the products of the four u8 of each lane of a by the four s8 of b; by way of pairs of 16 bits, or one by one, where
+   PoCL compiles for a machine without the instruction: one that is packaged for all machines compiles for AVX-512BW at most */
+static inline ints mad_u8_s8(ints a, ints b, ints c)
+{
+#if AVX512 && defined(__AVX512VNNI__)
+  return __builtin_astype(__builtin_ia32_vpdpbusd512(__builtin_astype(c, gnu_ints), __builtin_astype(a, gnu_ints), __builtin_astype(b, gnu_ints)), ints);
+#elif AVX512 && defined(__AVX512BW__)
+  typedef short shorts __attribute__((ext_vector_type(32)));
+  typedef ushort ushorts __attribute__((ext_vector_type(32)));
+  typedef short gnu_shorts __attribute__((vector_size(64)));
+#define AS_PAIRS(x) __builtin_astype(x, gnu_shorts)
+  const shorts x = __builtin_astype(b, shorts);
+  const ushorts y = __builtin_astype(a, ushorts);
+  const gnu_ints odd = __builtin_ia32_pmaddwd512(AS_PAIRS(y >> 8), AS_PAIRS(x >> 8));
+  const gnu_ints even = __builtin_ia32_pmaddwd512(AS_PAIRS(y & (ushort)255), AS_PAIRS(__builtin_astype(__builtin_astype(x, ushorts) << 8, shorts) >> 8));
+  return as_ints(as_uints(c) + __builtin_astype(odd, uints) + __builtin_astype(even, uints));
+#else
+  uints sum = as_uints(c);
+  for (uint k = 0; k < 32; k += 8) sum += (as_uints(a) >> k & 255u) * as_uints(as_ints(as_uints(b) << (24u - k)) >> 24);
+  return as_ints(sum);
+#endif
+}
+
+static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c); }
+
+/* c and the products of the two bf16 of each lane of a by those of b, each sum rounded */
+static inline floats mad_bf16(floats a, floats b, floats c)
+{
+  const uints x = as_uints(a), y = as_uints(b);
+  c = mad_floats(as_floats(x & 0xffff0000u), as_floats(y & 0xffff0000u), c);
+  return mad_floats(as_floats(x << 16), as_floats(y << 16), c);
+}

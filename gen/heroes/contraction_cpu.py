@@ -89,7 +89,8 @@ class Block:
 class Words:
     """The words of a tile. name: of its function; vector: of sums; part: of these, a lane; single, units, total: types in
     memory; single_space, space, units_space: the address spaces of `single`, of totals and of units; load_single,
-    load_units, load_total, store_total: functions that load and store vectors ("": pointers do); splat, mad: functions that give all lanes an element or a group, and that add products."""
+    load_units, load_total, store_total: functions that load and store vectors ("": pointers do); splat, mad: functions
+    that give all lanes an element or a group, and that add products."""
 
     name: str
     vector: str
@@ -123,9 +124,11 @@ class Words:
         d, dtype, operands = context.target, nest.dot.shape.dtype, (nest.single.shape.dtype, nest.units.shape.dtype)
         vector, part = {"f32": ("floats", "float"), "f64": ("doubles", "double"), "s32": ("ints", d.types["s32"])}[dtype]
         single, units = map(d.memory, operands)
-        single_space, units_space = d.space(nest.single.own), d.space(schedule.packed > 0)
+        single_space, units_space = d.space(nest.single.own), d.space(schedule.packed)
         space = d.space(not schedule.to or nest.partition.roots[0].buffer.own)
-        spaces = "_of_result" * bool(space) + ("_in_panel" * (schedule.packed > 0) + "_from_strip" * nest.single.own) * bool(d.pointer)
+        spaces = "_of_result" * bool(space)
+        if d.pointer:
+            spaces += "_in_panel" * schedule.packed + "_from_strip" * nest.single.own
         name = vector if nest.group == 1 else "_".join(dict.fromkeys(operands))
 
         def of_memory(verb: str) -> str:
@@ -134,7 +137,8 @@ class Words:
         return Words(f"tile_{name}{spaces}", vector, part, single, units, d.types[dtype], single_space, space, units_space,
                      of_memory("load" if single_space else "fetch"), of_memory("load" if units_space else "fetch"),
                      of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), nest.group,
-                     f"splat_{vector}" if nest.group == 1 else "splat_group", f"mad_{name}")
+                     f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
+                     f"mad_{name}")
 
 
 @dataclass(frozen=True)
@@ -237,11 +241,11 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         alone = chunk * runs == math.prod(sizes) and nest.covered
         lines = _even(nest.line.size, max(1, numbers.rows // rows))
         to, to_line = _direct(nest) if alone or not nest.overlap else (0, 0)
-        schedule = ContractionSchedule(lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
-                                       row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
-                                       long_blocks=all_units - (-(-all_units // count) - 1) * count,
-                                       tile_units=tile, chunk=chunk, runs=runs, to=to, to_line=to_line,
-                                       packed=packed)
+        schedule = ContractionSchedule(
+            lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
+            row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
+            long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, chunk=chunk, runs=runs, to=to,
+            to_line=to_line, packed=packed)
         items, group = math.prod(size for _, size in _counts(nest, schedule)), context.device.group
         threads = group if items >= context.device.group_items * group else 1
         return [replace(schedule, threads=context.threads or threads)]

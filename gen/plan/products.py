@@ -257,8 +257,8 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     if not _is_worth_it(product, size, rows, panels):
         return None
     unit, width = LINE // dtypes.storage_bytes(kind), _panel_width(size, kind, panels)
-    if panels.groups and math.prod(loop_sizes(product)) >= 2 * LINE // unit:
-        value = _grouped(x, product, operands, of, j, width)
+    if math.prod(loop_sizes(product)) >= 2 * LINE // unit:
+        value = _grouped(x, product, operands, of, j, width, panels)
         if value:
             return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
     both, contracted = [x.convert(operand, kind) for operand in operands], Sides.of(product, 1 - of).contracted
@@ -311,11 +311,11 @@ def narrow_type(dtype: str, sums: str) -> str:
 
 
 def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
-             width: int) -> Optional[Instruction]:
-    """The product in groups; None where an operand's numbers have none."""
+             width: int, panels: Panels) -> Optional[Instruction]:
+    """The product in groups; None where tiles multiply none of an operand's numbers."""
     kind = _sum_type(dot)
     types = [narrow_type(operand.shape.dtype, kind) for operand in operands]
-    if not all(types):
+    if not set(types) <= set(panels.groups):
         return None
     group = 4 // dtypes.storage_bytes(types[0])
     sides = [Sides.of(dot, k) for k in (0, 1)]

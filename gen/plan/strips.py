@@ -150,8 +150,8 @@ def _in_strips(nest: Nest, places: "Dict[Buffer, str]", elements: int) -> Option
 
 
 def _roots(roots: "Sequence[Root]", places: "Dict[Buffer, str]") -> "List[Root]":
-    return [replace(root, shape=replace(root.shape, place=places[root.buffer]), own=True) if root.buffer in places else root
-            for root in roots]
+    return [replace(root, shape=replace(root.shape, place=places[root.buffer]), own=True) if root.buffer in places
+            else root for root in roots]
 
 
 def _placed(partition: Partition, places: "Dict[Buffer, str]") -> Partition:

@@ -131,13 +131,14 @@ class Panels(NamedTuple):
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
     at most. small_batch: products of a batch, at least, whose vectors are along the batch; small_sizes: the least and
     the most of their rows, columns and steps (f32, in one thread: 86268 of 3x3 1.8 ms by rows, 3.6 along the batch;
-    40000 of 4x4 0.39, 1.05; 16000 of 5x5 1.44, 0.64; 10000 of 6x6 1.55, 0.57; 8000 of 7x7 2.2, 0.66). groups: whether
-    tiles multiply groups of bf16 and of 8 bits.
+    40000 of 4x4 0.39, 1.05; 16000 of 5x5 1.44, 0.64; 10000 of 6x6 1.55, 0.57; 8000 of 7x7 2.2, 0.66; 20000 of 8x8 3.3,
+    5.5. In OpenCL 86268 of 3x3 2.6, 5.4; 40000 of 4x4 2.0, 1.8; 20000 of 8x8 8.3, 5.5). groups: types of numbers that
+    tiles multiply in groups (256x256 in OpenCL by a PoCL that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59; bf16
+    0.54, as f32 0.26).
     strip_rows, least_strip_rows: rows of a product, at most (0: no strips) and at least, that are a strip
-    (gen/plan/strips.py;
-    attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27, 64: 4.22; without
-    strips 5.63). strip_bytes: of a strip; strip_operand_bytes: of the operand that its rows share, so that both stay in
-    the second level."""
+    (gen/plan/strips.py; attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27,
+    64: 4.22; without strips 5.63; in OpenCL 64 rows 5.3, without strips 7.7). strip_bytes: of a strip;
+    strip_operand_bytes: of the operand that its rows share, so that both stay in the second level."""
 
     least_steps: int = 1024
     filled_steps: int = 8192
@@ -152,7 +153,7 @@ class Panels(NamedTuple):
     parts_bytes: int = 1 << 20
     small_batch: int = 256
     small_sizes: Tuple[int, int] = (5, 7)
-    groups: bool = False
+    groups: Tuple[str, ...] = ()
     strip_rows: int = 64
     least_strip_rows: int = 4
     strip_bytes: int = 128 << 10
@@ -638,9 +639,9 @@ _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coale
               fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20))
 EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
-    replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(small_sizes=(4, 8))),     # a work-group costs some 4 ns
+    replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(small_sizes=(4, 8), groups=("s8", "u8"))),     # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
-    replace(_CPU, panels=Panels(groups=True)),
+    replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"))),
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine: one core, few bytes; its numbers are chosen
     replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,

@@ -244,6 +244,7 @@ def compile_for(machine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 # machines whose instructions differ; the processor may lack those of the last
 NO_AMX = "-march=native -mno-amx-tile"
+GROUPS = ("bf16", "s8", "u8")       # types of numbers that tiles multiply in groups
 MACHINES = ["-march=x86-64", "-march=x86-64-v2", "-march=x86-64-v3", NO_AMX]
 if "avx512bw" in Path("/proc/cpuinfo").read_text():
     MACHINES.append("-march=x86-64-v4")
@@ -251,13 +252,20 @@ if "avx512bw" in Path("/proc/cpuinfo").read_text():
 
 @pytest.mark.parametrize("machine", ["", *(pytest.param(
     machine, marks=() if machine == "-march=x86-64-v3" else pytest.mark.peer) for machine in MACHINES)])
-@pytest.mark.parametrize("groups", [True, pytest.param(False, marks=pytest.mark.peer)])
-def test_numbers(machine: str, groups: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("groups", [GROUPS, pytest.param((), marks=pytest.mark.peer)])
+def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Integers exactly, with the instructions of each machine."""
     if machine:
         compile_for(machine, tmp_path, monkeypatch)
     small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, groups=groups))
     agree(drawn(SEED * 1000 + 300, 2 * BATCH, NUMBERS), "c", "cpu", tmp_path)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("groups", [GROUPS, ()])
+def test_numbers_in_opencl(groups: "tuple[str, ...]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, groups=groups))
+    agree(drawn(SEED * 1000 + 300, 2 * BATCH, NUMBERS), "opencl", "pocl-cpu", tmp_path)
 
 
 @pytest.mark.parametrize("machine", ["", NO_AMX])
@@ -271,8 +279,9 @@ def test_products_of_least_numbers(machine: str, tmp_path: Path, monkeypatch: py
                             "  d = bf16[50,64]{1,0} dot(a, b), \n", "").replace("HloModule e", "HloModule least")}, "c", "cpu", tmp_path)
 
 
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @pytest.mark.parametrize("left, right", [("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8"), ("s32", "s32")])
-def test_extreme_integers(left: str, right: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extreme_integers(left: str, right: str, target: str, device: str, tmp_path: Path) -> None:
     """Products of the least and of the most numbers, which pairs of 16 bits do not hold."""
     def ends(name: str, kind: str, dims: str) -> "List[str]":
         of = {"s8": (-128, 127), "u8": (0, 255), "s32": (-2**31, 2**31 - 1)}[kind]
@@ -284,7 +293,7 @@ def test_extreme_integers(left: str, right: str, tmp_path: Path, monkeypatch: py
                     f"  {name}{end}s = {kind}[{dims}]{{1,0}} broadcast({name}{end}), dimensions={{}}")),
                 f"  {name} = {kind}[{dims}]{{1,0}} select({name}c, {name}ls, {name}ms)"]
     lines = [*ends("a", left, "20,70"), *ends("b", right, "70,40"), f"  ROOT d = s32[20,40]{{1,0}} dot(a, b), {ROWS}"]
-    agree({"ends": "HloModule ends\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"}, "c", "cpu", tmp_path)
+    agree({"ends": "HloModule ends\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"}, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
@@ -366,6 +375,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "long_sum": (["contraction", "reduction"], dot("f32[9,20000]{1,0}", "f32[20000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
     "along_the_batch": (["transpose", "transpose", "loop", "transpose"], dot(
         "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", BATCHED)),
+    "many": (["contraction"], dot("f32[1027,4,16]{2,1,0}", "f32[1027,16,16]{2,1,0}", "f32[1027,4,16]{2,1,0}", BATCHED)),
     "by_vector": (["reduction"], dot("f32[40,50]{1,0}", "f32[50]{0}", "f32[40]{0}", ROWS)),
     "vector_by": (["reduction"], dot("f32[50]{0}", "f32[50,64]{1,0}", "f32[64]{0}",
                                      "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
@@ -408,8 +418,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_who_writes_it(name: str, tmp_path: Path) -> None:
-    """The heroes, and text that compilers have nothing to say of. OpenCL has the same, but it converts narrow numbers,
-    which C multiplies in groups."""
+    """The heroes, and text that compilers have nothing to say of. OpenCL has the same, but it converts bf16, which C
+    multiplies in pairs."""
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
     build_fusion(fusion, str(tmp_path), ["c"], "cpu")
@@ -418,9 +428,17 @@ def test_who_writes_it(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for target, device in (("c", "cpu"), ("opencl", "pocl-cpu")):
         kernels = target_file(fusion, target, device).kernels
-        converted = target == "opencl" and re.match("of_(bf16|s8|u8)", name)
+        converted = target == "opencl" and name == "of_bf16"
         assert [kernel.hero for kernel in kernels] == (["loop", "loop", "contraction"] if converted else heroes)
         assert EMPTY not in [kernel.grid.thread for kernel in kernels]
+
+
+def test_many_work_items_are_in_groups() -> None:
+    """In OpenCL, which calls a function for each group."""
+    (fusion,) = fusions(NAMED["many"][1])
+    for target, device, blocks, threads in (("c", "cpu", 1027, 1), ("opencl", "pocl-cpu", 65, 16)):
+        (kernel,) = target_file(fusion, target, device).kernels
+        assert (kernel.blocks, kernel.threads) == (blocks, threads)
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
