@@ -244,8 +244,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         schedule = ContractionSchedule(
             lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
             row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
-            long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, chunk=chunk, runs=runs, to=to,
-            to_line=to_line, packed=packed)
+            long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, chunk=chunk, runs=runs,
+            to=to, to_line=to_line, packed=packed)
         items, group = math.prod(size for _, size in _counts(nest, schedule)), context.device.group
         threads = group if items >= context.device.group_items * group else 1
         return [replace(schedule, threads=context.threads or threads)]

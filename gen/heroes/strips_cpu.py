@@ -90,7 +90,7 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
             record = kernel.text.record
             kernel.text.record = replace(record, placing=replace(record.placing, spare=True))
         kernels = kernels if d.last else [kernel.as_function() for kernel in kernels]
-        arrays = [StripArray(d.types[buffer.shape.dtype], buffer.pointer, buffer.shape.elements // nest.count)
+        arrays = [StripArray(d.memory(buffer.shape.dtype), buffer.pointer, buffer.shape.elements // nest.count)
                   for buffer in nest.between]
         strips = StripsRecord(arrays, [StripPart(kernel, kernel.blocks // nest.count) for kernel in kernels])
         passed = [a for kernel in kernels for a in kernel.arguments if a.buffer not in nest.between]

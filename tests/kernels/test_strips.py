@@ -106,9 +106,9 @@ def attention(seed: int) -> str:
     return text.module(f"a{seed}")
 
 
-def by_keys(queries: int, keys: int) -> str:
+def by_keys(queries: int, keys: int, dtype: str = "f32") -> str:
     """Attention without a mask."""
-    text = Text("f32")
+    text = Text(dtype)
     q, k, v = (text.parameter(name, [length, 64]) for name, length in (("q", queries), ("k", keys), ("v", keys)))
     text.add("scores", [queries, keys], f"dot({q}, {k}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}")
     weights = text.softmax("scores", [queries, keys])
@@ -251,7 +251,8 @@ def test_a_product_between(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 NAMED = {"softmax": by_rows("softmax", 96, 64, 20), "norm": by_rows("norm", 50, 130, 24),
-         "pixels": by_pixels(5, 14), "in_panels": by_keys(96, 128), "values_first": values_first(), "projected": projected()}
+         "pixels": by_pixels(5, 14), "in_panels": by_keys(96, 128), "of_bf16": by_keys(96, 128, "bf16"),
+         "of_f16": by_keys(96, 128, "f16"), "values_first": values_first(), "projected": projected()}
 
 
 @pytest.mark.parametrize("name, rows", [("softmax", 96), ("norm", 50), ("pixels", 140)])
