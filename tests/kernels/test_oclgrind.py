@@ -22,6 +22,7 @@ import pytest
 
 import test_rows
 import test_scan
+import test_strips
 from drawn import COUNT, SEED, uncached
 from gen import hlo, run
 from gen.run import cost
@@ -134,6 +135,10 @@ OTHERS = {
                        "  e = f32[100,70] broadcast(c), dimensions={1}\n  ROOT r = f32[100,70] add(d, e)",
     "dot in panels": "a = f64[9,20] parameter(0)\n  b = f64[19,20] parameter(1)\n  ROOT r = f64[9,19] dot(a, b), lhs_contracting_dims={1}, "
                      "rhs_contracting_dims={1}",
+    "dot of s8": "a = s8[17,70] parameter(0)\n  b = s8[70,33] parameter(1)\n  ROOT r = s32[17,33] dot(a, b), lhs_contracting_dims={1}, "
+                 "rhs_contracting_dims={0}",
+    "dot of f16": "a = f16[17,20] parameter(0)\n  b = f16[20,33] parameter(1)\n  ROOT r = f16[17,33] dot(a, b), lhs_contracting_dims={1}, "
+                  "rhs_contracting_dims={0}",
     "scaled-dot": "a = f8e4m3fn[17,64] parameter(0)\n  b = f4e2m1fn[64,34] parameter(1)\n  s = f8e8m0fnu[17,2] parameter(2)\n  t = f32[4,1] parameter(3)\n"
                   "  ROOT r = f32[17,34] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "convolution": "a = f32[2,9,10,3] parameter(0)\n  k = f32[3,2,3,5] parameter(1)\n  ROOT r = f32[2,5,11,5] convolution(a, k), "
@@ -179,6 +184,7 @@ CASES: "List[Tuple[str, str]]" = [
         ("f64", (3, 500), (1,), "minimum", "inf"), ("f32", (2048, 64), (0,), "add", "0"))),
     *((name, ADD.format("f32") + MORE + f"ENTRY e {{\n  {body}\n}}\n") for name, body in OTHERS.items()),
     *ENTRIES.items(), ("softmax", SOFTMAX), ("argmax", ARGMAX), ("packed", PACKED), ("complex", COMPLEX),
+    ("attention", test_strips.by_keys(72, 17)),
 ]
 
 
