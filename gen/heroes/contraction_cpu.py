@@ -89,8 +89,9 @@ class Block:
 class Words:
     """The words of a tile. name: of its function; vector: of sums; part: of these, a lane; single, units, total: types in
     memory; single_space, space, units_space: the address spaces of `single`, of totals and of units; load_single,
-    load_units, load_total, store_total: functions that load and store vectors ("": pointers do); splat, mad: functions
-    that give all lanes an element or a group, and that add products."""
+    load_units, load_total, store_total: functions that load and store vectors ("": pointers do); of_panel: those that
+    load a unit and store it in a panel; splat, mad: functions that give all lanes an element or a group, and that add
+    products."""
 
     name: str
     vector: str
@@ -105,6 +106,7 @@ class Words:
     load_units: str
     load_total: str
     store_total: str
+    of_panel: Tuple[str, ...]
     group: int
     splat: str
     mad: str
@@ -136,7 +138,8 @@ class Words:
 
         return Words(f"tile_{name}{spaces}", vector, part, single, units, d.types[dtype], single_space, space, units_space,
                      of_memory("load" if single_space else "fetch"), of_memory("load" if units_space else "fetch"),
-                     of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), nest.group,
+                     of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"),
+                     tuple(map(of_memory, ("load", "stage"))) if schedule.packed else (), nest.group,
                      f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
                      f"mad_{name}")
 
