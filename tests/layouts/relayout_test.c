@@ -1,7 +1,7 @@
 /* Relayout against the definition of a layout: an array of element numbers is transposed, padded, reshaped and transposed
    tile by tile, with plain loops that share nothing with the header but the type of a shape. Drawn pairs of layouts, with
    up to three tiles, *, E, L, sizes that divide and sizes that do not, padding filled or left, addresses aligned and not,
-   pieces in any order; then chosen ones. Run: relayout_test [pairs [seed]]. */
+   pieces in any order; then chosen ones. Run: relayout_test [pairs [seed [times]]]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,10 +287,10 @@ static void draw(void) {
   if (!from.error && !to.error) check(&from, &to);
 }
 
-static void check_text(const char *a, const char *b) {
+static void check_text(const char *a, const char *b, long times) {
   sett_tile_shape from = sett_tile_parse(a, strlen(a)), to = sett_tile_parse(b, strlen(b));
   if (from.error || to.error) fail("parse", &from, &to);
-  for (int i = 0; i < 4; ++i) check(&from, &to), check(&to, &from);
+  for (long i = 0; i < times; ++i) check(&from, &to), check(&to, &from);
 }
 
 static void refused(const char *a, const char *b, int error) {
@@ -350,8 +350,9 @@ int main(int argc, char **argv) {
   };
   long pairs = argc > 1 ? atol(argv[1]) : 20000;
   state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+  long times = argc > 3 ? atol(argv[3]) : 4; /* of each chosen pair, with other starts and pieces */
   most = 1 << 20;
-  for (size_t i = 0; i < sizeof chosen / sizeof *chosen; ++i) check_text(chosen[i][0], chosen[i][1]);
+  for (size_t i = 0; i < sizeof chosen / sizeof *chosen; ++i) check_text(chosen[i][0], chosen[i][1], times);
   most = 1 << 17;
   refused("f32[4]", "s32[4]", SETT_RELAYOUT_ERROR_TYPES);
   refused("f32[4]", "f32[4,1]", SETT_RELAYOUT_ERROR_DIMS);
