@@ -333,9 +333,9 @@ def test_fragments_quick(tmp_path: Path) -> None:
 @pytest.mark.peer
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_fragments_all(bits: int, tmp_path: Path) -> None:
-    """All pairs of operands of one shape."""
-    pairs = fragment_pairs()
-    assert len(pairs) > 300
+    """All pairs of operands of one shape, each in two of the four widths."""
+    pairs = fragment_pairs()[bits in (8, 32)::2]
+    assert len(pairs) > 150
     assert len(ran([case_of(a, b, bits) for a, b in pairs], tmp_path)) == len(pairs)
 
 
@@ -433,9 +433,9 @@ def test_drawn(tmp_path: Path) -> None:
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_many_drawn(seed: int, tmp_path: Path) -> None:
-    """1,000 pairs in all."""
+    """500 pairs in all."""
     cases = drawn(100 + seed, 300)
     assert len(cases) >= 250 and len(ran(cases, tmp_path)) > 150
 
