@@ -1,6 +1,7 @@
 # sh tests/step.sh STAMP COMMAND: a step of the tests. The command writes into STAMP.log; where it succeeds STAMP is touched and
 # the log's account is shown (what was skipped and why, how many passed), where it fails the whole log is.
-# Within the command, `each c '..'` or `each c++ '..'` runs a part once with $CC set to a compiler of each family installed, `one c '..'` with cc.
+# Within the command, `each c '..'` or `each c++ '..'` runs a part once with $CC set to a compiler of each family installed, `one c '..'` with cc,
+# `other c '..'` with clang, since `ninja test` takes cc.
 
 # Python keeps what it compiles. Below build/ it would compile the installed packages again.
 unset PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
@@ -15,6 +16,16 @@ each() {
       break
     done
   done
+}
+
+other() {
+  for version in '' -19 -18 -17 -16 -15 -14; do
+    CC=clang$version
+    command -v "$CC" || continue
+    eval "$2"
+    return
+  done
+  echo "SKIP: no clang"
 }
 
 one() {
