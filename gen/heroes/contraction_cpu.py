@@ -29,7 +29,7 @@ from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.contraction import Contraction, Digit, Part
 from gen.plan.digits import place
 from gen.plan.partition import compose
-from gen.schedule import LINE, Schedule
+from gen.schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         tile, chunk = 0, numbers.chunk
         if rows <= numbers.skinny_rows and most < all_units and nest.next_unit == nest.unit:
             tile, chunk = most, numbers.skinny_chunk
-            most = min(all_units, max(most, numbers.skinny_bytes // (rows * LINE)))
+            most = min(all_units, numbers.skinny_units)
         packed = _is_packed(nest, context)
         if packed:
             most = min(numbers.packed_units, all_units)
@@ -413,7 +413,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
                                                        largest=numbers.largest))
     if schedule.packed:
-        context.helpers.texts.setdefault(words.pack, macro("parts/contraction.j2", "pack", d=d, w=words, lanes=nest.unit))
+        context.helpers.texts.setdefault(words.pack, macro("parts/contraction.j2", "pack", d=d, w=words, lanes=nest.unit,
+                                                           ahead=numbers.packed_ahead))
     if nest.windows:
         context.helpers.texts.setdefault("cells", macro("parts/contraction.j2", "cells", d=d))
     if not nest.covered:

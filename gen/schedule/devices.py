@@ -239,17 +239,20 @@ class ContractionCpuNumbers:
     # units of a whole row, at most, that are one block (256 products of 64x64x64: 1.2 ms; in two blocks: 1.5)
     whole_units: int = 4
     # rows, at most, of a product that reads the other operand in place, as fast as memory gives it: in long pieces of
-    # few rows. Bytes of the totals of a block, and products that are summed before they are added to these (f32
-    # 8x4096x4096, 128 units and 8 products: 9.8 GB/s; 32 and 16: 5.7; 3 and 256: 3.7)
+    # few rows, whose next ones are prefetched. Units of a piece, and products that are summed before they are added to
+    # the totals of a block (f32 8x4096x4096 on two threads: 2.1 ms; 32 and 16: 2.7; 64 and 8: 2.3; 128 and 8 without
+    # prefetches: 3.1)
     skinny_rows: int = 8
-    skinny_bytes: int = 64 << 10
-    skinny_chunk: int = 8
+    skinny_units: int = 64
+    skinny_chunk: int = 16
     rows: int = 96                      # rows of a work-item: whole tiles of all instruction sets
     # of a work-item that copies columns to a panel: the same; units; rows for which it does not pay (f32 16x3072x768:
-    # 0.85 ms without, 0.90 with; 32: 1.48, 1.37)
+    # 0.85 ms without, 0.90 with; 32: 1.48, 1.37); steps that it prefetches ahead (f32 64x4096x4096 in one thread: 22.5
+    # ms; without 25.6)
     packed_rows: int = 192
     packed_units: int = 3
     packed_least_rows: int = 16
+    packed_ahead: int = 16
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
 
     def __post_init__(self) -> None:
