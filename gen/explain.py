@@ -144,8 +144,11 @@ def _inside(call: Call) -> str:
 
 
 def _arena(file: TargetFile) -> List[str]:
-    """Which launches an array between them is needed by, and where it lies; the same as a picture."""
-    placement, lines = file.storage.placement, []
+    """Where what NAME_prepare computes lies; which launches an array between them is needed by, and where it lies; the
+    same as a picture."""
+    placement = file.storage.placement
+    lines = [f"  state, bytes {place.offset} to {place.offset + array.shape.bytes}: {array.name}"
+             for array, place in file.storage.places.items() if place.buffer == "state"]
     for live in placement.lives:
         at = placement.offsets[live.name]
         lines.append(f"  bytes {at} to {at + live.bytes}, launches {live.begin} to {live.end - 1}: {live.name}")

@@ -12,7 +12,7 @@ from typing import Any, List
 import pytest
 
 from drawn import device_or_skip
-from gen import hlo, pipeline, run
+from gen import explain, hlo, pipeline, run
 from gen.program import build
 from gen.program.steps import Launch, Repeat, Step, all_steps
 from reference_calls import call
@@ -203,6 +203,7 @@ def test_replaced_weights(flags: "List[str]", tmp_path: Path) -> None:
 def test_prepared_once() -> None:
     """The panel copy is not among the launches of a run; those of a check, and those of a small machine, do it each time."""
     file = file_of(PERCEPTRON)
+    assert "  state, bytes 64 to 30784: m 0" in explain._arena(file)
     assert len(writers(file.dialects[0].first, 80 * 96)) == 1 and not writers(file.dialects[0].steps, 80 * 96)
     assert not pipeline.target_file(program_of(PERCEPTRON), "c", "embedded").dialects[0].first
     assert not pipeline.target_file(program_of(PERCEPTRON), "opencl").dialects[0].first
