@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Callable, Dict, List, Mapping, Sequence, Set, Tuple
 
+from gen.heroes.kernel import Kernel
 from gen.hlo import Shape
 from gen.program.ir import Array, Call, Loop, Node, Program
 from gen.program.storage import overwritten
@@ -154,19 +155,27 @@ def _keep_updated(program: Program, steps: "List[Step]") -> None:
     live, read_only = Interference(program, steps).after, program.read_only
     for launch in launches_of(steps):
         for operand, result in list(launch.same.items()):
-            others = [array for array in launch.arrays if array is operand]
-            if operand in read_only or operand in live[launch] or len(others) > 1 or (
+            if operand in read_only or operand in live[launch] or _reads_beside(launch, operand) or (
                     operand in program.results and result in program.results):
                 _put_aside(steps, launch, operand)
 
 
+def _reads_beside(launch: Launch, operand: Array) -> "Set[int]":
+    """The arguments in which a launch reads an array, but for the parameter that it updates. An element that it reads
+    there may have been written already."""
+    assert isinstance(launch.kernel, Kernel)
+    updated = {(of.role, of.number) for of in launch.kernel.nest.aliases.values()}
+    return {n for n, (array, of) in enumerate(zip(launch.arrays, launch.kernel.buffers))
+            if array is operand and (of.role, of.number) not in updated}
+
+
 def _put_aside(steps: "List[Step]", launch: Launch, operand: Array) -> None:
     """Gives a launch a copy of what it updates."""
-    aside = Array(f"copy of {operand.name}", operand.shape)
+    aside, beside = Array(f"copy of {operand.name}", operand.shape), _reads_beside(launch, operand)
     _insert(steps, launch, Move(operand, aside))
     launch.same = {aside if array is operand else array: result for array, result in launch.same.items()}
-    launch.arrays = [aside if array is operand else array for array in launch.arrays]
-    launch.reads = [aside if array is operand else array for array in launch.reads]
+    launch.arrays = [aside if array is operand and n not in beside else array for n, array in enumerate(launch.arrays)]
+    launch.reads = [*(array for array in launch.reads if array is not operand), aside, *([operand] if beside else ())]
 
 
 def _insert(steps: "List[Step]", before: Step, step: Step) -> bool:

@@ -341,6 +341,44 @@ def test_drawn(target: str, tmp_path: Path) -> None:
     drawn_programs(target, tmp_path, COUNT)
 
 
+# the update is a part of the array that it is put into; in the arm both are parameters
+OVERLAPPING = """HloModule m
+
+arm {
+  s = (s32[6], s32[6]) parameter(0)
+  from = s32[6] get-tuple-element(s), index=0
+  to = s32[6] get-tuple-element(s), index=1
+  two = s32[] constant(2)
+  part = s32[4] slice(from), slice={[1:5]}
+  ROOT moved = s32[6] dynamic-update-slice(to, part, two)
+}
+
+same {
+  ROOT x = s32[6] parameter(0)
+}
+
+ENTRY m {
+  x = s32[6] parameter(0)
+  moves = pred[] parameter(1)
+  y = s32[6] add(x, x)
+  both = (s32[6], s32[6]) tuple(y, y)
+  z = s32[6] conditional(moves, both, y), true_computation=arm, false_computation=same
+  ROOT r = s32[6] negate(z)
+}
+"""
+
+
+@pytest.mark.parametrize("target", [pytest.param(t, marks=[] if t == "c" else pytest.mark.peer) for t in TARGETS])
+def test_update_by_a_part_of_itself(target: str, tmp_path: Path) -> None:
+    """An array that is read beside its update is copied first."""
+    device_or_skip(target)
+    (tmp_path / "m.hlo").write_text(OVERLAPPING)
+    (tmp_path / "p0.bin").write_bytes(packed([(1, 2, 3, 4, 5, 6)]))
+    (tmp_path / "p1.bin").write_bytes(bytes([1]))
+    (made,) = run.run(str(tmp_path / "m.hlo"), target, str(tmp_path), str(tmp_path / "out"))
+    assert made.read_bytes() == packed([(-2, -4, -4, -6, -8, -10)])
+
+
 @pytest.mark.skipif("c" not in TARGETS, reason="SETT_TARGET names other targets")
 def test_drawn_with_sanitizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same under ASan and UBSan: nothing beyond an array, no overflow, no shift out of range."""
