@@ -259,12 +259,6 @@ def build_all(source: Source, out_dir: str, targets: Iterable[str], device: Opti
     return about
 
 
-def build_fusion(fusion: Fusion, out_dir: str, targets: Iterable[str], device: Optional[str] = None,
-                 excess_precision: bool = False) -> Dict[str, Any]:
-    """All files of one fusion; the manifest."""
-    return build_all(build.single(fusion), out_dir, targets, device, excess_precision)
-
-
 @dataclass(frozen=True)
 class Oracle:
     """What the results of a fusion or a program of this name are compared with: its reference, and the function that

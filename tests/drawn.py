@@ -104,7 +104,7 @@ def ptx(text: str, device: str, folder: Path) -> str:
     if not shutil.which("nvcc"):
         pytest.skip("no nvcc")
     (fusion,) = fusions(text)
-    pipeline.build_fusion(fusion, str(folder), ["cuda"], device)
+    pipeline.build_all(fusion, str(folder), ["cuda"], device)
     done = subprocess.run(["nvcc", f"-arch={device}", "-Werror", "all-warnings", "--ptx", "e.cu", "-o", "e.ptx"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stdout + done.stderr, f"{text}: {done.stdout + done.stderr}"
     found = (folder / "e.ptx").read_text()

@@ -91,10 +91,10 @@ class Helpers:
             self.texts[name] = register_tiles.shuffle(self.target, dtype, lanes, picks, two, lane, name)
         return name
 
-    def load_apart(self, width: int, lanes: int, stride: int) -> str:
+    def load_strided(self, width: int, lanes: int, stride: int) -> str:
         """A function that loads elements `stride` apart."""
         name = f"load_u{width}_{lanes}_{f'each{stride}' if stride > 0 else 'backwards'}"
-        return self._of_registers(name, f"u{width}", lanes, register_tiles.load_apart, width, lanes, stride)
+        return self._of_registers(name, f"u{width}", lanes, register_tiles.load_strided, width, lanes, stride)
 
     def join(self, dtype: str, lanes: int, parts: int) -> str:
         """A function that makes one register of several."""

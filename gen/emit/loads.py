@@ -97,7 +97,7 @@ class Loads(Accesses):
             text = self.d.splat("u16" if bits else dtype, self.lanes, at(self._first(index)))
         else:
             text = whole(unbroken[1]) if unbroken and whole else ""
-        return self.by_lane(of, dtype, at(self._apart(of, index)), bits, index, unbroken[0] if unbroken else "", text)
+        return self.by_lane(of, dtype, at(self._hoisted_positions(of, index)), bits, index, unbroken[0] if unbroken else "", text)
 
     def _unbroken(self, index: str) -> "Optional[Tuple[str, int]]":
         """Where `unbroken` gives runs, outside of loops: the condition, as C text, that all lanes are in one row, and
@@ -105,7 +105,7 @@ class Loads(Accesses):
         runs = self.unbroken(index) if self.lanes > 1 and self._before_loops is None else None
         return (f"{self.c(runs.place)[0]} <= {runs.last}", runs.stride) if runs else None
 
-    def _apart(self, of: str, index: str) -> str:
+    def _hoisted_positions(self, of: str, index: str) -> str:
         """C text: each lane's position, with its / and % hoisted out of the reduction loops."""
         whole = self.c(index)[0]
         steps = {v.name: self.stride(index, v.name)[0] for v in algebra.info(index).variables
@@ -191,12 +191,12 @@ class Loads(Accesses):
                                 dtype == "f16")
         assert self.loop.joined == 1, "Form.vectors says that what is joined is whole"
         if stride is not None and self.is_picked(flat, parameter):
-            return self.declare(parameter.name, dtype, self.lanes, self._load_apart(pointer, dtype, flat, stride),
+            return self.declare(parameter.name, dtype, self.lanes, self._load_strided(pointer, dtype, flat, stride),
                                 dtype == "f16")
 
         def whole(stride: int) -> str:
             if stride == -1:
-                return self._load_apart(pointer, dtype, flat, stride)
+                return self._load_strided(pointer, dtype, flat, stride)
             return self._wide_load(pointer, dtype, self.first_address(pointer, flat), False) if stride == 1 else ""
         return self._gather(parameter.name, dtype, flat, lambda at: self.from_memory(dtype, f"{pointer}[{at}]"),
                             dtype == "f16", unbroken, whole if dtype not in TINY else None)
@@ -221,9 +221,9 @@ class Loads(Accesses):
             self.before.add(Call(load, from_register(name, down * rows), elements(at), *map(str, pitch.strides)))
         return self._from_bits(parameter, dtype, f"{name}[{self._in_tile}]")
 
-    def _load_apart(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
+    def _load_strided(self, pointer: str, dtype: str, flat: str, stride: int) -> str:
         """C text: elements a few apart, picked from whole vectors; or those of one vector, the last first."""
-        load, t = self.helpers.load_apart(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
+        load, t = self.helpers.load_strided(bits(dtype), self.lanes, stride), self.d.types[f"u{bits(dtype)}"]
         at = self.first_address(pointer, flat)
         return self.of_bits(dtype, f"{load}((const {self.d.pointer}{t} *)({at}))", self.lanes)
 

@@ -398,7 +398,7 @@ def spread(d: Any, width: int, lanes: int, rows: int, inverse: bool, name: str) 
                  shuffles=shuffles.all(), steps=[], results=results)
 
 
-def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
+def load_strided(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
     """The function whose result has from[l * stride] in lane l: picked from whole vectors, the last of which ends with
     the last of these elements; for stride -1 one vector, turned around."""
     shuffles = _Shuffles(d, width, lanes, name)
@@ -410,7 +410,7 @@ def load_apart(d: Any, width: int, lanes: int, stride: int, name: str) -> str:
         places = [(k, l * stride - starts[k][1])
                   for l in range(lanes) for k in [min(l * stride // lanes, len(starts) - 1)]]
         merged = _merged([a for a, _ in starts], places, lanes, shuffles)
-    return _text("load_apart", d=d, n=name, width=width, lanes=lanes, stride=stride, shuffles=shuffles.all(),
+    return _text("load_strided", d=d, n=name, width=width, lanes=lanes, stride=stride, shuffles=shuffles.all(),
                  starts=starts, result=merged)
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from gen import algebra
 from gen.emit.body import Body
@@ -271,23 +271,37 @@ class Rest:
 
 
 @dataclass(frozen=True)
-class ReductionGpuRecord:
+class FoldRecord:
+    """What templates print of a block whose threads share results.
+
+    guard: the condition that a thread has a result ("": all have). fold: threads that share a result; warps: those of
+    these. shuffles: whether lanes of a warp fold by shuffles, else all fold in halves through shared memory. width:
+    lanes of a warp in a row of the block. cells: values of a slot in shared memory (0: none). own: where a thread leaves
+    its values. others: where it finds those that it folds into its own."""
+
+    placing: Placing
+    guard: str
+    fold: int
+    shuffles: bool
+    width: int
+    cells: int
+    own: Optional[Cell]
+    others: Optional[Cell]
+    warps: int
+
+
+@dataclass(frozen=True)
+class ReductionGpuRecord(FoldRecord):
     """What templates/kernels/reduction_gpu.j2 prints.
 
-    guard: the condition that a thread has a result ("": all have).
     held: slots of an accumulator in the steps. slots: slots that are results (held, or 1 where they are folded into the
     first). slot: the text of a slot's number. watched: whether bits of `odd` say which results met a NaN.
     parts, per_part: parts of the reduced positions, and steps of a part.
-    fold, across: threads that share a result, and columns between them. warps: warps that share a result.
-    shuffles: whether lanes of a warp fold by shuffles, else all fold in halves through shared memory.
-    width: lanes of a warp in a row of the block. cells: values of a slot in shared memory (0: none).
-    own: where a thread leaves its values. others: where it finds those that it folds into its own.
+    across: columns between threads that share a result.
     results: the step that writes results from totals, for each slot. again: the same results, computed in the order of
     their elements, for those that met a NaN. combine(slot): the lines of slot = f(slot, other), for all accumulators.
     """
 
-    placing: Placing
-    guard: str
     accumulators: List[Accumulator]
     held: int
     slots: int
@@ -297,14 +311,7 @@ class ReductionGpuRecord:
     per_part: int
     steps: Optional[ThreadSteps]
     rest: Optional[Rest]
-    fold: int
     across: int
-    shuffles: bool
-    width: int
-    cells: int
-    own: Optional[Cell]
-    others: Optional[Cell]
-    warps: int
     results: StepCode
     again: Optional[StepCode]
     combine: "Callable[[str], List[Statement]]"
@@ -343,15 +350,6 @@ class OwnSteps(NamedTuple):
     steps: Optional[ThreadSteps]
     rest: Optional[Rest]
     body: Body
-
-
-class Exchange(NamedTuple):
-    """own: where a thread leaves its values; other: where it finds what it folds into its own (of `warp`, or of the
-    thread `apart` shares on); warps: that share a result."""
-
-    own: Optional[Cell]
-    other: Optional[Cell]
-    warps: int
 
 
 class BlockWriter(reduction.ReductionWriter):
@@ -537,10 +535,13 @@ class BlockWriter(reduction.ReductionWriter):
             return 1
         return block.fold * block.across // max(self.device.warp, block.across)
 
-    def exchanged(self) -> Exchange:
-        """How the threads that share a result hand over their values."""
-        own, other = [self.cell(*of) for of in self.cell_maps()] or (None, None)
-        return Exchange(own, other, self.warps())
+    def folded(self, grid: Grid) -> Dict[str, Any]:
+        """The fields of a FoldRecord."""
+        _, coordinates, guard = self.place()
+        own, others = [self.cell(*of) for of in self.cell_maps()] or (None, None)
+        return {"placing": Placing(grid.blocks > 1, True, coordinates), "guard": guard, "fold": self.sweep.fold,
+                "shuffles": self.shuffles(self.sweep), "cells": self.cells(self.sweep), "own": own, "others": others,
+                "width": min(self.device.warp, self.sweep.fold * self.sweep.across), "warps": self.warps()}
 
     def cell_map(self, text: str, domain: str = "", more: "Optional[Box]" = None) -> "Tuple[str, Box]":
         """The map to a value in shared memory, and the bounds of its variables; text: of a map, in the slot's part."""
@@ -654,7 +655,7 @@ class ReductionGpuWriter(BlockWriter):
         block, digits = self.sweep, self.digits
         self.slots = block.slots if block.digit == digits.minor else 1
         slot = "vec" if self.slots > 1 else "0"
-        _, coordinates, guard = self.place()
+        folded = self.folded(grid)
         steps, rest, body = self.steps()
         totals = [[f"{self.name(h, k)}[{slot}]" for k in range(len(self.types_of(h)))]
                   for h in range(len(self.nest.heroes))]
@@ -662,16 +663,12 @@ class ReductionGpuWriter(BlockWriter):
         results = StepCode.of_body(self.store_totals(where, box, Schedule(vec=self.slots), totals,
                                                      "odd >> vec & 1" if self.slots > 1 else "odd"), self.slots)
         again = StepCode.of_body(self.in_order(where, box), 1) if self.watched and not self.partial else None
-        own, others, warps = self.exchanged()
         kernel = self.kernel(grid, reads, writes, partitions)
         kernel.report.code = StepCode.of_body(body, block.vec)
         kernel.text.template = "kernels/reduction_gpu"
         kernel.text.record = ReductionGpuRecord(
-            placing=Placing(grid.blocks > 1, True, coordinates), guard=guard,
-            accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
-            held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched),
-            parts=block.parts, per_part=block.per_part, steps=steps, rest=rest, fold=block.fold,
-            across=block.across, shuffles=self.shuffles(block),
-            width=min(self.device.warp, block.fold * block.across), cells=self.cells(block), own=own,
-            others=others, warps=warps, results=results, again=again, combine=self.combine)
+            **folded, accumulators=[self.accumulator(h, k, dtype) for h, k, dtype in self.accumulators],
+            held=block.slots, slots=self.slots, slot=slot, watched=bool(self.watched), parts=block.parts,
+            per_part=block.per_part, steps=steps, rest=rest, across=block.across, results=results, again=again,
+            combine=self.combine)
         return kernel

@@ -21,9 +21,9 @@ from gen.statements import Assign, Statement
 from gen.emit.values import Value
 from gen.heroes import reduction_gpu
 from gen.heroes.hero import Choice, Context, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text
 from gen.heroes.reduction import Digits
-from gen.heroes.reduction_gpu import Accumulator, BlockSchedule, Cell, Rest, ThreadSteps, StepUnit
+from gen.heroes.reduction_gpu import Accumulator, BlockSchedule, Rest, ThreadSteps, StepUnit
 from gen.heroes.rows import (RegisterArray, RowsHero, digits_of, kernel_of_stages, later_values, totals, view,
                              without_excess)
 from gen.hlo import Instruction
@@ -180,24 +180,11 @@ class StageLines:
 
 
 @dataclass(frozen=True)
-class RowsGpuRecord:
-    """guard: whether a thread has a row ("": all have). row: its number in the block.
-    fold: threads of a row. rows: of a block, with those that its last threads would have. shuffles: whether lanes of a
-    warp fold by shuffles, else all through shared memory in halves. width: lanes of a warp that share a row.
-    cells: of an accumulator in shared memory. own: where a thread leaves its value. others: where it finds those that
-    it folds into its own. warps: that share a row."""
+class RowsGpuRecord(reduction_gpu.FoldRecord):
+    """row: the number of a thread's row in the block. rows: of a block, with those that its last threads would have."""
 
-    placing: Placing
-    guard: str
     row: str
     rows: int
-    fold: int
-    shuffles: bool
-    width: int
-    cells: int
-    own: Optional[Cell]
-    others: Optional[Cell]
-    warps: int
     values: List[RegisterArray]
     held: List[RegisterArray]
     stages: List[StageLines]
@@ -320,17 +307,12 @@ class RowsGpuWriter:
 
     def kernel(self, grid: Grid) -> Kernel:
         context, nest, block = self.context, self.nest, self.block
-        d, first = context.target, self.writers[0]
-        places = [writer.place() for writer in self.writers]
-        _, coordinates, guard = places[0]
+        d = context.target
+        folded = [writer.folded(grid) for writer in self.writers]
         stages = [writer.lines() for writer in self.writers]
-        own, others, warps = first.exchanged()
-        cells = first.cells(block)
-        record = RowsGpuRecord(Placing(grid.blocks > 1, True, coordinates), guard,
-                               algebra.c_text(self.row(), self.index_type).results[0],
-                               block.threads // block.fold, block.fold, first.shuffles(block),
-                               min(context.device.warp, block.fold), cells, own, others, warps,
-                               list(self.values.values()), list(self.arrays.values()), stages)
+        record = RowsGpuRecord(**folded[0], row=algebra.c_text(self.row(), self.index_type).results[0],
+                               rows=block.threads // block.fold, values=list(self.values.values()),
+                               held=list(self.arrays.values()), stages=stages)
         seen = list(dict.fromkeys(access for writer in self.writers for access in writer.seen))
         steps = [part.step for stage in stages for part in [stage.steps or stage.rest] if part]
         code = StepCode([], [line for step in steps for line in (*step.before, *step.text, *step.after)], [],

@@ -156,11 +156,11 @@ class _Tracer:
             if loop.trips is None else ([], (None,))
         more = Array("more", array_shape("pred", ()))
         over = Array("over", array_shape("pred", ()))
-        condition.append(Call(self._fusion(("more", loop.trips), _more(loop.trips)),
+        condition.append(Call(self._fusion(("more", loop.trips), _continuing(loop.trips)),
                               [count, self.limit, *([predicate] if predicate else [])], [more, over]))
         condition.append(self._stopped(over))
         body, ends = self._inside(loop.body, loop.ends, others, changing)
-        body.append(Call(self._fusion(("next",), _next()), [count], [after]))
+        body.append(Call(self._fusion(("next",), _counting()), [count], [after]))
         begins = [others.get(array, array) for array in loop.begins]
         return Loop(loop.name, [*begins, before], [*loop.state, count], condition, more, body,
                     [*ends, after], [*loop.results, last], None)
@@ -206,14 +206,14 @@ def _op(to: Computation, opcode: str, of: Shape, *operands: Instruction, literal
     return to.root
 
 
-def _next() -> Computation:
+def _counting() -> Computation:
     """A count and 1."""
     to, of = Computation("next"), array_shape("u32", ())
     _op(to, "add", of, _op(to, "parameter", of), _op(to, "constant", of, literal=[1]))
     return to
 
 
-def _more(trips: Optional[int]) -> Computation:
+def _continuing(trips: Optional[int]) -> Computation:
     """Two predicates. The first is true if a loop goes on: the count is below the limit, and below the number of
     iterations or, where that is not known, the loop's own predicate is true. The second is true if the limit alone ends
     the loop."""

@@ -22,7 +22,7 @@ from gen_run import gen
 from gen import run, schedule
 from gen.heroes.contraction_cpu import ContractionSchedule
 from gen.hlo import Fusion
-from gen.pipeline import build_fusion, target_file
+from gen.pipeline import build_all, target_file
 from gen.plan import contraction, nests
 from gen.plan.partition import EMPTY
 from gen.schedule import DEVICES, Panels
@@ -422,7 +422,7 @@ def test_who_writes_it(name: str, tmp_path: Path) -> None:
     multiplies in pairs."""
     heroes, text = NAMED[name]
     (fusion,) = fusions(text)
-    build_fusion(fusion, str(tmp_path), ["c"], "cpu")
+    build_all(fusion, str(tmp_path), ["c"], "cpu")
     done = subprocess.run([c_compiler(), "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "e.c"],
                           cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

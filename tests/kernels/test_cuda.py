@@ -222,7 +222,7 @@ def written(text: str, stem: str, excess: bool = False, device: str = "sm_80") -
     folder = Path(tempfile.mkdtemp(prefix=f"{stem}_", dir=FOLDER))
     fusions = hlo.fusions(module)
     for fusion in fusions:
-        pipeline.build_fusion(fusion, str(folder), ["cuda"], device, excess)
+        pipeline.build_all(fusion, str(folder), ["cuda"], device, excess)
         bound = pipeline.oracle(fusion, excess, False).bound
         assert bound
         (folder / f"{fusion.name}_bound.c").write_text(bound.text)

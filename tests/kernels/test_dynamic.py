@@ -285,7 +285,7 @@ def test_the_harness_sees_other_writes(tmp_path: Path) -> None:
 def test_an_alias_must_be_one(tmp_path: Path) -> None:
     """The C API refuses buffers that differ, and touches nothing but the update's elements."""
     (fusion,) = fusions(module(ARGUMENTS + WRITE.format("u"), ALIAS))
-    pipeline.build_fusion(fusion, str(tmp_path), ["c"])
+    pipeline.build_all(fusion, str(tmp_path), ["c"])
     (tmp_path / "main.c").write_text(r"""
 #include "e.h"
 #include <stdio.h>

@@ -66,7 +66,7 @@ def test_compiles(device: str, tmp_path: Path) -> None:
         pytest.skip(f"SKIP: hipcc for {device}: {why}")
     for path in CATALOGUE:
         for fusion in hlo.fusions(run.load(str(path))):
-            pipeline.build_fusion(fusion, str(tmp_path), ["hip"], device)
+            pipeline.build_all(fusion, str(tmp_path), ["hip"], device)
             done = subprocess.run(["hipcc", f"--offload-arch={device}", "-O3", "-Wall", "-Werror", "-Wno-unused-command-line-argument", "-Rpass-analysis=kernel-resource-usage",
                                    "-c", "-o", "/dev/null", str(tmp_path / f"{fusion.name}.hip")], capture_output=True, text=True)
             assert done.returncode == 0, done.stderr[-3000:]
@@ -89,7 +89,7 @@ def test_compiles_drawn_rows_and_scans(device: str, tmp_path: Path) -> None:
     for number, (module, seed) in enumerate((module, SEED * 5000 + k) for module in (test_rows, test_scan) for k in range(3 * COUNT)):
         name = f"{module.__name__}_{seed}"
         for fusion in fusions(module.Draw(seed).fusion(), name):
-            pipeline.build_fusion(fusion, str(tmp_path), ["hip"], device)
+            pipeline.build_all(fusion, str(tmp_path), ["hip"], device)
         text = (tmp_path / f"{name}.hip").read_text()
         lines.append(f'namespace text{number} {{\n#include "{name}.hip"\n}}\n')
         for kernel, body in re.findall(r"__global__.* (sett_\w+)\(.*\n\{\n((?:  __shared__ .*\n)*)", text):

@@ -15,7 +15,7 @@ import pytest
 
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, uncached
 from gen_run import run
-from gen.pipeline import build_fusion, choices, target_file
+from gen.pipeline import build_all, choices, target_file
 from gen.run import proofs
 from gen.schedule import DEVICES
 
@@ -384,7 +384,7 @@ def test_taken_on_a_gpu(target: str, device: str, tmp_path: Path) -> None:
 def test_compiled_rows_stay_in_registers(name: str, tmp_path: Path) -> None:
     """nvcc spills nothing and keeps nothing in local memory."""
     (fusion,) = fusions(GPU_TAKEN[name][0])
-    build_fusion(fusion, str(tmp_path), ["cuda"], "sm_90")
+    build_all(fusion, str(tmp_path), ["cuda"], "sm_90")
     done = subprocess.run(["nvcc", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", "e.cubin", "e.cu"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert set(re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores", done.stderr)) == {("0", "0")}, done.stderr

@@ -14,7 +14,7 @@ import pytest
 
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain
 from gen import schedule
-from gen.pipeline import build_fusion, target_file
+from gen.pipeline import build_all, target_file
 from gen.plan import nests
 from gen.plan.strips import Strips
 from gen.program import parts
@@ -272,7 +272,7 @@ def test_compilers_have_nothing_to_say(tmp_path: Path) -> None:
     for name, text in {**NAMED, **drawn(0, 6)}.items():
         (tmp_path / name).mkdir()
         for fusion in fusions(text):
-            build_fusion(fusion, str(tmp_path / name), ["c"], "cpu")
+            build_all(fusion, str(tmp_path / name), ["c"], "cpu")
             done = subprocess.run([c_compiler(), "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                                    *(tmp_path / name).glob("*[!f].c")], capture_output=True, text=True)
             assert done.returncode == 0, done.stderr

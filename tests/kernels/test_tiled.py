@@ -262,7 +262,7 @@ def test_tiles_prefetch_without_bursts(bursts: int, tmp_path: Path, monkeypatch:
         kernel = pipeline.target_file(fusion, "c").kernels[0]
         assert kernel.hero == "transpose" and kernel.loop.row_prefetch and "prefetch" in kernel.loop.text()
         (tmp_path / name).mkdir()
-        pipeline.build_fusion(fusion, str(tmp_path / name), ["c"])
+        pipeline.build_all(fusion, str(tmp_path / name), ["c"])
         done = subprocess.run([run.c_compiler(), "-O3", "-std=c11", "-w", *c_target.native(), "-S", "-o", "-", str(tmp_path / name / f"{fusion.name}.c")],
                               stdout=subprocess.PIPE, universal_newlines=True, check=True)
         assembly[name] = done.stdout
@@ -339,7 +339,7 @@ def test_tilings(name: str, target: str) -> None:
 @pytest.mark.parametrize("name", sorted(path.stem for path in TILINGS.glob("*.hlo")) if ALL else ["s8_8_128_4_1"])
 def test_c_without_warnings(name: str, tmp_path: Path) -> None:
     for fusion in hlo.fusions(hlo.parse((TILINGS / f"{name}.hlo").read_text(), name)):
-        pipeline.build_fusion(fusion, str(tmp_path), ["c"])
+        pipeline.build_all(fusion, str(tmp_path), ["c"])
         done = subprocess.run([run.c_compiler(), *"-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Werror -c -o /dev/null".split(),
                                f"{fusion.name}.c"], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -405,7 +405,7 @@ def test_words_are_interleaved(compiler: str, machine: str, tmp_path: Path) -> N
         body.append(f"SPREAD({names[0]}, {names[1]}, {n}, {lanes}, {kind}, uint{width}_t)")
     for width, lanes, stride in [(w, 16, s) for w in (8, 16, 32) for s in range(2, 5)]:
         kind, name = d.register(f"u{width}", lanes), f"apart_{width}_{stride}"
-        text.append(register_tiles.load_apart(d, width, lanes, stride, name))
+        text.append(register_tiles.load_strided(d, width, lanes, stride, name))
         body.append(f"  {{ uint{width}_t from[{15 * stride + 1}], to[16]; for (size_t i = 0; i < sizeof from; ++i) ((unsigned char *)from)[i] = (unsigned char)rand();"
                     f" const {kind} x = {name}(from); memcpy(to, &x, sizeof to); for (int l = 0; l < 16; ++l) bad |= to[l] != from[l * {stride}]; }}")
     text += ["#define V(T) V_##T", register_tiles.join(d, 16, 16, 2, "join_16"), register_tiles.join(d, 8, 16, 4, "join_8"),

@@ -119,7 +119,7 @@ def test_lengths() -> None:
 @pytest.mark.parametrize("name", ["plane_back", "long", "convolution"])
 def test_compiled_for_cuda(name: str, tmp_path: Path) -> None:
     (fusion,) = hlo.fusions(hlo.parse(CASES[name], "e.hlo"))
-    pipeline.build_fusion(fusion, str(tmp_path), ["cuda"], "sm_80")
+    pipeline.build_all(fusion, str(tmp_path), ["cuda"], "sm_80")
     done = subprocess.run(["nvcc", "-arch=sm_80", "-Werror", "all-warnings", "--ptx", "e.cu", "-o", "e.ptx"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
 
@@ -128,7 +128,7 @@ def test_plain_c(tmp_path: Path) -> None:
     """The text is C11 without a warning."""
     for name in ("plane_back", "long", "convolution", "columns"):
         (fusion,) = hlo.fusions(hlo.parse(CASES[name], f"{name}_.hlo"))
-        pipeline.build_fusion(fusion, str(tmp_path), ["c"])
+        pipeline.build_all(fusion, str(tmp_path), ["c"])
         command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror", "-O1", "-c", f"{name}_.c", "-o", "k.o"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
