@@ -23,7 +23,7 @@ from gen.emit.form import Form
 from gen.emit.templates import macro
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, even_share, function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.contraction import Contraction, Digit, Part
@@ -442,11 +442,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         seen += [access for access in body.touched if access not in seen]
         code = StepCode.of_body(body, 1)
         step, element = (code, None) if form.lanes > 1 else (None, code)
-    count, longer = schedule.unit_blocks, schedule.long_blocks
-    first_unit = "" if count == 1 else f"unit_block * {schedule.units}" if longer == count else \
-        f"unit_block * {schedule.units - 1} + (unit_block < {longer} ? unit_block : {longer})"
-    end_unit = str(nest.all_units) if count == 1 else f"first_unit + {schedule.units}" \
-        if longer == count else f"first_unit + (unit_block < {longer} ? {schedule.units} : {schedule.units - 1})"
+    first_unit, end_unit = even_share("unit_block", schedule.unit_blocks, nest.all_units, "first_unit") \
+        if schedule.unit_blocks > 1 else ("", str(nest.all_units))
     to = schedule.to or schedule.units * nest.unit
     to_line = schedule.to_line if schedule.to else schedule.rows * to
     record = ContractionCpuRecord(

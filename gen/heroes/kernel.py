@@ -298,6 +298,14 @@ def share(number: str, size: int, count: int, total: int) -> Tuple[str, str]:
     return first, end
 
 
+def even_share(number: str, count: int, total: int, first: str) -> Tuple[str, str]:
+    """The first of a share's units, and the first after them, where `count` shares differ by one unit at most, the
+    longer ones first. first: the name of the share's first unit in the second text."""
+    size, longer = divmod(total, count)
+    before, one = (f" + ({number} < {longer} ? {number} : {longer})", f" + ({number} < {longer})") if longer else ("", "")
+    return f"{number} * {size}{before}", f"{first} + {size}{one}"
+
+
 def piece_end(first: str, size: int, total: str, even: bool) -> str:
     """The end of a piece that begins at `first`. even: all pieces have `size` units, else the total cuts the last one."""
     return f"{first} + {size}" if even else f"({first} + {size} < {total} ? {first} + {size} : {total})"

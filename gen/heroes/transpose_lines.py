@@ -20,7 +20,7 @@ from gen.emit.values import Access, Touched
 from gen.heroes import transpose_cpu
 from gen.emit.form import Form
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments
+from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, arguments, even_share
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map
 from gen.plan.digits import IterationSpace, iteration_space, moves, place, transposed
@@ -344,9 +344,8 @@ class TransposeLinesWriter:
                  if whole != self.blocks * per else str(per))
         first, end = "1", str(self.strips)
         if parts > 1:
-            per_part, more = divmod(self.strips - 1, parts)
-            first = f"1 + part * {per_part}" + (f" + (part < {more} ? part : {more})" if more else "")
-            end = f"k + {per_part}" + (f" + (part < {more})" if more else "")
+            first, end = even_share("part", parts, self.strips - 1, "k")
+            first = f"1 + {first}"
         coordinates, start = [*map(Coordinate, counted, placed.results)], self.start()
         if start:
             coordinates.append(Coordinate("start", algebra.c_text(start, self.index_type).results[0]))
