@@ -256,15 +256,15 @@ def _tiles(device: Device, frame: Frame, staged: Sequence[DigitAccess],
             while vec * max(widths) > device.step_bytes:
                 vec //= 2
             while vec >= pack:
-                if rows % pack == 0 and frame.high % pack == 0 and _has_whole_vectors(vec, lanes, frame.wide, rows, frame.high,
-                                                                          pack, frame.unit):
+                if rows % pack == 0 and frame.high % pack == 0 \
+                        and _has_vectors(vec, lanes, frame.wide, rows, frame.high, pack, frame.unit):
                     accesses = rows // pack * lanes * frame.unit // vec
                     threads = min(numbers.threads, -(-accesses // numbers.tile_threads) * numbers.tile_threads)
                     yield SharedTileSchedule(threads, vec=vec, rows=rows, lanes_=lanes, pack=pack, unit=frame.unit)
                 vec //= 2
 
 
-def _has_whole_vectors(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
+def _has_vectors(vec: int, side: int, size: int, other: int, others: int, pack: int, unit: int) -> bool:
     """Whether vectors along a run are wholly inside or outside of a tile and of the run; they may go on where the run
     is in one tile."""
     if side * unit % vec == 0 and size * unit % vec == 0:
@@ -505,7 +505,7 @@ def _stages(device: Device, frame: Frame, tile: SharedTileSchedule, nest: Nest, 
             math.gcd(frame.unit, tile.vec), device.line // width)
         vec = device.line // width
         while vec > held and not (vec % held == 0
-                                  and _has_whole_vectors(vec, tile.rows, frame.high, tile.lanes_, frame.wide, 1, frame.unit)
+                                  and _has_vectors(vec, tile.rows, frame.high, tile.lanes_, frame.wide, 1, frame.unit)
                                   and _aligned(_flat(frame, tile, nest, access, vec, "rows"), width, vec, vec * width)):
             vec //= 2
         vec = max(vec, held)
