@@ -23,11 +23,15 @@ MARKERS = {
 def pytest_configure(config: pytest.Config) -> None:
     for name, what in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {what}")
-    if "not peer" in config.option.markexpr:    # `ninja test`: gcc takes half as long; test-peer compiles as users do
-        os.environ.setdefault("SETT_LEVEL", "-O1")
+    if "not peer" in config.option.markexpr:    # gcc takes half as long, and no kernel has a warning; test-peer compiles as users do
+        os.environ.setdefault("SETT_LEVEL", "-O1 -pedantic -Wall -Wextra -Werror")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def objects(tmp_path_factory: pytest.TempPathFactory) -> None:
     """References are compiled once for all targets that they are compared with."""
     os.environ["SETT_OBJECTS"] = str(tmp_path_factory.mktemp("objects"))
+
+
+def pytest_sessionfinish() -> None:
+    gc.freeze()     # pytest then collects several times

@@ -29,7 +29,7 @@ ON: "List[Tuple[str, str]]" = [(target, device) for target in os.environ.get("SE
                                for device in OF_TARGET[target]]
 
 # Classes of device of CPUs with vectors: all that `ninja test` schedules for. Their kernels differ in few words, so
-# that it runs a named case for C, and of what is drawn the first batch for OpenCL.
+# that it runs a named case for C, and of what is drawn the first batch for OpenCL and the second for C.
 ON_CPUS = [pair for pair in ON if pair[1] in ("pocl-cpu", "cpu")]
 
 
@@ -40,7 +40,7 @@ def marked(pairs: "Iterable[Tuple[str, str]]") -> "List[Any]":
 
 def in_turn(first: "Iterable[int]") -> "List[Any]":
     """Parameters `first, target, device`, all of each; those that `ninja test` leaves out are marked peer."""
-    return [pytest.param(number, *pair, marks=[] if pair in ON_CPUS[min(turn, 1):][:1] else pytest.mark.peer)
+    return [pytest.param(number, *pair, marks=[] if pair in ON_CPUS[turn:][:1] else pytest.mark.peer)
             for turn, number in enumerate(first) for pair in ON]
 
 

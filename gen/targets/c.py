@@ -143,15 +143,15 @@ INTRINSICS = "#include <immintrin.h>\n"
 
 
 class _OnCpu(Runner):
-    """The harness' threads share out the items of each stage, as many of them as it is worth. SETT_LEVEL is another
-    level than -O3, for tests that ask for values alone."""
+    """The harness' threads share out the items of each stage, as many of them as it is worth. SETT_LEVEL has words in
+    place of -O3: tests that ask for values alone compile less and want warnings."""
 
     name, target, template = "c", TARGET, "files/harness_c.j2"
     missing = {"-llapack": "the LAPACK library is missing"}
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        level = "-O1" if long else os.environ.get("SETT_LEVEL", "-O3")
-        return [c_compiler(), "-std=c11", level, *native(), "-fno-math-errno", "-fPIC",
+        level = os.environ.get("SETT_LEVEL", "-O3").split()
+        return [c_compiler(), "-std=c11", *level, *(["-O1"] if long else []), *native(), "-fno-math-errno", "-fPIC",
                 "-Werror=implicit-function-declaration", "-I", str(folder), "-c"]
 
     def slow_header(self, about: "Dict[str, Any]") -> "Tuple[str, int]":

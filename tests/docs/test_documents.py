@@ -12,6 +12,8 @@ from math import ceil
 from pathlib import Path
 from typing import Iterable, List, Tuple
 
+import pytest
+
 from gen import algebra, hlo, pipeline
 from gen_run import gen
 from gen.schedule import LoopSchedule
@@ -141,6 +143,7 @@ def test_gelu() -> None:
     assert before.count("load_word<aligned>(") == 1 and after.count("store_word<aligned>(") == 1
 
 
+@pytest.mark.peer
 def test_transpose_tile(tmp_path: Path) -> None:
     """20x160x170 to 170x160x20 by tiles in shared memory, with one element more a row against bank conflicts, as in the document: read along the
     operand's rows, a barrier, written along the output's. The document: 128 threads, a tile of 32x1x32 in 32x1x33, of the dimensions 0 and 2 that change

@@ -40,7 +40,7 @@ def runs(folder: str) -> "List[Run]":
 
 
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
-LONG = ["build_systems", "cpp17", "gpu", "tiled_buffer"]    # to compile
+LONG = ["access_check", "bitcast_view", "build_systems", "cpp17", "gpu", "mma_epilogue", "thread_pool", "tile_sizes", "tiled_buffer"]    # to compile
 RUNS = [run for folder in FOLDERS for run in runs(folder)]
 
 

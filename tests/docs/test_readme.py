@@ -16,6 +16,7 @@ import pytest
 from gen.__main__ import arguments
 from gen.schedule import DEVICES
 from gen.targets import RUNNERS
+from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text()
@@ -241,7 +242,7 @@ def test_named_commands() -> None:
     prose = re.sub(r"^```.*?^```$", "", TEXT, flags=re.M | re.S)
     words = re.findall(r"`([^`]+)`", prose)
     built = " ".join(re.findall(r"^build ([^:]+):", (ROOT / "build.ninja").read_text(), re.M)).split()
-    helps = {verb: shell(f"python3 -m gen {verb} --help").stdout for verb in VERBS}
+    helps = {verb: gen(verb, "--help").stdout for verb in VERBS}
     groups = re.findall(r"^  (\w+) ", run_sett("help"), re.M)
     for word in words:
         parts = word.replace("python3 -m gen", "gen").split()

@@ -37,7 +37,8 @@ def chosen(fusion: hlo.Fusion, name: str) -> "List[Choice]":
     return choices
 
 
-@pytest.mark.parametrize("name", ["cpu", "cpu-scalar", "pocl-cpu", "opencl-gpu", "sm_80", "gfx942"])
+@pytest.mark.parametrize("name", ["cpu", "sm_80", *(
+    pytest.param(name, marks=pytest.mark.peer) for name in ("cpu-scalar", "pocl-cpu", "opencl-gpu", "gfx942"))])
 def test_no_statement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Choosing writes no body, and asks for no helper."""
     def refuse(*given: Any) -> None:

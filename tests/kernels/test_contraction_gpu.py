@@ -13,7 +13,7 @@ from typing import Dict, List
 import pytest
 
 import test_contraction
-from drawn import BATCH, COUNT, SEED, agree, fusions, ptx
+from drawn import BATCH, COUNT, SEED, agree, fusions, in_parts, of_part, ptx
 from gen import algebra, run, schedule
 from gen.emit.helpers import Helpers
 from gen.heroes import contraction_gpu, contraction_mma
@@ -83,20 +83,22 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 }
 
 
-@pytest.mark.parametrize("name", NAMED)
+@in_parts
 @pytest.mark.parametrize("device", ["sm_80", "sm_90"])
-def test_who_writes_it(name: str, device: str, tmp_path: Path) -> None:
+def test_who_writes_it(device: str, part: str, tmp_path: Path) -> None:
     """The heroes, and text that nvcc compiles without a word and without local memory."""
-    heroes, text = NAMED[name]
-    (fusion,) = fusions(text)
-    assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes
-    ptx(text, device, tmp_path)
+    for name, (heroes, text) in of_part(NAMED.items(), part):
+        (fusion,) = fusions(text)
+        assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes, name
+        (tmp_path / name).mkdir()
+        ptx(text, device, tmp_path / name)
 
 
+@in_parts
 @pytest.mark.parametrize("target, device", ON)
-def test_named(target: str, device: str, tmp_path: Path) -> None:
+def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, (_, text) in NAMED.items()}, target, device,
-          tmp_path)
+          tmp_path, part)
 
 
 SUMS = {"bf16": "f32", "f16": "f32", "s8": "s32", "u8": "s32"}

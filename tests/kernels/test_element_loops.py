@@ -7,15 +7,14 @@ exact, so that results must be equal bit by bit, after any number of steps.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 
 import pytest
 
 import stated
-from drawn import ON, device_or_skip, marked
+from drawn import ON, device_or_skip, in_parts, marked, of_part
+from gen_run import gen
 from gen import hlo, pipeline, run
 from gen.program import build
 from gen.program.ir import Call, Loop, Program
@@ -457,12 +456,13 @@ def test_results(target: str, tmp_path: Path) -> None:
         assert (tmp_path / "results" / f"{name}.out").read_bytes() == wanted, name
 
 
+@in_parts
 @pytest.mark.parametrize("target, device", marked(ON))
-def test_checked(target: str, device: str, tmp_path: Path) -> None:
+def test_checked(target: str, device: str, part: str, tmp_path: Path) -> None:
     """`gen check` demands the reference's very values."""
     options = run.Options(rounds=2, schedule=device)
     device_or_skip(target, options)
-    builts = [run.build(program(case.text, name), tmp_path / name, target, options) for name, case in CASES.items()]
+    builts = [run.build(program(case.text, name), tmp_path / name, target, options) for name, case in of_part(CASES.items(), part)]
     for result in run.check_built(builts, target, options):
         assert result.status == "PASS" and not result.max_abs and not result.unbounded, result.line()
 
@@ -546,7 +546,6 @@ def test_says_so(tmp_path: Path) -> None:
     said = {}
     for name, text in (("newton", CASES["newton"].text), ("rounds", CASES["rounds"].text), ("sum", REFUSED["a sum"][0])):
         (tmp_path / f"{name}.hlo").write_text(text)
-        said[name] = subprocess.run([sys.executable, "-m", "gen", "explain", str(tmp_path / f"{name}.hlo"), "--stage", "program"],
-                                    stdout=subprocess.PIPE, text=True, check=True, cwd=run.ROOT).stdout
+        said[name] = gen("explain", tmp_path / f"{name}.hlo", "--stage", "program").stdout
     assert "newton_e(a), element by element, a loop\n" in said["newton"] and "element by element, 20 times\n" in said["rounds"]
     assert "20 times from" in said["sum"] and "outside of kernels: r combines elements" in said["sum"]

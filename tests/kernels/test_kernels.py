@@ -45,8 +45,9 @@ def skip_without_device(done: "subprocess.CompletedProcess[str]") -> None:
         pytest.skip(done.stdout.strip() or done.stderr.strip())
 
 
+@pytest.mark.peer       # tests/conftest.py asks for warnings of what other tests compile
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=x86-64-v3"])
-@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.peer)])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_say_nothing(compiler: str, flags: str, tmp_path: Path) -> None:
     """No warning and no note where registers are narrower than the vectors: of functions that are not inlined, as those of a row's sum."""
     if not shutil.which(compiler):

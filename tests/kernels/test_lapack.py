@@ -340,7 +340,7 @@ FUNCTIONS: "Dict[str, Tuple[str, Callable[[Any, List[Any], str], None]]]" = {
     "qr": ("jnp.linalg.qr(a)", of_qr), "pivoted_qr": ("sl.qr(a, pivoting=True)", of_qr),
     "solve": ("jnp.linalg.solve(a, a[..., :1] + 1)", of_solve), "det": ("jnp.linalg.det(a)", of_det),
     "cholesky": ("jnp.linalg.cholesky(a @ jnp.conj(a.T) + jnp.eye(a.shape[-1]))", of_cholesky)}
-SAMPLE = [("eig", "f32"), ("svd", "c128"), ("pivoted_qr", "f32"), ("solve", "c128")]     # those that `ninja test` runs
+SAMPLE = [("eig", "f32"), ("svd", "c128"), ("pivoted_qr", "f32")]     # those that `ninja test` runs
 
 
 @with_numpy

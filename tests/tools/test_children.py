@@ -67,7 +67,7 @@ def starts(mark: str, program: str) -> bool:
     return program in names
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.peer) for number in (signal.SIGKILL, signal.SIGINT))])
 @pytest.mark.parametrize("program", ["harness_c", "slow_cc"])
 def test_children_end_with_gen(program: str, number: int, tmp_path: Path) -> None:
     """In the harness a kernel runs for minutes; the compiler sleeps, as one at work on long text would."""

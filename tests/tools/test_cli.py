@@ -823,6 +823,7 @@ def long_map(dims: int) -> str:
     return f"({', '.join(names)}) -> ({' + '.join(names)}), domain: " + ", ".join(f"{name} in [0, 9]" for name in names)
 
 
+@pytest.mark.peer
 def test_sett_memory() -> None:
     """Memory grows with what is asked; where it cannot, the error says so."""
     dims = long_map(3000)
