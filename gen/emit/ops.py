@@ -293,7 +293,7 @@ def _sign(d: Target, dtype: str, x: str, lanes: int) -> str:
     real, u = ("f64", "u64") if dtype == "f64" else ("f32", "u32")
     top, zero = d.splat(u, lanes, d.literal(1 << (bits(u) - 1), u)), d.splat(dtype, lanes, "0")
     one = d.reinterpret(d.splat(dtype, lanes, "1"), real, u, lanes)
-    signed = d.reinterpret(f"({d.reinterpret(x, real, u, lanes)} & {top} | {one})", u, real, lanes)
+    signed = d.reinterpret(f"(({d.reinterpret(x, real, u, lanes)} & {top}) | {one})", u, real, lanes)
     below, above = (d.compared(dtype, lanes, x, sign, zero) for sign in "<>")
     return d.choose(dtype, lanes, f"({below} | {above})", signed, x)
 

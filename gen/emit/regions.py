@@ -6,7 +6,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit import functions, ops
@@ -26,12 +26,14 @@ class When(NamedTuple):
     """When a guarded region runs, as C text ("": always, None: never).
 
     every: all lanes of a register are in the region. lane: the lane `lane` is. some: a condition that holds wherever
-    any lane is in the region. differs: whether one lane may be in the region and another lane outside."""
+    any lane is in the region. differs: whether one lane may be in the region and another lane outside. varied: the
+    variables that no compiler may specialise `every` for, with the last value of each."""
 
     every: Optional[str]
     lane: Optional[str]
     some: Optional[str]
     differs: bool = False
+    varied: Mapping[str, int] = {}
 
 
 class Regions(ElementLoops):
@@ -165,9 +167,7 @@ class Regions(ElementLoops):
         if self.lanes == 1 or self.uniform(region) is not None:
             every = self.condition(region)
             varied = tested(self.mapped(region.map), self.box) & {*self.partition.ranges, "vec"} if every else set()
-            if every and self.lanes == 1 and varied:
-                every = self._unknown(every, {name: self.box[name][1] for name in varied})
-            return When(every, every, every)
+            return When(every, every, every, varied={name: self.box[name][1] for name in varied if self.lanes == 1})
         uneven = self.uneven(region)
         assert uneven is not None, "Form.vectors says that the guard changes rarely along the lanes"
         if uneven.some is None:
@@ -177,7 +177,11 @@ class Regions(ElementLoops):
         return When(self._inside(uneven.every), " && ".join(conditions(uneven.index, self.box, self.index_type)), None
                     if None in some else " && ".join(filter(None, some)), True)
 
-    def _unknown(self, condition: str, varied: Dict[str, int]) -> str:
+    def _every(self, when: When) -> str:
+        """The test that all lanes are in a region, of a kernel's text."""
+        return self._unknown(str(when.every), when.varied) if when.varied else str(when.every)
+
+    def _unknown(self, condition: str, varied: Mapping[str, int]) -> str:
         """A condition that no compiler finds to be constant for any value of variables of loops, where one has to be
         kept from that. varied: the variables, with the last value of each. The zero that it is compared with is another
         one for each value: gcc writes a loop twice, for a zero that all share and for any other number."""
@@ -231,7 +235,7 @@ class Regions(ElementLoops):
         self.text.add(Declare(self.type(dtype, self.lanes, half), name, first))
         cases: "List[Case]" = []
         if when.every is not None:
-            cases.append((when.every, lambda: self._guarded(entry, operand, region, name, dtype)))
+            cases.append((self._every(when), lambda: self._guarded(entry, operand, region, name, dtype)))
         if when.differs:
             cases.append((when.some, lambda: self._lane_by_lane(entry, [(operand, region, when)], name, dtype)))
         self.text.cases(cases)
@@ -266,7 +270,7 @@ class Regions(ElementLoops):
         half, differ = dtype == "f16", any(when.differs for _, _, when in sides) and not always
         self.text.add(Declare(self.type(dtype, self.lanes, half), name, "" if sides else self.d.zero(self.lanes)))
         wide = [side for side in sides if side[2].every is not None]
-        cases: "List[Case]" = [("" if number == len(wide) - 1 and not differ else str(when.every),
+        cases: "List[Case]" = [("" if number == len(wide) - 1 and not differ else self._every(when),
                                 partial(self._guarded, entry, operand, region, name, dtype))
                                for number, (operand, region, when) in enumerate(wide)]
         if differ:
