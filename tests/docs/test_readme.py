@@ -81,6 +81,7 @@ int main(void)
 """
 
 
+@pytest.mark.peer
 def test_swing(tmp_path: Path) -> None:
     """The first screen's JAX function is built by the command that stands there, takes what is said, and swings."""
     pytest.importorskip("jax")
@@ -203,6 +204,7 @@ def test_sessions(name: str, tmp_path: Path) -> None:
     assert all(name in " ".join(command for command, _ in sessions(section)) for name in saved(section))
 
 
+@pytest.mark.peer
 def test_rows_says_what_is_wrong(tmp_path: Path) -> None:
     """The program for a tiled buffer: a caret under the place of a malformed shape, and both sizes of a buffer that does not fit."""
     program = saved(sections()["A buffer in a tiled layout"])["rows.c"]

@@ -379,6 +379,7 @@ def test_update_by_a_part_of_itself(target: str, tmp_path: Path) -> None:
     assert made.read_bytes() == packed([(-2, -4, -4, -6, -8, -10)])
 
 
+@pytest.mark.peer
 @pytest.mark.skipif("c" not in TARGETS, reason="SETT_TARGET names other targets")
 def test_drawn_with_sanitizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same under ASan and UBSan: nothing beyond an array, no overflow, no shift out of range."""

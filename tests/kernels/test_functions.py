@@ -45,6 +45,7 @@ def runs(flags: str) -> bool:
     return all(word[2:] in words for word in flags.split() if re.match("-m(avx|fma)", word))
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("cc, flags, emulator", FLAGS + (MORE if SWEEP else []))
 def test_errors(cc: str, flags: str, emulator: str) -> None:
     for name in filter(None, (cc, emulator)):

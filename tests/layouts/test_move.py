@@ -426,6 +426,7 @@ def drawn(seed: int, count: int) -> "List[Case]":
     return [case_of(a, b, rng.choice([8, 16, 32, 32, 64])) for a, b in zip(sides[::2], sides[1::2])]
 
 
+@pytest.mark.peer
 def test_drawn(tmp_path: Path) -> None:
     """Linear layouts, encodings and nested layouts, with copies, several warps, and sizes that are no powers of two."""
     said = ran(drawn(7, COUNT // 4), tmp_path)
@@ -518,7 +519,7 @@ def of_no_whole_warps() -> "List[Case]":
     return cases
 
 
-@pytest.mark.parametrize("count", [COUNT // 6, pytest.param(COUNT // 3, marks=pytest.mark.peer)])
+@pytest.mark.parametrize("count", [COUNT // 12, pytest.param(COUNT // 3, marks=pytest.mark.peer)])
 def test_registers_that_hold_nothing(count: int, tmp_path: Path) -> None:
     """Every element arrives; threads that one layout does not have, and registers outside of the array, take no part."""
     cases = of_other_warps() + of_no_whole_warps() + of_no_powers_of_two(count)

@@ -111,6 +111,7 @@ def test_filled() -> None:
     assert statistics.mean(ratios) < MOST_FILLED < statistics.mean(firsts), (firsts, ratios)
 
 
+@pytest.mark.peer
 def test_deep() -> None:
     """Thousands of buffers, of which many live long."""
     rnd = random.Random(4)

@@ -122,6 +122,7 @@ def test_largest_limit() -> None:
     assert child.run(["true"], child.Limit.of(MOST_SECONDS, 4)).status == 0
 
 
+@pytest.mark.peer
 def test_limits_are_said(tmp_path: Path) -> None:
     """Which limit ended a kernel that takes minutes: the launch's, with what is known of its cost and the option that sets it; the
     process'; the time that passed."""

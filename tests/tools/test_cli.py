@@ -873,6 +873,7 @@ def test_bench_small_figures() -> None:
     assert [bench._gbps({"GBps": number}) for number in (123.45, 1.04, 0.96, 0.0412)] == ["123.5", "1.0", "0.96", "0.041"]
 
 
+@pytest.mark.peer
 def test_bench_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table has a row a kernel; the file has what was measured."""
     monkeypatch.setattr(bench, "footprint", lambda device, asked: 4 << 20)      # not beyond a cache: what is written is asked for, not how fast

@@ -79,6 +79,7 @@ def test_explain_of_several(three: "List[Path]") -> None:
         assert done.returncode == 0 and done.stdout == "".join(f"#### {file} ####\n{text}" for file, text in zip(files, alone)), done.stderr
 
 
+@pytest.mark.peer
 def test_first_command(three: "List[Path]", tmp_path: Path) -> None:
     """The first command of a fresh copy says that it compiles the library, once for several processes; the next says nothing."""
     home, there = tmp_path / "sett", ROOT / "build" / "libsett.so"
@@ -209,6 +210,7 @@ def seen(text: str) -> str:
     return "\n".join(line.split("\r\033[K")[-1] for line in text.split("\n"))
 
 
+@pytest.mark.peer
 def test_progress(three: "List[Path]") -> None:
     """On a terminal a line says which file is under way, and is gone at the end; PASS is green, unless NO_COLOR is set. Elsewhere there is neither."""
     device_or_skip("c")

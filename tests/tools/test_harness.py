@@ -546,6 +546,7 @@ for line in sys.stdin:
         self.assertIn("Python 3", table)
 
 
+    @pytest.mark.peer
     def test_many_small_parameters_are_timed(self) -> None:
         """Not a mapping for each: a process has some 65,000, and this rotation 87,000 buffers."""
         lines = [f"p{k} = f32[12] parameter({k})" for k in range(300)] + ["s1 = f32[12] add(p0, p1)"]
