@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 
-if __name__ == "__main__" and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)    # until the modules are there, Ctrl-C just ends
+if __name__ == "__main__":
+    gc.set_threshold(100_000, 10, 10)   # few objects are in circles; looking for them takes a third of a long text's time
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)    # until the modules are there, Ctrl-C just ends
 
 import argparse
 import os

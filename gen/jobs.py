@@ -1,9 +1,10 @@
-"""Work on several inputs at a time, each in a process of its own. The answers come in the order of the inputs,
-whichever ends first.
+"""Work on several inputs at a time, in a few processes. The answers come in the order of the inputs, whichever ends
+first.
 
 A process of work is told to stop when the caller stops (`parallel` is closed), and stops by itself when the caller is
 gone. It stops as from Ctrl-C: by an exception, so that what it has begun is cleaned up.
-(concurrent.futures gives up all inputs where one process is killed; here that input alone fails.)
+(concurrent.futures gives up all inputs where one process is killed; here that input alone fails, and another process
+goes on with the next.)
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import tempfile
 import threading
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection
 from pathlib import Path
@@ -160,48 +161,68 @@ def parallel(work: Work, items: Sequence[Any], jobs: int,
             announce(number, item)
             yield Outcome(*work(item))
         return
-    fork, waiting = multiprocessing.get_context("fork"), list(enumerate(items))
+    fork, waiting = multiprocessing.get_context("fork"), list(range(len(items)))[::-1]
     gc.freeze()     # no process looks for garbage among what was there before it
-    workers: Dict[Any, Tuple[int, Any]] = {}    # the number of the item and the process, by the pipe of the answer
+    ready: Any
+    started: List[Any] = []
+    workers: Dict[Any, Tuple[int, Any]] = {}    # the number of the item and the process, by the pipe to the process
     answers: Dict[int, Outcome] = {}
+
+    def begin(pipe: Any, process: Any) -> None:
+        announce(len(answers), items[waiting[-1]])
+        workers[pipe] = waiting.pop(), process
+        with suppress(OSError):     # of a process that was killed; no answer comes
+            pipe.send(workers[pipe][0])
+
     try:
         for number in range(len(items)):
             while number not in answers:
                 while waiting and len(workers) < jobs:
-                    announce(len(answers), waiting[0][1])
-                    pipe = fork.Pipe(duplex=False)
-                    process = fork.Process(target=_work, args=(work, waiting[0][1], pipe[1]))
+                    pipe, end = fork.Pipe()
                     with held():    # until it is known who has to be told
+                        process = fork.Process(target=_work, args=(work, items, end))
                         process.start()
-                        workers[pipe[0]] = waiting.pop(0)[0], process
-                    pipe[1].close()
-                for reading in connection.wait(workers):
-                    answers[workers[reading][0]] = _outcome(reading, workers[reading][1])
-                    del workers[reading]
+                        started.append(process)
+                    end.close()
+                    begin(pipe, process)
+                for ready in connection.wait(workers):
+                    answered, process = workers[ready]
+                    answers[answered] = _outcome(ready, process)
+                    del workers[ready]
+                    if process.exitcode is None and waiting:
+                        begin(ready, process)
+                    elif process.exitcode is None:
+                        with suppress(OSError):
+                            ready.send(None)
+                        process.join()
             yield answers[number]
     finally:
         gc.unfreeze()
-        for _, process in workers.values():
-            process.terminate()
-        for _, process in workers.values():
+        for process in started:
+            process.terminate()     # those that go on
+        for process in started:
             process.join()
 
 
-def _work(work: Work, item: Any, writing: Any) -> None:
-    """The life of a process of work: sends the answer, with what the work writes."""
+def _work(work: Work, items: Sequence[Any], pipe: Any) -> None:
+    """The life of a process of work: it is sent numbers of items, None at the end, and sends the answers, with what the
+    work writes."""
     os.setpgid(0, 0)    # Ctrl-C reaches the caller alone, which passes it on once
-    sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
     stoppable()
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_until_gone, daemon=True).start()
     _holds.clear()      # the caller's
-    if not _late:
+    while not _late:
+        sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+        number = pipe.recv()
+        if number is None:
+            return
         try:
-            status, value = work(item)
+            status, value = work(items[number])
         except Exception:
             traceback.print_exc()
             status, value = 1, None
-        writing.send(Outcome(status, value, sys.stdout.getvalue(), sys.stderr.getvalue()))
+        pipe.send(Outcome(status, value, sys.stdout.getvalue(), sys.stderr.getvalue()))
 
 
 def _until_gone() -> None:
@@ -210,15 +231,15 @@ def _until_gone() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _outcome(reading: Any, process: Any) -> Outcome:
+def _outcome(pipe: Any, process: Any) -> Outcome:
+    """The answer of a process. Where it has ended instead, its exit code is known afterwards."""
     try:
-        answer: Outcome = reading.recv()
+        answer: Outcome = pipe.recv()
     except (EOFError, OSError):
         process.join()
         code = process.exitcode
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         answer = Outcome(3, None, "", f"error: the process ended by {how}: run fewer at a time, with --jobs 1\n")
-    process.join()
     return answer
 
 
