@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, what in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {what}")
     if "not peer" in config.option.markexpr:    # gcc takes half as long, and no kernel has a fault that gcc sees; test-peer compiles as users do
-        os.environ.setdefault("SETT_LEVEL", "-O1 -pedantic -Wall -Wextra -Werror -Wno-unused-variable -Wno-type-limits -Wno-maybe-uninitialized")
+        os.environ.setdefault("SETT_LEVEL", "-O1 -pedantic -Wall -Wextra -Werror -Wno-maybe-uninitialized")
 
 
 @pytest.fixture(scope="session", autouse=True)

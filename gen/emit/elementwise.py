@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Sequence
 from gen.emit import functions, ops
 from gen.emit.registers import Registers
 from gen.emit.values import Value
-from gen.hlo import Computation, Instruction
+from gen.hlo import Computation, Instruction, order
 from gen.targets import NARROW, SMALL
 
 
@@ -123,7 +123,7 @@ class Elementwise(Registers):
     def scalar(self, computation: Computation, arguments: Sequence[Value]) -> List[Value]:
         """The scalar computation of a reduce or a map on registers."""
         env: Dict[Instruction, List[Value]] = {}
-        for instruction in computation.instructions:
+        for instruction in order.needed(computation).instructions:
             env[instruction] = ([arguments[instruction.parameter_number or 0]] if instruction.opcode == "parameter"
                                 else self.scalar_op(instruction, env))
         assert computation.root is not None

@@ -56,12 +56,13 @@ class SortRowsSchedule(Schedule):
 @dataclass(frozen=True)
 class Group:
     """Keys of `bits` in all, at most 64. key: the text of the key of the elements at a place. type: of the key. passes:
-    digits."""
+    digits. reads: the numbers of the operands that it is made of."""
 
     key: Callable[[str], str]
     type: str
     bits: int
     passes: int
+    reads: List[int]
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,10 @@ class SortRecord:
         """Elements of a part."""
         return -(-self.size // self.parts)
 
-    def bases(self) -> "List[Tuple[str, str]]":
-        """The positions of the row's first elements that are variables, with their values."""
-        return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes) if lane.base]
+    def bases(self, lanes: "Optional[Sequence[int]]" = None) -> "List[Tuple[str, str]]":
+        """The positions of the row's first elements in arrays (None: in all) that are variables, with their values."""
+        return [(f"at{n}", lane.base) for n, lane in enumerate(self.lanes)
+                if lane.base and (lanes is None or n in lanes)]
 
     def operand(self, k: int, place: str) -> str:
         return self.lanes[k].at(place, f"at{k}")
@@ -220,7 +222,7 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
             functions.append(function)
             total = sum(key.bits for key in keys)
             return Group(lambda place: f"{function.name}({elements(used, place)})", function.type, total,
-                         -(-total // schedule.digit) if schedule.digit else 0)
+                         -(-total // schedule.digit) if schedule.digit else 0, list(used))
 
         def less() -> "Callable[[str, str], str]":
             function, used = writer.less_function(f"{nest.name}_less")

@@ -340,13 +340,15 @@ class TransposeLinesWriter:
         placing, counted, _ = self.placing()
         placed = algebra.c_text(placing, self.index_type)
         assert not placed.constraints
-        tiles = (f"(block < {self.blocks - 1} ? {per} : {whole - (self.blocks - 1) * per})"
-                 if whole != self.blocks * per else str(per))
+        last = whole - (self.blocks - 1) * per
+        uneven = self.blocks > 1 and last != per
+        tiles = f"(block < {self.blocks - 1} ? {per} : {last})" if uneven else str(last)
         first, end = "1", str(self.strips)
         if parts > 1:
             first, end = even_share("part", parts, self.strips - 1, "k")
             first = f"1 + {first}"
-        coordinates, start = [*map(Coordinate, counted, placed.results)], self.start()
+        coordinates, start = [Coordinate(name, at) for name, at in zip(counted, placed.results)
+                              if name != "block" or uneven or (edge and self.blocks > 1)], self.start()
         if start:
             coordinates.append(Coordinate("start", algebra.c_text(start, self.index_type).results[0]))
         record = TransposeLinesRecord(

@@ -6,7 +6,6 @@ So do convolutions: windows of any size, stride, dilation, padding and holes, gr
 from __future__ import annotations
 
 import math
-import os
 import platform
 import random
 import re
@@ -28,12 +27,6 @@ from gen.plan import contraction, nests
 from gen.plan.partition import EMPTY
 from gen.schedule import DEVICES, Panels
 from gen.targets import c_compiler
-
-
-@pytest.fixture(autouse=True)
-def more_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles and strips have no variable that they do not use."""
-    monkeypatch.setenv("SETT_LEVEL", os.environ.get("SETT_LEVEL", "-O3") + " -Wunused-variable -Wtype-limits")
 
 
 SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64, 65, 70]

@@ -3,7 +3,6 @@ heads, one query and many, batches and orders of dimensions; softmax and layer n
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from dataclasses import replace
@@ -19,13 +18,6 @@ from gen.plan import nests
 from gen.plan.strips import Strips
 from gen.program import parts
 from gen.schedule import DEVICES
-
-
-@pytest.fixture(autouse=True)
-def more_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles and strips have no variable that they do not use."""
-    monkeypatch.setenv("SETT_LEVEL", os.environ.get("SETT_LEVEL", "-O3") + " -Wunused-variable -Wtype-limits")
-
 
 LARGER = "larger {\n  a = T[] parameter(0)\n  b = T[] parameter(1)\n  ROOT m = T[] maximum(a, b)\n}\n"
 SUM = "sum {\n  a = T[] parameter(0)\n  b = T[] parameter(1)\n  ROOT s = T[] add(a, b)\n}\n"
