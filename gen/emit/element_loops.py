@@ -14,7 +14,7 @@ from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
 from gen.statements import Assign, Declare, For, Forever, If
 from gen.emit.values import Value
-from gen.hlo import Computation, Instruction
+from gen.hlo import Computation, Instruction, order
 from gen.hlo.graph import root_of
 from gen.plan.partition import Entry
 
@@ -125,8 +125,7 @@ class _Steps:
         """A step of the elements that go on, and the end of the loop where none does. parts: what is true for them."""
         body, into, before, name = self.body, self.body.text.into, len(self.body.text.into), self.body.name("going")
         with body.each_row():
-            self.compute([i for i in self.step.instructions
-                          if i is not self.predicate or i in parts or len(i.users) > 1])
+            self.compute({i for wanted in (*parts, *self.ends) for i in order.reached(wanted)})
             mask = self.env[parts[0]][0]
             for part in parts[1:]:
                 mask = body.apply("and", {}, "pred", ["pred", "pred"], [mask, self.env[part][0]], "both")
