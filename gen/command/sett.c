@@ -85,25 +85,39 @@ typedef struct {
 #define COMMAND_COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static void say(command *self, const char *text, size_t length) {
-  size_t i;
-  for (i = 0; i < length; ++i)
-    if (self->length + i + 1 < self->capacity) self->out[self->length + i] = text[i];
+  if (self->capacity) {
+    size_t last = self->capacity - 1, at = self->length < last ? self->length : last;
+    size_t copied = length < last - at ? length : last - at;
+    memcpy(self->out + at, text, copied);
+    self->out[at + copied] = 0;
+  }
   self->length += length;
-  if (self->capacity) self->out[self->length < self->capacity ? self->length : self->capacity - 1] = 0;
 }
 
 static void say_text(command *self, const char *text) { say(self, text, strlen(text)); }
 
-static void say_int(command *self, long long value) {
-  char buffer[24];
-  int n = snprintf(buffer, sizeof buffer, "%lld", value);
-  say(self, buffer, (size_t)n);
+enum { INT_CHARACTERS = 20 }; /* of the longest number */
+
+/* Writes the characters of a number at the end of a buffer, and returns how many there are. */
+static size_t int_characters(long long value, char buffer[INT_CHARACTERS]) {
+  unsigned long long rest = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
+  size_t at = INT_CHARACTERS;
+  do buffer[--at] = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (value < 0) buffer[--at] = '-';
+  return INT_CHARACTERS - at;
 }
 
-/* The characters of a number. */
+static void say_int(command *self, long long value) {
+  char buffer[INT_CHARACTERS];
+  size_t length = int_characters(value, buffer);
+  say(self, buffer + INT_CHARACTERS - length, length);
+}
+
+/* The number of characters of a number. */
 static size_t int_length(long long value) {
-  char buffer[24];
-  return (size_t)snprintf(buffer, sizeof buffer, "%lld", value);
+  char buffer[INT_CHARACTERS];
+  return int_characters(value, buffer);
 }
 
 static void say_spaces(command *self, size_t from, size_t to) {

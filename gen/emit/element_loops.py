@@ -8,7 +8,7 @@ another: a variable is then an array, with a register for each row of the step.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Dict, Iterator, List, Optional, Sequence, Set
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set
 
 from gen.emit.elementwise import Elementwise
 from gen.emit.loads import Loads
@@ -109,7 +109,7 @@ class _Steps:
             if not tests:
                 parts = [self.predicate]
             for test in tests:
-                self.compute(_below(test))
+                self.compute(order.reached(test))
                 body.text.add(If(f"!({self.env[test][0].text})", ["break;"], brief=True))
             self.compute(self.same)
             if self.predicate not in self.same:
@@ -125,7 +125,7 @@ class _Steps:
         """A step of the elements that go on, and the end of the loop where none does. parts: what is true for them."""
         body, into, before, name = self.body, self.body.text.into, len(self.body.text.into), self.body.name("going")
         with body.each_row():
-            self.compute({i for wanted in (*parts, *self.ends) for i in order.reached(wanted)})
+            self.compute(i for value in (*parts, *self.ends) for i in order.reached(value))
             mask = self.env[parts[0]][0]
             for part in parts[1:]:
                 mask = body.apply("and", {}, "pred", ["pred", "pred"], [mask, self.env[part][0]], "both")
@@ -137,10 +137,11 @@ class _Steps:
         going = name if body.lanes == 1 else body.d.any(dtype, body.lanes, name)
         body.text.add(If(f"!{going}", ["break;"], brief=True))
 
-    def compute(self, instructions: "Sequence[Instruction] | Set[Instruction]") -> None:
+    def compute(self, instructions: "Iterable[Instruction]") -> None:
         """The values of those instructions that have none yet."""
+        wanted = set(instructions)
         for i in self.step.instructions:
-            if i in instructions and i not in self.env and i is not self.step.root:
+            if i in wanted and i not in self.env and i is not self.step.root:
                 self.env[i] = self.body.scalar_op(i, self.env)
 
     def assign(self, numbers: "Sequence[int]", mask: "Optional[Value]" = None) -> None:
@@ -180,15 +181,3 @@ def _conjuncts(predicate: Instruction) -> "List[Instruction]":
     if predicate.opcode != "and":
         return [predicate]
     return [part for operand in predicate.operands for part in _conjuncts(operand)]
-
-
-def _below(root: Instruction) -> "Set[Instruction]":
-    """A scalar and all that it is computed from."""
-    found: Set[Instruction] = set()
-    waiting = [root]
-    while waiting:
-        i = waiting.pop()
-        if i not in found:
-            found.add(i)
-            waiting += i.operands
-    return found

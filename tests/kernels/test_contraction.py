@@ -28,7 +28,6 @@ from gen.plan.partition import EMPTY
 from gen.schedule import DEVICES, Panels
 from gen.targets import c_compiler
 
-
 SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64, 65, 70]
 MOST = 200000        # multiplications
 
@@ -219,6 +218,7 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
 
 
 PRODUCTS = in_turn(range(SEED * 1000, SEED * 1000 + COUNT * BATCH, BATCH))
+# of the classes that have blocks
 BLOCKS = [param for param in PRODUCTS if param.values[1:] in ON_CPUS]
 
 

@@ -222,7 +222,7 @@ def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monk
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_attention_is_one_kernel(target: str, device: str) -> None:
     """Of most drawn ones, whose scores are in no buffer."""
-    texts = list(drawn(0, 16).values())
+    texts = list(drawn(0, 40).values())
     files = [target_file(fusion, target, device) for text in texts for fusion in fusions(text)]
     found = [kernel for file in files for kernel in file.kernels if kernel.hero == "strips"]
     assert len(found) > len(texts) // 2
@@ -263,5 +263,3 @@ def test_rows_of_a_product(name: str, rows: int) -> None:
 def test_named(target: str, device: str, tmp_path: Path) -> None:
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in NAMED.items()}, target, device,
           tmp_path)
-
-

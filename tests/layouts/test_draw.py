@@ -312,12 +312,12 @@ def test_empty(text: str, said: str) -> None:
 @pytest.mark.parametrize("text", ["f32[128,128]{1,0:T(8,128)}", "S<3,3,3> o 0 o (128,128):(128,1)",
                                   "128x128@#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>"])
 def test_time(text: str, tmp_path: Path) -> None:
-    """128 x 128 in far less than a second of the processor, start and writing of the file included; the best of three."""
+    """128 x 128 in 50 ms of the processor, start and writing of the file included; the best of five."""
     times = []
-    for _ in range(3):
+    for _ in range(5):
         child = subprocess.Popen([str(ROOT / "build" / "sett"), "draw", text, "--svg", str(tmp_path / "x.svg")])
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = status
         times.append(used.ru_utime + used.ru_stime)
         assert status == 0
-    assert min(times) < 0.5, times
+    assert min(times) < 0.05, times
