@@ -15,8 +15,8 @@ static void sett_topk_f32(const float *restrict p0, float *restrict r0, int32_t 
     const int32_t at0 = row * 1000;
     const int32_t at1 = row * 5;
     const int32_t at2 = row * 5;
-    uint32_t key[5], limit = ~(uint32_t)0;
-    int32_t place[5];
+    uint32_t key[5] = {0}, limit = ~(uint32_t)0; // gcc does not see that all are written before they are read
+    int32_t place[5] = {0};
     int32_t count = 0, x = 0;
     {
       uint32_t least[64];
