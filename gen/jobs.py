@@ -90,14 +90,18 @@ def temporary_folder(prefix: str) -> Iterator[str]:
 def replacing(path: Path, mode: int = 0o644) -> Iterator[str]:
     """The name of a file beside a path, which it becomes at the end of the block: no reader sees half of it. After an
     exception it is gone."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    name = None
     try:
-        os.close(handle)
+        with held():
+            handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+            os.close(handle)
         yield name
         os.chmod(name, mode)
         os.replace(name, path)
     finally:
-        Path(name).unlink(missing_ok=True)
+        with held():
+            if name:
+                Path(name).unlink(missing_ok=True)
 
 
 def _swallowed(what: Any) -> None:
