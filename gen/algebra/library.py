@@ -45,7 +45,7 @@ def build() -> Path:
     if not _stale():
         return LIBRARY
     PROGRESS.note(f"compiling {LIBRARY.relative_to(ROOT)}, once, ..")
-    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden"]
+    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Og", "-fPIC", "-shared", "-fvisibility=hidden"]
     try:
         LIBRARY.parent.mkdir(parents=True, exist_ok=True)
         with jobs.replacing(LIBRARY, 0o755) as name:

@@ -24,7 +24,7 @@ from gen import algebra
 ROOT = Path(__file__).resolve().parents[2]
 PEER = ROOT.parent / "shared" / "peer"
 SEED = int(os.environ.get("SETT_SEED", "20260"))
-COUNT = int(os.environ.get("SETT_COUNT", "100"))
+COUNT = int(os.environ.get("SETT_COUNT", "60"))
 
 
 # ---------------------------------------------------------------- the oracle

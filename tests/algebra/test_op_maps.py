@@ -14,7 +14,7 @@ from indexing_analysis_eval import Index, box, read
 
 from gen import algebra
 
-INSTANCES = int(os.environ.get("SETT_COUNT", "80"))
+INSTANCES = int(os.environ.get("SETT_COUNT", "50"))
 
 
 def words(values: Index) -> str:

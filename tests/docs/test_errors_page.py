@@ -48,6 +48,7 @@ def test_example(name: str, tmp_path: Path) -> None:
     assert example(name, tmp_path) in PAGE, "ninja bless"
 
 
+@pytest.mark.peer
 def test_cutting_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """The page's way to cut a function in JAX gives two modules with kernels, of one that is refused."""
     pytest.importorskip("jax")

@@ -40,7 +40,7 @@ def runs(folder: str) -> "List[Run]":
 
 
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
-LONG = ["access_check", "bitcast_view", "build_systems", "cpp17", "gpu", "mma_epilogue", "thread_pool", "tile_sizes", "tiled_buffer"]    # to compile
+LONG = ["access_check", "bitcast_view", "build_systems", "cpp17", "from_jax", "gpu", "mma_epilogue", "thread_pool", "tile_sizes", "tiled_buffer", "weights"]    # to compile
 RUNS = [run for folder in FOLDERS for run in runs(folder)]
 
 
@@ -104,6 +104,7 @@ def test_threads_have_work() -> None:
     assert shares and all(int(pieces) >= 4 * int(threads) for pieces, threads in shares)
 
 
+@pytest.mark.peer
 def test_arrays_are_checked(tmp_path: Path) -> None:
     """from_jax/kernel.py says which array a kernel does not take: a wrong number, type, shape, order or start would read other memory."""
     missing(["cc", "numpy"])

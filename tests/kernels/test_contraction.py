@@ -17,7 +17,7 @@ from typing import Dict, List
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain, shape
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, shape
 from gen_run import gen
 from gen import run, schedule
 from gen.heroes.contraction_cpu import ContractionSchedule
@@ -247,8 +247,7 @@ if "avx512bw" in Path("/proc/cpuinfo").read_text():
     MACHINES.append("-march=x86-64-v4")
 
 
-@pytest.mark.parametrize("machine", ["", *(pytest.param(
-    machine, marks=() if machine == "-march=x86-64-v3" else pytest.mark.peer) for machine in MACHINES)])
+@pytest.mark.parametrize("machine", ["", *(pytest.param(machine, marks=pytest.mark.peer) for machine in MACHINES)])
 @pytest.mark.parametrize("groups", [GROUPS, pytest.param((), marks=pytest.mark.peer)])
 def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Integers exactly, with the instructions of each machine."""
@@ -312,6 +311,7 @@ def of_rows(seed: int) -> str:
         "\n}", f"\n  ROOT twice = {plain(t, [*batch, m, n])} add(d, d)\n}}")
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_panels_of_their_own(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, units=(1,)))
@@ -433,10 +433,11 @@ def test_many_work_items_are_in_groups() -> None:
         assert (kernel.blocks, kernel.threads) == (blocks, threads)
 
 
+@in_parts
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_named(target: str, device: str, tmp_path: Path) -> None:
+def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, (_, text) in NAMED.items()}, target, device,
-          tmp_path)
+          tmp_path, part)
 
 
 def test_a_long_sum_is_a_tree(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def small(monkeypatch: pytest.MonkeyPatch, part_steps: int = 0) -> None:
 @pytest.mark.parametrize("first", [pytest.param(number, marks=[pytest.mark.peer] if turn else [])
                                    for turn, number in enumerate(range(SEED * 3000, SEED * 3000 + COUNT * BATCH, BATCH))])
 @pytest.mark.parametrize("target, device", ON)
-@pytest.mark.parametrize("parts", [0, 16])
+@pytest.mark.parametrize("parts", [0, pytest.param(16, marks=pytest.mark.peer)])
 def test_drawn(first: int, target: str, device: str, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, parts)
     agree(drawn(first + parts * 100, BATCH), target, device, tmp_path)
@@ -84,7 +84,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 
 
 @in_parts
-@pytest.mark.parametrize("device", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("device", ["sm_80", pytest.param("sm_90", marks=pytest.mark.peer)])
 def test_who_writes_it(device: str, part: str, tmp_path: Path) -> None:
     """The heroes, and text that nvcc compiles without a word and without local memory."""
     for name, (heroes, text) in of_part(NAMED.items(), part):
@@ -175,6 +175,7 @@ def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
     return row, column
 
 
+@pytest.mark.peer
 def test_without_instructions(tmp_path: Path) -> None:
     """The plain code beside each instruction computes the same."""
     texts = {name: NAMED[name][1].replace("HloModule e", f"HloModule {name}") for name in ("of_bf16", "of_f16", "of_s8", "of_u8")}

@@ -456,6 +456,7 @@ def test_results(target: str, tmp_path: Path) -> None:
         assert (tmp_path / "results" / f"{name}.out").read_bytes() == wanted, name
 
 
+@pytest.mark.peer
 @in_parts
 @pytest.mark.parametrize("target, device", marked(ON))
 def test_checked(target: str, device: str, part: str, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from gen.program.ir import Array, Branch, Loop, Program
 from gen.run.objects import load
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
-COUNT = int(os.environ.get("SETT_COUNT", "40"))
+COUNT = int(os.environ.get("SETT_COUNT", "24"))
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
 SIZES = (1, 4, 6)   # of arrays; 1: scalars
 SANITIZED = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

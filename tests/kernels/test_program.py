@@ -77,12 +77,13 @@ def program(text: str, name: str = "m") -> Program:
     return build.program(parsed)
 
 
+@in_parts
 @pytest.mark.parametrize("target", TARGETS)
-def test_entries(target: str, tmp_path: Path) -> None:
+def test_entries(target: str, part: str, tmp_path: Path) -> None:
     """Each call beside its reference, and the whole beside that of the module inlined."""
     device_or_skip(target)
     builts = []
-    for number, entry in enumerate(ENTRIES.values()):
+    for number, entry in enumerate(of_part(ENTRIES.values(), part)):
         of = program(module(entry), f"m{number}")
         builts.append(run.build(of, tmp_path / str(number), target, run.Options()))
     for result in run.check_built(builts, target, run.Options(rounds=3)):
@@ -131,6 +132,7 @@ def test_drawn(target: str, part: str, tmp_path: Path) -> None:
         assert result.status == "PASS", result.line()
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("target", TARGETS)
 def test_blocks_after_xla(target: str) -> None:
     """Two transformer blocks in XLA:GPU's form are one function, in which each computation has its kernels once."""
@@ -327,6 +329,7 @@ def test_the_header(flags: "List[str]", tmp_path: Path) -> None:
 TAKEN = "log nan j1l NULL M_PI size_t uint float4 vload4 index main restrict math stdint fusion run work exp_float8".split()
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("target", TARGETS)
 def test_names_that_c_has(target: str, tmp_path: Path) -> None:
     """Files that are called as a word of C or OpenCL, a name or a header of C's library, or a function of their own."""

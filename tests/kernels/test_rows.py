@@ -257,6 +257,7 @@ def test_columns_in_the_pass_of_the_rows(target: str, device: str, part: str, tm
     agree({f"f{k}": text for k, (text, _) in enumerate(COLUMNS.values())}, target, device, tmp_path, part)
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
 def test_columns_apart(target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where columns are left to other kernels, rows are still one."""
@@ -323,6 +324,7 @@ APART = {
 }
 
 
+@pytest.mark.peer
 def test_apart(tmp_path: Path) -> None:
     """What needs totals of other rows, or of what other kernels make of a row's, is a kernel of its own."""
     for name, (text, count) in APART.items():

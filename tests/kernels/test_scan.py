@@ -249,7 +249,7 @@ def test_explained_on_gpus(size: int, step: str) -> None:
     assert min(low for low, _ in positions) == 0 and max(high for _, high in positions) == 7 * size - 1, positions
 
 
-@pytest.mark.parametrize("level", ["-O2", "-Os"])
+@pytest.mark.parametrize("level", ["-O2", pytest.param("-Os", marks=pytest.mark.peer)])
 def test_no_register_is_passed(level: str, tmp_path: Path) -> None:
     """Shuffles are inlined: gcc warns of a function that gives a vector wider than the processor's, whatever a pragma says."""
     (fusion,) = fusions((ROOT / "bench" / "cumsum_f32.hlo").read_text())

@@ -10,7 +10,7 @@ from typing import Dict, List
 import pytest
 
 import stated
-from drawn import ON_CPUS, agree, marked
+from drawn import ON_CPUS, agree, in_parts, marked
 from gen import hlo, pipeline, run
 from gen.program import build
 
@@ -64,9 +64,11 @@ ENTRY e {{
     return text
 
 
+@in_parts
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_few_elements(target: str, device: str, tmp_path: Path) -> None:
-    agree({name: text for size in (4, 12, 15, 24, 60) for name, text in of_types(size).items()}, target, device, tmp_path)
+def test_few_elements(target: str, device: str, part: str, tmp_path: Path) -> None:
+    agree({name: text for size in (4, 12, 15, 24, 60) for name, text in of_types(size).items()}, target, device, tmp_path,
+          part)
 
 
 def floats(dtype: str) -> "List[int]":

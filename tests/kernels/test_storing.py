@@ -33,7 +33,7 @@ with_numpy = pytest.mark.skipif(np is None, reason="SKIP: no numpy, which draws 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PEER = ROOT.parent / "shared" / "peer"
 SEED = int(os.environ.get("SETT_SEED", "1"))
-COUNT = int(os.environ.get("SETT_COUNT", "10"))
+COUNT = int(os.environ.get("SETT_COUNT", "6"))
 TARGETS = os.environ.get("SETT_TARGET", "c,opencl,cuda-on-cpu").split(",")
 LIBRARY = 200       # graphs of one library
 SIZES = (1, 2, 3, 4, 5, 8, 12, 16, 17, 33, 64)

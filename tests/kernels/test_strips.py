@@ -11,7 +11,7 @@ from typing import Dict, List
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_turn, marked, plain
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, of_part, plain
 from gen import schedule
 from gen.pipeline import target_file
 from gen.plan import nests
@@ -219,10 +219,11 @@ def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monk
     agree(texts, target, device, tmp_path)
 
 
+@in_parts
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_attention_is_one_kernel(target: str, device: str) -> None:
+def test_attention_is_one_kernel(target: str, device: str, part: str) -> None:
     """Of most drawn ones, whose scores are in no buffer."""
-    texts = list(drawn(0, 40).values())
+    texts = of_part(drawn(0, 40).values(), part)
     files = [target_file(fusion, target, device) for text in texts for fusion in fusions(text)]
     found = [kernel for file in files for kernel in file.kernels if kernel.hero == "strips"]
     assert len(found) > len(texts) // 2
@@ -259,7 +260,8 @@ def test_rows_of_a_product(name: str, rows: int) -> None:
     assert len(strips.parts) == 2 and strips.count * strips.rows == rows
 
 
+@in_parts
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-def test_named(target: str, device: str, tmp_path: Path) -> None:
+def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in NAMED.items()}, target, device,
-          tmp_path)
+          tmp_path, part)

@@ -12,7 +12,7 @@ from typing import List
 
 import pytest
 
-from drawn import ON, agree, marked
+from drawn import ON, agree, in_parts, marked
 from gen import hlo, pipeline
 from gen.emit.templates import macro
 from gen.heroes import fft as hero
@@ -47,11 +47,16 @@ CASES = {
 LONG = ["long", "long_double", "large_prime", "radices"]
 
 
-@pytest.mark.parametrize("names", [pytest.param([name for name in CASES if name not in LONG], id="short"),
-                                   pytest.param(LONG, id="long", marks=pytest.mark.peer)])
 @pytest.mark.parametrize("target, device", marked(ON))
-def test_agree(target: str, device: str, names: "List[str]", tmp_path: Path) -> None:
-    agree({name: CASES[name] for name in names}, target, device, tmp_path)
+@in_parts
+def test_agree(target: str, device: str, part: str, tmp_path: Path) -> None:
+    agree({name: text for name, text in CASES.items() if name not in LONG}, target, device, tmp_path, part)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("target, device", ON)
+def test_long(target: str, device: str, tmp_path: Path) -> None:
+    agree({name: CASES[name] for name in LONG}, target, device, tmp_path)
 
 
 def test_who_writes() -> None:

@@ -574,6 +574,7 @@ def test_convert_places() -> None:
     assert counts["yes"] > 900 and counts["no"] > 300 and counts["open"] < 200 * TIMES and counts["back"] > 0.95 * counts["yes"], counts
 
 
+@pytest.mark.peer
 @pytest.mark.drawn
 def test_convert_owners() -> None:
     rng = random.Random(43 + SEED)

@@ -323,6 +323,7 @@ def fragment_pairs() -> "List[Tuple[Side, Side]]":
     return [pair for sides in fragments().values() for pair in itertools.product(sides, sides)]
 
 
+@pytest.mark.peer
 def test_fragments_quick(tmp_path: Path) -> None:
     """Some pairs of fragments of one shape."""
     pairs = random.Random(1).sample(fragment_pairs(), 12)

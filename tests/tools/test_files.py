@@ -231,7 +231,7 @@ SLOW = SIMPLE.format("slow", 77)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="SKIP: no /proc to find processes in")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.peer)])
 @pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.peer), 2])
 @pytest.mark.parametrize("after", ["compiler", *(pytest.param(seconds, marks=pytest.mark.peer) for seconds in (0.1, 0.25, 0.6))])
 def test_stop(after: object, count: int, number: int, tmp_path: Path) -> None:

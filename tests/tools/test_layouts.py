@@ -121,6 +121,7 @@ def test_copies() -> None:
 # ---- what comes out ----
 
 
+@pytest.mark.peer
 def test_matrix(measured: layouts.Matrix) -> None:
     """Every pair and every read was checked and timed; shares are of a copy or a read of as many bytes."""
     assert [(row["from"], row["to"]) for row in measured.copies] == [(a, b) for a in WORDS[1:] for b in WORDS[1:]]
@@ -132,6 +133,7 @@ def test_matrix(measured: layouts.Matrix) -> None:
     assert [row["bytes"] for row in measured.reads[:3]] == [4 * (100 * 200 + n) for n in (100, 200, 13 * 2)]
 
 
+@pytest.mark.peer
 def test_table(measured: layouts.Matrix) -> None:
     lines = layouts.table(measured).splitlines()
     heads = [k for k, line in enumerate(lines) if line.startswith(("from, to", "layout "))]
@@ -145,6 +147,7 @@ def test_table(measured: layouts.Matrix) -> None:
     assert any(line.startswith("note: so few bytes") for line in lines)
 
 
+@pytest.mark.peer
 def test_files(measured: layouts.Matrix, tmp_path: Path) -> None:
     """The JSON says all; the page is one well-formed file that needs no other, a cell for each pair and each read."""
     data, page = layouts.places(str(tmp_path / "a.json"), None)
