@@ -5482,7 +5482,7 @@ SETT_INLINE int32_t settp_map_fold_xor(settp_map_engine *e, int32_t l, settp_map
   int64_t odd = 1, sign, number;
   int32_t best_left = SETTP_MAP_NONE, best_cost = 0, cost;
   settp_map_part made;
-  int pass, fields, first, count, lo, hi, j, turned;
+  int pass, fields, first, count = 0, lo = 0, hi = 0, j, turned;
   for (i = 0; i < e->lin[l].count && one < 0; ++i)
     if (settp_map_atom_is_xor(e, e->term[e->lin[l].first + i].atom)) one = i;
   if ((one < 0) != alone || !settp_map_bits_start(e)) return SETTP_MAP_NONE;

@@ -8,7 +8,6 @@ import math
 import shutil
 import subprocess
 from pathlib import Path
-from typing import List
 
 import pytest
 
