@@ -45,10 +45,10 @@ def small(monkeypatch: pytest.MonkeyPatch, part_steps: int = 0) -> None:
             monkeypatch.setitem(schedule.DEVICES, name, replace(device, shared_tiles=SharedTiles(1, 1), contraction_gpu=numbers))
 
 
-@pytest.mark.parametrize("first", [pytest.param(number, marks=[pytest.mark.peer] if turn else [])
-                                   for turn, number in enumerate(range(SEED * 3000, SEED * 3000 + COUNT * BATCH, BATCH))])
+@pytest.mark.peer
+@pytest.mark.parametrize("first", range(SEED * 3000, SEED * 3000 + COUNT * BATCH, BATCH))
 @pytest.mark.parametrize("target, device", ON)
-@pytest.mark.parametrize("parts", [0, pytest.param(16, marks=pytest.mark.peer)])
+@pytest.mark.parametrize("parts", [0, 16])
 def test_drawn(first: int, target: str, device: str, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, parts)
     agree(drawn(first + parts * 100, BATCH), target, device, tmp_path)

@@ -143,7 +143,7 @@ def ours(name: str, code: int) -> float:
 
 
 @pytest.mark.parametrize("name, target", [(name, target) for name in [*SMALL, "f16", "bf16"] for target in TARGETS]
-                         if SWEEP else [("f8e4m3fn", "opencl"), ("f8e5m2fnuz", "c")])
+                         if SWEEP else [pytest.param("f8e4m3fn", "opencl", marks=pytest.mark.peer), ("f8e5m2fnuz", "c")])
 def test_every_conversion(name: str, target: str, tmp_path: Path) -> None:
     """All values of a small float to f32, f64, f16, bf16 and every other; all f16 and bf16, and what lies between two values, to it."""
     wide = probes(name)

@@ -25,7 +25,7 @@ LAPACK = ROOT / "tests" / "goldens" / "schur_c64.hlo"      # which calls a libra
 FILES = [*OWN, *(path for folder in ("kernels", "goldens") for path in sorted((ROOT / "tests" / folder).glob("*.hlo")) if path not in (*OWN, LAPACK))]
 PEERS = sorted(JAX.glob("programs/*/*.hlo")) + sorted(JAX.glob("loops/*/*.hlo"))
 # Files that `ninja test` takes; `ninja test-peer` takes all.
-SHORT = ["controller", "kalman", "softmax_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "gelu_bf16", "moves_u16", "gather_f32"]
+SHORT = ["controller", "kalman", "softmax_f32", "topk_f32", "fft_60_c64", "cholesky_f32", "gather_f32"]
 LARGE = "gelu_bf16"     # whose values take as long as all others
 MARKED = [pytest.param(path, id=path.stem, marks=[] if path.stem in SHORT else pytest.mark.peer) for path in [*FILES, *PEERS]]
 

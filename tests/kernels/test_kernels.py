@@ -182,6 +182,7 @@ def test_names(tmp_path: Path) -> None:
         assert "parameter 1 (g.1_1): f32[4]{0}, 16 bytes" in (tmp_path / f"{written}.h").read_text()
 
 
+@pytest.mark.peer
 def test_seed_of_inputs() -> None:
     """Another seed is another set of inputs: the errors of functions differ, and both are within the bound."""
     answers = [gen("check", CATALOGUE / "softmax_f32.hlo", "--target", "c", "--seed", seed) for seed in (1, 1, 2, 3)]

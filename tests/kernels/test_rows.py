@@ -13,7 +13,7 @@ from typing import List, Sequence, Tuple
 
 import pytest
 
-from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, uncached
+from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, of_part, plain, uncached
 from gen_run import run
 from gen.pipeline import build_all, choices, target_file
 from gen.run import proofs
@@ -249,7 +249,7 @@ COLUMNS = {
 @in_parts
 def test_columns_in_the_pass_of_the_rows(target: str, device: str, part: str, tmp_path: Path) -> None:
     """A gradient of a norm is one pass, and a kernel that combines the parts of the columns."""
-    for name, (text, how) in COLUMNS.items():
+    for name, (text, how) in of_part(COLUMNS.items(), part):
         (fusion,) = fusions(text)
         found = target_file(fusion, target, device)
         assert [kernel.hero for kernel in found.kernels] == ["rows", "reduction"] and how in found.kernels[0].loop.text(), f"{name}: {[(k.hero, k.loop.text()) for k in found.kernels]}"
@@ -291,7 +291,7 @@ LATE = {
 @in_parts
 def test_last_stage_of_the_row_before(target: str, device: str, part: str, tmp_path: Path) -> None:
     """What was kept is read for the results of a row just before the next row's replaces it; where results need more of their row, they do not wait."""
-    for name, (text, late) in LATE.items():
+    for name, (text, late) in of_part(LATE.items(), part):
         (fusion,) = fusions(text)
         assert ("and the last one of the row before" in target_file(fusion, target, device).text) == late, name
     agree({f"f{k}": text for k, (text, _) in enumerate(LATE.values())}, target, device, tmp_path, part)

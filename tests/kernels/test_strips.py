@@ -207,7 +207,9 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
     agree(drawn(first, BATCH), target, device, tmp_path)
 
 
-@pytest.mark.parametrize("first, target, device", [param for param in ATTENTIONS if param.values[1:] in ON_CPUS])
+@pytest.mark.parametrize("first, target, device", [
+    pytest.param(*param.values, marks=param.marks if param.values[1] == "c" else pytest.mark.peer)
+    for param in ATTENTIONS if param.values[1:] in ON_CPUS])
 def test_short_strips(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several strips of a matrix, as large ones have."""
     numbers = DEVICES[device]

@@ -520,7 +520,8 @@ def of_no_whole_warps() -> "List[Case]":
     return cases
 
 
-@pytest.mark.parametrize("count", [COUNT // 6, pytest.param(COUNT // 3, marks=pytest.mark.peer)])
+@pytest.mark.peer
+@pytest.mark.parametrize("count", [COUNT // 3])
 def test_registers_that_hold_nothing(count: int, tmp_path: Path) -> None:
     """Every element arrives; threads that one layout does not have, and registers outside of the array, take no part."""
     cases = of_other_warps() + of_no_whole_warps() + of_no_powers_of_two(count)
