@@ -11,8 +11,8 @@ from typing import Any, Collection, Dict, List, Sequence, Set, Tuple, Union
 from gen.emit.helpers import Helpers
 from gen.emit.templates import environment
 from gen.heroes.kernel import Kernel, Table
-from gen.hlo import Fusion, Shape, c_identifier, dtypes, result_leaves
-from gen.hlo.reserved import unique
+from gen.hlo import Fusion, Shape, dtypes, result_leaves
+from gen.hlo.reserved import parameter_name, unique
 from gen.lower import tiled_layouts
 from gen.plan.buffer import Buffer
 from gen.plan.nests import Planned
@@ -293,7 +293,7 @@ def named(program: Program) -> List[Named]:
         for array in arrays:
             short = _without_number(array.name)
             shape, own = array.shape, short if plain[short] == 1 and side != "weights" else array.name
-            name = unique(c_identifier(own), known)
+            name = unique(parameter_name(own), known)
             found.append(Named(name, _api_type(shape), side, shape.bytes, shape.bytes // _width(shape), array))
     return found
 

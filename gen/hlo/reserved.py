@@ -81,3 +81,13 @@ def program_name(text: str) -> str:
     name = c_identifier(text)
     taken = name in _HEADERS | _MATH | _LIBRARY or _TYPES_AND_MACROS.fullmatch(name)
     return name + "_" if taken else name
+
+
+# Macros of C's library that are no functions, and types, which the function may name behind the parameter.
+_NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|errno|linux|unix|complex|imaginary|noreturn|thread_local|alignas|alignof")
+
+
+def parameter_name(text: str) -> str:
+    """A name near to the text for a parameter of a function, beside any headers of C's library."""
+    name = c_identifier(text)
+    return name + "_" if _NO_PARAMETER.fullmatch(name) else name
