@@ -313,12 +313,16 @@ def parameter_names(module: Module) -> List[str]:
     return [name for n, p in enumerate(_plan(module).entry.parameters) for name in leaf_names(f"p{n}", p.shape)]
 
 
+NOTED = 10   # buffers that a note names
+
+
 def layout_note(module: Module) -> str:
     """Which buffers of the module's parameters and results are not row-major; "": all are."""
     buffers = [*((f"parameter {n}", value) for n, value in enumerate(module_parameters(module))),
                *((f"result {n}", value) for n, value in enumerate(module_results(module)))]
     others = [f"{name} {value.shape.text}" for name, value in buffers if not is_row_major(value.shape)]
-    return f"not row-major: {', '.join(others)}" if others else ""
+    more = f" and {len(others) - NOTED} more" if len(others) > NOTED else ""
+    return f"not row-major: {', '.join(others[:NOTED])}{more}" if others else ""
 
 
 def module_results(module: Module) -> List[Value]:

@@ -350,6 +350,9 @@ def test_layouts_are_said(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, f"note: {file}: not row-major: parameter 0 f32[4,1,6]{{0,1,2}}, parameter 1 s4[3,5]{{0,1}}, "
                                               "result 0 f32[4,1,6]{0,1,2}, result 1 s4[3,5]{0,1}, result 3 f32[4,1,6]{2,1,0:T(2,4)}: "
                                               "the header says where each element is\n")
+    (tmp_path / "many.hlo").write_text("e {" + "".join(f" x{k} = f32[2,3]{{0,1}} parameter({k})" for k in range(30)) + " ROOT r = f32[2,3]{1,0} add(x0, x29) }")
+    done = gen("build", tmp_path / "many.hlo", "-o", tmp_path / "out", "--target", "c")
+    assert done.stderr.endswith(", parameter 9 f32[2,3]{0,1} and 20 more: the header says where each element is\n"), done.stderr
     header = (tmp_path / "out" / "m.h").read_text()
     assert "parameter 0 (x): f32[4,1,6]{0,1,2}, 96 bytes, not row-major: [d0, d1, d2] is element d2 * 4 + d0\n" in header
     assert "parameter 2 (z): f32[1,6]{0,1}, 24 bytes\n" in header
