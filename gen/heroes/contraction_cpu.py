@@ -231,9 +231,9 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if all_units <= numbers.whole_units:
             most = all_units
         tile, chunk = 0, numbers.chunk
-        if rows <= numbers.skinny_rows and most < all_units and nest.next_unit == nest.unit:
-            tile, chunk = most, numbers.skinny_chunk
-            most = min(all_units, numbers.skinny_units)
+        if _is_skinny(nest, context) and most < all_units:
+            tile, chunk = numbers.skinny.get(rows, most), numbers.skinny_chunk
+            most = min(-(-all_units // numbers.skinny_blocks), numbers.skinny_units)
         packed = _is_packed(nest, context)
         if packed:
             most = min(numbers.packed_units, all_units)
@@ -286,9 +286,22 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
     if nest.windows or nest.wide or nest.group > 1 or nest.next_unit != unit or panels is None:
         return False
-    size = dtypes.storage_bytes(nest.units.shape.dtype) * nest.columns * math.prod(digit.size for digit in nest.steps)
-    return size > panels.in_place_bytes and nest.steps[-1].units > max(panels.units) * unit \
+    return _bytes(nest) > panels.in_place_bytes and nest.steps[-1].units > max(panels.units) * unit \
         and nest.row.size > numbers.packed_least_rows
+
+
+def _is_skinny(nest: Contraction, context: Context) -> bool:
+    """Whether few rows read the other operand in place, in long pieces; more than a few only where memory is slow."""
+    numbers, panels, rows = context.device.contraction_cpu, context.device.panels, nest.row.size
+    if nest.next_unit != nest.unit:
+        return False
+    return rows <= max(numbers.few_rows) or rows in numbers.skinny and panels is not None \
+        and _bytes(nest) > panels.in_place_bytes and nest.steps[-1].size >= numbers.chunk
+
+
+def _bytes(nest: Contraction) -> int:
+    """Of the operand that has columns."""
+    return dtypes.storage_bytes(nest.units.shape.dtype) * nest.columns * math.prod(digit.size for digit in nest.steps)
 
 
 def _even(size: int, most: int) -> int:

@@ -367,6 +367,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
                           dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{0,1}", ROWS)),
     "batched": (["contraction"], dot("f64[5,9,12]{2,1,0}", "f64[5,12,16]{2,1,0}", "f64[5,9,16]{2,1,0}", BATCHED)),
     "skinny": (["contraction"], dot("f32[3,70]{1,0}", "f32[70,700]{1,0}", "f32[3,700]{1,0}", ROWS)),
+    "skinny_in_two_pieces": (["contraction"], dot("f32[12,300]{1,0}", "f32[300,1101]{1,0}", "f32[12,1101]{1,0}", ROWS)),
+    "skinny_of_f64": (["contraction"], dot("f64[15,260]{1,0}", "f64[260,530]{1,0}", "f64[15,530]{1,0}", ROWS)),
     "in_panels_of_its_own": (["contraction"], dot("f32[200,300]{1,0}", "f32[300,301]{1,0}", "f32[200,301]{1,0}", ROWS)),
     "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
     "long_sum": (["contraction", "reduction"], dot("f32[9,20000]{1,0}", "f32[20000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
@@ -423,6 +425,14 @@ def test_who_writes_it(name: str) -> None:
         converted = target == "opencl" and name == "of_bf16"
         assert [kernel.hero for kernel in kernels] == (["loop", "loop", "contraction"] if converted else heroes)
         assert EMPTY not in [kernel.grid.thread for kernel in kernels]
+
+
+def test_few_rows_of_a_large_operand() -> None:
+    """It is read in place, in tiles that hold all rows or half of them; a small one is not."""
+    for m, k, tile in ((8, 300, 3), (12, 300, 2), (15, 300, 3), (12, 60, 0), (17, 300, 0)):
+        (fusion,) = fusions(dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},1100]{{1,0}}", f"f32[{m},1100]{{1,0}}", ROWS))
+        (kernel,) = target_file(fusion, "c", "cpu").kernels
+        assert isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units == tile, (m, k, kernel.loop)
 
 
 def test_many_work_items_are_in_groups() -> None:
