@@ -239,11 +239,11 @@ class ContractionCpuNumbers:
     # units of a whole row, at most, that are one block (256 products of 64x64x64: 1.2 ms; in two blocks: 1.5)
     whole_units: int = 4
     # a product of few rows reads the other operand in place, as fast as memory gives it: in long pieces of few rows,
-    # whose next ones are prefetched; of more rows than `few_rows` has where that operand is large. skinny: by these rows,
-    # the units of a tile, so that a piece is read once or twice (f32 9x4096x4096 in one thread: 5.8 ms, 3 units 7.0;
-    # 16: 8.0, 2 units 10.5; as other products 19.8 and 25). Units of a piece, blocks of a row, which threads share, and
-    # products that are summed before they are added to the totals of a block (f32 8x4096x4096 on two threads, in an
-    # earlier tile: 2.1 ms; 32 and 16: 2.7; 64 and 8: 2.3; 128 and 8 without prefetches: 3.1)
+    # whose next ones are prefetched; of more rows than `few_rows` has where that operand is large. skinny: by these
+    # rows, the units of a tile, so that a piece is read once or twice (f32 9x4096x4096 in one thread: 5.8 ms, 3 units
+    # 7.0; 16: 8.0, 2 units 10.5; as other products 19.8 and 25). Units of a piece, blocks of a row, which threads
+    # share, and products that are summed before they are added to the totals of a block (f32 8x4096x4096 on two
+    # threads, in an earlier tile: 2.1 ms; 32 and 16: 2.7; 64 and 8: 2.3; 128 and 8 without prefetches: 3.1)
     skinny: Mapping[int, int] = field(default_factory=lambda: {
         9: 2, 10: 2, 11: 2, 12: 2, 13: 3, 14: 3, 15: 3, 16: 3})
     skinny_units: int = 64
