@@ -14,6 +14,7 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   is too large to be read in place. A panel is as many units wide as a tile where that divides J, so that it is copied
   in long pieces. The product reads it back through moves, which maps compose away.
 * The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
+* A product of complex numbers is one of real numbers, with twice the rows or columns and twice the steps.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 * A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
   Where each group has one feature, of one feature, the base is read in units too.
@@ -77,7 +78,9 @@ def arranged(computation: Computation, of: PlanClass) -> Computation:
             return None
         x = Expander(product, names, into.instructions, [])
         before = len(into.instructions)
-        if of.panels:
+        if dtypes.is_complex(accumulator(product)):
+            value = _of_complex(x, product, operands, of)
+        elif of.panels:
             value = _arranged(x, _as_read(product, operands, users), operands, of.panels)
             value = value and x.laid_out(value, product.shape)
         else:
@@ -106,6 +109,8 @@ def _sum_type(product: Instruction) -> str:
 
 
 def _is_product(i: Instruction, of: PlanClass) -> bool:
+    if i.opcode == "dot" and dtypes.is_complex(accumulator(i)):
+        return i.shape.elements > 0
     if of.shared_tiles:
         return i.opcode == "dot" and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
     if i.opcode not in ("dot", "convolution") or not _sum_type(i) or not i.shape.elements:
@@ -115,6 +120,44 @@ def _is_product(i: Instruction, of: PlanClass) -> bool:
 
 def _kept_size(dot: Instruction, operand: int) -> int:
     return math.prod(dot.operands[operand].shape.dims[d] for d in Sides.of(dot, operand).kept)
+
+
+# ---- of complex numbers ----
+
+def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
+                of: PlanClass) -> Optional[Instruction]:
+    """A product of complex numbers as one of real numbers, (re -im; im re) by (re; im), which has the real and the
+    imaginary parts. None where it is small, or has few rows or columns."""
+    kind, numbers = accumulator(dot), of.panels or Panels()
+    if min(_kept_size(dot, k) for k in (0, 1)) < numbers.complex_rows \
+            or dot.shape.elements * math.prod(loop_sizes(dot)) < numbers.least_steps:
+        return None
+    part, sides, batch = dtypes.TABLE[kind].part, [Sides.of(dot, k) for k in (0, 1)], len(Sides.of(dot, 0).batch)
+    twice = int(operands[1].shape.elements < operands[0].shape.elements)
+    both, attributes, before = [], dict(dot.attributes), len(x.into)
+    for k, (name, side, value) in enumerate(zip(("lhs", "rhs"), sides, operands)):
+        d = side.contracted[-1]
+        re, im = (x.add(of_both, array_shape(part, value.shape.dims, value.shape.minor_to_major), [value])
+                  for of_both in ("real", "imag"))
+        if k == twice:
+            rows = [x.concatenate(row, d) for row in ((re, x.op("negate", im)), (im, re))]
+            both.append(x.concatenate([x.reshape(row, (1, *row.shape.dims)) for row in rows], 0))
+            attributes[f"{name}_batch_dims"] = tuple(n + 1 for n in side.batch)
+            attributes[f"{name}_contracting_dims"] = tuple(n + 1 for n in side.contracted)
+        else:
+            both.append(x.concatenate((re, im), d))
+    at = batch + twice * len(sides[0].kept)     # the dimension of the parts
+    dims = (*dot.shape.dims[:at], 2, *dot.shape.dims[at:])
+    order = (*(n + (n >= at) for n in dot.shape.minor_to_major), at)
+    real = Instruction(dot.name, "dot", array_shape(part, dims, order), both, attributes, line=dot.line, col=dot.col,
+                       computation=dot.computation)
+    made = _arranged(x, real, both, of.panels) if of.panels else \
+        _for_gpus(x, real, both, of.shared_tiles) if of.shared_tiles else None
+    if made is None:
+        del x.into[before:]
+        return None
+    parts = [x.reshape(x.slice(made, at, n, n + 1), dot.shape.dims) for n in (0, 1)]
+    return x.laid_out(x.add("complex", array_shape(kind, dot.shape.dims), parts), dot.shape)
 
 
 # ---- by a vector ----

@@ -129,7 +129,9 @@ class Panels(NamedTuple):
     result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in place, 121 copied). units: of a panel, the best
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
-    at most. small_batch: products of a batch, at least, whose vectors are along the batch; small_sizes: the least and
+    at most. complex_rows: rows and columns of a product of complex numbers, at least, that is made one of real numbers
+    (c64 in two threads: 8x1000x1000 10.1 ms, so 5.4; 4x1000x1000 5.8, 7.6; 512x512x512 271, 7.7).
+    small_batch: products of a batch, at least, whose vectors are along the batch; small_sizes: the least and
     the most of their rows, columns and steps (f32, in one thread: 86268 of 3x3 1.8 ms by rows, 3.6 along the batch;
     40000 of 4x4 0.39, 1.05; 16000 of 5x5 1.44, 0.64; 10000 of 6x6 1.55, 0.57; 8000 of 7x7 2.2, 0.66; 20000 of 8x8 3.3,
     5.5. In OpenCL 86268 of 3x3 2.6, 5.4; 40000 of 4x4 2.0, 1.8; 20000 of 8x8 8.3, 5.5). groups: types of numbers that
@@ -151,6 +153,7 @@ class Panels(NamedTuple):
     long_sum: int = 1 << 14
     sum_parts: int = 32
     parts_bytes: int = 1 << 20
+    complex_rows: int = 8
     small_batch: int = 256
     small_sizes: Tuple[int, int] = (5, 7)
     groups: Tuple[str, ...] = ()
