@@ -86,7 +86,7 @@ def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: 
     text = module(name, given, f"d = {shape(result, [*b, m, n])} dot(p0, p1){batches}, lhs_contracting_dims={{{at + (not ta)}}}, "
                                f"rhs_contracting_dims={{{at + tb}}}")
     alike = Product(batch, m, n, k, ta, tb, TYPES[dtype], TYPES[result]) if dtype in TYPES and result in TYPES else None
-    return Case(name, text, 2 * batch * m * n * k, "f64" if dtype == "f64" else "f32", alike, (("a", 0), ("b", 1), ("c", -1)))
+    return Case(name, text, (8 if dtype[0] == "c" else 2) * batch * m * n * k, "f64" if dtype == "f64" else "f32", alike, (("a", 0), ("b", 1), ("c", -1)))
 
 
 def convolution(name: str, batch: int, size: int, channels: int, filters: int, window: int, stride: int = 1, groups: int = 1,
@@ -186,7 +186,9 @@ def cases() -> Iterator[Case]:
         yield product(size, size, size)
     for size in (16, 64, 256, 512, 1024):
         yield product(size, size, size, dtype="f64")
-    for m in (1, 2, 4, 8, 17, 64):
+    for size in (16, 64, 256, 512):
+        yield product(size, size, size, dtype="c64")
+    for m in (1, 2, 4, 8, 12, 16, 17, 64):
         yield product(m, 4096, 4096)
     for m in (1, 8):
         yield product(m, 4096, 4096, tb=True)
