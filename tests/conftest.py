@@ -15,7 +15,7 @@ gc.set_threshold(100000, 50, 100)   # little of what tests make is in circles
 MARKERS = {
     "peer": "is run by `ninja test-peer`, not by `ninja test`",
     "drawn": "draws by SETT_SEED and SETT_COUNT: test-peer runs it again with other numbers",
-    "whole": "every case of a set that others wrote, of which `ninja test` runs a sample",
+    "whole": "every case of a set that others wrote, of which test-peer runs a sample",
     "i686": "runs programs for this machine", "armhf": "runs programs for this machine", "s390x": "runs programs for this machine",
 }
 

@@ -29,7 +29,7 @@ ON: "List[Tuple[str, str]]" = [(target, device) for target in os.environ.get("SE
                                for device in OF_TARGET[target]]
 
 # Classes of device of CPUs with vectors: all that `ninja test` schedules for. Their kernels differ in few words, so
-# that it runs a named case for C, and of what is drawn the first batch for OpenCL and the second for C.
+# that it runs some named cases for C, and of what is drawn the first batch for OpenCL and the second for C.
 ON_CPUS = [pair for pair in ON if pair[1] in ("pocl-cpu", "cpu")]
 
 

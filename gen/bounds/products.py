@@ -60,8 +60,10 @@ def of_floats(b: Bounds, i: Instruction, kind: str, p: Products, x: Sequence[Arr
         start.append(Declare("double", "flushed", "0.0"))
         step += [Assign("flushed", f"range_flushed({one[0]}, {most}, {other})", "+=")
                  for one, most, other in ((first, *of_most), (second, *of_most[::-1]))]
-    # sums that a kernel adds up as one: none may have more than its share of the largest number
+    # A kernel may add up several sums as one: then partial sums are of all of them, whose masses are not known here. So
+    # none is exact, and each stays below its share of the largest number.
     sums = int(i.attributes.get("sums", 1))
+    whole = whole if sums == 1 else "false"
     terms = count_of(p.sizes) * sums
     limits = f"0x1p-{SIGNIFICANT[kind]}, {(LEAST_NORMAL if flushes else LEAST)[kind]}, {LARGEST[kind]}{f' / {sums}.0' * (sums > 1)}"
     total = f"range_of_products(sum, mass, {slack}, {'flushed' if flushes else '0.0'}, {whole}, {terms}.0, {limits})"

@@ -233,7 +233,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         tile, chunk = 0, numbers.chunk
         if _is_skinny(nest, context) and most < all_units:
             tile, chunk = numbers.skinny.get(rows, most), numbers.skinny_chunk
-            most = min(-(-all_units // numbers.skinny_blocks), numbers.skinny_units)
+            blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))    # of two tiles, at least
+            most = min(-(-all_units // blocks), numbers.skinny_units)
         packed = _is_packed(nest, context)
         if packed:
             most = min(numbers.packed_units, all_units)
@@ -291,16 +292,16 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
 
 
 def _is_skinny(nest: Contraction, context: Context) -> bool:
-    """Whether few rows read the other operand in place, in long pieces; more than a few only where memory is slow."""
+    """True if the rows are few, so that the other operand is read in place, as fast as memory gives it."""
     numbers, panels, rows = context.device.contraction_cpu, context.device.panels, nest.row.size
     if nest.next_unit != nest.unit:
         return False
-    return rows <= max(numbers.few_rows) or rows in numbers.skinny and panels is not None \
-        and _bytes(nest) > panels.in_place_bytes and nest.steps[-1].size >= numbers.chunk
+    large = panels is not None and _bytes(nest) > panels.in_place_bytes and nest.steps[-1].size >= numbers.chunk
+    return rows <= max(numbers.few_rows) or (rows in numbers.skinny and large)
 
 
 def _bytes(nest: Contraction) -> int:
-    """Of the operand that has columns."""
+    """The bytes of the operand that has columns."""
     return dtypes.storage_bytes(nest.units.shape.dtype) * nest.columns * math.prod(digit.size for digit in nest.steps)
 
 

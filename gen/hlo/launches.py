@@ -313,7 +313,7 @@ def parameter_names(module: Module) -> List[str]:
     return [name for n, p in enumerate(_plan(module).entry.parameters) for name in leaf_names(f"p{n}", p.shape)]
 
 
-NOTED = 10   # buffers that a note names
+NOTED = 10  # buffers that layout_note names, at most
 
 
 def layout_note(module: Module) -> str:

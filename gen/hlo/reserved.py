@@ -83,11 +83,16 @@ def program_name(text: str) -> str:
     return name + "_" if taken else name
 
 
-# Macros of C's library that are no functions, and types, which the function may name behind the parameter.
-_NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|errno|linux|unix|complex|imaginary|noreturn|thread_local|alignas|alignof")
+# Macros of C's library, but for those with parentheses; names of types, which later parameters may have; and words of
+# C++, since headers are read by it too.
+_NO_PARAMETER = re.compile(r"I|[A-Z_0-9]{2,}|\w+_t|(?:PRI|SCN)\w+|" + "|".join(
+    """errno linux unix complex imaginary noreturn thread_local alignas alignof static_assert math_errhandling asm typeof
+    and and_eq bitand bitor compl not not_eq or or_eq xor xor_eq catch concept const_cast constexpr consteval constinit
+    decltype dynamic_cast explicit export friend mutable noexcept nullptr protected public reinterpret_cast requires
+    static_cast throw try typeid typename using virtual""".split()))
 
 
 def parameter_name(text: str) -> str:
-    """A name near to the text for a parameter of a function, beside any headers of C's library."""
+    """A name near to the text for a parameter of a function in a header, which may follow the headers of C's library."""
     name = c_identifier(text)
     return name + "_" if _NO_PARAMETER.fullmatch(name) else name

@@ -14,7 +14,8 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   is too large to be read in place. A panel is as many units wide as a tile where that divides J, so that it is copied
   in long pieces. The product reads it back through moves, which maps compose away.
 * The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
-* A product of complex numbers is one of real numbers, with twice the rows or columns and twice the steps.
+* A product of complex numbers, unless it is small, becomes one of real numbers, with twice the rows or columns and
+  twice the steps.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 * A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
   Where each group has one feature, of one feature, the base is read in units too.
@@ -110,7 +111,7 @@ def _sum_type(product: Instruction) -> str:
 
 def _is_product(i: Instruction, of: PlanClass) -> bool:
     if i.opcode == "dot" and dtypes.is_complex(accumulator(i)):
-        return i.shape.elements > 0
+        return i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
     if of.shared_tiles:
         return i.opcode == "dot" and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
     if i.opcode not in ("dot", "convolution") or not _sum_type(i) or not i.shape.elements:
@@ -127,10 +128,10 @@ def _kept_size(dot: Instruction, operand: int) -> int:
 def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                 of: PlanClass) -> Optional[Instruction]:
     """A product of complex numbers as one of real numbers, (re -im; im re) by (re; im), which has the real and the
-    imaginary parts. None where it is small, or has few rows or columns."""
-    kind, numbers = accumulator(dot), of.panels or Panels()
-    if min(_kept_size(dot, k) for k in (0, 1)) < numbers.complex_rows \
-            or dot.shape.elements * math.prod(loop_sizes(dot)) < numbers.least_steps:
+    imaginary parts. None where it has few rows, columns or steps, or where the product of real numbers stays as it is."""
+    kind, numbers, steps = accumulator(dot), of.panels or Panels(), math.prod(loop_sizes(dot))
+    if min(steps, *(_kept_size(dot, k) for k in (0, 1))) < numbers.complex_least \
+            or dot.shape.elements * steps < numbers.least_steps:
         return None
     part, sides, batch = dtypes.TABLE[kind].part, [Sides.of(dot, k) for k in (0, 1)], len(Sides.of(dot, 0).batch)
     twice = int(operands[1].shape.elements < operands[0].shape.elements)

@@ -5,6 +5,7 @@ So do convolutions: windows of any size, stride, dilation, padding and holes, gr
 
 from __future__ import annotations
 
+import itertools
 import math
 import platform
 import random
@@ -232,7 +233,7 @@ def test_complex(first: int, target: str, device: str, tmp_path: Path, monkeypat
     """Products of complex numbers are products of their parts, also of few rows here."""
     of = DEVICES[device]
     if of.panels:
-        monkeypatch.setitem(schedule.DEVICES, device, replace(of, panels=of.panels._replace(complex_rows=1)))
+        monkeypatch.setitem(schedule.DEVICES, device, replace(of, panels=of.panels._replace(complex_least=1)))
     agree(drawn(first + 600, BATCH, [(t, t, t) for t in ("c64", "c128")]), target, device, tmp_path)
 
 
@@ -247,6 +248,26 @@ ENTRY e {
   d = c64[12,47,16]{2,1,0} dot(lhs0, rhs2), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={2}
   xe0 = c64[12,47,16]{0,1,2} parameter(2)
   ROOT e0 = c64[12,47,16]{2,1,0} subtract(d, xe0)
+}
+"""}, "c", "cpu", tmp_path)
+
+
+def test_whole_and_other_sums_of_complex_products(tmp_path: Path) -> None:
+    """A tile adds fractions to sums of whole numbers, each of which alone would be exact."""
+    agree({"whole": """HloModule whole
+
+ENTRY e {
+  a = u8[20,128] parameter(0)
+  b = f32[20,128] parameter(1)
+  c = u8[128,24] parameter(2)
+  d = f32[128,24] parameter(3)
+  af = f32[20,128] convert(a)
+  cf = f32[128,24] convert(c)
+  t = f32[20,128] tanh(b)
+  u = f32[128,24] tanh(d)
+  x = c64[20,128] complex(af, t)
+  y = c64[128,24] complex(cf, u)
+  ROOT z = c64[20,24] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 }
 """}, "c", "cpu", tmp_path)
 
@@ -393,6 +414,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "skinny": (["contraction"], dot("f32[3,70]{1,0}", "f32[70,700]{1,0}", "f32[3,700]{1,0}", ROWS)),
     "skinny_in_two_pieces": (["contraction"], dot("f32[12,300]{1,0}", "f32[300,1101]{1,0}", "f32[12,1101]{1,0}", ROWS)),
     "complex": (["concatenate", "loop", "contraction", "loop"], dot("c64[40,50]{1,0}", "c64[50,64]{1,0}", "c64[40,64]{1,0}", ROWS)),
+    "complex_outer": (["loop"], dot("c64[64]{0}", "c64[64]{0}", "c64[64,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}")),
     "complex_of_few_rows": (["loop"], dot("c128[7,50]{1,0}", "c128[50,64]{1,0}", "c128[7,64]{1,0}", ROWS)),
     "skinny_of_f64": (["contraction"], dot("f64[15,260]{1,0}", "f64[260,530]{1,0}", "f64[15,530]{1,0}", ROWS)),
     "in_panels_of_its_own": (["contraction"], dot("f32[200,300]{1,0}", "f32[300,301]{1,0}", "f32[200,301]{1,0}", ROWS)),
@@ -459,6 +481,11 @@ def test_few_rows_of_a_large_operand() -> None:
         (fusion,) = fusions(dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},1100]{{1,0}}", f"f32[{m},1100]{{1,0}}", ROWS))
         (kernel,) = target_file(fusion, "c", "cpu").kernels
         assert isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units == tile, (m, k, kernel.loop)
+    for m, n in itertools.product(range(1, 17), (144, 256, 288, 448, 1024)):      # a block is as wide as a tile, at least
+        (fusion,) = fusions(dot(f"f32[{m},1024]{{1,0}}", f"f32[1024,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS))
+        for kernel in target_file(fusion, "c", "cpu").kernels:
+            if isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units:
+                assert kernel.loop.units - (kernel.loop.long_blocks < kernel.loop.unit_blocks) >= kernel.loop.tile_units, (m, n, kernel.loop)
 
 
 def test_many_work_items_are_in_groups() -> None:

@@ -345,11 +345,11 @@ def test_names_that_c_has(target: str, tmp_path: Path) -> None:
 
 def test_parameters_that_c_has(tmp_path: Path) -> None:
     """Parameters that are called as a macro or a type of C's library."""
-    names = "NULL NAN INFINITY EOF I M_PI true errno stdin complex thread_local size_t int32_t linux signbit y1 index y".split()
+    names = "NULL NAN INFINITY EOF I M_PI true errno stdin complex thread_local size_t int32_t linux and not xor try nullptr static_assert PRId64 signbit y1 index y".split()
     text = "ENTRY e {" + "".join(f" {name} = f32[9] parameter({k})" for k, name in enumerate(names)) + " r0 = f32[9] add(NULL, NAN)"
     text += "".join(f" r{k} = f32[9] add(r{k - 1}, {name})" for k, name in enumerate(names[2:], 1)) + f" ROOT r = f32[9] add(r{len(names) - 2}, NULL) }}"
     run.build(program(text, "of_all"), tmp_path, "c", run.Options())
-    headers = "".join(f"#include <{header}.h>\n" for header in "complex errno float limits math stdalign stdbool stddef stdint stdio stdlib stdnoreturn string threads".split())
+    headers = "".join(f"#include <{header}.h>\n" for header in "complex errno float limits math stdalign stdbool stddef stdint stdio stdlib stdnoreturn string threads iso646 inttypes assert".split())
     (tmp_path / "main.c").write_text(headers + '#include "of_all.h"\n')
     text = (tmp_path / "of_all.h").read_text()
     assert "const float *NULL_, " in text and "const float *stdin, " in text and "const float *y1, const float *index, const float *y, float *r" in text

@@ -1,7 +1,7 @@
 """The operator tests of JAX and of StableHLO's interpreter (../shared/peer/stablehlo): kernels on stated inputs against
 stated results. One process runs all cases of a target. Only the operators in REFUSED may be refused.
 
-`ninja test` runs a sample, the shortest case of each opcode; `ninja test-stablehlo` runs all.
+`ninja test-peer` runs a sample, the shortest case of each opcode; `ninja test-stablehlo` runs all.
 SETT_TARGET names targets (with commas).
 """
 
