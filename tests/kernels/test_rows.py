@@ -411,7 +411,7 @@ def test_writes_are_proved() -> None:
     assert "result r0: 0 of" in (proofs.written_once([nest], places) or "")
 
 
-@pytest.mark.parametrize("kind, outer, size", [pytest.param("long", 2, 1000000, marks=pytest.mark.peer), ("mixed", 64, 4096)])
+@pytest.mark.parametrize("kind, outer, size", [pytest.param("long", 2, 1000000, marks=pytest.mark.peer), pytest.param("mixed", 64, 4096, marks=pytest.mark.peer)])
 def test_as_accurate_as_xla(kind: str, outer: int, size: int, tmp_path: Path) -> None:
     """Softmax and norms of long rows, and of rows of small and large magnitudes, are as near to double as XLA's are: the errors of totals differ by chance,
     so a quarter more is allowed."""

@@ -138,8 +138,9 @@ def test_lines(target: str, device: str, part: str, tmp_path: Path, monkeypatch:
     agree(texts, target, device, tmp_path, part)
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
-@pytest.mark.parametrize("first, second", [((2, 65), (5, 65)), pytest.param((5, 65), (5, 67), marks=pytest.mark.peer)])
+@pytest.mark.parametrize("first, second", [((2, 65), (5, 65)), ((5, 65), (5, 67))])
 def test_lines_of_two_kernels(first: "Tuple[int, int]", second: "Tuple[int, int]", target: str, device: str, tmp_path: Path,
                               monkeypatch: pytest.MonkeyPatch) -> None:
     """Two kernels of a file whose rows are as long, and whose matrices begin at other places of a line, or end there."""

@@ -555,6 +555,7 @@ def draw_array(rng: random.Random, dims: "List[int]", cute: bool) -> "Tuple[str,
     return f"({','.join(map(str, dims))}):({','.join(map(str, steps))})", 0
 
 
+@pytest.mark.peer
 def test_reorders(tmp_path: Path) -> None:
     """The C function of a reorder moves every element between drawn tags, strides, arrays of XLA and layouts of CuTe; a tag's padding gets zeros, and nothing else is
     written."""
