@@ -7,7 +7,7 @@ import signal
 import sys
 
 if __name__ == "__main__":
-    gc.set_threshold(100_000, 10, 10)   # few objects are in circles; looking took a third of the time
+    gc.set_threshold(100_000, 10, 10)   # few objects are in circles, and the search for them took a third of the time
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)    # until the modules are there, Ctrl-C just ends
 

@@ -138,8 +138,8 @@ def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]"
     both, attributes, before = [], dict(dot.attributes), len(x.into)
     for k, (name, side, value) in enumerate(zip(("lhs", "rhs"), sides, operands)):
         d = side.contracted[-1]
-        re, im = (x.add(of_both, array_shape(part, value.shape.dims, value.shape.minor_to_major), [value])
-                  for of_both in ("real", "imag"))
+        re, im = (x.add(opcode, array_shape(part, value.shape.dims, value.shape.minor_to_major), [value])
+                  for opcode in ("real", "imag"))
         if k == twice:
             rows = [x.concatenate(row, d) for row in ((re, x.op("negate", im)), (im, re))]
             both.append(x.concatenate([x.reshape(row, (1, *row.shape.dims)) for row in rows], 0))

@@ -129,9 +129,9 @@ class Panels(NamedTuple):
     result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in place, 121 copied). units: of a panel, the best
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
-    at most. complex_least: a product of complex numbers becomes one of real numbers if it has so many rows, columns and
-    steps (c64 in two threads: 512x512x512 takes 7.7 ms in place of 271, 8x1000x1000 5.4 in place of 10.1, but 4x1000x1000
-    7.6 in place of 5.8).
+    at most. complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
+    becomes one of real numbers (c64 in two threads: 512x512x512 then takes 7.7 ms in place of 271, 8x1000x1000 5.4 in
+    place of 10.1, but 4x1000x1000 7.6 in place of 5.8).
     small_batch: products of a batch, at least, whose vectors are along the batch; small_sizes: the least and
     the most of their rows, columns and steps (f32, in one thread: 86268 of 3x3 1.8 ms by rows, 3.6 along the batch;
     40000 of 4x4 0.39, 1.05; 16000 of 5x5 1.44, 0.64; 10000 of 6x6 1.55, 0.57; 8000 of 7x7 2.2, 0.66; 20000 of 8x8 3.3,
@@ -246,9 +246,9 @@ class ContractionCpuNumbers:
     # steps of up to `units` units each, then through the next ones, which were prefetched. That is so for the rows of
     # few_rows, and for those of `skinny` if the other operand is large. skinny: the units of a tile, by rows, so that
     # units are read once or twice (f32 9x4096x4096 in one thread: 5.8 ms, with 3 units 7.0; 16 rows: 8.0, with 2 units
-    # 10.5; as other products 19.8 and 25). skinny_blocks: of a row, at most, which threads share. skinny_units and
-    # skinny_chunk were chosen by f32 8x4096x4096 on two threads, with 4 units in a tile: 2.1 ms; 32 and 16: 2.7; 64 and
-    # 8: 2.3; 128 and 8 without prefetches: 3.1
+    # 10.5; as other products 19.8 and 25). skinny_blocks: the most blocks of a row, which threads share. skinny_units
+    # and skinny_chunk were chosen by f32 8x4096x4096 on two threads, with 4 units in a tile: 2.1 ms; 32 and 16: 2.7; 64
+    # and 8: 2.3; 128 and 8 without prefetches: 3.1
     skinny: Mapping[int, int] = field(default_factory=lambda: {
         9: 2, 10: 2, 11: 2, 12: 2, 13: 3, 14: 3, 15: 3, 16: 3})
     skinny_units: int = 64
