@@ -1,4 +1,4 @@
-/* sett_mma_layouts.h - v0.2 - the fragments of matrix instructions (MFMA, WMMA, mma.sync) as nested layouts
+/* sett_mma_layouts.h - v0.3 - the fragments of matrix instructions (MFMA, WMMA, mma.sync) as nested layouts
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -51,7 +51,7 @@ THE MODEL
     scales of f8: MFMA_SCALE_* is as documented for f4. For f8 the order of k is that of the first two lines above, but lane l still
       holds the scale of the 32 k from 32 * (l div 16), or 32 * (l div 32) for 32x32. So its scale is not for all of its values,
       and f8 loaded by these rows meets other scales. Sources differ on this: try it on the device.
-    slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
+    slots of A: NV_MMA_SYNC_* PTX_M16N8K8_F32_TF32 PTX_M16N8K8_F64_F64 PTX_M16N8K32_S32_S8 PTX_M16N8K64_S32_S4
       Upstream's outer tile is in row-major order; PTX numbers registers along M first. sett_mma_ptx_layout does that, by
       counting the K part of the outer tile as batches. Each lane holds the same set.
         m16n8k16 A, lane 0:  slots 0 1 | 2 3 | 4 5 | 6 7    upstream: row 0 k 0,1 | row 0 k 8,9 | row 8 k 0,1 | row 8 k 8,9
@@ -96,13 +96,14 @@ LIMITS
   The instructions of the table; those of sett_nested_layout.h.
 
 HISTORY
+  0.3  m16n8k4 and m16n8k8 of f64.
   0.2  slots of 32x32 accumulators with blocks are registers in order; what differs from the documents is listed.
   0.1  118 intrinsics of upstream, 12 more of PTX.
 */
 #ifndef SETT_MMA_LAYOUTS_H
 #define SETT_MMA_LAYOUTS_H
 
-#define SETT_MMA_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
+#define SETT_MMA_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_NESTED_LAYOUT_H
 #error "include sett_nested_layout.h before sett_mma_layouts.h"
@@ -297,6 +298,8 @@ HISTORY
   X(PTX_M16N8K4_F32_TF32, MMA_SYNC_1, PTX, 0, 32, 16, 8, 4, 1, "tf32", "tf32", "f32")                                \
   X(PTX_M16N8K8_F32_TF32, MMA_SYNC, PTX, 0, 32, 16, 8, 8, 1, "tf32", "tf32", "f32")                                  \
   X(PTX_M8N8K4_F64_F64, MMA_SYNC_8, PTX, 0, 32, 8, 8, 4, 1, "f64", "f64", "f64")                                     \
+  X(PTX_M16N8K4_F64_F64, MMA_SYNC_1, PTX, 0, 32, 16, 8, 4, 1, "f64", "f64", "f64")                                   \
+  X(PTX_M16N8K8_F64_F64, MMA_SYNC, PTX, 0, 32, 16, 8, 8, 1, "f64", "f64", "f64")                                     \
   X(PTX_M8N8K16_S32_S8, MMA_SYNC_8, PTX, 0, 32, 8, 8, 16, 1, "s8", "s8", "s32")                                      \
   X(PTX_M16N8K16_S32_S8, MMA_SYNC_1, PTX, 0, 32, 16, 8, 16, 1, "s8", "s8", "s32")                                    \
   X(PTX_M16N8K32_S32_S8, MMA_SYNC, PTX, 0, 32, 16, 8, 32, 1, "s8", "s8", "s32")                                      \

@@ -1,17 +1,17 @@
-"""The contraction hero on GPUs with matrix instructions: products of 16 and 8 bits, by CUDA's mma.sync.
+"""The contraction hero on GPUs with matrix instructions: products of 8, 16 and 64 bits, by CUDA's mma.sync.
 
 A block of threads computes a tile of the result, each warp a part of it. Both operands' tiles go from memory straight to
-shared memory, several stages ahead (cp.async); ldmatrix loads from there what a warp multiplies. sett_mma_layouts.h says
-which lane holds which sum.
+shared memory, several stages ahead (cp.async). From there ldmatrix loads what a warp multiplies; ldmatrix moves 16 bits,
+so each lane loads its own elements of 64 bits. sett_mma_layouts.h says which lane holds which element, and which sum.
 
-A tile in shared memory is words of 16 bytes: rows of lines, or of steps where neighbours in memory are lines and
-ldmatrix transposes. Each row is rotated by words, so that eight rows' words at one place are in all banks.
+A row of a tile in shared memory is a line, or a step where neighbours in memory are lines and ldmatrix transposes. Each
+row is rotated by what is read of it at once, so that the rows that are read together lie in all banks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Iterable, List, NamedTuple, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Tuple
 
 from gen import algebra
 from gen.emit.templates import macro
@@ -26,6 +26,7 @@ from gen.plan.tiled_product import TiledProduct
 from gen.schedule import GpuTile
 
 DOWN, ACROSS = 16, 8    # rows and columns of an instruction
+BANKS = 128             # bytes of shared memory that are read at once
 
 
 class Instruction(NamedTuple):
@@ -40,7 +41,8 @@ class Instruction(NamedTuple):
 INSTRUCTIONS = {"bf16": Instruction("m16n8k16", "f32", "NV_MMA_SYNC_F32_16x8x16_BF16"),
                 "f16": Instruction("m16n8k16", "f32", "NV_MMA_SYNC_F32_16x8x16_F16"),
                 "s8": Instruction("m16n8k32", "s32", "PTX_M16N8K32_S32_S8"),
-                "u8": Instruction("m16n8k32", "s32", "PTX_M16N8K32_S32_S8")}
+                "u8": Instruction("m16n8k32", "s32", "PTX_M16N8K32_S32_S8"),
+                "f64": Instruction("m16n8k4", "f64", "PTX_M16N8K4_F64_F64")}
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,13 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class CopiedOperand(TiledOperand):
-    """As its base class, and from there to registers. place: of a line and a step in the tile. row_line, row_step: where a
-    lane's row of the matrices `n` of 16 lines begins, in 32 bytes `part` of the steps; trans: whether ldmatrix
-    transposes."""
+    """As its base class, and from there to registers. place: of a line and a step in the tile. read_line, read_step: what
+    a lane reads, of 16 lines `n` and 32 bytes `part` of the steps: the row that it gives to ldmatrix, or its element
+    `half`; trans: whether ldmatrix transposes."""
 
     place: str
-    row_line: str
-    row_step: str
+    read_line: str
+    read_step: str
     trans: bool
 
 
@@ -78,15 +80,18 @@ class CopiedOperand(TiledOperand):
 class ContractionMmaRecord:
     """templates/kernels/contraction_mma.j2 prints this record.
 
-    kind, element: the types of the sums, and of elements in memory; mma: the function of an instruction. bytes: of an
-    element. parts: 32 bytes of the steps in a tile. downs, acrosses: instructions of a warp below and beside each
-    other. row, group: the row in the tile of a thread's row `i`, and of its columns `j` in groups of `vec`. steps,
-    part_steps, rows, columns, vec, step: as ContractionGpuRecord."""
+    kind, element: the types of the sums, and of elements in memory; mma: the function of an instruction. register: the
+    type of the `registers` that a lane has of 16 lines and 32 bytes of the steps. bytes: of an element. parts: 32 bytes
+    of the steps in a tile. downs, acrosses: instructions of a warp below and beside each other. row, group: the row in
+    the tile of a thread's row `i`, and of its columns `j` in groups of `vec`. steps, part_steps, rows, columns, vec,
+    step: as ContractionGpuRecord."""
 
     placing: Placing
     kind: str
     element: str
     mma: str
+    register: str
+    registers: int
     bytes: int
     tile: GpuTile
     parts: int
@@ -110,13 +115,13 @@ class ContractionMmaHero(ContractionGpuHero):
         if not context.target.matrix_instructions:
             raise Refused("the language has no matrix instructions that are written here")
         types = {buffer.shape.dtype for buffer in nest.operands}
-        if len(types) > 1 or not types <= INSTRUCTIONS.keys():
+        if len(types) > 1 or not types <= INSTRUCTIONS.keys() or _instruction(nest).sums != nest.dot.shape.dtype:
             raise Refused("no matrix instruction multiplies such types")
         return super().takes(nest, context)
 
     def schedules(self, nest: TiledProduct, context: Context) -> "Iterable[ContractionGpuSchedule]":
         numbers, size = context.device.contraction_gpu, element_bytes(nest)
-        tile, parts = best(nest, numbers.matrix_tiles[size], numbers.matrix_sum_cost, context)
+        tile, parts = best(nest, numbers.matrix_tiles[size], numbers.matrix_sum_cost[size], context)
         most = WORD // size
         # bytes are not transposed by ldmatrix
         loads = [nest.vector(k, most if size > 1 or nest.along_steps(k) else 1) for k in (0, 1)]
@@ -134,6 +139,15 @@ def element_bytes(nest: TiledProduct) -> int:
     return dtypes.storage_bytes(nest.operands[0].shape.dtype)
 
 
+def by_elements(nest: TiledProduct) -> bool:
+    """True if lanes load elements from shared memory, not rows for ldmatrix."""
+    return element_bytes(nest) > 4
+
+
+def _instruction(nest: TiledProduct) -> Instruction:
+    return INSTRUCTIONS[nest.operands[0].shape.dtype]
+
+
 # ---- maps ----
 
 def _in_lines(nest: TiledProduct, operand: int) -> bool:
@@ -143,13 +157,13 @@ def _in_lines(nest: TiledProduct, operand: int) -> bool:
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
     """(line, step) -> (element of the tile in shared memory)."""
-    lines, word = (tile.rows, tile.columns)[operand], WORD // element_bytes(nest)
-    if _in_lines(nest, operand):
-        # a row has four words: two rows are in all banks
-        place = f"line * {tile.steps} + (step floordiv {word} + line floordiv 2) mod 4 * {word} + step mod {word}"
-    else:
-        place = (f"step * {lines} + line floordiv {8 * word} * {8 * word} + (line floordiv {word} + step) mod 8 * {word} "
-                 f"+ line mod {word}")
+    lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
+    row, at, width = ("line", "step", tile.steps) if _in_lines(nest, operand) else ("step", "line", lines)
+    # lanes read `unit` elements of each row: those of ldmatrix, or four of 64 bits
+    whole, unit = BANKS // size, 4 if by_elements(nest) else WORD // size
+    units = min(whole, width) // unit
+    rotated = f"({at} floordiv {unit} + {row} floordiv {whole // unit // units}) mod {units}"
+    place = f"{row} * {width} + {at} floordiv {units * unit} * {units * unit} + {rotated} * {unit} + {at} mod {unit}"
     return algebra.simplify(f"(line, step) -> ({place}), domain: line in [0, {lines - 1}], step in [0, {tile.steps - 1}]")
 
 
@@ -184,36 +198,58 @@ def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) 
                             f"n in [0, {lines // 16 - 1}], part in [0, {tile.steps // (2 * word) - 1}]")
 
 
+def _held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
+    """The index of an element in a fragment (lhs, rhs, acc) of the instruction. box: the extents of variables; given: the
+    layout's variables by these, the others are 0."""
+    layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{_instruction(nest).layout}.{fragment}"))
+    inner = (f"({', '.join(box)}) -> ({', '.join(given.get(v.name, '0') for v in algebra.info(layout).variables)}), "
+             f"domain: {', '.join(f'{name} in [0, {count - 1}]' for name, count in box.items())}")
+    return [result.text for result in algebra.info(compose(inner, layout)).results]
+
+
+def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
+    """(warp, lane, n, part, half) -> (line, step) in the tile of a lane's element, in the 16 lines `n` of its warp and
+    the steps `part` of an instruction: of A both halves are one instruction's, of B they are two instructions', side by
+    side."""
+    tile = schedule.block
+    lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
+    if operand == 0:
+        line, step = _held(nest, "lhs", {"lane": 32, "half": 2}, thread="lane", o0="half")
+    else:
+        step, line = _held(nest, "rhs", {"lane": 32, "half": 2}, thread="lane")
+        line = f"half * {ACROSS} + {line}"
+    steps = 2 * WORD // element_bytes(nest)
+    return algebra.simplify(f"(warp, lane, n, part, half) -> (warp * {lines} + n * 16 + {line}, part * {steps} + {step}), "
+                            f"domain: warp in [0, {schedule.warps[operand] - 1}], lane in [0, 31], "
+                            f"n in [0, {lines // 16 - 1}], part in [0, {tile.steps // steps - 1}], half in [0, 1]")
+
+
 def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str, str]":
     """The maps (warp, lane, i) -> (row in the tile) of a thread's row i, and (warp, lane, j) -> (column in the tile
     floordiv vec) of its columns j, in groups of `vec`."""
     tile, vec = schedule.block, schedule.vec
-    layout = algebra.call("map", "dims", algebra.call(
-        "nested", "map", f"{INSTRUCTIONS[nest.operands[0].shape.dtype].layout}.acc"))
-    variables = [v.name for v in algebra.info(layout).variables]
-
-    def sums(name: str, count: int, low: str, by: int, of: int) -> str:
-        """The result `of` of the layout: of a lane, and of a number's last bit as variable `low`."""
-        known = {"thread": "lane", low: f"({name} * {by}) mod 2"}
-        inner = (f"(lane, {name}) -> ({', '.join(known.get(v, '0') for v in variables)}), "
-                 f"domain: lane in [0, 31], {name} in [0, {count - 1}]")
-        return algebra.info(compose(inner, layout)).results[of].text
-
     rows, columns = tile.thread_rows, tile.thread_columns // vec
+    row, _ = _held(nest, "acc", {"lane": 32, "i": rows}, thread="lane", o0="i mod 2")
+    _, column = _held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"(j * {vec}) mod 2")
     down, across = (f"domain: warp in [0, {count - 1}], lane in [0, 31]" for count in schedule.warps)
-    return (algebra.simplify(f"(warp, lane, i) -> (warp * {8 * rows} + i floordiv 2 * {DOWN} + {sums('i', rows, 'o0', 1, 0)}), "
+    return (algebra.simplify(f"(warp, lane, i) -> (warp * {8 * rows} + i floordiv 2 * {DOWN} + {row}), "
                              f"{down}, i in [0, {rows - 1}]"),
             algebra.simplify(f"(warp, lane, j) -> ((warp * {4 * tile.thread_columns} + j * {vec} floordiv 2 * {ACROSS} "
-                             f"+ {sums('j', columns, 'e1', vec, 1)}) floordiv {vec}), {across}, j in [0, {columns - 1}]"))
+                             f"+ {column}) floordiv {vec}), {across}, j in [0, {columns - 1}]"))
+
+
+def read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
+    """(warp, lane, n, part, ..) -> (line, step) in the tile of what a lane reads."""
+    return (element_read_map if by_elements(nest) else row_map)(nest, schedule, operand)
 
 
 def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "List[SharedAccess]":
-    """The copies of a block's threads to the tiles of both operands, and the rows of 16 bytes that ldmatrix reads: those
-    of eight lanes in each of its phases."""
+    """The copies of a block's threads to the tiles of both operands, and what lanes read there: rows of 16 bytes for
+    ldmatrix, those of eight lanes in each of its phases, or elements."""
     found = []
     for k in (0, 1):
         for of, elements in ((copy_map(nest, schedule, k), schedule.loads[k]),
-                             (row_map(nest, schedule, k), WORD // element_bytes(nest))):
+                             (read_map(nest, schedule, k), 1 if by_elements(nest) else WORD // element_bytes(nest))):
             place = compose(of, tile_map(nest, schedule.block, k))
             info = algebra.info(place)
             lanes = "lane" if "lane" in [v.name for v in info.variables] else "th_x"
@@ -234,9 +270,10 @@ def _texts(of: str, index: str, *names: str) -> "List[str]":
 
 def _operand(nest: TiledProduct, schedule: ContractionMmaSchedule, k: int, t: str) -> "Tuple[CopiedOperand, Touched]":
     (place,) = _texts(tile_map(nest, schedule.block, k), t, "line", "of_tile")
-    row_line, row_step = _texts(row_map(nest, schedule, k), t, f"warp_{('row', 'column')[k]}", "lane", "n", "part")
-    operand = CopiedOperand(**tiled(nest, schedule, k, t, copy_map(nest, schedule, k)), place=place, row_line=row_line,
-                            row_step=row_step, trans=not _in_lines(nest, k))
+    line, step = _texts(read_map(nest, schedule, k), t, f"warp_{('row', 'column')[k]}", "lane", "n", "part",
+                        *(["half"] if by_elements(nest) else []))
+    operand = CopiedOperand(**tiled(nest, schedule, k, t, copy_map(nest, schedule, k)), place=place, read_line=line,
+                            read_step=step, trans=not _in_lines(nest, k))
     size = schedule.loads[k] * element_bytes(nest)
     return operand, Touched("read", nest.operands[k], element_map(nest, k), size if size >= 4 else 0)
 
@@ -245,22 +282,23 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     nest, schedule, t = choice.nest, choice.schedule, choice.index
     assert isinstance(schedule, ContractionMmaSchedule)
     d, tile, dtype, counts = context.target, schedule.block, nest.operands[0].shape.dtype, nest.counts
-    instruction = INSTRUCTIONS[dtype]
+    instruction, size = _instruction(nest), element_bytes(nest)
     if dtype == "f16":
         d.used.add("half")
-    for name in ("copies", "ldmatrix"):
+    for name in ("copies",) if by_elements(nest) else ("copies", "ldmatrix"):
         context.helpers.texts.setdefault(name, macro("parts/mma.j2", name, d=d))
     mma = f"mma_{instruction.shape}_{instruction.sums}_{dtype}"
-    context.helpers.texts.setdefault(mma, macro("parts/mma.j2", "mma", d=d, name=mma, instruction=instruction, of=dtype,
-                                                kind=d.types[instruction.sums],
-                                                pack=4 // dtypes.storage_bytes(dtype)))
+    context.helpers.texts.setdefault(mma, macro("parts/mma.j2", "mma_f64", d=d, name=mma) if by_elements(nest) else macro(
+        "parts/mma.j2", "mma", d=d, name=mma, instruction=instruction, of=dtype, kind=d.types[instruction.sums],
+        pack=4 // size))
     placing, _ = Placing.of([digit for digit in block_counts(nest, schedule) if digit[1] > 1], tile.threads, t)
     both, written = [_operand(nest, schedule, k, t) for k in (0, 1)], sums_written(choice, context)
     (row,), (group,) = (_texts(of, t, f"warp_{side}", "lane", name)
                         for of, side, name in zip(sum_maps(nest, schedule), ("row", "column"), "ij"))
     record = ContractionMmaRecord(
-        placing, d.types[nest.dot.shape.dtype], d.memory(dtype), mma, dtypes.storage_bytes(dtype), tile,
-        tile.steps * dtypes.storage_bytes(dtype) // (2 * WORD), tile.thread_rows // 2, tile.thread_columns // 2,
+        placing, d.types[nest.dot.shape.dtype], d.memory(dtype), mma, d.types[dtype] if by_elements(nest) else "unsigned",
+        2 if by_elements(nest) else 4, size, tile, tile.steps * size // (2 * WORD), tile.thread_rows // 2,
+        tile.thread_columns // 2,
         [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, group,
         counts["row"], counts["column"], schedule.vec, written.code)
     return kernel_of_tiles(choice, context, Text("kernels/contraction_mma", record), [touched for _, touched in both],

@@ -211,10 +211,11 @@ class ContractionGpuNumbers:
             GpuTile(16, 128, 4, 4, 16, 0.5)),
         8: (GpuTile(64, 64, 8, 4, 8, 1), GpuTile(32, 32, 4, 4, 8, 0.7), GpuTile(16, 64, 4, 4, 8, 0.7))})
     # for matrix instructions, by bytes of an element; a warp has 8 threads down and 4 across (bf16 4096^3: 381 TFLOP/s;
-    # with twice the warps 297; 128x64 257; 64x64 199; 256x64 in two stages 289)
+    # with twice the warps 297; 128x64 257; 64x64 199; 256x64 in two stages 289). Those of f64 are not timed.
     matrix_tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
-        size: (GpuTile(128, 128, 8, 16, 64 // size, 1, 3), GpuTile(64, 64, 4, 8, 64 // size, 0.55, 4))
-        for size in (1, 2)})
+        **{size: (GpuTile(128, 128, 8, 16, 64 // size, 1, 3), GpuTile(64, 64, 4, 8, 64 // size, 0.55, 4))
+           for size in (1, 2)},
+        8: (GpuTile(128, 128, 8, 8, 8, 1, 3), GpuTile(64, 64, 4, 8, 8, 0.8, 4))})
     padding: int = 4            # elements between the steps of a tile, so that no banks conflict
     run_bytes: int = 32         # that neighbouring threads read of one line, along the steps
     part_steps: int = 128       # of a part, at least, where the sum is cut into parts
@@ -223,7 +224,8 @@ class ContractionGpuNumbers:
     # multiplications that a unit does while an element of a part is written and read again (f32, H100: 128 at a time,
     # 25 bytes of memory at a time)
     sum_cost: int = 40
-    matrix_sum_cost: int = 600  # the same of matrix instructions
+    # the same of matrix instructions, by bytes of an element
+    matrix_sum_cost: Mapping[int, int] = field(default_factory=lambda: {1: 600, 2: 600, 8: 80})
 
 
 @dataclass(frozen=True)

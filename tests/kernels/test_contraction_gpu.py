@@ -20,6 +20,7 @@ from gen.heroes import contraction_gpu, contraction_mma
 from gen.heroes.hero import Context
 from gen.pipeline import target_file
 from gen.plan.nests import planned
+from gen.plan.partition import compose
 from gen.plan.tiled_product import TiledProduct
 from gen.schedule import DEVICES, SharedTiles
 from gen.targets import TARGETS, bits
@@ -62,6 +63,9 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "result_by_columns": (["contraction"], dot("f32[44,68]{1,0}", "f32[44,71]{1,0}", "f32[68,71]{0,1}", COLUMNS)),
     "larger_than_a_tile": (["contraction"], dot("f32[150,20]{1,0}", "f32[20,270]{1,0}", "f32[150,270]{1,0}", ROWS)),
     "batched": (["contraction"], dot("f64[5,39,12]{2,1,0}", "f64[5,12,46]{2,1,0}", "f64[5,39,46]{2,1,0}", BATCHED)),
+    "of_f64_turned": (["contraction"], dot("f64[67,44]{1,0}", "f64[140,44]{1,0}", "f64[67,140]{1,0}", TURNED)),
+    "of_f64_columns": (["contraction"], dot("f64[45,68]{1,0}", "f64[45,71]{1,0}", "f64[68,71]{0,1}", COLUMNS)),
+    "of_f64_in_parts": (["contraction", "contraction"], dot("f64[8,3000]{1,0}", "f64[3000,256]{1,0}", "f64[8,256]{1,0}", ROWS)),
     "of_bf16": (["contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
     "of_f16": (["contraction"], dot("f16[40,52]{1,0}", "f16[64,52]{1,0}", "f32[40,64]{1,0}", TURNED)),
     "of_s8": (["contraction"], dot("s8[40,72]{1,0}", "s8[72,136]{1,0}", "s32[40,136]{1,0}", ROWS)),
@@ -101,7 +105,7 @@ def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
           tmp_path, part)
 
 
-SUMS = {"bf16": "f32", "f16": "f32", "s8": "s32", "u8": "s32"}
+SUMS = {"bf16": "f32", "f16": "f32", "s8": "s32", "u8": "s32", "f64": "f64"}
 
 
 def scheduled(text: str) -> "tuple[TiledProduct, contraction_mma.ContractionMmaSchedule]":
@@ -141,11 +145,27 @@ def test_no_banks_conflict(dtype: str, size: int, a: str, b: str, words: str) ->
         assert answer.startswith("yes"), f"{access}: {answer}"
 
 
+@pytest.mark.parametrize("dtype", sorted(contraction_mma.INSTRUCTIONS))
+@pytest.mark.parametrize("a, b, words", [("512,1024", "1024,512", ROWS), ("512,1024", "512,1024", TURNED), ("1024,512", "1024,512", COLUMNS)])
+def test_copies_are_coalesced(dtype: str, a: str, b: str, words: str) -> None:
+    """Copies to shared memory read no more of the operands than they need, as the algebra counts."""
+    nest, chosen = scheduled(dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS[dtype]}[512,512]{{1,0}}", words))
+    for k in (0, 1):
+        copied = algebra.info(contraction_mma.copy_map(nest, chosen, k))
+        line, step = (result.text for result in copied.results)
+        box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in copied.variables)
+        at = algebra.info(compose(f"(th_x, pass) -> (0, {line}, {step}), domain: {box}", contraction_gpu.element_map(nest, k)))
+        vector = ["--vector", "e"] if chosen.loads[k] > 1 else []
+        answer = algebra.call("coalescing", *vector, f"(th_x)[pass, e] -> ({at.results[0].text} + e), domain: {box}, "
+                              f"e in [0, {chosen.loads[k] - 1}]", dtype)
+        assert answer.startswith("yes"), f"{k}: {answer}"
+
+
 def test_lanes_hold_what_the_instruction_multiplies() -> None:
     """The rows that lanes give to ldmatrix, whose lane l then holds 4 bytes of row l / 4 of each matrix, are the fragments
     of sett_mma_layouts.h, whichever way the tile lies."""
     seen = set()
-    for dtype, words in itertools.product(contraction_mma.INSTRUCTIONS, (ROWS, TURNED, COLUMNS)):
+    for dtype, words in itertools.product([t for t in contraction_mma.INSTRUCTIONS if t != "f64"], (ROWS, TURNED, COLUMNS)):
         size, sizes = bits(dtype) // 8, {ROWS: ("64,128", "128,64"), TURNED: ("64,128", "64,128"), COLUMNS: ("128,64", "128,64")}
         nest, chosen = scheduled(dot(*(f"{dtype}[{of}]{{1,0}}" for of in sizes[words]), f"{SUMS[dtype]}[64,64]{{1,0}}", words))
         for k, side in enumerate(("lhs", "rhs")):
@@ -168,6 +188,18 @@ def test_lanes_hold_what_the_instruction_multiplies() -> None:
     assert seen == {(2, False), (2, True), (1, False)}
 
 
+def test_two_instructions_of_f64_are_one() -> None:
+    """The fragments of m8n8k4, which sm_80 has, are the halves of those of m16n8k4."""
+    of_80, of_90 = "PTX_M8N8K4_F64_F64", contraction_mma.INSTRUCTIONS["f64"].layout
+    for lane, half in itertools.product(range(32), range(2)):
+        row, k = fragment(of_80, "lhs", lane, 0)
+        assert fragment(of_90, "lhs", lane, half) == (row + 8 * half, k)
+        assert fragment(of_90, "rhs", lane, 0) == fragment(of_80, "rhs", lane, 0)
+        for e in range(2):
+            row, column = fragment(of_80, "acc", lane, e)
+            assert fragment(of_90, "acc", lane, half * 2 + e) == (row + 8 * half, column)
+
+
 def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
     """What a lane holds in a slot, in PTX's order of registers."""
     of = algebra.call("nested", "ptx", layout, side).split("\t")[0]
@@ -178,13 +210,13 @@ def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
 @pytest.mark.peer
 def test_without_instructions(tmp_path: Path) -> None:
     """The plain code beside each instruction computes the same."""
-    texts = {name: NAMED[name][1].replace("HloModule e", f"HloModule {name}") for name in ("of_bf16", "of_f16", "of_s8", "of_u8")}
+    texts = {name: NAMED[name][1].replace("HloModule e", f"HloModule {name}") for name in ("of_bf16", "of_f16", "of_s8", "of_u8", "batched")}
     options, built = run.Options(rounds=1, schedule="sm_80"), []
     for name, text in texts.items():
         (fusion,) = fusions(text, name)
         built.append(run.build(fusion, tmp_path / name, "cuda-on-cpu", options))
         kernel = tmp_path / name / f"{name}.cu"
-        assert kernel.read_text().count("defined(SETT_PTX)") == 5
+        assert kernel.read_text().count("defined(SETT_PTX)") == (4 if name == "batched" else 5)
         kernel.write_text(kernel.read_text().replace("defined(SETT_PTX)", "0"))
     assert [result.status for result in run.check_built(built, "cuda-on-cpu", options)] == ["PASS"] * len(texts)
 
