@@ -382,8 +382,10 @@ def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: s
     at, side, vec = algebra.c_text(copied, index, "term"), ("row", "column")[k], schedule.loads[k]
     lines, count = (schedule.block.rows, schedule.block.columns)[k], nest.counts[side]
     (line, step), (line_at, step_at) = at.results, operand_texts(nest, k, index)
+    thread = algebra.info(copied).variables[0]
+    own = [*at.constraints, *([f"{thread.name} <= {thread.hi}"] if thread.hi < schedule.threads - 1 else [])]
     return {"name": "ab"[k], "pointer": nest.operands[k].pointer, "lines": lines, "vec": vec, "line": line, "step": step,
-            "passes": -(-lines * schedule.block.steps // vec // schedule.threads), "own": " && ".join(at.constraints),
+            "passes": -(-lines * schedule.block.steps // vec // schedule.threads), "own": " && ".join(own),
             "first": f"{side}_block", "count": count, "last": count - (1 if nest.along_steps(k) else vec),
             "line_at": line_at, "step_at": step_at}
 

@@ -75,6 +75,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_bf16_columns": (["contraction"], dot("bf16[96,144]{1,0}", "bf16[96,152]{1,0}", "f32[144,152]{0,1}", COLUMNS)),
     "of_bf16_in_parts": (["contraction", "contraction"], dot("bf16[8,3000]{1,0}", "bf16[3000,256]{1,0}", "bf16[8,256]{1,0}", ROWS)),
     "in_parts": (["contraction", "contraction"], dot("f32[8,3000]{1,0}", "f32[3000,256]{1,0}", "f32[8,256]{1,0}", ROWS)),
+    # a tile of fewer words than a block has threads
+    "of_few_rows": (["contraction", "contraction"], dot("f32[8,300]{1,0}", "f32[300,4096]{1,0}", "f32[8,4096]{1,0}", ROWS)),
     "by_vector": (["reduction"], dot("f32[400,50]{1,0}", "f32[50]{0}", "f32[400]{0}", ROWS)),
     "chain": (["contraction", "contraction"], dot(
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64,48]{1,0} parameter(2)",
