@@ -76,6 +76,14 @@ static inline void sett_mma_16x8x4(int line, double *d, const double *a, const d
 }
 #define sett_ptx_mma_m16n8k4_f64_f64(d, a, b) sett_mma_16x8x4(__LINE__, d, a, b)
 
+// prmt: byte i of the result is the byte that digit i of the selector numbers, those of a first.
+static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
+  const uint64_t both = (uint64_t)b << 32 | a;
+  uint32_t made = 0;
+  for (int i = 0; i < 4; ++i) made |= (uint32_t)(both >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return made;
+}
+
 // ---- ldmatrix ----
 
 // Four matrices of 8 rows of 8 elements of 16 bits. Lane l brings the address of row l % 8 of matrix l / 8. Of each matrix

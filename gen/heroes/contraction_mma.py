@@ -1,11 +1,14 @@
 """The contraction hero on GPUs with matrix instructions: products of 8, 16 and 64 bits, by CUDA's mma.sync.
 
 A block of threads computes a tile of the result, each warp a part of it. Both operands' tiles go from memory straight to
-shared memory, several stages ahead (cp.async). From there ldmatrix loads what a warp multiplies; ldmatrix moves 16 bits,
-so each lane loads its own elements of 64 bits. sett_mma_layouts.h says which lane holds which element, and which sum.
+shared memory, several stages ahead (cp.async). From there ldmatrix loads what a warp multiplies. ldmatrix moves 16
+bits, so each lane loads its own elements of 64 bits. sett_mma_layouts.h says which lane holds which element, and which sum.
 
 A row of a tile in shared memory is a line, or a step where neighbours in memory are lines and ldmatrix transposes. Each
 row is rotated by what is read of it at once, so that the rows that are read together lie in all banks.
+
+Bytes are transposed in pairs of lines, then permuted within pairs of registers: of 16 lines, the first 8 of the
+instruction are the even ones, the others the odd ones.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from typing import Dict, Iterable, List, NamedTuple, Tuple
 from gen import algebra
 from gen.emit.templates import macro
 from gen.emit.values import Touched
-from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, SharedAccess, best, \
-    TiledOperand, block_counts, element_map, kernel_of_tiles, part_steps, sums_written, tiled, whole_columns
+from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, SharedAccess, TiledOperand, \
+    best, block_counts, element_map, kernel_of_tiles, part_steps, sums_written, tiled, whole_columns
 from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Kernel, Placing, StepCode, Text
 from gen.hlo import dtypes
@@ -47,6 +50,10 @@ INSTRUCTIONS = {"bf16": Instruction("m16n8k16", "f32", "NV_MMA_SYNC_F32_16x8x16_
 
 @dataclass(frozen=True)
 class ContractionMmaSchedule(ContractionGpuSchedule):
+    """column_pairs: whether two instructions' columns side by side are the even and the odd ones of 16."""
+
+    column_pairs: bool = False
+
     def text(self) -> str:
         return f"{super().text()}, matrix instructions, {self.block.stages} stages"
 
@@ -61,19 +68,23 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
     def of_thread(self) -> str:
         element = f"j * {self.vec} + vec" if self.vec > 1 else "j"
+        if self.column_pairs:
+            return f"total[i / 2][({element}) / 4 * 2 + ({element}) % 2][i % 2 * 2 + ({element}) / 2 % 2]"
         return f"total[i / 2][({element}) / 2][i % 2 * 2 + ({element}) % 2]"
 
 
 @dataclass(frozen=True)
 class CopiedOperand(TiledOperand):
-    """As its base class, and from there to registers. place: of a line and a step in the tile. read_line, read_step: what
-    a lane reads, of 16 lines `n` and 32 bytes `part` of the steps: the row that it gives to ldmatrix, or its element
-    `half`; trans: whether ldmatrix transposes."""
+    """As its base class, and from there to registers. elements: of a tile; place: of a line and a step there. read_line,
+    read_step: what a lane reads, of 16 lines `n` and 32 bytes `part` of the steps: the row that it gives to ldmatrix, or
+    its element `half`; trans: whether ldmatrix transposes; pairs: whether it transposes pairs of lines."""
 
+    elements: int
     place: str
     read_line: str
     read_step: str
     trans: bool
+    pairs: bool
 
 
 @dataclass(frozen=True)
@@ -122,11 +133,15 @@ class ContractionMmaHero(ContractionGpuHero):
     def schedules(self, nest: TiledProduct, context: Context) -> "Iterable[ContractionGpuSchedule]":
         numbers, size = context.device.contraction_gpu, element_bytes(nest)
         tile, parts = best(nest, numbers.matrix_tiles[size], numbers.matrix_sum_cost[size], context)
-        most = WORD // size
-        # bytes are not transposed by ldmatrix
-        loads = [nest.vector(k, most if size > 1 or nest.along_steps(k) else 1) for k in (0, 1)]
-        return [ContractionMmaSchedule(tile.threads, vec=whole_columns(nest, 2), block=tile, parts=parts,
-                                       loads=(loads[0], loads[1]))]
+        loads, pairs = (nest.vector(0, WORD // size), nest.vector(1, WORD // size)), in_pairs(nest, 1)
+        vec = whole_columns(nest, 4 if pairs else 2)
+        return [ContractionMmaSchedule(tile.threads, vec=vec, block=tile, parts=parts, loads=loads, column_pairs=pairs)]
+
+    def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
+        assert isinstance(schedule, ContractionMmaSchedule)
+        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map, _copied_map)]
+        return [*super().maps(nest, schedule, context), *tiles, *(tile_map(nest, schedule.block, k) for k in (0, 1)),
+                *sum_maps(nest, schedule)]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         return _kernel(choice, context)
@@ -150,24 +165,35 @@ def _instruction(nest: TiledProduct) -> Instruction:
 
 # ---- maps ----
 
-def _in_lines(nest: TiledProduct, operand: int) -> bool:
-    """True if a row of the tile in shared memory is a line of the operand; its steps are neighbours then."""
-    return nest.along_steps(operand) or element_bytes(nest) == 1
+def in_pairs(nest: TiledProduct, operand: int) -> bool:
+    """True if pairs of an operand's lines are transposed."""
+    return element_bytes(nest) == 1 and not nest.along_steps(operand)
+
+
+def _paired(line: str) -> str:
+    """The line, of 16, that is `line` of the instructions, where pairs are transposed."""
+    return f"({line}) mod 8 * 2 + ({line}) floordiv 8"
 
 
 def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
     """(line, step) -> (element of the tile in shared memory)."""
     lines, size = (tile.rows, tile.columns)[operand], element_bytes(nest)
-    row, at, width = ("line", "step", tile.steps) if _in_lines(nest, operand) else ("step", "line", lines)
+    row, at, width = ("line", "step", tile.steps) if nest.along_steps(operand) else ("step", "line", lines)
     # lanes read `unit` elements of each row: those of ldmatrix, or four of 64 bits
     whole, unit = BANKS // size, 4 if by_elements(nest) else WORD // size
     units = min(whole, width) // unit
-    rotated = f"({at} floordiv {unit} + {row} floordiv {whole // unit // units}) mod {units}"
-    place = f"{row} * {width} + {at} floordiv {units * unit} * {units * unit} + {rotated} * {unit} + {at} mod {unit}"
+    rows = whole // unit // units   # that lie in all banks
+    turn, padding = f"{row} floordiv {rows}", ""
+    if in_pairs(nest, operand):
+        # of each four steps two are read together
+        turn += f" + step floordiv 4 * {2 // rows}"
+        padding = f" + step floordiv 8 * {2 * unit}" if units == 1 else ""
+    rotated = f"({at} floordiv {unit} + {turn}) mod {units}"
+    place = f"{row} * {width} + {at} floordiv {units * unit} * {units * unit} + {rotated} * {unit} + {at} mod {unit}{padding}"
     return algebra.simplify(f"(line, step) -> ({place}), domain: line in [0, {lines - 1}], step in [0, {tile.steps - 1}]")
 
 
-def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int) -> str:
+def copy_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
     """(th_x, pass) -> (line, step) of the first element that a thread copies in a pass, in the tile."""
     tile, vec = schedule.block, schedule.loads[operand]
     lines, threads = (tile.rows, tile.columns)[operand], schedule.threads
@@ -182,17 +208,29 @@ def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int)
                             f"pass in [0, {-(-count // threads) - 1}], {number} in [0, {count - 1}]")
 
 
+def _copied_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
+    """The element map with the steps that do not exist of the last tile: their addresses are computed."""
+    found, steps = algebra.info(element_map(nest, operand)), schedule.block.steps
+    box = [f"{v.name} in [{v.lo}, {(v.hi // steps + 1) * steps - 1 if v.name == 'step' else v.hi}]" for v in found.variables]
+    return algebra.simplify(f"({', '.join(v.name for v in found.variables)}) -> ({found.results[0].text}), "
+                            f"domain: {', '.join(box)}")
+
+
 def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
     """(warp, lane, n, part) -> (line, step) in the tile of the row that a lane gives to ldmatrix, for the four matrices
     of 16 lines `n` of its warp and of 32 bytes `part` of the steps: of A lines, then steps; of B steps, then lines; 8
-    lanes a matrix."""
+    lanes a matrix. Of pairs of lines, a matrix has two of four steps, and the next one the other two."""
     tile, word = schedule.block, WORD // element_bytes(nest)
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
     low, high = "(lane floordiv 8 mod 2)", "(lane floordiv 16)"
     line, step = ((low, high), (high, low))[operand]
     eight = "lane mod 8"
-    line, step = (f"{line} * 8 + {eight}", f"{step} * {word}") if _in_lines(nest, operand) \
-        else (f"{line} * 8", f"{step} * 8 + {eight}")
+    if nest.along_steps(operand):
+        line, step = f"{line} * 8 + {eight}", f"{step} * {word}"
+    elif in_pairs(nest, operand):
+        line, step = "0", f"{high} * 16 + {low} * 2 + ({eight}) floordiv 2 * 4 + lane mod 2"
+    else:
+        line, step = f"{line} * 8", f"{step} * 8 + {eight}"
     return algebra.simplify(f"(warp, lane, n, part) -> (warp * {lines} + n * 16 + {line}, part * {2 * word} + {step}), "
                             f"domain: warp in [0, {schedule.warps[operand] - 1}], lane in [0, 31], "
                             f"n in [0, {lines // 16 - 1}], part in [0, {tile.steps // (2 * word) - 1}]")
@@ -230,12 +268,19 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str
     tile, vec = schedule.block, schedule.vec
     rows, columns = tile.thread_rows, tile.thread_columns // vec
     row, _ = _held(nest, "acc", {"lane": 32, "i": rows}, thread="lane", o0="i mod 2")
-    _, column = _held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"(j * {vec}) mod 2")
+    number = f"(j * {vec})"
+    if schedule.column_pairs:
+        _, column = _held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"{number} floordiv 2 mod 2")
+        column = f"{number} floordiv 4 * {2 * ACROSS} + " + _paired(f"{number} mod 2 * {ACROSS} + {column}")
+    else:
+        _, column = _held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"{number} mod 2")
+        column = f"{number} floordiv 2 * {ACROSS} + {column}"
+    row = _paired(row) if in_pairs(nest, 0) else row
     down, across = (f"domain: warp in [0, {count - 1}], lane in [0, 31]" for count in schedule.warps)
     return (algebra.simplify(f"(warp, lane, i) -> (warp * {8 * rows} + i floordiv 2 * {DOWN} + {row}), "
                              f"{down}, i in [0, {rows - 1}]"),
-            algebra.simplify(f"(warp, lane, j) -> ((warp * {4 * tile.thread_columns} + j * {vec} floordiv 2 * {ACROSS} "
-                             f"+ {column}) floordiv {vec}), {across}, j in [0, {columns - 1}]"))
+            algebra.simplify(f"(warp, lane, j) -> ((warp * {4 * tile.thread_columns} + {column}) floordiv {vec}), "
+                             f"{across}, j in [0, {columns - 1}]"))
 
 
 def read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
@@ -269,11 +314,12 @@ def _texts(of: str, index: str, *names: str) -> "List[str]":
 
 
 def _operand(nest: TiledProduct, schedule: ContractionMmaSchedule, k: int, t: str) -> "Tuple[CopiedOperand, Touched]":
-    (place,) = _texts(tile_map(nest, schedule.block, k), t, "line", "of_tile")
+    tile = tile_map(nest, schedule.block, k)
+    (place,), ((_, last),) = _texts(tile, t, "line", "of_tile"), algebra.ranges(tile)
     line, step = _texts(read_map(nest, schedule, k), t, f"warp_{('row', 'column')[k]}", "lane", "n", "part",
                         *(["half"] if by_elements(nest) else []))
-    operand = CopiedOperand(**tiled(nest, schedule, k, t, copy_map(nest, schedule, k)), place=place, read_line=line,
-                            read_step=step, trans=not _in_lines(nest, k))
+    operand = CopiedOperand(**tiled(nest, schedule, k, t, copy_map(nest, schedule, k)), elements=last + 1, place=place,
+                            read_line=line, read_step=step, trans=not nest.along_steps(k), pairs=in_pairs(nest, k))
     size = schedule.loads[k] * element_bytes(nest)
     return operand, Touched("read", nest.operands[k], element_map(nest, k), size if size >= 4 else 0)
 
@@ -285,7 +331,8 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     instruction, size = _instruction(nest), element_bytes(nest)
     if dtype == "f16":
         d.used.add("half")
-    for name in ("copies",) if by_elements(nest) else ("copies", "ldmatrix"):
+    pairs = ["ldmatrix_of_pairs"] if in_pairs(nest, 0) or in_pairs(nest, 1) else []
+    for name in ("copies",) if by_elements(nest) else ("copies", "ldmatrix", *pairs):
         context.helpers.texts.setdefault(name, macro("parts/mma.j2", name, d=d))
     mma = f"mma_{instruction.shape}_{instruction.sums}_{dtype}"
     context.helpers.texts.setdefault(mma, macro("parts/mma.j2", "mma_f64", d=d, name=mma) if by_elements(nest) else macro(

@@ -211,11 +211,14 @@ class ContractionGpuNumbers:
             GpuTile(16, 128, 4, 4, 16, 0.5)),
         8: (GpuTile(64, 64, 8, 4, 8, 1), GpuTile(32, 32, 4, 4, 8, 0.7), GpuTile(16, 64, 4, 4, 8, 0.7))})
     # for matrix instructions, by bytes of an element; a warp has 8 threads down and 4 across (bf16 4096^3: 381 TFLOP/s;
-    # with twice the warps 297; 128x64 257; 64x64 199; 256x64 in two stages 289). Those of f64 are not timed.
+    # with twice the warps 297; 128x64 257; 64x64 199; 256x64 in two stages 289). Not timed: those of f64, and those of
+    # few rows or columns, whose speed is that of reading the other operand.
     matrix_tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
-        **{size: (GpuTile(128, 128, 8, 16, 64 // size, 1, 3), GpuTile(64, 64, 4, 8, 64 // size, 0.55, 4))
-           for size in (1, 2)},
-        8: (GpuTile(128, 128, 8, 8, 8, 1, 3), GpuTile(64, 64, 4, 8, 8, 0.8, 4))})
+        size: (*large, GpuTile(16, 128, 2, 8, 64 // size, 0.25, 5), GpuTile(128, 16, 4, 4, 64 // size, 0.25, 5))
+        for size, large in (
+            (1, (GpuTile(128, 128, 8, 16, 64, 1, 3), GpuTile(64, 64, 4, 8, 64, 0.55, 4))),
+            (2, (GpuTile(128, 128, 8, 16, 32, 1, 3), GpuTile(64, 64, 4, 8, 32, 0.55, 4))),
+            (8, (GpuTile(128, 128, 8, 8, 8, 1, 3), GpuTile(64, 64, 4, 8, 8, 0.8, 4))))})
     padding: int = 4            # elements between the steps of a tile, so that no banks conflict
     run_bytes: int = 32         # that neighbouring threads read of one line, along the steps
     part_steps: int = 128       # of a part, at least, where the sum is cut into parts

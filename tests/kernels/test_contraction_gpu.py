@@ -69,6 +69,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_bf16": (["contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
     "of_f16": (["contraction"], dot("f16[40,52]{1,0}", "f16[64,52]{1,0}", "f32[40,64]{1,0}", TURNED)),
     "of_s8": (["contraction"], dot("s8[40,72]{1,0}", "s8[72,136]{1,0}", "s32[40,136]{1,0}", ROWS)),
+    "of_s8_columns": (["contraction"], dot("s8[72,144]{1,0}", "s8[72,140]{1,0}", "s32[144,140]{1,0}", COLUMNS)),
+    "of_s8_by_columns": (["contraction"], dot("u8[136,48]{1,0}", "u8[136,80]{1,0}", "s32[48,80]{0,1}", COLUMNS)),
     "of_u8": (["contraction"], dot("u8[40,72]{1,0}", "u8[136,72]{1,0}", "s32[40,136]{1,0}", TURNED)),
     "of_u32": (["contraction"], dot("u32[40,72]{1,0}", "u32[72,136]{1,0}", "u32[40,136]{1,0}", ROWS)),
     "of_bf16_turned": (["contraction"], dot("bf16[140,96]{1,0}", "bf16[150,96]{1,0}", "bf16[140,150]{1,0}", TURNED)),
@@ -142,9 +144,22 @@ def test_no_banks_conflict(dtype: str, size: int, a: str, b: str, words: str) ->
         assert len(of_words) >= 2
         accesses += [(access, dtype) for access in of_words]
     for access, of in accesses:
-        vector = ["--vector", "e"] if access.elements > 1 else []
-        answer = algebra.call("banks", *vector, access.map, of)
-        assert answer.startswith("yes"), f"{access}: {answer}"
+        no_banks_conflict(access, of)
+
+
+def no_banks_conflict(access: contraction_gpu.SharedAccess, of: str) -> None:
+    vector = ["--vector", "e"] if access.elements > 1 else []
+    answer = algebra.call("banks", *vector, access.map, of)
+    assert answer.startswith("yes"), f"{access}: {answer}"
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "s8", "f64"])
+@pytest.mark.parametrize("words, a, b", [(ROWS, "512,1024", "1024,512"), (TURNED, "512,1024", "512,1024"), (COLUMNS, "1024,512", "1024,512")])
+def test_no_banks_conflict_in_any_tile(dtype: str, words: str, a: str, b: str) -> None:
+    nest, chosen = scheduled(dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS[dtype]}[512,512]{{1,0}}", words))
+    for tile in DEVICES["sm_90"].contraction_gpu.matrix_tiles[bits(dtype) // 8]:
+        for access in contraction_mma.shared_accesses(nest, replace(chosen, threads=tile.threads, block=tile)):
+            no_banks_conflict(access, dtype)
 
 
 @pytest.mark.parametrize("dtype", sorted(contraction_mma.INSTRUCTIONS))
@@ -172,7 +187,7 @@ def test_lanes_hold_what_the_instruction_multiplies() -> None:
         nest, chosen = scheduled(dot(*(f"{dtype}[{of}]{{1,0}}" for of in sizes[words]), f"{SUMS[dtype]}[64,64]{{1,0}}", words))
         for k, side in enumerate(("lhs", "rhs")):
             rows, pack = contraction_mma.row_map(nest, chosen, k), 4 // size
-            transposed = not contraction_mma.tile_map(nest, chosen.block, k).startswith("(line, step) -> (line *")
+            transposed = not nest.along_steps(k)
             seen.add((size, transposed))
             layout = contraction_mma.INSTRUCTIONS[dtype].layout
             for lane, register, part in itertools.product(range(32), range(4), range(pack)):
@@ -181,13 +196,27 @@ def test_lanes_hold_what_the_instruction_multiplies() -> None:
                 held = fragment(layout, side, lane, number * pack + part)
                 if k:
                     held = held[1] + 8 * instruction, held[0]
-                if transposed:
+                if transposed and size == 1:
+                    # of a pair of lines, byte `odd` of both matrices of a half; instruction and row of the even lines are 0
+                    half, odd = (register // 2, register % 2) if k == 0 else (number, instruction)
+                    row = algebra.evaluate(rows, 0, (half * 2 + part // 2) * 8 + lane % 4 * 2 + part % 2, 0, 0)
+                    assert row and (held[0] % 8 * 2 + held[0] // 8, held[1]) == (row[0] + lane // 4 * 2 + odd, row[1]), (dtype, words, side)
+                elif transposed:
                     row = algebra.evaluate(rows, 0, register * 8 + lane % 4 * 2 + part, 0, 0)
                     assert row and held == (row[0] + lane // 4, row[1]), (dtype, words, side)
                 else:
                     row = algebra.evaluate(rows, 0, register * 8 + lane // 4, 0, 0)
                     assert row and held == (row[0], row[1] + lane % 4 * pack + part), (dtype, words, side)
-    assert seen == {(2, False), (2, True), (1, False)}
+    assert seen == {(2, False), (2, True), (1, False), (1, True)}
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "s8", "f64"])
+def test_few_rows_have_a_low_tile(dtype: str) -> None:
+    """A product of few rows, or of few columns, reads the other operand in blocks for all units, and few lines besides."""
+    for rows, columns in ((8, 4096), (4096, 8)):
+        _, chosen = scheduled(dot(f"{dtype}[{rows},4096]{{1,0}}", f"{dtype}[4096,{columns}]{{1,0}}", f"{SUMS[dtype]}[{rows},{columns}]{{1,0}}", ROWS))
+        assert min(chosen.block.rows, chosen.block.columns) == 16
+        assert 64 <= 4096 // 128 * chosen.parts <= 2 * DEVICES["sm_90"].units
 
 
 def test_two_instructions_of_f64_are_one() -> None:
