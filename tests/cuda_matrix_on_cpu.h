@@ -1,10 +1,12 @@
 // cuda_matrix_on_cpu.h - the PTX instructions of matrix products, on the CPU (a part of cuda_on_cpu.h).
 //
-// Written from the PTX manual's sections on mma, ldmatrix and cp.async, and from nothing else: which lane and register
+// Written from the PTX manual's sections on mma, ldmatrix, cp.async and wgmma, and from nothing else: which lane and register
 // holds which element, which bytes each lane reads, and when a copy has arrived. Sums are added in the order of k.
 //
 // FAULTS, beside those of cuda_on_cpu.h: an address that is not aligned to what is accessed; a copy of a size that does
-// not exist. A copy arrives when its thread waits for its group, no sooner: a wait that is missing leaves poison.
+// not exist; a wgmma whose thread has not fenced its copies or its registers, or with a descriptor that does not lie in
+// the launch's shared memory or that these kernels do not use. A copy arrives when its thread waits for its group, no
+// sooner: a wait that is missing leaves poison. A wgmma reads and adds when its group is waited for.
 #ifndef SETT_CUDA_MATRIX_ON_CPU_H
 #define SETT_CUDA_MATRIX_ON_CPU_H
 
@@ -124,6 +126,7 @@ struct sett_copy {
 // The copies of a thread that have not arrived, and after how many of them each open group ends.
 struct sett_thread_copies {
   uint64_t block;
+  bool unfenced; // copies have arrived that wgmma does not see
   int copies, groups, group[SETT_COPIES];
   sett_copy copy[SETT_COPIES];
 };
@@ -131,7 +134,7 @@ static sett_thread_copies sett_copies[SETT_THREADS];
 
 static inline sett_thread_copies &sett_own_copies(void) {
   sett_thread_copies &own = sett_copies[sett.current];
-  if (own.block != sett_blocks) own.copies = own.groups = 0;
+  if (own.block != sett_blocks) own.copies = own.groups = own.unfenced = 0;
   own.block = sett_blocks;
   return own;
 }
@@ -159,6 +162,7 @@ static inline void sett_ptx_cp_async_wait_group(int left) {
     const sett_copy &c = own.copy[n];
     memset(c.to, 0, c.bytes);
     memcpy(c.to, c.from, c.read);
+    own.unfenced = true;
   }
   memmove(own.copy, own.copy + copies, sizeof own.copy[0] * (size_t)(own.copies - copies));
   own.copies -= copies;
@@ -166,5 +170,102 @@ static inline void sett_ptx_cp_async_wait_group(int left) {
   own.groups -= groups;
 }
 #define sett_ptx_cp_async(to, from, bytes, read) sett_cp_async(__LINE__, to, from, bytes, read)
+static inline void sett_ptx_fence_proxy_async(void) { sett_own_copies().unfenced = false; }
+
+// ---- wgmma ----
+
+enum { SETT_PRODUCTS = 16 };
+// A product that has not been added: m64 x n x k16.
+struct sett_product {
+  float *d;
+  uint64_t a, b;
+  int n;
+  bool a_lines, b_lines;
+  float (*value)(uint32_t);
+};
+struct sett_thread_products {
+  uint64_t block;
+  bool fenced; // since the last wait
+  int products, groups, group[SETT_PRODUCTS];
+  sett_product product[SETT_PRODUCTS];
+};
+static sett_thread_products sett_products[SETT_THREADS];
+
+static inline sett_thread_products &sett_own_products(void) {
+  sett_thread_products &own = sett_products[sett.current];
+  if (own.block != sett_blocks) own.products = own.groups = own.fenced = 0;
+  own.block = sett_blocks;
+  return own;
+}
+
+// Byte `at` of shared memory that a descriptor leads to, with the swizzle of 128 bytes: bits 4 to 6 of an address change by
+// bits 7 to 9. Bits of a descriptor: the address 0 to 13, the leading offset 16 to 29, the stride offset 32 to 45, all of
+// them in 16 bytes; the offset of the swizzle's rows 49 to 51; the kind of swizzle 62 to 63, of 128 bytes 1.
+static inline float sett_wgmma_element(const sett_product &p, uint64_t descriptor, bool lines, int line, int k) {
+  const uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4,
+                 stride = (descriptor >> 32 & 0x3fff) << 4;
+  uint64_t at = start;
+  if (lines) // rows are steps, of 64 lines; 8 steps are together
+    at += (uint64_t)(line % 64 * 2 + k % 8 * 128) + (uint64_t)(line / 64) * leading + (uint64_t)(k / 8) * stride;
+  else // rows are lines, of 64 steps; 8 lines are together
+    at += (uint64_t)(k * 2 + line % 8 * 128) + (uint64_t)(line / 8) * stride;
+  at ^= at >> 3 & 0x70;
+  if (at + 2 > sett_dynamic_bytes) {
+    sett_fail("thread %d: wgmma from byte %d of %d of shared memory", sett.current, (int)at, (int)sett_dynamic_bytes);
+    sett_wait();
+  }
+  uint16_t bits;
+  memcpy(&bits, sett_dynamic + at, sizeof bits);
+  return p.value(bits);
+}
+
+// Accumulator i of lane l of warp w: row 16 w + l / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (l % 4) + i % 2.
+static inline void sett_wgmma_add(const sett_product &p) {
+  const int thread = sett.current % 128, row = thread / 32 * 16 + thread % 32 / 4;
+  for (int i = 0; i < p.n / 2; ++i)
+    for (int k = 0; k < 16; ++k)
+      p.d[i] += sett_wgmma_element(p, p.a, p.a_lines, row + i / 2 % 2 * 8, k) *
+                sett_wgmma_element(p, p.b, p.b_lines, i / 4 * 8 + thread % 4 * 2 + i % 2, k);
+}
+
+static inline void sett_wgmma(int line, const sett_product &p) {
+  auto &own = sett_own_products();
+  sett_exchange(line, 0xffffffffu, 0, -1);
+  if (sett_own_copies().unfenced || !own.fenced || own.products == SETT_PRODUCTS || p.a >> 62 != 1 || p.b >> 62 != 1 ||
+      (p.a | p.b) >> 49 & 7) {
+    sett_fail("thread %d: wgmma of line %d without a fence, or with a descriptor of another kind", sett.current, line);
+    sett_wait();
+  }
+  own.product[own.products++] = p;
+}
+static inline void sett_ptx_wgmma_fence(void) { sett_own_products().fenced = true; }
+static inline void sett_ptx_wgmma_commit_group(void) {
+  auto &own = sett_own_products();
+  if (own.groups == SETT_PRODUCTS) {
+    sett_fail("thread %d: %d groups of wgmma that nobody has waited for", sett.current, own.groups);
+    sett_wait();
+  }
+  own.group[own.groups++] = own.products;
+}
+// All groups but the last `left` are added.
+static inline void sett_ptx_wgmma_wait_group(int left) {
+  auto &own = sett_own_products();
+  const int groups = own.groups - left, products = groups > 0 ? own.group[groups - 1] : 0;
+  own.fenced = false;
+  if (groups <= 0) return;
+  for (int n = 0; n < products; ++n) sett_wgmma_add(own.product[n]);
+  memmove(own.product, own.product + products, sizeof own.product[0] * (size_t)(own.products - products));
+  own.products -= products;
+  for (int n = groups; n < own.groups; ++n) own.group[n - groups] = own.group[n] - products;
+  own.groups -= groups;
+}
+#define SETT_WGMMA(n, value, d, a, b, a_lines, b_lines) \
+  sett_wgmma(__LINE__, {d, a, b, n, a_lines != 0, b_lines != 0, value})
+#define sett_ptx_wgmma_m64n64k16_f32_bf16(...) SETT_WGMMA(64, sett_mma_bf16, __VA_ARGS__)
+#define sett_ptx_wgmma_m64n128k16_f32_bf16(...) SETT_WGMMA(128, sett_mma_bf16, __VA_ARGS__)
+#define sett_ptx_wgmma_m64n256k16_f32_bf16(...) SETT_WGMMA(256, sett_mma_bf16, __VA_ARGS__)
+#define sett_ptx_wgmma_m64n64k16_f32_f16(...) SETT_WGMMA(64, sett_mma_f16, __VA_ARGS__)
+#define sett_ptx_wgmma_m64n128k16_f32_f16(...) SETT_WGMMA(128, sett_mma_f16, __VA_ARGS__)
+#define sett_ptx_wgmma_m64n256k16_f32_f16(...) SETT_WGMMA(256, sett_mma_f16, __VA_ARGS__)
 
 #endif

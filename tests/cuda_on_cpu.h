@@ -20,6 +20,7 @@
 //   are plain static ones with red zones around them, and not poisoned: compilers give no red zones to what is in a
 //   section of its own. Then what is beside cudaMallocAsync's bytes is a red zone too. The caller's own buffers are as safe
 //   as the caller makes them (malloc under ASan, gen/run/harness/c.c by unmapped pages).
+// DYNAMIC: a launch's own shared memory is SETT_DYNAMIC_SHARED; more than 48 KiB only after cudaFuncSetAttribute.
 // One launch at a time.
 #ifndef SETT_CUDA_ON_CPU_H
 #define SETT_CUDA_ON_CPU_H
@@ -287,6 +288,11 @@ static void sett_stuck(void) {
   sett_fail("thread %d %s, thread %d %s", t, sett_what(t, one, sizeof one), u, sett_what(u, other, sizeof other));
 }
 
+// The shared memory of a launch: so many bytes of it.
+static __attribute__((aligned(1024))) unsigned char sett_dynamic[227 * 1024];
+static size_t sett_dynamic_bytes;
+#define SETT_DYNAMIC_SHARED sett_dynamic
+
 static uint64_t sett_blocks; // that have begun
 
 static bool sett_block(void) {
@@ -488,12 +494,27 @@ template <class... T> static void sett_call(void) {
   sett_call((void (*)(T...))sett_kernel, std::index_sequence_for<T...>());
 }
 
+// The last kernel that may have more than 48 KiB of a launch's own shared memory, and how much.
+static void (*sett_allowed)(void);
+static size_t sett_allowed_bytes;
+
+enum { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+template <class... T> static cudaError_t sett_set_attribute(void (*kernel)(T...), int attribute, int bytes) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || bytes < 0 || (size_t)bytes > sizeof sett_dynamic)
+    return cudaErrorInvalidValue;
+  sett_allowed = (void (*)(void))kernel;
+  sett_allowed_bytes = (size_t)bytes;
+  return cudaSuccess;
+}
+
 template <class... T>
 static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid, dim3 block, void **arguments,
                                size_t shared, cudaStream_t) {
   const uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z, threads = (uint64_t)block.x * block.y * block.z;
-  if (!threads || threads > SETT_THREADS || block.z > 64 || shared) return cudaErrorInvalidConfiguration;
+  if (!threads || threads > SETT_THREADS || block.z > 64) return cudaErrorInvalidConfiguration;
+  if (shared > (sett_allowed == (void (*)(void))kernel ? sett_allowed_bytes : 48 << 10)) return cudaErrorInvalidValue;
   if (!blocks || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) return cudaErrorInvalidConfiguration;
+  sett_dynamic_bytes = shared;
   const int kind = sett_cuda_order >= 0 ? sett_cuda_order : (int)(sett_launches & 0x7fffffff);
   uint64_t random = (uint64_t)kind;
   const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -521,6 +542,7 @@ static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid
     const size_t size = (size_t)(__stop_sett_shared - __start_sett_shared);
     if (size) memset(__start_sett_shared, sett_poison(n), size);
 #endif
+    memset(sett_dynamic, sett_poison(n), shared);
     if (n == 0 || kind > 1) sett_put_in_order(kind, &random);
     sett_block();
   }
@@ -532,6 +554,7 @@ static cudaError_t sett_launch(const char *name, void (*kernel)(T...), dim3 grid
 // The kernel is passed as `(const void *)name`; the cast goes away, so that its parameters' types are known.
 #define SETT_UNCAST(type)
 #define cudaLaunchKernel(kernel, ...) sett_launch(#kernel, SETT_UNCAST kernel, __VA_ARGS__)
+#define cudaFuncSetAttribute(kernel, ...) sett_set_attribute(SETT_UNCAST kernel, __VA_ARGS__)
 
 // ---- memory: the order of a stream is that of the program ----
 

@@ -1,8 +1,9 @@
 """The contraction hero on GPUs with matrix instructions: products of 8, 16 and 64 bits, by CUDA's mma.sync.
 
-A block of threads computes a tile of the result, each warp a part of it. Both operands' tiles go from memory straight to
-shared memory, several stages ahead (cp.async). From there ldmatrix loads what a warp multiplies. ldmatrix moves 16
-bits, so each lane loads its own elements of 64 bits. sett_mma_layouts.h says which lane holds which element, and which sum.
+A block of threads computes a tile of the result, each warp a part of it. Both operands' tiles go from memory straight
+to shared memory, several stages ahead (cp.async). From there ldmatrix loads what a warp multiplies. ldmatrix moves 16
+bits, so each lane loads its own elements of 64 bits. sett_mma_layouts.h says which lane holds which element, and which
+sum.
 
 A row of a tile in shared memory is a line, or a step where neighbours in memory are lines and ldmatrix transposes. Each
 row is rotated by what is read of it at once, so that the rows that are read together lie in all banks.
@@ -75,9 +76,9 @@ class ContractionMmaSchedule(ContractionGpuSchedule):
 
 @dataclass(frozen=True)
 class CopiedOperand(TiledOperand):
-    """As its base class, and from there to registers. elements: of a tile; place: of a line and a step there. read_line,
-    read_step: what a lane reads, of 16 lines `n` and 32 bytes `part` of the steps: the row that it gives to ldmatrix, or
-    its element `half`; trans: whether ldmatrix transposes; pairs: whether it transposes pairs of lines."""
+    """As its base class, and from there to registers. elements: of a tile; place: of a line and a step there.
+    read_line, read_step: what a lane reads, of 16 lines `n` and 32 bytes `part` of the steps: the row that it gives to
+    ldmatrix, or its element `half`. trans: whether ldmatrix transposes; pairs: whether it transposes pairs of lines."""
 
     elements: int
     place: str
@@ -139,7 +140,7 @@ class ContractionMmaHero(ContractionGpuHero):
 
     def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
         assert isinstance(schedule, ContractionMmaSchedule)
-        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map, _copied_map)]
+        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map, copied_map)]
         return [*super().maps(nest, schedule, context), *tiles, *(tile_map(nest, schedule.block, k) for k in (0, 1)),
                 *sum_maps(nest, schedule)]
 
@@ -189,11 +190,14 @@ def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
         turn += f" + step floordiv 4 * {2 // rows}"
         padding = f" + step floordiv 8 * {2 * unit}" if units == 1 else ""
     rotated = f"({at} floordiv {unit} + {turn}) mod {units}"
-    place = f"{row} * {width} + {at} floordiv {units * unit} * {units * unit} + {rotated} * {unit} + {at} mod {unit}{padding}"
-    return algebra.simplify(f"(line, step) -> ({place}), domain: line in [0, {lines - 1}], step in [0, {tile.steps - 1}]")
+    together = units * unit
+    place = (f"{row} * {width} + {at} floordiv {together} * {together} + {rotated} * {unit} + {at} mod {unit}"
+             f"{padding}")
+    return algebra.simplify(f"(line, step) -> ({place}), domain: line in [0, {lines - 1}], "
+                            f"step in [0, {tile.steps - 1}]")
 
 
-def copy_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
+def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int) -> str:
     """(th_x, pass) -> (line, step) of the first element that a thread copies in a pass, in the tile."""
     tile, vec = schedule.block, schedule.loads[operand]
     lines, threads = (tile.rows, tile.columns)[operand], schedule.threads
@@ -208,10 +212,11 @@ def copy_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int)
                             f"pass in [0, {-(-count // threads) - 1}], {number} in [0, {count - 1}]")
 
 
-def _copied_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
+def copied_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int) -> str:
     """The element map with the steps that do not exist of the last tile: their addresses are computed."""
     found, steps = algebra.info(element_map(nest, operand)), schedule.block.steps
-    box = [f"{v.name} in [{v.lo}, {(v.hi // steps + 1) * steps - 1 if v.name == 'step' else v.hi}]" for v in found.variables]
+    box = [f"{v.name} in [{v.lo}, {(v.hi // steps + 1) * steps - 1 if v.name == 'step' else v.hi}]"
+           for v in found.variables]
     return algebra.simplify(f"({', '.join(v.name for v in found.variables)}) -> ({found.results[0].text}), "
                             f"domain: {', '.join(box)}")
 
@@ -236,9 +241,9 @@ def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) 
                             f"n in [0, {lines // 16 - 1}], part in [0, {tile.steps // (2 * word) - 1}]")
 
 
-def _held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """The index of an element in a fragment (lhs, rhs, acc) of the instruction. box: the extents of variables; given: the
-    layout's variables by these, the others are 0."""
+def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
+    """The index of an element in a fragment (lhs, rhs, acc) of the instruction. box: the extents of variables; given:
+    the layout's variables by these, the others are 0."""
     layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{_instruction(nest).layout}.{fragment}"))
     inner = (f"({', '.join(box)}) -> ({', '.join(given.get(v.name, '0') for v in algebra.info(layout).variables)}), "
              f"domain: {', '.join(f'{name} in [0, {count - 1}]' for name, count in box.items())}")
@@ -252,13 +257,13 @@ def element_read_map(nest: TiledProduct, schedule: ContractionMmaSchedule, opera
     tile = schedule.block
     lines = (8 * tile.thread_rows, 4 * tile.thread_columns)[operand]
     if operand == 0:
-        line, step = _held(nest, "lhs", {"lane": 32, "half": 2}, thread="lane", o0="half")
+        line, step = held(nest, "lhs", {"lane": 32, "half": 2}, thread="lane", o0="half")
     else:
-        step, line = _held(nest, "rhs", {"lane": 32, "half": 2}, thread="lane")
+        step, line = held(nest, "rhs", {"lane": 32, "half": 2}, thread="lane")
         line = f"half * {ACROSS} + {line}"
     steps = 2 * WORD // element_bytes(nest)
-    return algebra.simplify(f"(warp, lane, n, part, half) -> (warp * {lines} + n * 16 + {line}, part * {steps} + {step}), "
-                            f"domain: warp in [0, {schedule.warps[operand] - 1}], lane in [0, 31], "
+    return algebra.simplify(f"(warp, lane, n, part, half) -> (warp * {lines} + n * 16 + {line}, "
+                            f"part * {steps} + {step}), domain: warp in [0, {schedule.warps[operand] - 1}], lane in [0, 31], "
                             f"n in [0, {lines // 16 - 1}], part in [0, {tile.steps // steps - 1}], half in [0, 1]")
 
 
@@ -267,13 +272,13 @@ def sum_maps(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Tuple[str
     floordiv vec) of its columns j, in groups of `vec`."""
     tile, vec = schedule.block, schedule.vec
     rows, columns = tile.thread_rows, tile.thread_columns // vec
-    row, _ = _held(nest, "acc", {"lane": 32, "i": rows}, thread="lane", o0="i mod 2")
+    row, _ = held(nest, "acc", {"lane": 32, "i": rows}, thread="lane", o0="i mod 2")
     number = f"(j * {vec})"
     if schedule.column_pairs:
-        _, column = _held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"{number} floordiv 2 mod 2")
+        _, column = held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"{number} floordiv 2 mod 2")
         column = f"{number} floordiv 4 * {2 * ACROSS} + " + _paired(f"{number} mod 2 * {ACROSS} + {column}")
     else:
-        _, column = _held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"{number} mod 2")
+        _, column = held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"{number} mod 2")
         column = f"{number} floordiv 2 * {ACROSS} + {column}"
     row = _paired(row) if in_pairs(nest, 0) else row
     down, across = (f"domain: warp in [0, {count - 1}], lane in [0, 31]" for count in schedule.warps)
@@ -308,15 +313,15 @@ def shared_accesses(nest: TiledProduct, schedule: ContractionMmaSchedule) -> "Li
 
 # ---- the kernel ----
 
-def _texts(of: str, index: str, *names: str) -> "List[str]":
-    """The results of a map as C text. names: of its variables there."""
-    return list(algebra.c_text(algebra.rename(of, *names), index, "term").results)
+def texts(of: str, index: str, *names: str) -> "List[str]":
+    """The results of a map as C text. names: of its variables there, if they are others."""
+    return list(algebra.c_text(algebra.rename(of, *names) if names else of, index, "term").results)
 
 
 def _operand(nest: TiledProduct, schedule: ContractionMmaSchedule, k: int, t: str) -> "Tuple[CopiedOperand, Touched]":
     tile = tile_map(nest, schedule.block, k)
-    (place,), ((_, last),) = _texts(tile, t, "line", "of_tile"), algebra.ranges(tile)
-    line, step = _texts(read_map(nest, schedule, k), t, f"warp_{('row', 'column')[k]}", "lane", "n", "part",
+    (place,), ((_, last),) = texts(tile, t, "line", "of_tile"), algebra.ranges(tile)
+    line, step = texts(read_map(nest, schedule, k), t, f"warp_{('row', 'column')[k]}", "lane", "n", "part",
                         *(["half"] if by_elements(nest) else []))
     operand = CopiedOperand(**tiled(nest, schedule, k, t, copy_map(nest, schedule, k)), elements=last + 1, place=place,
                             read_line=line, read_step=step, trans=not nest.along_steps(k), pairs=in_pairs(nest, k))
@@ -335,17 +340,17 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     for name in ("copies",) if by_elements(nest) else ("copies", "ldmatrix", *pairs):
         context.helpers.texts.setdefault(name, macro("parts/mma.j2", name, d=d))
     mma = f"mma_{instruction.shape}_{instruction.sums}_{dtype}"
-    context.helpers.texts.setdefault(mma, macro("parts/mma.j2", "mma_f64", d=d, name=mma) if by_elements(nest) else macro(
-        "parts/mma.j2", "mma", d=d, name=mma, instruction=instruction, of=dtype, kind=d.types[instruction.sums],
-        pack=4 // size))
+    context.helpers.texts.setdefault(mma, macro("parts/mma.j2", "mma_f64", d=d, name=mma) if by_elements(nest) else
+                                     macro("parts/mma.j2", "mma", d=d, name=mma, instruction=instruction, of=dtype,
+                                           kind=d.types[instruction.sums], pack=4 // size))
+    register, registers = (d.types[dtype], 2) if by_elements(nest) else ("unsigned", 4)
     placing, _ = Placing.of([digit for digit in block_counts(nest, schedule) if digit[1] > 1], tile.threads, t)
     both, written = [_operand(nest, schedule, k, t) for k in (0, 1)], sums_written(choice, context)
-    (row,), (group,) = (_texts(of, t, f"warp_{side}", "lane", name)
+    (row,), (group,) = (texts(of, t, f"warp_{side}", "lane", name)
                         for of, side, name in zip(sum_maps(nest, schedule), ("row", "column"), "ij"))
     record = ContractionMmaRecord(
-        placing, d.types[nest.dot.shape.dtype], d.memory(dtype), mma, d.types[dtype] if by_elements(nest) else "unsigned",
-        2 if by_elements(nest) else 4, size, tile, tile.steps * size // (2 * WORD), tile.thread_rows // 2,
-        tile.thread_columns // 2,
+        placing, d.types[nest.dot.shape.dtype], d.memory(dtype), mma, register, registers, size, tile,
+        tile.steps * size // (2 * WORD), tile.thread_rows // 2, tile.thread_columns // 2,
         [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, group,
         counts["row"], counts["column"], schedule.vec, written.code)
     return kernel_of_tiles(choice, context, Text("kernels/contraction_mma", record), [touched for _, touched in both],

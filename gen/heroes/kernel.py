@@ -28,7 +28,8 @@ class Grid:
 
     name: of the C function. loop: its schedule. index: the index type. blocks: that are launched. thread: the map from
     a work-item's step to the index, for people. own_threads: of a block; 0: its schedule's. written_by: the name of the
-    hero, where that is not the choice's. plain: the kernel where SETT_BURSTS is 0, if that is another.
+    hero, where that is not the choice's. plain: the kernel where SETT_BURSTS is 0, if that is another. dynamic_bytes: of
+    shared memory that the launch gives to each block.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Grid:
     own_threads: int = 0
     written_by: str = ""
     plain: "Optional[Grid]" = None
+    dynamic_bytes: int = 0
 
     @property
     def threads(self) -> int:
@@ -193,6 +195,10 @@ class Kernel:
     @property
     def blocks(self) -> int:
         return self.grid.blocks
+
+    @property
+    def dynamic_bytes(self) -> int:
+        return self.grid.dynamic_bytes
 
     @property
     def threads(self) -> int:

@@ -53,7 +53,8 @@ def fits(step: Step, block: BlockNumbers) -> bool:
     threads = max((launch.kernel.threads for launch in launches), default=1)
     return threads <= block.threads and all(
         launch.kernel.blocks <= block.groups and launch.kernel.table is None and not isinstance(launch.kernel, Chain)
-        and (launch.kernel.is_loop or launch.kernel.threads == threads) for launch in launches)
+        and not launch.kernel.dynamic_bytes and (launch.kernel.is_loop or launch.kernel.threads == threads)
+        for launch in launches)
 
 
 def _runs(steps: "Sequence[Step]", block: "Optional[BlockNumbers]") -> "List[Run]":

@@ -219,6 +219,9 @@ class ContractionGpuNumbers:
             (1, (GpuTile(128, 128, 8, 16, 64, 1, 3), GpuTile(64, 64, 4, 8, 64, 0.55, 4))),
             (2, (GpuTile(128, 128, 8, 16, 32, 1, 3), GpuTile(64, 64, 4, 8, 32, 0.55, 4))),
             (8, (GpuTile(128, 128, 8, 8, 8, 1, 3), GpuTile(64, 64, 4, 8, 8, 0.8, 4))))})
+    # for wgmma, where the device has it; a thread has two rows. Not timed.
+    warpgroup_tiles: Tuple[GpuTile, ...] = ()
+    warpgroup_sum_cost: int = 1000  # as sum_cost
     padding: int = 4            # elements between the steps of a tile, so that no banks conflict
     run_bytes: int = 32         # that neighbouring threads read of one line, along the steps
     part_steps: int = 128       # of a part, at least, where the sum is cut into parts
@@ -666,6 +669,11 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
             table=TableNumbers(elements=1 << 62)),
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_80", language="cuda", units=108),            # A100
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_90", language="cuda", units=132),            # H100 SXM
+    # the same with the instructions that no other device has
+    replace(_GPU, shared_tiles=SharedTiles(), name="sm_90a", language="cuda", units=132,
+            contraction_gpu=ContractionGpuNumbers(warpgroup_tiles=(
+                GpuTile(128, 256, 2, 64, 64, 1, 4), GpuTile(128, 128, 2, 32, 64, 0.75, 4),
+                GpuTile(64, 64, 2, 16, 64, 0.35, 4)))),
     replace(_GPU, shared_tiles=SharedTiles(), name="gfx90a", language="hip", warp=64, units=104),   # a die of an MI250
     replace(_GPU, shared_tiles=SharedTiles(), name="gfx942", language="hip", warp=64, units=304),   # MI300X
     replace(_GPU, shared_tiles=SharedTiles(), name="gfx1100", language="hip", units=96),            # RX 7900 XTX

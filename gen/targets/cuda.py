@@ -114,7 +114,9 @@ class OnDevice(Runner):
     target: Target = TARGET
 
     def compile(self, folder: Path, name: str, long: bool, device: Device) -> List[str]:
-        return [nvcc(), "-O3", "-arch=native", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
+        # a device's own instructions are compiled where it is named
+        arch = device.name if device.name.endswith("a") else "native"
+        return [nvcc(), "-O3", f"-arch={arch}", "-Xcompiler", "-fPIC", "-I", str(folder), "-c"]
 
     def linker(self) -> str:
         return nvcc()

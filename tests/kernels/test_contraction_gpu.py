@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List
@@ -16,13 +18,13 @@ import test_contraction
 from drawn import BATCH, COUNT, SEED, agree, fusions, in_parts, of_part, ptx
 from gen import algebra, run, schedule
 from gen.emit.helpers import Helpers
-from gen.heroes import contraction_gpu, contraction_mma
+from gen.heroes import contraction_gpu, contraction_mma, contraction_wgmma
 from gen.heroes.hero import Context
-from gen.pipeline import target_file
+from gen.pipeline import build_all, target_file
 from gen.plan.nests import planned
 from gen.plan.partition import compose
 from gen.plan.tiled_product import TiledProduct
-from gen.schedule import DEVICES, SharedTiles
+from gen.schedule import DEVICES, GpuTile, SharedTiles
 from gen.targets import TARGETS, bits
 from test_contraction import BATCHED, ROWS, TURNED, dot
 
@@ -229,6 +231,90 @@ def test_two_instructions_of_f64_are_one() -> None:
         for e in range(2):
             row, column = fragment(of_80, "acc", lane, e)
             assert fragment(of_90, "acc", lane, half * 2 + e) == (row + 8 * half, column)
+
+
+# Products of at least 64 rows and columns: whichever way operands lie, of whole tiles and not, in odd places, in parts
+OF_WARPGROUPS: "Dict[str, str]" = {
+    "rows": dot("bf16[136,96]{1,0}", "bf16[96,264]{1,0}", "bf16[136,264]{1,0}", ROWS),
+    "turned": dot("f16[64,40]{1,0}", "f16[72,40]{1,0}", "f32[64,72]{1,0}", TURNED),
+    "columns": dot("bf16[72,80]{1,0}", "bf16[72,136]{1,0}", "f32[80,136]{0,1}", COLUMNS),
+    "odd": dot("bf16[67,131]{1,0}", "bf16[131,69]{1,0}", "bf16[67,69]{1,0}", ROWS),
+    "batched": dot("f16[3,64,72]{2,1,0}", "f16[3,72,66]{2,1,0}", "f16[3,64,66]{2,1,0}", BATCHED),
+    "epilogue": dot("bf16[64,64]{1,0}", "bf16[64,128]{1,0}", "f32[64,128]{1,0}", ROWS, "  c = f32[128]{0} parameter(2)",
+                    "  k = f32[64,128]{1,0} broadcast(c), dimensions={1}", "  s = f32[64,128]{1,0} add(d, k)",
+                    "  m = f32[64,128]{1,0} maximum(s, d)"),
+    "parts": dot("bf16[64,700]{1,0}", "bf16[64,700]{1,0}", "bf16[64,64]{1,0}", TURNED),
+}
+WARPGROUP_TILES = DEVICES["sm_90a"].contraction_gpu.warpgroup_tiles
+
+
+def one_tile(monkeypatch: pytest.MonkeyPatch, tile: GpuTile, most_parts: int = 32) -> None:
+    """Every product is tiled, by warpgroups with that tile."""
+    device = DEVICES["sm_90a"]
+    numbers = replace(device.contraction_gpu, warpgroup_tiles=(tile,), most_parts=most_parts)
+    monkeypatch.setitem(schedule.DEVICES, "sm_90a", replace(device, shared_tiles=SharedTiles(1, 1), contraction_gpu=numbers))
+
+
+@pytest.mark.parametrize("tile", [pytest.param(tile, id=f"{tile.rows}x{tile.columns}", marks=[] if tile.columns == 64 else pytest.mark.peer)
+                                  for tile in WARPGROUP_TILES])
+def test_warpgroups(tile: GpuTile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_tile(monkeypatch, tile)
+    for name, text in OF_WARPGROUPS.items():
+        (fusion,) = fusions(text)
+        kernels = target_file(fusion, "cuda", "sm_90a").kernels
+        assert (len(kernels), kernels[0].dynamic_bytes) == (1 + (name == "parts"), tile.stages * (tile.rows + tile.columns) * tile.steps * 2), name
+        assert "wgmma, " in kernels[0].loop.text()
+    agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WARPGROUPS.items()}, "cuda-on-cpu", "sm_90a", tmp_path)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("tile", WARPGROUP_TILES, ids=lambda tile: f"{tile.rows}x{tile.columns}")
+def test_nvcc_compiles_warpgroups(tile: GpuTile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ptxas spills no register, and no product has to wait for another one."""
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    one_tile(monkeypatch, tile)
+    for name in ("rows", "turned", "columns"):
+        (fusion,) = fusions(OF_WARPGROUPS[name])
+        build_all(fusion, str(tmp_path), ["cuda"], "sm_90a")
+        done = subprocess.run(["nvcc", "-arch=sm_90a", "-Werror", "all-warnings", "-cubin", "-Xptxas", "-v", "e.cu", "-o", "e.cubin"],
+                              cwd=tmp_path, capture_output=True, text=True)
+        said = done.stdout + done.stderr
+        assert done.returncode == 0 and "serialized" not in said, said
+        assert re.findall(r"(\d+) bytes spill", said) == ["0"] * 4, said
+
+
+def by_warpgroups(text: str) -> "tuple[TiledProduct, contraction_wgmma.ContractionWgmmaSchedule]":
+    device, d = DEVICES["sm_90a"], TARGETS["cuda"].of_file()
+    (fusion,) = fusions(text)
+    (nest,) = planned(fusion, device.plan_class._replace(shared_tiles=SharedTiles(1, 1))).nests
+    assert isinstance(nest, TiledProduct)
+    (chosen,) = contraction_wgmma.HERO.schedules(nest, Context(d, device, Helpers(d), False, [], lambda nest, context: []))
+    assert isinstance(chosen, contraction_wgmma.ContractionWgmmaSchedule)
+    return nest, chosen
+
+
+@pytest.mark.parametrize("words, a, b", [(ROWS, "512,1024", "1024,512"), (TURNED, "512,1024", "512,1024"), (COLUMNS, "1024,512", "1024,512")])
+def test_copies_for_warpgroups_meet_no_bank_twice(words: str, a: str, b: str) -> None:
+    nest, chosen = by_warpgroups(dot(f"bf16[{a}]{{1,0}}", f"bf16[{b}]{{1,0}}", "f32[512,512]{1,0}", words))
+    for tile in WARPGROUP_TILES:
+        for access in contraction_wgmma.shared_accesses(nest, replace(chosen, threads=tile.threads, block=tile)):
+            no_banks_conflict(access, "bf16")
+
+
+@pytest.mark.parametrize("left_out", ["show_to_wgmma()", "wgmma_fence()", "wait_for_wgmma<1>()", "wait_for_wgmma<0>()", "wait_for_copies<1>()"])
+def test_what_wgmma_needs_is_asked_for(left_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in finds a fence or a wait that is missing."""
+    one_tile(monkeypatch, WARPGROUP_TILES[-1], most_parts=1)
+    (fusion,) = fusions(OF_WARPGROUPS["parts"])
+    options = run.Options(rounds=1, schedule="sm_90a")
+    built = run.build(fusion, tmp_path, "cuda-on-cpu", options)
+    kernel = tmp_path / "e.cu"
+    text, count = re.subn(f"^ +{re.escape(left_out)};", "", kernel.read_text(), flags=re.M)
+    assert count == 1
+    kernel.write_text(text)
+    (result,) = run.check_built([built], "cuda-on-cpu", options)
+    assert result.status == "FAIL", result
 
 
 def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":

@@ -24,7 +24,7 @@ from gen.targets import TARGETS, Target
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / "tests" / "goldens"
-DEVICES_OF_GOLDENS = ("pocl-cpu", "opencl-gpu", "cpu", "sm_80", "gfx90a")
+DEVICES_OF_GOLDENS = ("pocl-cpu", "opencl-gpu", "cpu", "sm_80", "sm_90a", "gfx90a")
 # Modules that between them go through every template.
 MODULES = ("tests/kernels/add_f32", "tests/kernels/gelu_bf16", "tests/kernels/concatenate_bf16", "tests/kernels/row_sum_f32", "tests/kernels/column_max_bf16",
            "tests/kernels/transpose_f32", "tests/kernels/update_bf16", "bench/row_sum_32_f32", "bench/full_sum_f32", "bench/scatter_f32", "bench/transpose_10_odd_f32",

@@ -1,0 +1,211 @@
+"""The contraction hero on GPUs whose warpgroups multiply tiles in shared memory: products of 16 bits, by CUDA's wgmma.
+
+A block of threads computes a tile of the result, each warpgroup of four warps 64 rows of it. Both operands' tiles go
+from memory straight to shared memory, several stages ahead (cp.async); wgmma reads them there by descriptors.
+
+A tile in shared memory is rows of 128 bytes: 64 steps of a line, or 64 lines at a step where neighbours in memory are
+lines. Word w of 16 bytes of row r lies at place w xor (r mod 8), as wgmma reads it (swizzle of 128 bytes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Iterable, List, Tuple
+
+from gen import algebra
+from gen.emit.templates import macro
+from gen.emit.values import Touched
+from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, SharedAccess, TiledOperand, \
+    best, block_counts, element_map, kernel_of_tiles, part_steps, sums_written, tiled, whole_columns
+from gen.heroes.contraction_mma import ACROSS, copied_map, copy_map, element_bytes, held, texts
+from gen.heroes.hero import Choice, Context, Refused
+from gen.heroes.kernel import Grid, Kernel, Placing, StepCode, Text
+from gen.plan.partition import compose
+from gen.plan.tiled_product import TiledProduct
+from gen.schedule import GpuTile
+
+DOWN, DEEP, ROW = 64, 16, 64    # rows and steps of an instruction; elements of a row in shared memory
+TYPES = ("bf16", "f16")
+
+
+@dataclass(frozen=True)
+class ContractionWgmmaSchedule(ContractionGpuSchedule):
+    def text(self) -> str:
+        return f"{super().text()}, wgmma, {self.block.stages} stages"
+
+    def thread_counts(self) -> "List[Tuple[str, int]]":
+        return [("warpgroup", self.block.rows // DOWN), ("warp", 4), ("lane", 32)]
+
+    def of_thread(self) -> str:
+        element = f"(j * {self.vec} + vec)" if self.vec > 1 else "j"
+        return f"total[{element} / 2 * 4 + i * 2 + {element} % 2]"
+
+
+@dataclass(frozen=True)
+class ReadOperand(TiledOperand):
+    """As its base class, and from there by descriptors. elements: of a tile; begin: bytes of shared memory before the
+    tiles. place: of a line and a step in the tile. read: the place of what the warpgroup reads of the 16 steps `part`.
+    lines_beside: whether neighbours are lines; leading, stride: of the descriptor, in bytes."""
+
+    elements: int
+    begin: int
+    place: str
+    read: str
+    lines_beside: bool
+    leading: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class ContractionWgmmaRecord:
+    """templates/kernels/contraction_wgmma.j2 prints this record.
+
+    element: the type of elements in memory; bytes: of one; wgmma: the function of an instruction. parts: 16 steps in a
+    tile. row, group, steps, part_steps, rows, columns, vec, step: as ContractionMmaRecord."""
+
+    placing: Placing
+    element: str
+    bytes: int
+    wgmma: str
+    tile: GpuTile
+    parts: int
+    operands: List[ReadOperand]
+    steps: int
+    part_steps: int
+    row: str
+    group: str
+    rows: int
+    columns: int
+    vec: int
+    step: StepCode
+
+
+class ContractionWgmmaHero(ContractionGpuHero):
+    """As its base class, by warpgroups."""
+
+    def takes(self, nest: TiledProduct, context: Context) -> bool:
+        if not context.device.contraction_gpu.warpgroup_tiles:
+            raise Refused("the device has no wgmma")
+        types = {buffer.shape.dtype for buffer in nest.operands}
+        if len(types) > 1 or not types <= set(TYPES) or nest.dot.shape.dtype != "f32":
+            raise Refused("wgmma multiplies no such types here")
+        if min(nest.counts["row"], nest.counts["column"]) < DOWN:
+            raise Refused("a warpgroup's tile has more rows and columns")
+        return super().takes(nest, context)
+
+    def schedules(self, nest: TiledProduct, context: Context) -> "Iterable[ContractionGpuSchedule]":
+        numbers = context.device.contraction_gpu
+        tile, parts = best(nest, numbers.warpgroup_tiles, numbers.warpgroup_sum_cost, context)
+        most = WORD // element_bytes(nest)
+        return [ContractionWgmmaSchedule(tile.threads, vec=whole_columns(nest, 2), block=tile, parts=parts,
+                                         loads=(nest.vector(0, most), nest.vector(1, most)))]
+
+    def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
+        assert isinstance(schedule, ContractionWgmmaSchedule)
+        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map, copied_map)]
+        return [*super().maps(nest, schedule, context), *tiles, *(tile_map(nest, schedule.block, k) for k in (0, 1)),
+                *sum_maps(nest, schedule)]
+
+    def grids(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> "List[Grid]":
+        first, *others = super().grids(choice, context)
+        _, end = tile_bytes(choice.nest, choice.schedule.block)
+        return [replace(first, dynamic_bytes=end), *others]
+
+    def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
+        return _kernel(choice, context)
+
+
+HERO = ContractionWgmmaHero()
+
+
+# ---- maps ----
+
+def tile_map(nest: TiledProduct, tile: GpuTile, operand: int) -> str:
+    """(line, step) -> (element of the tile in shared memory)."""
+    lines, word = (tile.rows, tile.columns)[operand], WORD // element_bytes(nest)
+    if nest.along_steps(operand):
+        place = f"line * {ROW} + (step floordiv {word} xor line mod 8) * {word} + step mod {word}"
+    else:
+        place = (f"line floordiv {ROW} * {ROW * tile.steps} + step * {ROW} + "
+                 f"(line mod {ROW} floordiv {word} xor step mod 8) * {word} + line mod {word}")
+    return algebra.simplify(f"(line, step) -> ({place}), domain: line in [0, {lines - 1}], "
+                            f"step in [0, {tile.steps - 1}]")
+
+
+def tile_bytes(nest: TiledProduct, tile: GpuTile) -> "Tuple[int, int]":
+    """The bytes of shared memory of the first operand's tiles, and of both operands' tiles."""
+    first, second = (tile.stages * lines * tile.steps * element_bytes(nest) for lines in (tile.rows, tile.columns))
+    return first, first + second
+
+
+def read_map(nest: TiledProduct, schedule: ContractionWgmmaSchedule, operand: int) -> str:
+    """(warpgroup, part) -> (place in the tile) of the first line and step of an instruction."""
+    tile = schedule.block
+    line = (f"warpgroup * {DOWN}", "0")[operand]
+    return compose(f"(warpgroup, part) -> ({line}, part * {DEEP}), domain: warpgroup in [0, {tile.rows // DOWN - 1}], "
+                   f"part in [0, {tile.steps // DEEP - 1}]", tile_map(nest, tile, operand))
+
+
+def sum_maps(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "Tuple[str, str]":
+    """The maps (warpgroup, warp, lane, i) -> (row in the tile) of a thread's row i, and (lane, j) -> (column in the
+    tile floordiv vec) of its columns j, in groups of `vec`. A warp's sums are those of mma.sync's instructions, side by
+    side."""
+    tile, vec = schedule.block, schedule.vec
+    columns = tile.thread_columns // vec
+    row, _ = held(nest, "acc", {"lane": 32, "i": 2}, thread="lane", o0="i")
+    _, column = held(nest, "acc", {"lane": 32, "j": columns}, thread="lane", e1=f"(j * {vec}) mod 2")
+    return (algebra.simplify(f"(warpgroup, warp, lane, i) -> (warpgroup * {DOWN} + warp * 16 + {row}), "
+                             f"domain: warpgroup in [0, {tile.rows // DOWN - 1}], warp in [0, 3], lane in [0, 31], "
+                             f"i in [0, 1]"),
+            algebra.simplify(f"(lane, j) -> (((j * {vec}) floordiv 2 * {ACROSS} + {column}) floordiv {vec}), "
+                             f"domain: lane in [0, 31], j in [0, {columns - 1}]"))
+
+
+def shared_accesses(nest: TiledProduct, schedule: ContractionWgmmaSchedule) -> "List[SharedAccess]":
+    """The copies of a block's threads to the tiles of both operands."""
+    found = []
+    for k in (0, 1):
+        place = algebra.info(compose(copy_map(nest, schedule, k), tile_map(nest, schedule.block, k)))
+        box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in place.variables]
+        box += [f"e in [0, {schedule.loads[k] - 1}]", *(f"{c.text} in [{c.lo}, {c.hi}]" for c in place.constraints)]
+        found.append(SharedAccess(algebra.simplify(f"(th_x)[pass, e] -> ({place.results[0].text} + e), domain: "
+                                                   f"{', '.join(box)}"), schedule.loads[k]))
+    return found
+
+
+# ---- the kernel ----
+
+def _operand(nest: TiledProduct, schedule: ContractionWgmmaSchedule, k: int, t: str) -> "Tuple[ReadOperand, Touched]":
+    tile, size, along = tile_map(nest, schedule.block, k), element_bytes(nest), nest.along_steps(k)
+    lines = (schedule.block.rows, schedule.block.columns)[k]
+    (place,), (read,) = texts(tile, t, "line", "of_tile"), texts(read_map(nest, schedule, k), t)
+    (stride,) = algebra.evaluate(tile, *((8, 0) if along else (0, 8))) or (0,)
+    (leading,) = (algebra.evaluate(tile, ROW, 0) if not along and lines > ROW else None) or (WORD // size,)
+    operand = ReadOperand(**tiled(nest, schedule, k, t, copy_map(nest, schedule, k)), place=place, read=read,
+                          elements=lines * schedule.block.steps, begin=(0, tile_bytes(nest, schedule.block)[0])[k],
+                          lines_beside=not along, leading=leading * size, stride=stride * size)
+    touched = schedule.loads[k] * size
+    return operand, Touched("read", nest.operands[k], element_map(nest, k), touched if touched >= 4 else 0)
+
+
+def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
+    nest, schedule, t = choice.nest, choice.schedule, choice.index
+    assert isinstance(schedule, ContractionWgmmaSchedule)
+    d, tile, dtype, counts = context.target, schedule.block, nest.operands[0].shape.dtype, nest.counts
+    if dtype == "f16":
+        d.used.add("half")
+    context.helpers.texts.setdefault("copies", macro("parts/mma.j2", "copies", d=d))
+    for name in ("dynamic_shared", "warpgroup"):
+        context.helpers.texts.setdefault(name, macro("parts/wgmma.j2", name, d=d))
+    wgmma = f"wgmma_m64n{tile.columns}k16_f32_{dtype}"
+    context.helpers.texts.setdefault(wgmma, macro("parts/wgmma.j2", "wgmma", d=d, name=wgmma, columns=tile.columns,
+                                                  of=dtype))
+    placing, _ = Placing.of([digit for digit in block_counts(nest, schedule) if digit[1] > 1], tile.threads, t)
+    both, written = [_operand(nest, schedule, k, t) for k in (0, 1)], sums_written(choice, context)
+    (row,), (group,) = (texts(of, t) for of in sum_maps(nest, schedule))
+    record = ContractionWgmmaRecord(
+        placing, d.memory(dtype), element_bytes(nest), wgmma, tile, tile.steps // DEEP,
+        [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, group,
+        counts["row"], counts["column"], schedule.vec, written.code)
+    return kernel_of_tiles(choice, context, Text("kernels/contraction_wgmma", record), [touched for _, touched in both],
+                           written)
