@@ -69,9 +69,9 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_f64_columns": (["contraction"], dot("f64[45,68]{1,0}", "f64[45,71]{1,0}", "f64[68,71]{0,1}", COLUMNS)),
     "of_f64_in_parts": (["contraction", "contraction"], dot("f64[8,3000]{1,0}", "f64[3000,256]{1,0}", "f64[8,256]{1,0}", ROWS)),
     "of_bf16": (["contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
+    "of_s8_columns": (["contraction"], dot("s8[72,144]{1,0}", "s8[72,140]{1,0}", "s32[144,140]{1,0}", COLUMNS)),
     "of_f16": (["contraction"], dot("f16[40,52]{1,0}", "f16[64,52]{1,0}", "f32[40,64]{1,0}", TURNED)),
     "of_s8": (["contraction"], dot("s8[40,72]{1,0}", "s8[72,136]{1,0}", "s32[40,136]{1,0}", ROWS)),
-    "of_s8_columns": (["contraction"], dot("s8[72,144]{1,0}", "s8[72,140]{1,0}", "s32[144,140]{1,0}", COLUMNS)),
     "of_s8_by_columns": (["contraction"], dot("u8[136,48]{1,0}", "u8[136,80]{1,0}", "s32[48,80]{0,1}", COLUMNS)),
     "of_u8": (["contraction"], dot("u8[40,72]{1,0}", "u8[136,72]{1,0}", "s32[40,136]{1,0}", TURNED)),
     "of_u32": (["contraction"], dot("u32[40,72]{1,0}", "u32[72,136]{1,0}", "u32[40,136]{1,0}", ROWS)),
@@ -80,7 +80,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_bf16_in_parts": (["contraction", "contraction"], dot("bf16[8,3000]{1,0}", "bf16[3000,256]{1,0}", "bf16[8,256]{1,0}", ROWS)),
     "in_parts": (["contraction", "contraction"], dot("f32[8,3000]{1,0}", "f32[3000,256]{1,0}", "f32[8,256]{1,0}", ROWS)),
     # a tile of fewer words than a block has threads
-    "of_few_rows": (["contraction", "contraction"], dot("f32[8,300]{1,0}", "f32[300,4096]{1,0}", "f32[8,4096]{1,0}", ROWS)),
+    "of_few_rows": (["contraction", "contraction"], dot("f32[8,600]{1,0}", "f32[600,2048]{1,0}", "f32[8,2048]{1,0}", ROWS)),
     "by_vector": (["reduction"], dot("f32[400,50]{1,0}", "f32[50]{0}", "f32[400]{0}", ROWS)),
     "chain": (["contraction", "contraction"], dot(
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64,48]{1,0} parameter(2)",
@@ -255,16 +255,18 @@ def one_tile(monkeypatch: pytest.MonkeyPatch, tile: GpuTile, most_parts: int = 3
     monkeypatch.setitem(schedule.DEVICES, "sm_90a", replace(device, shared_tiles=SharedTiles(1, 1), contraction_gpu=numbers))
 
 
+@in_parts
 @pytest.mark.parametrize("tile", [pytest.param(tile, id=f"{tile.rows}x{tile.columns}", marks=[] if tile.columns == 64 else pytest.mark.peer)
                                   for tile in WARPGROUP_TILES])
-def test_warpgroups(tile: GpuTile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warpgroups(tile: GpuTile, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one_tile(monkeypatch, tile)
-    for name, text in OF_WARPGROUPS.items():
+    for name, text in of_part(OF_WARPGROUPS.items(), part):
         (fusion,) = fusions(text)
         kernels = target_file(fusion, "cuda", "sm_90a").kernels
         assert (len(kernels), kernels[0].dynamic_bytes) == (1 + (name == "parts"), tile.stages * (tile.rows + tile.columns) * tile.steps * 2), name
         assert "wgmma, " in kernels[0].loop.text()
-    agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WARPGROUPS.items()}, "cuda-on-cpu", "sm_90a", tmp_path)
+    agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WARPGROUPS.items()}, "cuda-on-cpu", "sm_90a",
+          tmp_path, part)
 
 
 @pytest.mark.peer
@@ -302,7 +304,8 @@ def test_copies_for_warpgroups_meet_no_bank_twice(words: str, a: str, b: str) ->
             no_banks_conflict(access, "bf16")
 
 
-@pytest.mark.parametrize("left_out", ["show_to_wgmma()", "wgmma_fence()", "wait_for_wgmma<1>()", "wait_for_wgmma<0>()", "wait_for_copies<1>()"])
+@pytest.mark.parametrize("left_out", ["show_to_wgmma()", "wait_for_wgmma<1>()", *(
+    pytest.param(of, marks=pytest.mark.peer) for of in ("wgmma_fence()", "wait_for_wgmma<0>()", "wait_for_copies<1>()"))])
 def test_what_wgmma_needs_is_asked_for(left_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in finds a fence or a wait that is missing."""
     one_tile(monkeypatch, WARPGROUP_TILES[-1], most_parts=1)
