@@ -269,7 +269,7 @@ def _target(file: TargetFile) -> Dict[str, Any]:
     """scratch_bytes: of the caller's block. state_bytes: of these, what `prepare` fills, at its beginning. least_bytes:
     the most bytes of buffers between kernels that are in use at once. stack_bytes: see TargetFile. alignment: bytes
     that pointers must be aligned to. intrinsics: the file includes the header of the machine's vector instructions. words: of a kernel, the bytes that it accesses at once through each pointer where
-    all of these pointers are aligned to them."""
+    all of these pointers are aligned to them. dynamic_bytes: of shared memory that a launch gives to each block."""
     chained = {kernel.name: launch.kernel.name for launch in file.launches if isinstance(launch.kernel, Chain)
                for kernel in launch.kernel.kernels}
     return {
@@ -286,6 +286,7 @@ def _target(file: TargetFile) -> Dict[str, Any]:
             "schedule": k.loop.text(),
             "blocks": k.blocks,
             "threads": k.threads,
+            **({"dynamic_bytes": k.dynamic_bytes} if k.dynamic_bytes else {}),
             "index": k.index,
             **({"chain": chained[k.name]} if k.name in chained else {}),
             **({"words": {a.buffer.pointer: a.word for a in k.arguments if a.word}} if k.chooses_words else {}),

@@ -5,6 +5,7 @@ any place, sizes from 1 to 70, every type that tiles add up, with what is comput
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 import test_contraction
 from drawn import BATCH, COUNT, SEED, agree, fusions, in_parts, of_part, ptx
+from gen_run import gen
 from gen import algebra, run, schedule
 from gen.emit.helpers import Helpers
 from gen.heroes import contraction_gpu, contraction_mma, contraction_wgmma
@@ -267,6 +269,34 @@ def test_warpgroups(tile: GpuTile, part: str, tmp_path: Path, monkeypatch: pytes
         assert "wgmma, " in kernels[0].loop.text()
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WARPGROUPS.items()}, "cuda-on-cpu", "sm_90a",
           tmp_path, part)
+
+
+IN_A_LOOP = """HloModule e
+body { s = (s32[], f32[64], bf16[64,64]{1,0}, bf16[64,64]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  v = f32[64] get-tuple-element(s), index=1
+  x = bf16[64,64]{1,0} get-tuple-element(s), index=2  w = bf16[64,64]{1,0} get-tuple-element(s), index=3
+  one = s32[] constant(1)  j = s32[] add(i, one)
+  d = f32[64,64]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  p = f32[1,64]{1,0} slice(d), slice={[1:2], [0:64]}  q = f32[64] reshape(p)  t = f32[64] subtract(q, v)
+  ROOT r = (s32[], f32[64], bf16[64,64]{1,0}, bf16[64,64]{1,0}) tuple(j, t, x, w) }
+condition { s = (s32[], f32[64], bf16[64,64]{1,0}, bf16[64,64]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)  ROOT c = pred[] compare(i, n), direction=LT }
+ENTRY e { x = bf16[64,64]{1,0} parameter(0)  w = bf16[64,64]{1,0} parameter(1)  v = f32[64] parameter(2)  zero = s32[] constant(0)
+  start = (s32[], f32[64], bf16[64,64]{1,0}, bf16[64,64]{1,0}) tuple(zero, v, x, w)
+  l = (s32[], f32[64], bf16[64,64]{1,0}, bf16[64,64]{1,0}) while(start), condition=condition, body=body
+  ROOT a = f32[64] get-tuple-element(l), index=1 }
+"""
+
+
+def test_a_small_loop_with_a_launch_of_its_own_memory(tmp_path: Path) -> None:
+    """One block does small loops, but none whose kernel needs shared memory from its launch."""
+    (tmp_path / "e.hlo").write_text(IN_A_LOOP)
+    done = gen("check", tmp_path / "e.hlo", "--target", "cuda-on-cpu", "--device", "sm_90a")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = gen("build", tmp_path / "e.hlo", "-o", tmp_path / "made", "--target", "cuda", "--device", "sm_90a")
+    assert done.returncode == 0, done.stdout + done.stderr
+    kernels = {kernel["name"]: kernel for kernel in json.loads((tmp_path / "made" / "e.json").read_text())["targets"]["cuda"]["kernels"]}
+    assert [kernel["dynamic_bytes"] for kernel in kernels.values() if "wgmma" in kernel["schedule"]] == [65536]
 
 
 @pytest.mark.peer
