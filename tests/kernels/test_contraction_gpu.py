@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -37,8 +38,12 @@ COLUMNS = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
 ON = [("cuda-on-cpu", "sm_80"), pytest.param("hip-on-cpu", "gfx90a", marks=pytest.mark.peer)]
 
 
-def drawn(first: int, count: int) -> "Dict[str, str]":
-    return {f"g{seed}": test_contraction.Draw(seed, TYPES).text().replace("HloModule e", f"HloModule g{seed}")
+# those of matrix instructions
+MATRIX_TYPES = [("f64", "f64", "f64"), ("s8", "s8", "s32"), ("u8", "u8", "u8"), ("bf16", "bf16", "f32"), ("f16", "f16", "f16")]
+
+
+def drawn(first: int, count: int, types: "List[tuple[str, str, str]]" = TYPES) -> "Dict[str, str]":
+    return {f"g{seed}": test_contraction.Draw(seed, types).text().replace("HloModule e", f"HloModule g{seed}")
             for seed in range(first, first + count)}
 
 
@@ -57,6 +62,13 @@ def small(monkeypatch: pytest.MonkeyPatch, part_steps: int = 0) -> None:
 def test_drawn(first: int, target: str, device: str, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, parts)
     agree(drawn(first + parts * 100, BATCH), target, device, tmp_path)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("first", range(SEED * 5000, SEED * 5000 + COUNT * BATCH, BATCH))
+def test_drawn_for_matrix_instructions(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch)
+    agree(drawn(first, BATCH, MATRIX_TYPES), "cuda-on-cpu", "sm_80", tmp_path)
 
 
 # A product's kernels, by hero, and the text
@@ -269,6 +281,26 @@ def test_warpgroups(tile: GpuTile, part: str, tmp_path: Path, monkeypatch: pytes
         assert "wgmma, " in kernels[0].loop.text()
     agree({name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WARPGROUPS.items()}, "cuda-on-cpu", "sm_90a",
           tmp_path, part)
+
+
+def of_warpgroups(seed: int) -> str:
+    """One random product that warpgroups multiply."""
+    r = random.Random(seed)
+    m, n, k = r.choice([64, 65, 72, 100, 128, 136]), r.choice([64, 65, 68, 96, 130]), r.choice([1, 7, 16, 40, 64, 65, 200])
+    turned, dtype = (r.random() < 0.5, r.random() < 0.5), r.choice(["bf16", "f16"])
+    operands = [f"{dtype}[{k},{lines}]" if of else f"{dtype}[{lines},{k}]" for lines, of in zip((m, n), turned)]
+    words = ", ".join(f"{side}_contracting_dims={{{0 if of else 1}}}" for side, of in zip(("lhs", "rhs"), turned))
+    orders = [r.choice(["{1,0}", "{1,0}", "{0,1}"]) for _ in range(3)]
+    return dot(operands[0] + orders[0], operands[1] + orders[1], f"{r.choice(['f32', dtype])}[{m},{n}]{orders[2]}", words)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("first", range(SEED * 100, SEED * 100 + COUNT * 2, 8))
+@pytest.mark.parametrize("tile", WARPGROUP_TILES, ids=lambda tile: f"{tile.rows}x{tile.columns}")
+def test_drawn_for_warpgroups(first: int, tile: GpuTile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_tile(monkeypatch, tile)
+    agree({f"w{seed}": of_warpgroups(seed).replace("HloModule e", f"HloModule w{seed}") for seed in range(first, first + 8)},
+          "cuda-on-cpu", "sm_90a", tmp_path)
 
 
 IN_A_LOOP = """HloModule e
