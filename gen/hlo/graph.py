@@ -197,7 +197,8 @@ class Fusion:
     """A computation that becomes kernels. name: a C identifier; kind: 'kLoop', .. or '' where no fusion instruction
     names one. aliases: results that the module lets take a parameter's buffer, donated: parameters whose buffers any
     result may take, same: parameters whose buffer each launch gives for an earlier one too, which is read in their
-    place (all of flattened numbers). filled: the module's. small: of a program with loops, where few bytes are read and
+    place (all of flattened numbers). lasting: parameters that many launches read unchanged, of flattened numbers: weights,
+    and what no iteration of a loop around the launch changes. filled: the module's. small: of a program with loops, where few bytes are read and
     written. symbol: what the names of its kernels and their functions begin with, where that is not its name."""
 
     name: str
@@ -208,6 +209,7 @@ class Fusion:
     same: Dict[int, int] = field(default_factory=dict)
     filled: str = ""
     small: bool = False
+    lasting: FrozenSet[int] = frozenset()
     symbol: str = ""
 
 

@@ -37,7 +37,7 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
     op = whole.whole_of(fusion.computation)
     if op is not None:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
-    graph = products.arranged(fusion.computation, of)
+    graph = products.arranged(fusion.computation, of, fusion.lasting)
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(graph)))
     name = f"sett_{fusion.symbol or fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)

@@ -27,7 +27,7 @@ from __future__ import annotations
 import copy as copies
 import math
 from dataclasses import dataclass
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.hlo import Computation, Instruction, accumulator, array_shape, dtypes
@@ -64,8 +64,9 @@ class Sides:
         return Sides(batch, tuple(d for d in range(rank) if d not in (*batch, *contracted)), contracted)
 
 
-def arranged(computation: Computation, of: PlanClass) -> Computation:
-    """The computation with such products; itself where it has none, or the devices have no such kernels."""
+def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]" = ()) -> Computation:
+    """The computation with such products; itself where it has none, or the devices have no such kernels. lasting:
+    parameters, of flattened numbers; what is copied from these alone is copied once for many launches."""
     if not of.panels and not of.shared_tiles or not any(_is_product(i, of) for i in computation.instructions):
         return computation
     names = {i.name: 0 for i in computation.instructions}
@@ -73,6 +74,8 @@ def arranged(computation: Computation, of: PlanClass) -> Computation:
     for i in computation.instructions:
         for operand in dict.fromkeys(i.operands):
             users.setdefault(operand, []).append(i)
+
+    lasts = _lasting(computation, lasting)
 
     def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
         if not _is_product(product, of):
@@ -82,7 +85,9 @@ def arranged(computation: Computation, of: PlanClass) -> Computation:
         if dtypes.is_complex(accumulator(product)):
             value = _of_complex(x, product, operands, of)
         elif of.panels:
-            value = _arranged(x, _as_read(product, operands, users), operands, of.panels)
+            read = _as_read(product, operands, users)
+            value = None if lasts.intersection(product.operands) else _along_sum(x, read, operands, of.panels)
+            value = value or _arranged(x, read, operands, of.panels)
             value = value and x.laid_out(value, product.shape)
         else:
             value = _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
@@ -91,6 +96,21 @@ def arranged(computation: Computation, of: PlanClass) -> Computation:
         return value
 
     return copied(computation, put)
+
+
+def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instruction]":
+    """What is computed from lasting parameters and constants alone."""
+    found: "Set[Instruction]" = set()
+    leaf = 0
+    for i in computation.parameters:
+        count = len(i.shape.leaves())
+        if all(n in lasting for n in range(leaf, leaf + count)):
+            found.add(i)
+        leaf += count
+    for i in computation.instructions:
+        if i.opcode != "parameter" and found.issuperset(i.operands):
+            found.add(i)
+    return found
 
 
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
@@ -221,6 +241,41 @@ def _along_batch(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
     order = (*range(batch)[::-1], *range(batch, dot.shape.rank)[::-1])
     made = x.add("dot", array_shape(kind, dot.shape.dims, order), both, **attributes)
     return x.laid_out(x.convert(made, dot.shape.dtype), dot.shape)
+
+
+# ---- few rows by a large matrix ----
+
+def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
+               panels: Panels) -> Optional[Instruction]:
+    """A product of few rows by a large matrix whose neighbours lie along the sum, which is read in place, once: lanes of
+    a unit are a dimension of the batch, and are added up afterwards. None of others."""
+    if dot.opcode != "dot":
+        return None
+    kind, of = _sum_type(dot), int(_kept_size(dot, 1) > _kept_size(dot, 0))
+    matrix, sides, unit = operands[of], [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
+    rows, steps = _kept_size(dot, 1 - of), math.prod(loop_sizes(dot))
+    if not 1 < rows <= panels.along_rows or matrix.shape.dtype != kind or steps < 4 * unit * rows \
+            or steps * _kept_size(dot, of) * dtypes.storage_bytes(kind) <= panels.in_place_bytes:
+        return None
+    along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
+    if along is None or loop_sizes(dot)[along] % unit:
+        return None
+    both, attributes, batch = [], {**dot.attributes, TILED: of}, len(sides[0].batch)
+    for k, (name, side) in enumerate(zip(("lhs", "rhs"), sides)):
+        value, d = x.convert(operands[k], kind), side.contracted[along]
+        dims = value.shape.dims
+        value = x.reshape(value, (*dims[:d], dims[d] // unit, unit, *dims[d + 1:]))
+        if k != of:     # rows side by side: far apart they would meet in one set of the cache
+            value = _stored(x, value, (*(n + (n > d) for n in side.kept), d + 1))
+        both.append(value)
+        attributes[f"{name}_batch_dims"] = (*(n + (n > d) for n in side.batch), d + 1)
+        attributes[f"{name}_contracting_dims"] = tuple(n + (n > d) for n in side.contracted)
+    dims = (*dot.shape.dims[:batch], unit, *dot.shape.dims[batch:])
+    middle = batch + 1 + len(sides[0].kept)
+    left, right = range(batch + 1, middle)[::-1], range(middle, len(dims))[::-1]
+    order = (batch, *(right if of == 0 else left), *(left if of == 0 else right), *range(batch)[::-1])
+    lanes = x.add("dot", array_shape(kind, dims, order), both, **attributes)
+    return x.laid_out(x.convert(x.sum(lanes, [batch]), dot.shape.dtype), dot.shape)
 
 
 # ---- long sums ----

@@ -16,6 +16,7 @@ from gen.program.cut import Cutter
 from gen.program.extract import copy_of
 from gen.program.forms import form
 from gen.program.ir import Array, Call, Node, Program, holds_loop
+from gen.program.once import with_lasting
 from gen.program.weights import taken_out
 from gen.schedule import SMALL_BYTES
 
@@ -60,7 +61,7 @@ def program(module: Module) -> Program:
              [arrays.setdefault(value, Array(value.producer.name, value.shape)) for value in step.results])
     for value, result in copies:
         write(value, result)
-    return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases))).with_symbols()
+    return _finished(Program(whole.name, params, results, body, whole, dict(whole.aliases))).with_symbols()
 
 
 def _stepped(module: Module, whole: Fusion) -> Program:
@@ -86,7 +87,7 @@ def _stepped(module: Module, whole: Fusion) -> Program:
             copies.insert(0, (array, result))
     for source, to in [*_set_aside(copies, params, {results[n]: params[p] for n, p in aliases.items()}), *copies]:
         body.append(Call(distinct.named(copy_of(source.shape, to.shape), "copy", {}), [source], [to]))
-    return taken_out(Program(whole.name, params, results, body, whole, dict(whole.aliases))).with_symbols()
+    return _finished(Program(whole.name, params, results, body, whole, dict(whole.aliases))).with_symbols()
 
 
 def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
@@ -113,7 +114,12 @@ def single(fusion: Fusion) -> Program:
     """A fusion as a program of one call."""
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(fusion), hlo.param_leaves(fusion))]
     results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(fusion.computation)]
-    return taken_out(Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion))
+    return _finished(Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion))
+
+
+def _finished(program: Program) -> Program:
+    """The program with its large constants in a block, and with what its fusions know of their parameters."""
+    return with_lasting(taken_out(program))
 
 
 def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:

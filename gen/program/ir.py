@@ -58,6 +58,11 @@ class Loop:
     trips: Optional[int]
     outside: str = ""
 
+    @property
+    def is_short(self) -> bool:
+        """True if it is known to run at most twice."""
+        return self.trips is not None and self.trips <= 2
+
 
 @dataclass(eq=False)
 class Branch:
@@ -87,6 +92,16 @@ def calls_of(nodes: "Sequence[Node]") -> "Iterator[Call]":
         else:
             for part in parts_of(node):
                 yield from calls_of(part)
+
+
+def all_written(nodes: "Sequence[Node]") -> "Iterator[Array]":
+    """The arrays that nodes write, and those that the nodes inside of them write."""
+    for node in nodes:
+        yield from node.results
+        if isinstance(node, Loop):
+            yield from (*node.state, node.predicate)
+        for part in parts_of(node) if not isinstance(node, Call) else ():
+            yield from all_written(part)
 
 
 def all_trips(nodes: "Sequence[Node]") -> "Iterator[int]":

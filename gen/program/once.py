@@ -2,8 +2,8 @@
 what depends on the weights alone.
 
 A launch that leaves a loop is done before it, also where the loop then runs no iteration: at most the work of one
-iteration is wasted. Its arrays take room for the whole loop. So it stays in a loop that is known to run at most
-`FEW_TRIPS` times, and where it writes much more than it reads, as broadcasts do. It stays too where an iteration writes
+iteration is wasted. Its arrays take room for the whole loop. So it stays in a loop that is known to run at most twice,
+and where it writes much more than it reads, as broadcasts do. It stays too where an iteration writes
 over its arrays, or copies them to a state: a copy costs what it costs.
 """
 
@@ -13,12 +13,28 @@ from collections import Counter
 from dataclasses import replace
 from typing import Callable, Collection, Iterator, List, Sequence, Set, Tuple
 
-from gen.program.ir import Array, Program
+from gen.program.ir import Array, Call, Loop, Node, Program, all_written, parts_of
 from gen.program.steps import Launch, Move, Repeat, Step, Switch, all_steps, leaves
 
-FEW_TRIPS = 2           # of a loop in which each launch stays
 GROWTH = 4              # bytes at most that a launch which is moved writes for each byte that it reads: conversions do
 SMALL_BYTES = 4096      # that it may always write
+
+
+def with_lasting(program: Program) -> Program:
+    """The program, whose fusions know the parameters that many launches read unchanged: launches that read these alone
+    leave the loop that they are in, or are done by NAME_prepare."""
+    def mark(nodes: "Sequence[Node]", lasts: "Callable[[Array], bool]") -> None:
+        for node in nodes:
+            if isinstance(node, Call):
+                node.fusion.lasting |= {n for n, array in enumerate(node.operands) if array and lasts(array)}
+                continue
+            inside = {*all_written([node])}
+            moves = isinstance(node, Loop) and not node.is_short
+            for part in parts_of(node):
+                mark(part, lambda array: moves and array not in inside)
+
+    mark(program.body, lambda array: array in program.weights)
+    return program
 
 
 def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> "List[Step]":
@@ -29,7 +45,7 @@ def before_loops(steps: "Sequence[Step]", stays: "Callable[[Repeat], bool]") -> 
             step = replace(step, arms=[before_loops(arm, stays) for arm in step.arms])
         elif isinstance(step, Repeat) and not stays(step):
             step = replace(step, condition=before_loops(step.condition, stays), body=before_loops(step.body, stays))
-            if step.loop.trips is None or step.loop.trips > FEW_TRIPS:
+            if not step.loop.is_short:
                 moved = _unchanging(step)
                 made += moved
                 step = replace(step, condition=[s for s in step.condition if s not in moved],

@@ -47,11 +47,7 @@ class Draw:
         self.r = r = random.Random(seed)
         *of, result = r.choice(types)
         self.dtype = ""
-        while True:
-            counts = [r.choice([0, 0, 0, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([1, 1, 1, 2])]
-            self.batch, self.m, self.n, self.k = ([r.choice(SIZES) for _ in range(count)] for count in counts)
-            if MOST // 50 <= math.prod([*self.batch, *self.m, *self.n, *self.k]) <= MOST:
-                break
+        self.batch, self.m, self.n, self.k = self.sizes()
         self.lines: List[str] = []
         operands = []
         for side, kept, self.dtype in zip(("lhs", "rhs"), (self.m, self.n), of):
@@ -61,6 +57,15 @@ class Draw:
         product = self.of(self.dims, result)
         self.lines.append(f"  d = {product} dot({operands[0][0]}, {operands[1][0]}), {words}")
         self.after("d", result)
+
+    def sizes(self) -> "List[List[int]]":
+        """Of the batch, of the left operand's own dimensions, of the right one's, of the sum."""
+        r = self.r
+        while True:
+            counts = [r.choice([0, 0, 0, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([1, 1, 1, 2])]
+            drawn = [[r.choice(SIZES) for _ in range(count)] for count in counts]
+            if MOST // 50 <= math.prod(itertools.chain(*drawn)) <= MOST:
+                return drawn
 
     def of(self, dims: "List[int]", kind: str = "") -> str:
         order = list(range(len(dims)))[::-1]
@@ -147,6 +152,17 @@ class Draw:
 
     def text(self) -> str:
         return "HloModule e\n\nENTRY e {\n" + "\n".join(self.lines) + "\n}\n"
+
+
+class FewRows(Draw):
+    """A product of few rows, or few columns, whose sums are long."""
+
+    def sizes(self) -> "List[List[int]]":
+        r = self.r
+        few = r.choice([[2], [2, 2], [3], [4], [1, 5]])
+        many = r.choice([[r.choice([9, 20, 33])], [3, 5], [16]])
+        steps = r.choice([[16 * r.randint(16, 24)], [3, 16 * r.randint(6, 8)], [16 * r.randint(6, 8), 3]])
+        return [r.choice([[], [], [2]]), *r.choice([[few, many], [many, few]]), steps]
 
 
 def convolution(seed: int) -> str:
@@ -375,6 +391,21 @@ def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: P
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_rows_along_the_sum(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows by a matrix whose neighbours lie along the sum, which is read in place."""
+    small(monkeypatch, Panels(1, 1, 1, 0))
+    texts: "Dict[str, str]" = {}
+    for seed in itertools.count(100 * first):
+        text = FewRows(seed).text().replace("HloModule e", f"HloModule e{seed}")
+        (fusion,) = fusions(text)
+        if {"contraction", "reduction"} <= {kernel.hero for kernel in target_file(fusion, target, device).kernels}:
+            texts[f"e{seed}"] = text
+        if len(texts) == BATCH:
+            break
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_convolutions(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, Panels(1, 1, 1, 1 << 14))
     agree({f"c{seed}": convolution(seed).replace("HloModule e", f"HloModule c{seed}")
@@ -420,6 +451,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "in_panels_of_its_own": (["contraction"], dot("f32[200,300]{1,0}", "f32[300,301]{1,0}", "f32[200,301]{1,0}", ROWS)),
     "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
     "long_sum": (["contraction", "reduction"], dot("f32[9,20000]{1,0}", "f32[20000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
+    "rows_along_the_sum": (["loop", "contraction", "reduction"], dot(
+        "f32[4,512]{1,0}", "f32[144,512]{1,0}", "f32[4,144]{1,0}", TURNED)),
     "along_the_batch": (["transpose", "transpose", "loop", "transpose"], dot(
         "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", BATCHED)),
     "many": (["contraction"], dot("f32[1027,4,16]{2,1,0}", "f32[1027,16,16]{2,1,0}", "f32[1027,4,16]{2,1,0}", BATCHED)),

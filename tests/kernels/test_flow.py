@@ -384,7 +384,7 @@ def test_update_by_a_part_of_itself(target: str, tmp_path: Path) -> None:
 def test_drawn_with_sanitizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same under ASan and UBSan: nothing beyond an array, no overflow, no shift out of range."""
     with_asan(monkeypatch)
-    drawn_programs("c", tmp_path, max(8, COUNT // 4), SANITIZED)
+    drawn_programs("c", tmp_path, COUNT, SANITIZED)
 
 
 def test_sanitizers_see_the_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,3 +222,24 @@ def test_weights_of_a_loop(tmp_path: Path) -> None:
     file = file_of(text)
     assert len(writers(file.dialects[0].first, 64 * 64)) == 1 and places(text) == [0, 0]
     checked(text, "c", tmp_path)
+
+
+def few_rows(of: str) -> str:
+    """The text with x of 4 rows and w of 512 rows, both of 512 columns."""
+    for old, new in (("[32,64]", "[4,512]"), ("[64,64]", "[512,512]")):
+        of = of.replace(old, new)
+    return of
+
+
+def lanes(file: Any) -> "List[Launch]":
+    """The launches that write the sums of each vector lane apart."""
+    steps = file.dialects[0].steps
+    return [step for step in all_steps(steps) if isinstance(step, Launch) and any(a.shape.elements == 4 * 512 * 16 for a in step.writes)]
+
+
+def test_few_rows_are_packed_where_that_is_done_once() -> None:
+    """Few rows by a matrix that has its neighbours along the sum: panels of what lasts are made once, other matrices are
+    read in place."""
+    for name, panels in (("counted", True), ("found", True), ("twice", False), ("changed", False), ("in an arm", False)):
+        file = file_of(few_rows(CASES[name][0]))
+        assert bool(lanes(file)) != panels, name
