@@ -251,6 +251,22 @@ static inline ints splat_ints(int32_t x) { return x + (ints){0}; }
 
 static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a) * as_uints(b) + as_uints(c)); }
 
+/* narrow numbers from anywhere as floats */
+static inline floats widen_bf16(const uint16_t *from) {
+  typedef uint16_t narrow __attribute__((vector_size(WIDTH / 2), aligned(2), may_alias));
+  return as_floats(__builtin_convertvector(*(const narrow *)from, uints) << 16);
+}
+
+static inline floats widen_s8(const int8_t *from) {
+  typedef int8_t narrow __attribute__((vector_size(WIDTH / 4), aligned(1), may_alias));
+  return convert_floats(convert_ints(*(const narrow *)from));
+}
+
+static inline floats widen_u8(const uint8_t *from) {
+  typedef uint8_t narrow __attribute__((vector_size(WIDTH / 4), aligned(1), may_alias));
+  return convert_floats(convert_ints(*(const narrow *)from));
+}
+
 /* 4 bytes from anywhere, in each lane */
 static inline ints splat_group(const void *from) {
   int32_t x;

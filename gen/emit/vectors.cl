@@ -127,6 +127,13 @@ static inline doubles mad_doubles(doubles a, doubles b, doubles c)
 
 static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a) * as_uints(b) + as_uints(c)); }
 
+/* narrow numbers as floats */
+#define widen_bf16(x) as_floats(convert_uint16(x) << 16)
+
+#define widen_s8(x) convert_float16(x)
+
+#define widen_u8(x) convert_float16(x)
+
 /* c and the products of the four u8 of each lane of a by the four s8 of b; by way of pairs of 16 bits, or one by one, where
    PoCL compiles for a machine without the instruction: one that is packaged for all machines compiles for AVX-512BW at most */
 static inline ints mad_u8_s8(ints a, ints b, ints c)

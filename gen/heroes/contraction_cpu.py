@@ -89,9 +89,9 @@ class Block:
 class Words:
     """The words of a tile. name: of its function; vector: of sums; part: of these, a lane; single, units, total: types in
     memory; single_space, space, units_space: the address spaces of `single`, of totals and of units; load_single,
-    load_units, load_total, store_total: functions that load and store vectors ("": pointers do); of_panel: those that
-    load a unit and store it in a panel; splat, mad: functions that give all lanes an element or a group, and that add
-    products."""
+    load_units, load_total, store_total: functions that load and store vectors ("": pointers do); widen: the function that
+    converts narrow numbers of a unit ("": it has none); of_panel: those that load a unit and store it in a panel; splat,
+    mad: functions that give all lanes an element or a group, and that add products."""
 
     name: str
     vector: str
@@ -106,6 +106,7 @@ class Words:
     load_units: str
     load_total: str
     store_total: str
+    widen: str
     of_panel: Tuple[str, ...]
     group: int
     splat: str
@@ -132,13 +133,16 @@ class Words:
         if d.pointer:
             spaces += "_in_panel" * schedule.packed + "_from_strip" * nest.single.own
         name = vector if nest.group == 1 else "_".join(dict.fromkeys(operands))
+        narrow = operands[1] if nest.group == 1 and operands[1] != dtype else ""
+        widen = context.helpers.need(f"widen_{narrow}") if narrow else ""
 
-        def of_memory(verb: str) -> str:
-            return "" if d.declares_vectors else context.helpers.need(verb, dtype, str(nest.unit))
+        def of_memory(verb: str, of: str = dtype) -> str:
+            return "" if d.declares_vectors else context.helpers.need(verb, of, str(nest.unit))
 
-        return Words(f"tile_{name}{spaces}", vector, part, single, units, d.types[dtype], single_space, space, units_space,
-                     of_memory("load" if single_space else "fetch"), of_memory("load" if units_space else "fetch"),
-                     of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"),
+        return Words(f"tile_{name}{f'_by_{narrow}' if narrow else ''}{spaces}", vector, part, single, units,
+                     d.types[dtype], single_space, space, units_space, of_memory("load" if single_space else "fetch"),
+                     of_memory("load" if units_space else "fetch", narrow or dtype),
+                     of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), widen,
                      tuple(map(of_memory, ("load", "stage"))) if schedule.packed else (), nest.group,
                      f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
                      f"mad_{name}")
@@ -285,7 +289,7 @@ def _counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str
 def _is_packed(nest: Contraction, context: Context) -> bool:
     """Whether a work-item copies columns to a panel: its steps are far apart, and enough rows share it."""
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
-    if nest.windows or nest.wide or nest.group > 1 or nest.next_unit != unit or panels is None:
+    if nest.windows or nest.wide or nest.units.shape.dtype != nest.dot.shape.dtype or nest.next_unit != unit or panels is None:
         return False
     return _bytes(nest) > panels.in_place_bytes and nest.steps[-1].units > max(panels.units) * unit \
         and nest.row.size > numbers.packed_least_rows

@@ -3,7 +3,7 @@
 The positions of the result, in the order of memory, are digits: those of the outer loops, the rows, and the columns,
 which are the minor digit. An element of the result is the sum, over the digits of the steps, of an element of `single`
 and one of `units`, or of groups of neighbours. Along the columns `single` does not move, and neighbours in a unit of
-`units` are neighbours in memory. Along the rows and the lines `units` does not move. gen/plan/products.py arranges
+`units` are neighbours in memory. A tile converts narrow numbers of `units` while it loads them. Along the rows and the lines `units` does not move. gen/plan/products.py arranges
 products so.
 
 Padding and holes of a convolution's base are no elements: a window is divided into cells (gen/plan/cells.py), in each
@@ -25,7 +25,7 @@ from gen.plan.digits import digit_sizes, position
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
-from gen.plan.products import group_count, narrow_type
+from gen.plan.products import WIDENED, group_count, narrow_type
 from gen.plan.tiled_product import tiled_product
 from gen.schedule import LINE
 
@@ -206,7 +206,8 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
 def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
     """The elements of a group of the operands; None where they are not in a type of the tiles."""
     sums, types = dot.shape.dtype, [buffer.shape.dtype for buffer in operands]
-    if all(dtype == sums for dtype in types):
+    of = dot.attributes[TILED]
+    if types[1 - of] == sums and types[of] in (sums, *WIDENED.get(sums, ())):
         return 1
     narrow = [dtype == narrow_type(dtype, sums) for dtype in types]
     # of 8 bits, one operand is signed

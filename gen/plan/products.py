@@ -5,6 +5,9 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
 
 * Both operands are converted to the accumulator's type, the result to its own type. Integers of up to 32 bits are added
   as s32: the low bits of a sum are those of its terms.
+* Few rows read the other operand in place: tiles convert narrow numbers of its units (WIDENED) while they load them. If
+  its neighbours lie along the sum, each lane of a unit has a sum of its own, and these are added up afterwards. What is
+  computed once for many launches goes to panels all the same.
 * Operands of narrow numbers stay as they are where a machine multiplies groups of them: pairs of bf16, fours of 8 bits.
   A group is of neighbours along the sum; in panels, [.., J / width, K / group, width, group]. Of fours, one operand is
   signed and one is not: where both are signed, or neither is, 128 is added to one of them, or subtracted, and 128 times
@@ -39,6 +42,9 @@ from gen.plan.partition import EMPTY, STORED, compose, identity, loop_sizes, mov
 from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
+
+# Types that register tiles convert to the type of a sum while they load units.
+WIDENED = {"f32": ("bf16", "s8", "u8")}
 
 # The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
 TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
@@ -86,7 +92,7 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
             value = _of_complex(x, product, operands, of)
         elif of.panels:
             read = _as_read(product, operands, users)
-            value = None if lasts.intersection(product.operands) else _along_sum(x, read, operands, of.panels)
+            value = None if lasts.intersection(product.operands) else _of_few_rows(x, read, operands, of.panels)
             value = value or _arranged(x, read, operands, of.panels)
             value = value and x.laid_out(value, product.shape)
         else:
@@ -243,26 +249,46 @@ def _along_batch(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
     return x.laid_out(x.convert(made, dot.shape.dtype), dot.shape)
 
 
-# ---- few rows by a large matrix ----
+# ---- few rows ----
 
-def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
-               panels: Panels) -> Optional[Instruction]:
-    """A product of few rows by a large matrix whose neighbours lie along the sum, which is read in place, once: lanes of
-    a unit are a dimension of the batch, and are added up afterwards. None of others."""
-    if dot.opcode != "dot":
-        return None
+def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
+                 panels: Panels) -> Optional[Instruction]:
+    """A product of few rows by a matrix that is read in place; None where `_tiled` reads it so, or where it has to be
+    copied."""
     kind, of = _sum_type(dot), int(_kept_size(dot, 1) > _kept_size(dot, 0))
-    matrix, sides, unit = operands[of], [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
-    rows, steps = _kept_size(dot, 1 - of), math.prod(loop_sizes(dot))
-    if not 1 < rows <= panels.along_rows or matrix.shape.dtype != kind or steps < 4 * unit * rows \
-            or steps * _kept_size(dot, of) * dtypes.storage_bytes(kind) <= panels.in_place_bytes:
+    if dot.opcode != "dot" or not 1 < _kept_size(dot, 1 - of) <= panels.few_rows:
+        return None
+    before, matrix = len(x.into), _loaded(operands[of], kind)
+    value = matrix and (_along_sum(x, dot, operands, of, matrix, panels) or _widened(x, dot, operands, of, matrix))
+    if value is None:
+        del x.into[before:]
+    return value
+
+
+def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
+    """What a tile loads for a value that is added up in a type: the value before its conversion where tiles do that;
+    None where they load no such type."""
+    types = (kind, *WIDENED.get(kind, ()))
+    if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:
+        return value.operands[0]
+    return value if value.shape.dtype in types else None
+
+
+def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, matrix: Instruction,
+               panels: Panels) -> Optional[Instruction]:
+    """The product by a large matrix whose neighbours lie along the sum: the lanes of a unit are a dimension of the batch,
+    and are added up afterwards. None for others."""
+    kind, bytes_, steps = _sum_type(dot), dtypes.storage_bytes(matrix.shape.dtype), math.prod(loop_sizes(dot))
+    sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
+    if steps * bytes_ < panels.along_lines * LINE * _kept_size(dot, 1 - of) \
+            or steps * _kept_size(dot, of) * bytes_ <= panels.in_place_bytes:
         return None
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
         return None
     both, attributes, batch = [], {**dot.attributes, TILED: of}, len(sides[0].batch)
     for k, (name, side) in enumerate(zip(("lhs", "rhs"), sides)):
-        value, d = x.convert(operands[k], kind), side.contracted[along]
+        value, d = matrix if k == of else x.convert(operands[k], kind), side.contracted[along]
         dims = value.shape.dims
         value = x.reshape(value, (*dims[:d], dims[d] // unit, unit, *dims[d + 1:]))
         if k != of:     # rows side by side: far apart they would meet in one set of the cache
@@ -276,6 +302,23 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     order = (batch, *(right if of == 0 else left), *(left if of == 0 else right), *range(batch)[::-1])
     lanes = x.add("dot", array_shape(kind, dims, order), both, **attributes)
     return x.laid_out(x.convert(x.sum(lanes, [batch]), dot.shape.dtype), dot.shape)
+
+
+def _widened(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int,
+             matrix: Instruction) -> Optional[Instruction]:
+    """The product by a matrix of narrow numbers whose neighbours are the result's. None for others."""
+    kind, found = _sum_type(dot), contiguous(dot)
+    if matrix.shape.dtype == kind or found is None or found[0] != of \
+            or _last_size(dot) < LINE // dtypes.storage_bytes(kind) or not _strides(matrix, found[1]):
+        return None
+    single = x.convert(operands[1 - of], kind)
+    both = [single, single]
+    both[of] = matrix
+    if not _strides(single):
+        both[1 - of] = _stored(x, single)
+    value = x.add("dot", array_shape(kind, dot.shape.dims, dot.shape.minor_to_major), both,
+                  **{**dot.attributes, TILED: of})
+    return x.laid_out(x.convert(value, dot.shape.dtype), dot.shape)
 
 
 # ---- long sums ----
@@ -351,8 +394,7 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     if found is None:
         return None
     of, j = found
-    size, rows = product.shape.dims[next(d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)], \
-        _kept_size(product, 1 - of)
+    size, rows = _last_size(product), _kept_size(product, 1 - of)
     if not _is_worth_it(product, size, rows, panels):
         return None
     unit, width = LINE // dtypes.storage_bytes(kind), _panel_width(size, kind, panels)
@@ -565,6 +607,11 @@ def contiguous(product: Instruction) -> "Optional[Tuple[int, int]]":
         return None
     at -= len(left.batch)
     return (0, left.kept[at]) if at < len(left.kept) else (1, right.kept[at - len(left.kept)])
+
+
+def _last_size(product: Instruction) -> int:
+    """The size of the result's contiguous dimension."""
+    return product.shape.dims[next(d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
 
 
 def _strides(value: Instruction, contiguous: "Optional[int]" = None) -> bool:

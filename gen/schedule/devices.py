@@ -127,8 +127,8 @@ class Panels(NamedTuple):
     at most, for which a larger one is; dot_rows: the same of a dot, whose work-items have panels of their own (f32
     64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3); in_place_columns: of the
     result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in
-    place, 121 copied). along_rows: the most rows of a product by a large matrix with its neighbours along the sum for
-    which the lanes of a unit have sums of their own (f32 by 4096x4096 in one thread: 2 rows 5.4 ms, in panels 10.5; 8
+    place, 121 copied). few_rows: the most rows of a product by a matrix that is read in place; along_lines: 64 bytes of
+    the matrix, at least, for each row, where lanes have sums of their own (f32 by 4096x4096 in one thread: 2 rows 5.4 ms, in panels 10.5; 8
     rows 9.2, 13.5; 16 rows 14.3, 15.6). units: of a panel, the best
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
@@ -154,7 +154,8 @@ class Panels(NamedTuple):
     dot_rows: int = 384
     units: Tuple[int, ...] = (4, 3)
     in_place_columns: int = 256
-    along_rows: int = 16
+    few_rows: int = 16
+    along_lines: int = 4
     long_sum: int = 1 << 14
     sum_parts: int = 32
     parts_bytes: int = 1 << 20
