@@ -251,7 +251,7 @@ static inline ints splat_ints(int32_t x) { return x + (ints){0}; }
 
 static inline ints mad_ints(ints a, ints b, ints c) { return as_ints(as_uints(a) * as_uints(b) + as_uints(c)); }
 
-/* narrow numbers from anywhere as floats */
+/* narrow numbers from anywhere as floats; gcc 12 converts bytes to 32 bits at once lane by lane */
 static inline floats widen_bf16(const uint16_t *from) {
   typedef uint16_t narrow __attribute__((vector_size(WIDTH / 2), aligned(2), may_alias));
   return as_floats(__builtin_convertvector(*(const narrow *)from, uints) << 16);
@@ -259,12 +259,14 @@ static inline floats widen_bf16(const uint16_t *from) {
 
 static inline floats widen_s8(const int8_t *from) {
   typedef int8_t narrow __attribute__((vector_size(WIDTH / 4), aligned(1), may_alias));
-  return convert_floats(convert_ints(*(const narrow *)from));
+  typedef int16_t wider __attribute__((vector_size(WIDTH / 2)));
+  return convert_floats(convert_ints(__builtin_convertvector(*(const narrow *)from, wider)));
 }
 
 static inline floats widen_u8(const uint8_t *from) {
   typedef uint8_t narrow __attribute__((vector_size(WIDTH / 4), aligned(1), may_alias));
-  return convert_floats(convert_ints(*(const narrow *)from));
+  typedef uint16_t wider __attribute__((vector_size(WIDTH / 2)));
+  return convert_floats(convert_ints(__builtin_convertvector(*(const narrow *)from, wider)));
 }
 
 /* 4 bytes from anywhere, in each lane */

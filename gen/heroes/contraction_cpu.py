@@ -170,7 +170,7 @@ class ContractionCpuRecord:
 
     words: of its tile. line, row: the variables of the lines and the rows ("": there is one). first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single,
     units: where the operands' blocks begin, as C text; line_step, row_step, wide, next_unit: the distances of lines,
-    rows and units in them (wide: 0 where a unit has one element of `single`). lines, last_lines, rows, last_rows: of a
+    rows and units in them (wide: -1 where a unit has one element of `single`). lines, last_lines, rows, last_rows: of a
     block, of the last one. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile, at
     most (0: of a block). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
     whether they have different numbers of rows; covered: whether each element of the result is in one. loops: over the
@@ -289,7 +289,7 @@ def _counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str
 def _is_packed(nest: Contraction, context: Context) -> bool:
     """Whether a work-item copies columns to a panel: its steps are far apart, and enough rows share it."""
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
-    if nest.windows or nest.wide or nest.units.shape.dtype != nest.dot.shape.dtype or nest.next_unit != unit or panels is None:
+    if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype or nest.next_unit != unit or panels is None:
         return False
     return _bytes(nest) > panels.in_place_bytes and nest.steps[-1].units > max(panels.units) * unit \
         and nest.row.size > numbers.packed_least_rows
@@ -298,7 +298,7 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
 def _is_skinny(nest: Contraction, context: Context) -> bool:
     """True if the rows are few, so that the other operand is read in place, as fast as memory gives it."""
     numbers, panels, rows = context.device.contraction_cpu, context.device.panels, nest.row.size
-    if nest.next_unit != nest.unit:
+    if nest.next_unit != nest.unit and nest.wide != 0:
         return False
     large = panels is not None and _bytes(nest) > panels.in_place_bytes and nest.steps[-1].size >= numbers.chunk
     return rows <= max(numbers.few_rows) or (rows in numbers.skinny and large)
@@ -411,8 +411,9 @@ def _blocks(nest: Contraction, schedule: ContractionSchedule) -> "List[Block]":
     def block(condition: str, units: int, last: bool = False) -> Block:
         first = nest.all_units - units
         last_from = nest.last_unit - first * nest.next_unit if last else (units - 1) * nest.next_unit
-        last_wide, to = (units - 1) * nest.unit - nest.overlap * last, (units - 1) * nest.unit
-        return Block(condition, units, last_from, last_wide if nest.wide else 0, last_wide if schedule.to else to)
+        shared, to = nest.overlap * last, (units - 1) * nest.unit
+        last_wide = (units - 1) * nest.wide - shared if nest.wide else 0
+        return Block(condition, units, last_from, last_wide, to - shared if schedule.to else to)
 
     count, longer, units = schedule.unit_blocks, schedule.long_blocks, schedule.units
     blocks = [block(f"unit_block == {count - 1}", units - (longer < count), True)] * (nest.overlap > 0)
@@ -467,7 +468,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     record = ContractionCpuRecord(
         placing, words, _line(nest) if nest.lines is not None else "",
         _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units, nest.line.single,
-        nest.row.single, nest.unit if nest.wide else 0, nest.next_unit, schedule.lines, schedule.line_blocks,
+        nest.row.single, -1 if nest.wide is None else nest.wide, nest.next_unit, schedule.lines, schedule.line_blocks,
         nest.line.size - schedule.lines * (schedule.line_blocks - 1), schedule.rows, schedule.row_blocks,
         nest.row.size - schedule.rows * (schedule.row_blocks - 1),
         schedule.runs * schedule.chunk * schedule.units * nest.unit * schedule.packed,

@@ -3,8 +3,9 @@
 The positions of the result, in the order of memory, are digits: those of the outer loops, the rows, and the columns,
 which are the minor digit. An element of the result is the sum, over the digits of the steps, of an element of `single`
 and one of `units`, or of groups of neighbours. Along the columns `single` does not move, and neighbours in a unit of
-`units` are neighbours in memory. A tile converts narrow numbers of `units` while it loads them. Along the rows and the lines `units` does not move. gen/plan/products.py arranges
-products so.
+`units` are neighbours in memory; or `single` is read in units too, as where lanes have sums of their own. A tile converts
+narrow numbers of `units` while it loads them. Along the rows and the lines `units` does not move. gen/plan/products.py
+arranges products so.
 
 Padding and holes of a convolution's base are no elements: a window is divided into cells (gen/plan/cells.py), in each
 of which the operands move by constant strides. The algebra proves that nothing of a cell is outside of the base.
@@ -76,7 +77,8 @@ class Contraction(Nest):
     """dot: the product. epilogue: from its elements to the results (`partition` goes on to compute them itself).
 
     single, units: the operands; starts: the maps from the digits of the result, a unit and a lane to the position in
-    each at the first step, in the first cell of each window. wide: along the columns `single` moves as `units` do.
+    each at the first step, in the first cell of each window. wide: the distance of units in `single`, where a unit has as
+    many elements of it as lanes; None: it has one.
     outer: the digits before the columns; rows: the number of that one of them whose elements share units, None where
     there is none; lines: of another one. order: the numbers of the others, as work-items go through them. columns:
     elements of the minor digit; unit: elements of a unit. Where columns are no whole units, the last unit shares some
@@ -89,7 +91,7 @@ class Contraction(Nest):
     single: Buffer
     units: Buffer
     starts: Tuple[str, str]
-    wide: bool
+    wide: Optional[int]
     outer: Tuple[Digit, ...]
     rows: Optional[int]
     lines: Optional[int]
@@ -260,7 +262,15 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     main = _operands(nest, dot, column, 0, whole)
     if main is None or sizes[-1] < features and sizes[-1] % unit:
         return None
-    moved = _moves(dot, main, sizes, at, of, unit, whole)
+    moved = None
+    if sizes[-1] == features == unit and len(sizes) > 1:    # units of lanes with sums of their own
+        merged = (*sizes[:-2], sizes[-2] * unit)
+        moved = _moves(dot, main, merged, at, of, unit, merged[-1])
+        if moved and (moved.strides[0]["lane"], moved.strides[0]["unit"]) == (1, 0):
+            sizes, whole, features = merged, merged[-1], merged[-1]
+        else:
+            moved = None
+    moved = moved or _moves(dot, main, sizes, at, of, unit, whole)
     if moved is None and whole == features:     # columns of one panel
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
@@ -268,8 +278,8 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     if moved is None:
         return None
     (single, units), found, group, columns = moved.strides, moved.found, _group(dot, main.buffers) or 1, sizes[-1]
-    wide = group == 1 and single["lane"] == 1 and single["unit"] in (0, unit)
-    if units["lane"] != group or (single["lane"] or single["unit"]) and not wide:
+    wide = single["unit"] if group == 1 and single["lane"] == 1 and single["unit"] in (0, unit) else None
+    if units["lane"] != group or (single["lane"] or single["unit"]) and wide is None:
         return None
     divided = [n for n, each in enumerate(found) if each.place]
     places, taps = ({found[n][field]: k for k, n in enumerate(divided)} for field in (1, 2))

@@ -256,7 +256,7 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
     """A product of few rows by a matrix that is read in place; None where `_tiled` reads it so, or where it has to be
     copied."""
     kind, of = _sum_type(dot), int(_kept_size(dot, 1) > _kept_size(dot, 0))
-    if dot.opcode != "dot" or not 1 < _kept_size(dot, 1 - of) <= panels.few_rows:
+    if dot.opcode != "dot" or _kept_size(dot, 1 - of) > panels.few_rows:
         return None
     before, matrix = len(x.into), _loaded(operands[of], kind)
     value = matrix and (_along_sum(x, dot, operands, of, matrix, panels) or _widened(x, dot, operands, of, matrix))
@@ -280,9 +280,9 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     and are added up afterwards. None for others."""
     kind, bytes_, steps = _sum_type(dot), dtypes.storage_bytes(matrix.shape.dtype), math.prod(loop_sizes(dot))
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
-    if steps * bytes_ < panels.along_lines * LINE * _kept_size(dot, 1 - of) \
-            or steps * _kept_size(dot, of) * bytes_ <= panels.in_place_bytes:
-        return None
+    rows = _kept_size(dot, 1 - of)
+    if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
+        return None     # a reduction is as fast, or the sums of the lanes are more bytes than the matrix, or it is small
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
         return None
@@ -299,7 +299,7 @@ def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     dims = (*dot.shape.dims[:batch], unit, *dot.shape.dims[batch:])
     middle = batch + 1 + len(sides[0].kept)
     left, right = range(batch + 1, middle)[::-1], range(middle, len(dims))[::-1]
-    order = (batch, *(right if of == 0 else left), *(left if of == 0 else right), *range(batch)[::-1])
+    order = (batch, *(left if of == 0 else right), *(right if of == 0 else left), *range(batch)[::-1])
     lanes = x.add("dot", array_shape(kind, dims, order), both, **attributes)
     return x.laid_out(x.convert(x.sum(lanes, [batch]), dot.shape.dtype), dot.shape)
 

@@ -127,9 +127,9 @@ class Panels(NamedTuple):
     at most, for which a larger one is; dot_rows: the same of a dot, whose work-items have panels of their own (f32
     64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3); in_place_columns: of the
     result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in
-    place, 121 copied). few_rows: the most rows of a product by a matrix that is read in place; along_lines: 64 bytes of
-    the matrix, at least, for each row, where lanes have sums of their own (f32 by 4096x4096 in one thread: 2 rows 5.4 ms, in panels 10.5; 8
-    rows 9.2, 13.5; 16 rows 14.3, 15.6). units: of a panel, the best
+    place, 121 copied). few_rows: the most rows of a product that read a
+    matrix in place whose neighbours lie along the sum, or whose numbers are narrow (f32 by 4096x4096 transposed, in one
+    thread: 2 rows 5.4 ms, in panels 10.5; 8 rows 4.1, 13.5; 16 rows 7.8, 15.6). units: of a panel, the best
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
     at most. complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
@@ -155,7 +155,6 @@ class Panels(NamedTuple):
     units: Tuple[int, ...] = (4, 3)
     in_place_columns: int = 256
     few_rows: int = 16
-    along_lines: int = 4
     long_sum: int = 1 << 14
     sum_parts: int = 32
     parts_bytes: int = 1 << 20
@@ -266,7 +265,7 @@ class ContractionCpuNumbers:
         9: 2, 10: 2, 11: 2, 12: 2, 13: 3, 14: 3, 15: 3, 16: 3})
     skinny_units: int = 64
     skinny_blocks: int = 4
-    skinny_chunk: int = 16
+    skinny_chunk: int = 32
     rows: int = 96                      # rows of a work-item: whole tiles of all instruction sets
     # of a work-item that copies columns to a panel: the same; units; rows for which it does not pay (f32 16x3072x768:
     # 0.85 ms without, 0.90 with; 32: 1.48, 1.37); steps that it prefetches ahead (f32 64x4096x4096 in one thread: 22.5

@@ -155,11 +155,11 @@ class Draw:
 
 
 class FewRows(Draw):
-    """A product of few rows, or few columns, whose sums are long."""
+    """A product of few rows, or few columns, of which the other operand may have narrow numbers."""
 
     def sizes(self) -> "List[List[int]]":
         r = self.r
-        few = r.choice([[2], [2, 2], [3], [4], [1, 5]])
+        few = r.choice([[1], [2], [2, 2], [3], [4], [1, 5]])
         many = r.choice([[r.choice([9, 20, 33])], [3, 5], [16]])
         steps = r.choice([[16 * r.randint(16, 24)], [3, 16 * r.randint(6, 8)], [16 * r.randint(6, 8), 3]])
         return [r.choice([[], [], [2]]), *r.choice([[few, many], [many, few]]), steps]
@@ -390,19 +390,25 @@ def test_small_blocks_in_place(first: int, target: str, device: str, tmp_path: P
     agree(drawn(first + 700, BATCH), target, device, tmp_path)
 
 
-@pytest.mark.parametrize("first, target, device", BLOCKS)
-def test_rows_along_the_sum(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rows by a matrix whose neighbours lie along the sum, which is read in place."""
-    small(monkeypatch, Panels(1, 1, 1, 0))
-    texts: "Dict[str, str]" = {}
-    for seed in itertools.count(100 * first):
-        text = FewRows(seed).text().replace("HloModule e", f"HloModule e{seed}")
+def few_rows(seed: int, sums: bool) -> str:
+    """A product of few rows whose lanes have sums of their own, or whose tiles convert narrow numbers; from a seed on."""
+    types = [("f32", "f32", "f32"), ("f64", "f64", "f64")] if sums else [
+        (a, b, c) for a, b in itertools.product(("f32", "bf16", "s8", "u8"), repeat=2) for c in ("f32", "bf16")]
+    for each in itertools.count(seed):
+        text = FewRows(each, types).text()
         (fusion,) = fusions(text)
-        if {"contraction", "reduction"} <= {kernel.hero for kernel in target_file(fusion, target, device).kernels}:
-            texts[f"e{seed}"] = text
-        if len(texts) == BATCH:
-            break
-    agree(texts, target, device, tmp_path)
+        if any((nest.wide == 0 and nest.next_unit != nest.unit) if sums else nest.units.shape.dtype != nest.dot.shape.dtype
+               for nest in tiled(fusion)):
+            return text
+    raise AssertionError
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_few_rows(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They read a matrix in place whose neighbours lie along the sum, or whose numbers are narrow."""
+    small(monkeypatch, Panels(1, 1, 1, 0))
+    agree({f"e{n}": few_rows(1000 * (first + n), n % 2 == 0).replace("HloModule e", f"HloModule e{n}") for n in range(BATCH)},
+          target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
@@ -451,8 +457,13 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "in_panels_of_its_own": (["contraction"], dot("f32[200,300]{1,0}", "f32[300,301]{1,0}", "f32[200,301]{1,0}", ROWS)),
     "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
     "long_sum": (["contraction", "reduction"], dot("f32[9,20000]{1,0}", "f32[20000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
-    "rows_along_the_sum": (["loop", "contraction", "reduction"], dot(
+    "few_rows_along_the_sum": (["loop", "contraction", "reduction"], dot(
         "f32[4,512]{1,0}", "f32[144,512]{1,0}", "f32[4,144]{1,0}", TURNED)),
+    "few_rows_along_the_sum_of_bf16": (["loop", "contraction", "reduction"], dot(
+        "bf16[3,160]{1,0}", "bf16[43,160]{1,0}", "bf16[3,43]{1,0}", TURNED)),
+    "few_rows_of_bf16": (["loop", "contraction"], dot("bf16[3,50]{1,0}", "bf16[50,70]{1,0}", "f32[3,70]{1,0}", ROWS)),
+    "few_rows_of_s8": (["contraction"], dot("f32[2,50]{1,0}", "s8[50,70]{1,0}", "f32[2,70]{1,0}", ROWS)),
+    "few_columns_of_u8": (["contraction"], dot("u8[50,70]{0,1}", "f32[70,3]{1,0}", "f32[50,3]{0,1}", ROWS)),
     "along_the_batch": (["transpose", "transpose", "loop", "transpose"], dot(
         "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", BATCHED)),
     "many": (["contraction"], dot("f32[1027,4,16]{2,1,0}", "f32[1027,16,16]{2,1,0}", "f32[1027,4,16]{2,1,0}", BATCHED)),
