@@ -403,12 +403,23 @@ def few_rows(seed: int, sums: bool) -> str:
     raise AssertionError
 
 
+def all_few_rows(first: int, count: int) -> "Dict[str, str]":
+    return {f"e{n}": few_rows(1000 * (first + n), n % 2 == 0).replace("HloModule e", f"HloModule e{n}") for n in range(count)}
+
+
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_few_rows(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They read a matrix in place whose neighbours lie along the sum, or whose numbers are narrow."""
     small(monkeypatch, Panels(1, 1, 1, 0))
-    agree({f"e{n}": few_rows(1000 * (first + n), n % 2 == 0).replace("HloModule e", f"HloModule e{n}") for n in range(BATCH)},
-          target, device, tmp_path)
+    agree(all_few_rows(first, BATCH), target, device, tmp_path)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("machine", MACHINES)
+def test_few_rows_on(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_for(machine, tmp_path, monkeypatch)
+    small(monkeypatch, Panels(1, 1, 1, 0))
+    agree(all_few_rows(SEED * 1000 + 400, 3 * BATCH), "c", "cpu", tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
