@@ -256,10 +256,11 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
     """A product of few rows by a matrix that is read in place; None where `_tiled` reads it so, or where it has to be
     copied."""
     kind, of = _sum_type(dot), int(_kept_size(dot, 1) > _kept_size(dot, 0))
-    if dot.opcode != "dot" or _kept_size(dot, 1 - of) > panels.few_rows:
-        return None
     before, matrix = len(x.into), _loaded(operands[of], kind)
-    value = matrix and (_along_sum(x, dot, operands, of, matrix, panels) or _widened(x, dot, operands, of, matrix))
+    if dot.opcode != "dot" or matrix is None \
+            or _kept_size(dot, 1 - of) > (panels.few_rows if matrix.shape.dtype == kind else panels.few_narrow_rows):
+        return None
+    value = _along_sum(x, dot, operands, of, matrix, panels) or _widened(x, dot, operands, of, matrix)
     if value is None:
         del x.into[before:]
     return value

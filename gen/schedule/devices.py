@@ -128,8 +128,9 @@ class Panels(NamedTuple):
     64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3); in_place_columns: of the
     result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in
     place, 121 copied). few_rows: the most rows of a product that read a
-    matrix in place whose neighbours lie along the sum, or whose numbers are narrow (f32 by 4096x4096 transposed, in one
-    thread: 2 rows 5.4 ms, in panels 10.5; 8 rows 4.1, 13.5; 16 rows 7.8, 15.6). units: of a panel, the best
+    matrix in place whose neighbours lie along the sum (f32 by 4096x4096 in one thread: 8 rows 4.1 ms, in panels 13.5; 16
+    rows 7.8, 15.6; 32 rows 18.3, 25.4; 64 rows 35.8, 36.2); few_narrow_rows: where its numbers are narrow, also if they
+    lie otherwise (bf16 by 4096x4096 in two threads: 8 rows 1.8 ms, in panels 5.6; 16 rows 3.6; 17 rows 9.0, 6.8). units: of a panel, the best
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
     at most. complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
@@ -154,7 +155,8 @@ class Panels(NamedTuple):
     dot_rows: int = 384
     units: Tuple[int, ...] = (4, 3)
     in_place_columns: int = 256
-    few_rows: int = 16
+    few_rows: int = 32
+    few_narrow_rows: int = 16
     long_sum: int = 1 << 14
     sum_parts: int = 32
     parts_bytes: int = 1 << 20
