@@ -269,6 +269,17 @@ static inline floats widen_u8(const uint8_t *from) {
   return convert_floats(convert_ints(__builtin_convertvector(*(const narrow *)from, wider)));
 }
 
+/* whether Linux lets this process use the tiles of matrix instructions (arch_prctl, ARCH_REQ_XCOMP_PERM) */
+static inline int allows_tiles(void) {
+#if defined(__AMX_TILE__) && defined(__x86_64__) && defined(__linux__)
+  long answer = 158;
+  __asm__ volatile ("syscall" : "+a"(answer) : "D"(0x1023L), "S"(18L) : "rcx", "r11", "memory");
+  return answer == 0;
+#else
+  return 0;
+#endif
+}
+
 /* 4 bytes from anywhere, in each lane */
 static inline ints splat_group(const void *from) {
   int32_t x;

@@ -32,6 +32,11 @@ from gen.plan.partition import compose
 from gen.schedule import Schedule
 
 
+# By the types of `single` and of `units`: the macro of processors with matrix instructions for them, and the word in C.
+MATRIX = {("bf16", "bf16"): ("__AMX_BF16__", "_tile_dpbf16ps"), ("u8", "s8"): ("__AMX_INT8__", "_tile_dpbusd"),
+          ("s8", "u8"): ("__AMX_INT8__", "_tile_dpbsud")}
+
+
 @dataclass(frozen=True)
 class ContractionSchedule(Schedule):
     """lines, rows, units: of a block; line_blocks, row_blocks, unit_blocks: of a matrix of the result. long_blocks:
@@ -91,7 +96,9 @@ class Words:
     memory; single_space, space, units_space: the address spaces of `single`, of totals and of units; load_single,
     load_units, load_total, store_total: functions that load and store vectors ("": pointers do); widen: the function that
     converts narrow numbers of a unit ("": it has none); of_panel: those that load a unit and store it in a panel; splat,
-    mad: functions that give all lanes an element or a group, and that add products."""
+    mad: functions that give all lanes an element or a group, and that add products; matrix: the macro of a processor
+    with matrix instructions for groups ("": they read no such operand); multiply: of these, the word that adds
+    products; bytes: of a number of a group."""
 
     name: str
     vector: str
@@ -111,6 +118,9 @@ class Words:
     group: int
     splat: str
     mad: str
+    matrix: str
+    multiply: str
+    bytes: int
 
     @property
     def clear(self) -> str:
@@ -145,7 +155,13 @@ class Words:
                      of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), widen,
                      tuple(map(of_memory, ("load", "stage"))) if schedule.packed else (), nest.group,
                      f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
-                     f"mad_{name}")
+                     f"mad_{name}", *(MATRIX[operands] if d.declares_vectors and _is_in_rows(nest) else ("", "")),
+                     dtypes.storage_bytes(operands[0]))
+
+
+def _is_in_rows(nest: Contraction) -> bool:
+    """True if the groups of a row of `single` lie one after another."""
+    return nest.group > 1 and bool(nest.steps) and nest.steps[-1].single == nest.group
 
 
 @dataclass(frozen=True)
@@ -431,6 +447,10 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
     context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
                                                        largest=numbers.largest))
+    if words.matrix:
+        context.helpers.need("allows_tiles")
+        context.helpers.texts.setdefault(f"{words.name}_matrix", macro("parts/contraction.j2", "matrix", d=d, w=words,
+                                                                       lanes=nest.unit))
     if schedule.packed:
         context.helpers.texts.setdefault(words.pack, macro("parts/contraction.j2", "pack", d=d, w=words, lanes=nest.unit,
                                                            ahead=numbers.packed_ahead))
