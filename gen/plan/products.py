@@ -436,7 +436,7 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     kind, bytes_ = value.shape.dtype, dtypes.storage_bytes(value.shape.dtype)
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
-    in_place = size >= LINE // bytes_ and (matrix <= panels.in_place_bytes or rows <= most)
+    in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
     if in_place and _strides(value, j):
         return value
     return _in_panels(x, value, Sides.of(product, of), j, _panel_width(size, kind, panels))

@@ -123,7 +123,8 @@ class Panels(NamedTuple):
 
     least_steps: multiplications of a product, at least; filled_steps: where the operand is filled up with zeros;
     vector_steps: of a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
-    in_place_bytes: of the operand's matrix, at most, that is read in place; in_place_rows: rows of the other operand,
+    in_place_bytes: of the operand's matrix, at most, that is read in place; many_rows: rows of the other operand, at
+    least, for which such a matrix is copied too (f32 6272x64x256: 1.05 ms, in place 1.15); in_place_rows: rows of the other operand,
     at most, for which a larger one is; dot_rows: the same of a dot, whose work-items have panels of their own (f32
     64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3); in_place_columns: of the
     result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in
@@ -152,6 +153,7 @@ class Panels(NamedTuple):
     vector_steps: int = 256
     in_place_bytes: int = 256 << 10
     in_place_rows: int = 32
+    many_rows: int = 1024
     dot_rows: int = 384
     units: Tuple[int, ...] = (4, 3)
     in_place_columns: int = 256
