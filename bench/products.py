@@ -190,7 +190,7 @@ def cases() -> Iterator[Case]:
         yield product(size, size, size, dtype="c64")
     for m in (1, 2, 4, 8, 12, 16, 17, 64):
         yield product(m, 4096, 4096)
-    for m in (1, 8):
+    for m in (1, 2, 8, 17):
         yield product(m, 4096, 4096, tb=True)
     yield product(65536, 64, 64)
     yield product(4096, 4096, 16)
@@ -202,6 +202,8 @@ def cases() -> Iterator[Case]:
     yield product(1024, 1024, 1024, dtype="bf16", result="f32")
     yield product(1024, 1024, 1024, dtype="bf16")
     yield product(1024, 1024, 1024, dtype="s8", result="s32")
+    for transposed in (False, True):
+        yield product(8, 4096, 4096, dtype="bf16", result="f32", tb=transposed)
     yield product(1, 11008, 4096)
     yield product(1, 4096, 4096, dtype="bf16", result="f32")
     yield product(128, 11008, 4096)
