@@ -584,6 +584,19 @@ def test_a_lost_product_is_found(tmp_path: Path) -> None:
     assert result.status == "FAIL", result
 
 
+@pytest.mark.parametrize("refused", [False, True])
+def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
+    """The kernel asks Linux for them; it is right without them too."""
+    (fusion,) = fusions(dot("bf16[50,70]{1,0}", "bf16[70,90]{1,0}", "f32[50,90]{1,0}", ROWS))
+    built = run.build(fusion, tmp_path, "c", run.Options())
+    kernel, asked = tmp_path / "e.c", "long answer = 158;"
+    made = kernel.read_text()
+    assert made.count(asked) == 1 and "_tile_dpbf16ps(" in made
+    if refused:     # another system call, which does not give 0
+        kernel.write_text(made.replace(asked, "long answer = 39;"))
+    assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
+
+
 @pytest.mark.parametrize("bytes_", [0, 1 << 30])
 def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last units of rows end where the rows end."""
