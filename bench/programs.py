@@ -54,6 +54,9 @@ def inputs(program: Program, folder: Optional[Path]) -> List[Any]:
         path, dtype = folder / f"p{n}.bin" if folder else Path(), numpy_type(array.shape)
         if path.is_file():
             given.append(np.fromfile(path, dtype).reshape(array.shape.dims))
+        elif array.shape.dtype == "bf16":
+            drawn = draw.standard_normal(array.shape.dims).astype(np.float32)
+            given.append((drawn.view(np.uint32) >> 16).astype(dtype))
         elif dtype.kind in "fc":
             given.append(draw.standard_normal(array.shape.dims).astype(dtype))
         else:
