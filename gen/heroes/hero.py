@@ -12,7 +12,7 @@ The interface, `gen/heroes/hero.py`:
 - `Hero.name` is in reports and manifests. `Hero.sides` says whether the hero's kernels write side results too;
   `Hero.members` whether it takes nests that are made of others, and only these; `Hero.walks` whether its kernel is a
   walk that the concatenate hero may join to others; `Hero.overwrites` whether its kernels read an element before they
-  write at its place.
+  write at its place, `Hero.reads_first` (`gen/heroes/hero.py`) whether those of a choice do.
 - `Hero.takes` says whether the hero may write a nest. It asks the nest, `Context.device` and `Context.target`: not what
   a fusion, device or target is called, but what it can do. `Device.cpu` (`gen/schedule/`) tells CPUs from GPUs,
   `Device.wide` (`gen/schedule/`) says whether kernels are written in a CPU's vectors. The hero refuses what it is not
@@ -167,7 +167,8 @@ class Choice(Generic[N, S]):
         assert not self.grids or [kernel.grid for kernel in written] == self.grids, (
             f"{self.hero.name}: build gives other grids than grids, for {self.nest.name}")
         for kernel in written if self.grids else ():
-            kernel.hero, kernel.overwrites = kernel.grid.written_by or self.hero.name, self.hero.overwrites
+            kernel.hero = kernel.grid.written_by or self.hero.name
+            kernel.overwrites = self.hero.overwrites and self.hero.reads_first(self, context)
             kernel.report.manifest = self.hero.manifest(kernel)
             if context.target.chooses_words:
                 kernel.arguments = kernel.arguments_in_words()
@@ -257,6 +258,10 @@ class Hero(Generic[N, S]):
     def describe(self, choice: Choice[N, S], grid: Grid, context: Context) -> "List[str]":
         """Lines for people about a kernel's schedule, below the line that all have."""
         return []
+
+    def reads_first(self, choice: Choice[N, S], context: Context) -> bool:
+        """Whether this choice's kernels overwrite, where the hero's may."""
+        return True
 
     def manifest(self, kernel: Kernel) -> "Dict[str, str]":
         """What a manifest says of a kernel beside its name, schedule and launch."""

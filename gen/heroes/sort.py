@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple, Union
 
 from gen import algebra
 from gen.emit.body import Body
@@ -76,6 +76,18 @@ class Lane:
         return f"{self.buffer.pointer}[{base} + {step}]" if self.base else f"{self.buffer.pointer}[{step}]"
 
 
+@dataclass(frozen=True)
+class Places:
+    """An operand whose elements are their places in a row. type: of an element, as memory would have it."""
+
+    type: str
+    base: str = ""
+    stride: int = 1
+
+    def at(self, place: str, base: str) -> str:
+        return f"({self.type})({place})"
+
+
 class SortedRows:
     """The rows of a nest. size: elements of a row. kept: those of a result's row."""
 
@@ -108,6 +120,13 @@ class SortedRows:
         (text,) = algebra.c_text(algebra.simplify(base), index_type).results
         return Lane(buffer, text if self.count > 1 else "", strides_of(buffer.shape)[self.along])
 
+    def lanes(self, d: Target, index_type: str) -> "List[Union[Lane, Places]]":
+        """The operands, then the results."""
+        buffers = iter(self.buffers)
+        operands = [self.lane(next(buffers), index_type) if o.opcode == "parameter" else Places(d.memory(o.shape.dtype))
+                    for o in self.op.operands]
+        return [*operands, *(self.lane(buffer, index_type) for buffer in buffers)]
+
     @property
     def buffers(self) -> List[Buffer]:
         return [*self.nest.operands, *self.nest.results]
@@ -133,7 +152,7 @@ class SortWriter:
     def used(self, computation: Computation) -> List[int]:
         """The numbers of the operands that a computation reads."""
         numbers = {i.parameter_number or 0 for i in computation.instructions if i.opcode == "parameter"}
-        return [k for k in range(len(self.nest.operands)) if numbers & {2 * k, 2 * k + 1}]
+        return [k for k in range(len(self.nest.op.operands)) if numbers & {2 * k, 2 * k + 1}]
 
     def key_function(self, name: str, group: Sequence[Key]) -> "Tuple[CFunction, List[int]]":
         """The function that gives a group's key of an element, and the numbers of the operands whose elements are its
@@ -141,7 +160,7 @@ class SortWriter:
         body, computation = self.body(name), computation_of(group, self.order.comparator)
         used = self.used(computation)
         values = [self.loaded(body, f"x{k}", k) if k in used else Value("0", "u8")
-                  for k in range(len(self.nest.operands))]
+                  for k in range(len(self.nest.op.operands))]
         found = body.scalar(computation, [value for value in values for _ in (0, 1)])
         total = sum(key.bits for key in group)
         text, done = "", 0
@@ -151,7 +170,7 @@ class SortWriter:
             part = f"({part} << {total - done})" if total > done else part
             text = f"{text} | {part}" if text else part
         parameters = [f"{self.memory(k)} x{k}" for k in used]
-        return CFunction(name, self.key_type(group), ", ".join(parameters), [*body.text.lines, Return(text)]), used
+        return CFunction(name, self.key_type(group), ", ".join(parameters) or "void", [*body.text.lines, Return(text)]), used
 
     def key_type(self, group: Sequence[Key]) -> str:
         return self.d.types["u64" if sum(key.bits for key in group) > 32 else "u32"]
@@ -161,18 +180,18 @@ class SortWriter:
         body, comparator = self.body(name), needed(self.order.comparator)
         used = self.used(comparator)
         values = [self.loaded(body, f"{side}{k}", k) if k in used else Value("0", "u8")
-                  for k in range(len(self.nest.operands)) for side in "xy"]
+                  for k in range(len(self.nest.op.operands)) for side in "xy"]
         (value,) = body.scalar(comparator, values)
         parameters = [f"{self.memory(k)} {side}{k}" for side in "xy" for k in used]
         return CFunction(name, "int", ", ".join(parameters) or "void",
                          [*body.text.lines, Return(f"{value.text} != 0")]), used
 
     def memory(self, k: int) -> str:
-        return self.d.memory(self.nest.operands[k].shape.dtype)
+        return self.d.memory(self.nest.op.operands[k].shape.dtype)
 
     def loaded(self, body: Body, text: str, k: int) -> Value:
         """An element of an operand from what memory has."""
-        dtype = self.nest.operands[k].shape.dtype
+        dtype = self.nest.op.operands[k].shape.dtype
         return body.declare("x", dtype, 1, body.from_memory(dtype, text), dtype == "f16")
 
     def ordered(self, body: Body, key: Key, value: Value, wide: bool) -> str:
@@ -209,17 +228,21 @@ class Field:
 class Word:
     """The elements of all operands at one place as an unsigned integer that has their order: keys in the high bits.
 
-    It can stand for them where each key is an operand's element as it is, which `sure` says of all elements. Where
-    keys take other values for some elements, as for the zeros and NaNs that JAX makes one, this is found out for each
-    row. Words of equal keys that differ are of several operands, so sorts by words must be stable."""
+    It can stand for them where each key is an operand's element as it is, which `sure` says of all elements. Words of
+    equal keys that differ are of several operands, so sorts by words must be stable.
+
+    constants: where there is one key, the values that it has, in place of an element, for some elements, such as the
+    zero and the NaN that JAX's comparators take all zeros and all NaNs for. None: such values are not constants, or there
+    are several keys."""
 
     d: Target
     fields: Tuple[Field, ...]
     sure: bool
+    constants: Optional[Tuple[Key, ...]]
 
     @staticmethod
     def of(d: Target, nest: Whole) -> "Optional[Word]":
-        shapes, found = [buffer.shape for buffer in nest.operands], order_of(nest.op).keys
+        shapes, found = [operand.shape for operand in nest.op.operands], order_of(nest.op).keys
         total = sum(bits(shape.dtype) for shape in shapes)
         if found is None or any(dtypes.is_complex(shape.dtype) for shape in shapes) or total > 64:
             return None
@@ -234,7 +257,24 @@ class Word:
         for k in [*keyed, *(k for k in range(len(shapes)) if k not in keyed)]:
             shift -= bits(shapes[k].dtype)
             fields.append(Field(k, shapes[k].dtype, shift, bits(shapes[k].dtype), keyed.get(k)))
-        return Word(d, tuple(fields), all(key.value.opcode == "parameter" for key in found))
+        sure = all(key.value.opcode == "parameter" for key in found)
+        constants = _constants(found[0].value) if len(found) == 1 else None
+        return Word(d, tuple(fields), sure, () if sure else None if constants is None else
+                    tuple(Key(value, found[0].descending) for value in constants))
+
+    @property
+    def one(self) -> bool:
+        """True if there is one operand: words of equal keys are equal."""
+        return len(self.fields) == 1
+
+    @property
+    def bytes(self) -> int:
+        return bits(self.dtype) // 8
+
+    @property
+    def saved(self) -> int:
+        """Bytes of an element that a constant stands for, beside its word."""
+        return self.fields[0].bits // 8 if self.constants else 0
 
     @property
     def dtype(self) -> str:
@@ -252,22 +292,39 @@ class Word:
     def number(self, value: int, bits: int) -> str:
         return self.d.literal(value, "u64" if bits == 64 else "u32")
 
-    def function(self, name: str, memory: Sequence[str]) -> CFunction:
-        """The function that gives the word of elements, as memory has them."""
-        lines, parts = [], []
+    def _by_key(self, field: Field, key: str) -> bool:
+        """True if a field is the comparator's key, whatever the element is."""
+        return bool(key) and field is self.fields[0] and (field.bits >= 32 or dtypes.TABLE[field.dtype].kind != "float")
+
+    def narrow(self, text: str, field: Field) -> str:
+        """Those bits of a value that the field has."""
+        return text if field.bits in (32, 64) else f"({text} & {self.number((1 << field.bits) - 1, field.bits)})"
+
+    def function(self, name: str, memory: Sequence[str], key: str = "", constants: Sequence[str] = ()) -> CFunction:
+        """The function that gives the word of elements, as memory has them. key: the function of the comparator's key,
+        which the first field then is. Floats of less than 32 bits are converted for that, which changes some NaNs, so
+        that only keys that are constants are taken."""
+        lines: List[Let] = []
+        parts: List[str] = []
         for field in self.fields:
             k, u = field.operand, self.d.types["u64" if field.bits == 64 else "u32"]
             text = self.d.reinterpret(f"x{k}", field.dtype, f"u{field.bits}") if field.dtype in ("f32", "f64") \
                 else f"({self.d.types[f'u{field.bits}']})x{k}"
-            lines.append(Let(u, f"bits{k}", text))
+            if not self._by_key(field, key):
+                lines.append(Let(u, f"bits{k}", text))
             last, half = (self.number(value, field.bits) for value in ((1 << field.bits) - 1, 1 << field.bits - 1))
             text, kind = f"bits{k}", dtypes.TABLE[field.dtype].kind
-            if field.key and kind == "float":
-                text = f"({text} >= {half} ? {last} - {text} : {text} + {half})"
+            if field.key and kind == "float":       # those of negative numbers are turned: without a branch
+                negative = f"(({u})0 - ({text} >> {field.bits - 1}))"
+                text = f"({text} ^ ({self.narrow(negative, field)} | {half}))"
             elif field.key and kind == "sint":
                 text = f"({text} ^ {half})"
             if field.key and field.key.descending:
                 text = f"({last} - {text})"
+            if key and not parts:
+                lines.append(Let(u, "key", f"{key}(x{k})"))
+                same = " || ".join(f"key == {constant}" for constant in constants)
+                text = "key" if self._by_key(field, key) else f"({same} ? key : {text})"
             text = f"({self.type}){text}" if self.dtype == "u64" and field.bits < 64 else text
             parts.append(f"({text} << {field.shift})" if field.shift else text)
         parameters = ", ".join(f"{memory[k]} x{k}" for k in range(len(self.fields)))
@@ -287,12 +344,24 @@ class Word:
             lines.append(Let(u, "y", f"{last} - x"))
             text = "y"
         if field.key and kind == "float":
-            text = f"({text} >= {half} ? {text} - {half} : {last} - {text})"
+            text = f"({text} ^ ({self.narrow(f'(({text} >> {field.bits - 1}) - 1)', field)} | {half}))"
         elif field.key and kind == "sint":
             text = f"({text} ^ {half})"
         text = self.d.reinterpret(text, f"u{field.bits}", field.dtype) if field.dtype in ("f32", "f64") else \
             f"({memory})({self.d.types[f'u{field.bits}']}){text}"
         return CFunction(name, memory, f"{self.type} w", [*lines, Return(text)])
+
+
+def _constants(value: Instruction) -> Optional[List[Instruction]]:
+    """The constants, one of which a value is where it is not a parameter; None where it may be something else."""
+    found = []
+    while value.opcode == "select":
+        arms = sorted(value.operands[1:], key=lambda arm: arm.opcode != "constant")
+        if arms[0].opcode != "constant":
+            return None
+        found.append(arms[0])
+        value = arms[1]
+    return found if value.opcode == "parameter" else None
 
 
 def _parameters(value: Instruction) -> List[int]:

@@ -4,13 +4,14 @@ keeps the first k elements of each (templates/kernels/topk_cpu.j2). All of these
   network    many short rows side by side, by words from which all operands of an element can be had again, or by words
              of a key and a place
   insertion  short rows, by keys
+  words      by radix: of words from which all operands of an element can be had again. Each pass moves words from one
+             array to the results, or back. Elements whose keys are constants (gen/heroes/sort.py, Word) are read again
+  ranges     long rows, also in parts: a first pass moves elements to ranges of words, each of which is then sorted by
+             words. Where there is one operand, the ranges lie in the result, and no memory is needed beside it
   indices    by radix: of words of a key, of 32 bits or less, and the place of its element; then the operands are
              gathered
   keys       the same with keys and places in arrays of their own; several groups of keys are sorted one after another,
              the least significant first
-  words      by radix: of words from which all operands of an element can be had again; a row with an element of which
-             that is not so is sorted by indices, or keys
-             (a long row: in ranges of words, which a first pass makes from parts of the row)
   merge      where the comparator's graph does not prove that it is an order (gen/hlo/order.py): places are merged in
              runs of 1, 2, 4, .. as in gen/reference, so that the result is the same for any comparator at all
   few        topk: the first k elements so far, sorted
@@ -21,33 +22,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Callable, Iterable, List, Optional, Sequence, Tuple
+from typing import Callable, Iterable, List, Optional, Sequence, Tuple, Union
 
 from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Grid, Kernel, Report, StepCode, Text, arguments
-from gen.heroes.sort import Lane, SortedRows, Word, SortWriter, order_of, scratch
+from gen.heroes.sort import Lane, Places, SortedRows, Word, SortWriter, order_of, scratch
 from gen.hlo import Shape
 from gen.hlo.order import Key
 from gen.plan.whole import Whole
 from gen.schedule import Schedule
+from gen.schedule.devices import SortCpuNumbers
 
 
 @dataclass(frozen=True)
 class SortRowsSchedule(Schedule):
-    """items: work-items, with `rows` rows each. how: as the module's first lines say. digit: bits of a radix digit.
-    words: whether rows are sorted by words where that can be. parts: of a row, each a work-item's; 1: rows are whole."""
+    """items: work-items, with `rows` rows each. how: as the module's first lines say. digit: bits of a radix digit, at
+    most. parts: of a row, each a work-item's; 1: rows are whole."""
 
     items: int = 1
     rows: int = 1
     how: str = ""
     digit: int = 0
-    words: bool = False
     parts: int = 1
 
     def text(self) -> str:
-        way = f"{'words, else ' * self.words}{self.how}, digits of {self.digit} bits" if self.digit else self.how
+        way = f"{self.how}, digits of {self.digit} bits" if self.digit else self.how
         if self.parts > 1:
             return f"1 row in {self.parts} parts, {way}"
         return f"{self.items} item{'s' * (self.items > 1)} of {self.rows} row{'s' * (self.rows > 1)}, {way}"
@@ -56,37 +57,50 @@ class SortRowsSchedule(Schedule):
 @dataclass(frozen=True)
 class Group:
     """Keys of `bits` in all, at most 64. key: the text of the key of the elements at a place. type: of the key. passes:
-    digits. reads: the numbers of the operands that it is made of."""
+    digits, of `digit` bits each. reads: the numbers of the operands that it is made of."""
 
     key: Callable[[str], str]
     type: str
     bits: int
     passes: int
+    digit: int
     reads: List[int]
 
 
 @dataclass(frozen=True)
 class Words:
-    """of: the word of the elements at a place. parts: for each operand, the text of its element of a word. sure: every
-    row can be sorted by words. rest: bits below the key. passes: digits."""
+    """of: the word of the operands' elements at a place; plain: where keys are the elements as they are; sorted: the
+    same of the results' elements. parts: for each operand, the text of its element of a word. again, kept: as sorted
+    and parts while words are sorted: a single result then has the bits of words. sure: every row can be
+    sorted by plain words. constants: as gen/heroes/sort.py, Word has them; keyed: the operand that has them, whose elements
+    memory has as `element`; key: of such an element. rest: bits
+    below the key. bits: of a word's type."""
 
     type: str
     of: Callable[[str], str]
+    plain: Callable[[str], str]
+    sorted: Callable[[str], str]
     parts: List[Callable[[str], str]]
+    again: Callable[[str], str]
+    kept: List[Callable[[str], str]]
     sure: bool
+    constants: List[str]
+    keyed: int
+    element: str
+    key: Callable[[str], str]
     rest: int
-    passes: int
+    bits: int
 
 
 @dataclass(frozen=True)
 class SortRecord:
-    """The values that the templates print. how: as SortRows has it, for what is not sorted by `words`. size: elements
-    of a row; kept: of a result's row. count: rows. merges: passes of a merge. side: rows that lie side by side. placed,
+    """The values that the templates print. how: as the module's first lines say. size: elements of a row; kept: of a result's row. count: rows. merges: passes of a merge. side: rows that lie side by side. placed,
     place_bits: of words of a key and a place, "" where these are not used. block: elements that topk compares at once.
     looked: elements that it looks at for a limit of keys. lanes: arrays, operands then results. groups: of keys, the
-    least significant first. less: the comparator of the elements at two places. parts: of a row, each a work-item's.
-    stage: the number of the kernel of a row in parts. counts, differs: the scratch of these kernels that is no
-    element's."""
+    least significant first. less: the comparator of the elements at two places. held: the words that a work-item has
+    room for on the stack; 0: they are in `scratch`. wide, line,
+    numbers: gen/schedule/devices.py. parts: of a row, each a
+    work-item's."""
 
     how: str
     size: int
@@ -101,21 +115,28 @@ class SortRecord:
     place_bits: int
     block: int
     looked: int
-    lanes: List[Lane]
+    lanes: List[Union[Lane, Places]]
     operands: int
     words: Optional[Words]
     groups: List[Group]
     less: Callable[[str, str], str]
     scratch: List[str]
+    held: int
+    wide: bool
+    line: int
+    numbers: SortCpuNumbers
     parts: int
-    stage: Optional[int] = None
-    counts: str = ""
-    differs: str = ""
 
     @property
-    def part(self) -> int:
-        """Elements of a part."""
-        return -(-self.size // self.parts)
+    def ranges(self) -> int:
+        """Ranges of words, at most: each value of the first digit has one, and twice as many as its share of the row
+        is worth."""
+        return (1 << self.numbers.range_digit) + 2 * self.size // self.range_size
+
+    @property
+    def range_size(self) -> int:
+        """Elements of a range, roughly."""
+        return max(self.numbers.range_size, self.size >> self.numbers.range_digit + 1)
 
     def bases(self, lanes: "Optional[Sequence[int]]" = None) -> "List[Tuple[str, str]]":
         """The positions of the row's first elements in arrays (None: in all) that are variables, with their values."""
@@ -138,7 +159,7 @@ def _placed(rows: SortedRows) -> int:
 
 
 class SortCpuHero(Hero[Whole, SortRowsSchedule]):
-    name = "sort"
+    name, overwrites = "sort", True
     nest_class = Whole
 
     def takes(self, nest: Whole, context: Context) -> bool:
@@ -156,19 +177,22 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
             how = "network"
         elif rows.size <= numbers.inserted and len(order.groups()) == 1:
             how = "insertion"
+        elif word is not None and word.constants is not None:
+            how = "words"
         else:
             how = "indices" if order.bits <= 32 else "keys"
-        radix = how in ("indices", "keys")
-        if order.bits <= 16:
-            digit = numbers.digit
+        parted = how == "words" and context.device.wide and rows.count == 1 and rows.size >= max(
+            numbers.parted, numbers.parts * numbers.sampled + 1)     # the sample reaches into the last part
+        long = word is not None and word.one and word.bytes * rows.size > numbers.held_bytes > 0
+        if parted or how == "words" and long:
+            how = "ranges"
         most = max(1, numbers.items * context.device.units)
         rows_per_item = max(-(-rows.count // most), min(rows.count, -(-numbers.item_elements // max(1, rows.size))), 1)
         if how == "network":
             rows_per_item += -rows_per_item % numbers.side
-        parted = radix and word is not None and context.device.wide and rows.count == 1 and rows.size >= numbers.parted
-        words = word is not None and (radix or how == "network" and word.rest == 0)
         yield SortRowsSchedule(items=max(1, -(-rows.count // rows_per_item)), rows=rows_per_item, how=how,
-                               digit=digit * radix, words=words, parts=numbers.parts if parted else 1)
+                               digit=digit if how in ("words", "ranges", "indices", "keys") else 0,
+                               parts=numbers.parts if parted else 1)
 
     def _side_by_side(self, rows: SortedRows, word: "Optional[Word]", context: Context) -> bool:
         """True if rows are sorted by a network, in lanes."""
@@ -191,28 +215,39 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
             group = order_of(nest.op).groups()[0]
             count = schedule.items * SortedRows(nest).kept
             return [scratch("u64" if group[0].bits > 32 else "u32", count), scratch("s32", count)]
-        word = Word.of(context.target, nest) if schedule.words else None
-        parted = [scratch("u32", schedule.parts << schedule.digit)] * (schedule.parts > 1)
-        if schedule.how != "network" and word is not None and word.sure:
-            return [scratch(word.dtype, count)] * 2 + parted
-        parted += [scratch("u32", schedule.parts)] * (schedule.parts > 1)
-        types = {"indices": ["u64"], "keys": ["u64", "u32"], "merge": ["u32"]}.get(schedule.how, [])
-        return [scratch(dtype, count) for dtype in types for _ in (0, 1)] + parted
+        if self._held(nest, schedule, context):
+            return []
+        word = Word.of(context.target, nest)
+        types = {"words": [word.dtype] if word else [], "ranges": [word.dtype] if word else [],
+                 "indices": ["u64"] * 2, "keys": ["u64", "u64", "u32", "u32"], "merge": ["u32"] * 2}
+        return [scratch(dtype, count) for dtype in types.get(schedule.how, [])]
+
+    def _held(self, nest: Whole, schedule: SortRowsSchedule, context: Context) -> int:
+        """The words of a row, or of a range of it, that a work-item has on the stack; 0: they are in scratch."""
+        word, size = Word.of(context.target, nest), SortedRows(nest).size
+        room = context.device.sort_cpu.held_bytes if context.device.cpu else 0
+        if schedule.how == "ranges" and word and word.one:
+            return room // word.bytes
+        bytes_of = {"words": word.bytes + word.saved if word else 0, "indices": 16, "keys": 24, "merge": 8}.get(schedule.how, 0)
+        return size if 0 < bytes_of * size <= room else 0
+
+    def reads_first(self, choice: Choice[Whole, SortRowsSchedule], context: Context) -> bool:
+        word = Word.of(context.target, choice.nest)
+        return choice.schedule.how == "words" and word is not None and (
+            word.sure or self._held(choice.nest, choice.schedule, context) > 0)
 
     def grids(self, choice: Choice[Whole, SortRowsSchedule], context: Context) -> "List[Grid]":
         nest, schedule = choice.nest, choice.schedule
-        stages = 3 if schedule.parts > 1 else 1
-        return [Grid(nest.name + (f"_{stage}" if stage else ""), schedule, choice.index,
-                     schedule.parts if stages > 1 else schedule.items, nest.partition.entry.index)
-                for stage in range(stages)]
+        items = max(schedule.parts, schedule.items)
+        return [Grid(nest.name, schedule, choice.index, items, nest.partition.entry.index)]
 
     def build(self, choice: Choice[Whole, SortRowsSchedule], context: Context) -> "List[Kernel]":
         nest, schedule, d = choice.nest, choice.schedule, context.target
         rows, writer = SortedRows(nest), SortWriter(nest, context, choice.index)
         functions: List[CFunction] = []
         how, size = schedule.how, rows.size
-        lanes = [rows.lane(buffer, choice.index) for buffer in rows.buffers]
-        operands = len(nest.operands)
+        lanes = rows.lanes(d, choice.index)
+        operands = len(nest.op.operands)
 
         def elements(used: "Iterable[int]", *places: str) -> str:
             return ", ".join(record.operand(k, place) for place in places for k in used)
@@ -221,8 +256,9 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
             function, used = writer.key_function(f"{nest.name}_key{n or ''}", keys)
             functions.append(function)
             total = sum(key.bits for key in keys)
-            return Group(lambda place: f"{function.name}({elements(used, place)})", function.type, total,
-                         -(-total // schedule.digit) if schedule.digit else 0, list(used))
+            passes = -(-total // schedule.digit) if schedule.digit else 1
+            return Group(lambda place: f"{function.name}({elements(used, place)})", function.type, total, passes,
+                         -(-total // passes), list(used))
 
         def less() -> "Callable[[str, str], str]":
             function, used = writer.less_function(f"{nest.name}_less")
@@ -230,42 +266,50 @@ class SortCpuHero(Hero[Whole, SortRowsSchedule]):
             return lambda x, y: f"{function.name}({elements(used, x, y)})"
 
         def words() -> "Optional[Words]":
-            word = Word.of(d, nest) if schedule.words else None
-            if word is None:
+            word = Word.of(d, nest)
+            if word is None or how not in ("words", "ranges") and not (how == "network" and word.rest == 0):
                 return None
             memory = [writer.memory(k) for k in range(operands)]
-            whole = word.function(f"{nest.name}_word", memory)
+            plain = word.function(f"{nest.name}_word", memory)
             parts = [word.part(f"{nest.name}_part{field.operand}", field, memory[field.operand])
                      for field in sorted(word.fields, key=lambda field: field.operand)]
-            functions.extend([whole, *parts])
-            return Words(word.type, lambda place: f"{whole.name}({elements(range(operands), place)})",
-                         [partial("{}({})".format, part.name) for part in parts], word.sure, word.rest,
-                         groups[0].passes)
+            functions.extend([plain, *parts])
+            of, constants = plain, []
+            if how != "network" and word.constants:
+                made = [writer.key_function(f"{nest.name}_constant{n}", [key])[0]
+                        for n, key in enumerate(word.constants)]
+                constants = [f"{function.name}()" for function in made]
+                of = word.function(f"{nest.name}_own", memory, f"{nest.name}_key", constants)
+                functions.extend([*made, of])
+            again, kept = plain, parts
+            if how != "network" and word.one:
+                bits = replace(word, fields=(replace(word.fields[0], key=None),))
+                again, kept = bits.function(f"{nest.name}_bits", memory), [
+                    bits.part(f"{nest.name}_kept", bits.fields[0], memory[0])]
+                functions.extend([again, *kept])
+
+            def of_results(function: CFunction, place: str) -> str:
+                return f"{function.name}({', '.join(record.result(k, place) for k in range(operands))})"
+            return Words(word.type, lambda place: f"{of.name}({elements(range(operands), place)})",
+                         lambda place: f"{plain.name}({elements(range(operands), place)})",
+                         partial(of_results, plain), [partial("{}({})".format, part.name) for part in parts],
+                         partial(of_results, again), [partial("{}({})".format, part.name) for part in kept], word.sure,
+                         constants, word.fields[0].operand, memory[word.fields[0].operand],
+                         partial("{}({})".format, f"{nest.name}_key"), word.rest, 8 * word.bytes)
         groups = [group(n, keys) for n, keys in enumerate(reversed(writer.order.groups()))] if how != "merge" else []
         by_words = words()
         placed = _placed(rows) if how == "network" and not (by_words and by_words.sure) else 0
+        numbers = context.device.sort_cpu
         record = SortRecord(
             how, size, rows.kept, rows.count, schedule.items, schedule.rows, schedule.digit,
-            max(0, size - 1).bit_length(), context.device.sort_cpu.side, d.types[f"u{placed}"] if placed else "",
-            max(0, size - 1).bit_length(), context.device.sort_cpu.block,
-            context.device.sort_cpu.looked, lanes, operands, by_words, groups,
+            max(0, size - 1).bit_length(), numbers.side, d.types[f"u{placed}"] if placed else "",
+            max(0, size - 1).bit_length(), numbers.block, numbers.looked, lanes, operands, by_words, groups,
             less() if how == "merge" else lambda x, y: "", [buffer.pointer for buffer in choice.scratch],
-            schedule.parts)
-        if schedule.parts == 1:
-            text = Text("kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu", record, functions,
-                        d.launch_bounds(1))
-            return [Kernel(choice.grids[0], nest, arguments(d, nest.operands, [*nest.results, *choice.scratch]), text,
-                           Report(rows.touched(), StepCode([], [], [])))]
-        sure = by_words is not None and by_words.sure
-        words_from, words_to, *others = choice.scratch
-        counts, between = others[len(others) - 2 + sure:], others[:len(others) - 2 + sure]
-        record = replace(record, counts=counts[0].pointer, differs="" if sure else counts[1].pointer)
-        stages = [(nest.operands, [words_from, *counts]), ([words_from, *counts], [words_to]),
-                  ([*([] if sure else nest.operands), *counts], [*nest.results, words_from, words_to, *between])]
-        return [Kernel(grid, nest, arguments(d, reads, writes),
-                       Text("kernels/sort_cpu", replace(record, stage=stage), [] if stage else functions,
-                            d.launch_bounds(1)), Report(rows.touched(), StepCode([], [], [])))
-                for stage, (grid, (reads, writes)) in enumerate(zip(choice.grids, stages))]
+            self._held(nest, schedule, context), context.device.wide, context.device.line, numbers, schedule.parts)
+        text = Text("kernels/topk_cpu" if how in ("few", "heap") else "kernels/sort_cpu", record, functions,
+                    d.launch_bounds(1))
+        return [Kernel(choice.grids[0], nest, arguments(d, nest.operands, [*nest.results, *choice.scratch]), text,
+                       Report(rows.touched(), StepCode([], [], [])))]
 
 
 HERO = SortCpuHero()

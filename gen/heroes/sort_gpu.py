@@ -12,14 +12,14 @@ does, slowly.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, List, Sequence, Tuple
+from typing import Any, Callable, Iterable, List, Sequence, Tuple, Union
 
 from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.heroes import sort_cpu
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import CFunction, Grid, Kernel, Report, StepCode, Text, arguments
-from gen.heroes.sort import Lane, Order, SortedRows, SortWriter, order_of, scratch
+from gen.heroes.sort import Lane, Order, Places, SortedRows, SortWriter, order_of, scratch
 from gen.heroes.sort_cpu import SortRowsSchedule
 from gen.hlo import Shape
 from gen.plan.buffer import Buffer
@@ -76,7 +76,7 @@ class SortGpuRecord:
     count: int
     tile: int
     threads: int
-    lanes: List[Lane]
+    lanes: List[Union[Lane, Places]]
     operands: int
     indices: bool
     keys: List[Tuple[str, Callable[[str], str]]]
@@ -149,7 +149,7 @@ class SortGpuHero(Hero[Whole, SortTilesSchedule]):
         groups = writer.order.groups()
         found = [writer.key_function(f"{nest.name}_key{n}", group) for n, group in enumerate(groups)]
         functions = [function for function, _ in found]
-        lanes = [rows.lane(buffer, choice.index) for buffer in rows.buffers]
+        lanes = rows.lanes(d, choice.index)
 
         def element(k: int, place: str) -> str:
             return lanes[k].at(place, f"at{k}")
@@ -164,7 +164,7 @@ class SortGpuHero(Hero[Whole, SortTilesSchedule]):
             source: List[Buffer] = buffers[(number - 1) % 2] if number else []
             target: List[Buffer] = [] if last else buffers[number % 2]
             record = SortGpuRecord(
-                rows.size, rows.count, schedule.elements, threads, lanes, len(nest.operands), nest.op.opcode == "topk",
+                rows.size, rows.count, schedule.elements, threads, lanes, len(nest.op.operands), nest.op.opcode == "topk",
                 [key(function, used) for function, used in found], before, after,
                 [buffer.pointer for buffer in source], [buffer.pointer for buffer in target])
             reads = [*(nest.operands if before is None or last else []), *source]

@@ -8,13 +8,17 @@ from gen.hlo import dtypes
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffer_of, memory_map, reads_of
 from gen.plan.nest import Nest
-from gen.plan.partition import Root, compose
+from gen.plan.partition import compose
 from gen.plan.plan import Reduction
+from gen.plan.whole import Whole
 
 
-def overwritable(nest: Nest) -> "List[Tuple[Buffer, Root]]":
-    """The buffers that the nest's results may lie in, as their maps prove: all results of an index are computed from
-    elements at their own positions, and stored after all that is computed of that index."""
+def overwritable(nest: Nest) -> "List[Tuple[Buffer, Buffer]]":
+    """The buffers that the nest's results may lie in, each with the result's, as their maps prove: all results of an
+    index are computed from elements at their own positions, and stored after all that is computed of that index. Of a
+    sort, whose rows are read before they are written: each operand and its result, where these lie alike."""
+    if isinstance(nest, Whole):
+        return _of_sort(nest)
     roots, partition = nest.partition.roots, nest.partition
     if type(nest) not in (Nest, Reduction) or nest.aliases or nest.layout or nest.sides or any(
             root.at or root.shape.dtype in dtypes.PACKED for root in roots):
@@ -27,6 +31,15 @@ def overwritable(nest: Nest) -> "List[Tuple[Buffer, Root]]":
                 at = compose(read.map, memory_map(buffer.shape)) if function is partition.entry else None
                 positions.setdefault(buffer, set()).add(at)
     written = [(root, {compose(root.map, memory_map(root.shape))}) for root in roots]
-    return [(buffer, root) for buffer, at in positions.items() for root, own in written
+    return [(buffer, root.buffer) for buffer, at in positions.items() for root, own in written
             if at == own and buffer.shape.dtype not in dtypes.PACKED and buffer.shape.bytes == root.shape.bytes
             and dtypes.storage_bytes(buffer.shape.dtype) == dtypes.storage_bytes(root.shape.dtype)]
+
+
+def _of_sort(nest: Whole) -> "List[Tuple[Buffer, Buffer]]":
+    if nest.op.opcode != "sort":
+        return []
+    read, results = iter(nest.operands), nest.results
+    pairs = [(next(read), result) for operand, result in zip(nest.op.operands, results) if operand.opcode == "parameter"]
+    return [(buffer, result) for buffer, result in pairs if nest.operands.count(buffer) == 1
+            and memory_map(buffer.shape) == memory_map(result.shape)]

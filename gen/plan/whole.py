@@ -1,5 +1,6 @@
 """Ops that read and write whole arrays through memory: a sort, a factorisation, a transform. gen/program makes each of
-them a fusion of its own, whose parameters are the op's operands."""
+them a fusion of its own, whose parameters are the op's operands. A sort's operand may also be an iota: the places of
+its elements, which the kernels compute."""
 
 from __future__ import annotations
 
@@ -18,9 +19,12 @@ from gen.schedule.devices import (SHORT_SORT_COST, SORT_COST, SortCpuNumbers, TO
                                   VECTOR_OPERATIONS)
 
 
+PLACES = ("s32", "u32", "s64", "u64")   # types that hold any place
+
+
 @dataclass(eq=False)
 class Whole(Nest):
-    """An op on whole arrays. op: the instruction, whose operands are parameters. Its partition is empty. Arrays lie as
+    """An op on whole arrays. op: the instruction, whose operands are parameters, or a sort's places. Its partition is empty. Arrays lie as
     their shapes say; tiles and several elements in a byte are not among them."""
 
     op: Instruction
@@ -28,9 +32,9 @@ class Whole(Nest):
 
     @property
     def operands(self) -> List[Buffer]:
-        """The buffer of each operand; operands that are one array have one buffer."""
+        """The buffer of each operand that is a parameter; operands that are one array have one buffer."""
         return [Buffer(Role.PARAMETER, operand.parameter_number or 0, operand.shape, operand.name)
-                for operand in self.op.operands]
+                for operand in self.op.operands if operand.opcode == "parameter"]
 
     @property
     def results(self) -> List[Buffer]:
@@ -41,7 +45,23 @@ class Whole(Nest):
 def whole_of(computation: Computation) -> Optional[Instruction]:
     """The op on whole arrays that a computation is, if it is one and nothing else."""
     root = root_of(computation)
-    return root if is_whole(root.opcode) and all(o.opcode == "parameter" for o in root.operands) else None
+    computed = places(root)
+    return root if is_whole(root.opcode) and all(
+        o.opcode == "parameter" or k in computed and o.opcode == "iota" for k, o in enumerate(root.operands)) else None
+
+
+def places(op: Instruction) -> List[int]:
+    """The numbers of a sort's operands whose elements are their places along the sorted dimension."""
+    return [k for k, operand in enumerate(op.operands) if op.opcode == "sort" and operand.shape.dtype in PLACES
+            and _counted(operand) == op.attributes["dimensions"][0]]
+
+
+def _counted(value: Instruction) -> Optional[int]:
+    """The dimension along which an iota counts, also a broadcast one; None for other values."""
+    if value.opcode == "broadcast":
+        inner = _counted(value.operands[0])
+        return None if inner is None else int(value.attributes["dimensions"][inner])
+    return int(value.attributes["iota_dimension"]) if value.opcode == "iota" else None
 
 
 def nest(fusion: Fusion, op: Instruction) -> Whole:

@@ -15,6 +15,7 @@ from gen.hlo.launches import is_step, resolved
 from gen.hlo.trips import trips
 from gen.plan import element_loops
 from gen.plan.partition import moves_only
+from gen.plan.whole import places
 from gen.program.extract import copy_of, extracted, give_names
 from gen.program.ir import Array, Branch, Call, Loop, Node, parts_of
 from gen.program.needed import Needed
@@ -137,7 +138,9 @@ class _Cut:
         """Of each operand of a step the leaves that it reads for what is wanted of it."""
         if step.opcode in ("while", "conditional"):
             return self.cutter.needed.operands(step, self._wanted(step))
-        return [frozenset(range(len(operand.shape.leaves()))) for operand in step.operands]
+        computed = places(step)
+        return [frozenset() if k in computed else frozenset(range(len(operand.shape.leaves())))
+                for k, operand in enumerate(step.operands)]
 
     def _operands(self, instruction: Instruction, leaves: "Optional[List[FrozenSet[int]]]" = None) -> List[Value]:
         """The values of an op's operands. leaves: of each operand those that are read (None: all)."""
@@ -183,13 +186,14 @@ class _Cut:
         results = [Array(step.name, shape) for shape in step.shape.leaves()]
         self.arrays.update((Value(step, n), array) for n, array in enumerate(results))
         own = Computation(step.name, line=step.line, col=step.col)
-        for o in step.operands:
-            own.add_parameter(o.name, o.shape)
-        own.root = own.add_copy(step, list(own.parameters))
+        computed, along = places(step), {"iota_dimension": step.attributes.get("dimensions", (0,))[0]}
+        operands = [own.add(Instruction(o.name, "iota", o.shape, [], dict(along))) if k in computed
+                    else own.add_parameter(o.name, o.shape) for k, o in enumerate(step.operands)]
+        own.root = own.add_copy(step, operands)
         give_names(own)
         fusion = self.cutter.named(own, step.name, {})
-        return [Call(fusion, [self.arrays[resolved(o, leaf)] for o in step.operands
-                              for leaf in range(len(o.shape.leaves()))], results)]
+        return [Call(fusion, [self.arrays[resolved(o, leaf)] for k, o in enumerate(step.operands)
+                              for leaf in range(len(o.shape.leaves())) if k not in computed], results)]
 
     def _loop(self, step: Instruction) -> "List[Node]":
         condition, body = step.called

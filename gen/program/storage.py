@@ -104,9 +104,9 @@ def overwritten(launch: Launch) -> "List[Tuple[Array, Array]]":
     if isinstance(kernel, Chain) or not kernel.overwrites:
         return []
     arrays = dict(zip(kernel.buffers, launch.arrays))
-    return [(arrays[buffer], arrays[root.buffer]) for buffer, root in overwritable(kernel.nest)
-            if root.buffer in arrays and launch.arrays.count(arrays[buffer]) == 1
-            and (buffer.shape.dtype == root.shape.dtype or buffer.shape.bytes > LOCAL_ARRAY)]
+    return [(arrays[buffer], arrays[result]) for buffer, result in overwritable(kernel.nest)
+            if result in arrays and launch.arrays.count(arrays[buffer]) == 1
+            and (buffer.shape.dtype == result.shape.dtype or buffer.shape.bytes > LOCAL_ARRAY)]
 
 
 @dataclass

@@ -351,11 +351,17 @@ class SortCpuNumbers:
     network: int = 128          # elements of a row, at most, that are sorted beside others, each row in a lane
     side: int = 16              # rows that are sorted side by side
     inserted: int = 24          # elements of a row, at most, that are sorted by insertion
-    digit: int = 8              # bits of a radix digit
+    digit: int = 9              # bits of a radix digit, at most
     long_digit: int = 11        # the same for long rows
     long_row: int = 4096        # elements from which on a row is long
-    parts: int = 4              # parts of a long row that is sorted by several work-items
+    held_bytes: int = 32 << 10  # bytes of words that a work-item has on the stack, at most
+    parts: int = 2              # parts of a long row that is sorted by several work-items; each reads all of it
     parted: int = 1 << 18       # elements from which on it is
+    words: int = 256            # words of a long row that are made at once
+    sampled: int = 4096         # elements of a long row that its ranges of words are chosen by
+    range_digit: int = 8        # bits of its first digit, whose values have ranges of their own
+    range_size: int = 4096      # elements of such a range, roughly
+    long_range: int = 1024      # elements from which on its digits are long
     items: int = 16             # work-items for each core, at most
     item_elements: int = 4096   # elements of a work-item, at least
     few: int = 32               # elements that topk gives, at most, that are kept sorted; more are a heap
@@ -673,7 +679,7 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine: one core, few bytes; its numbers are chosen
     replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,
-            fft=FftNumbers(own_bytes=2 << 10), sort_cpu=SortCpuNumbers(digit=4, long_digit=4),
+            fft=FftNumbers(own_bytes=2 << 10), sort_cpu=SortCpuNumbers(digit=4, long_digit=4, held_bytes=0),
             table=TableNumbers(elements=1 << 62)),
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_80", language="cuda", units=108),            # A100
     replace(_GPU, shared_tiles=SharedTiles(), name="sm_90", language="cuda", units=132),            # H100 SXM

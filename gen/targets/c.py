@@ -67,6 +67,13 @@ class C(Target):
         return "UNROLL_LOOPS"
 
     @property
+    def unroll_few(self) -> str:
+        if self.embedded:       # whose code is to be small
+            return ""
+        self.used.add("unroll_few")
+        return "UNROLL_FEW"
+
+    @property
     def unknown_zeros(self) -> str:
         if self.embedded:       # no compiler that it is for has masked loads
             return ""

@@ -22,6 +22,10 @@ class OpenCL(Target):
         """Loops with another word are unrolled in the function itself, by a few steps, before clang inlines it."""
         return "#pragma clang loop unroll(full)"
 
+    @property
+    def unroll_few(self) -> str:
+        return "#pragma unroll 4"
+
     def math(self, name: str, dtype: str) -> str:
         return name
 

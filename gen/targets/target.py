@@ -187,6 +187,11 @@ class Target:
         return self.unroll
 
     @property
+    def unroll_few(self) -> str:
+        """The word before a loop that does four steps at once; "" where there is none."""
+        return ""
+
+    @property
     def unknown_zeros(self) -> str:
         """The address of zeros that the compiler does not know; "" where no compiler needs it."""
         return ""

@@ -1,4 +1,4 @@
-// tests/goldens/sort_f32.hlo: 1 item of 3 rows, words, else indices, digits of 8 bits
+// tests/goldens/sort_f32.hlo: 1 item of 3 rows, words, digits of 9 bits
 static inline uint sett_sort_f32_key(float x0)
 {
   const float v_x = x0;
@@ -10,13 +10,13 @@ static inline ulong sett_sort_f32_word(float x0, int x1)
 {
   const uint bits0 = as_uint(x0);
   const uint bits1 = (uint)x1;
-  return ((ulong)(bits0 >= 2147483648u ? 4294967295u - bits0 : bits0 + 2147483648u) << 32) | (ulong)bits1;
+  return ((ulong)(bits0 ^ (((uint)0 - (bits0 >> 31)) | 2147483648u)) << 32) | (ulong)bits1;
 }
 
 static inline float sett_sort_f32_part0(ulong w)
 {
   const uint x = (uint)(w >> 32);
-  return as_float((x >= 2147483648u ? x - 2147483648u : 4294967295u - x));
+  return as_float((x ^ (((x >> 31) - 1) | 2147483648u)));
 }
 
 static inline int sett_sort_f32_part1(ulong w)
@@ -25,7 +25,7 @@ static inline int sett_sort_f32_part1(ulong w)
   return (int)(uint)x;
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_sort_f32(__global const float *restrict p0, __global const int *restrict p1, __global ulong *restrict q0, __global ulong *restrict q1, __global float *restrict r0, __global int *restrict r1)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_sort_f32(__global const float *restrict p0, __global const int *restrict p1, __global float *restrict r0, __global int *restrict r1)
 {
   const int first_row = 0;
   const int last_row = first_row + 3;
@@ -34,49 +34,58 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_sort_f32(__glo
     const int at1 = row * 100;
     const int at2 = row * 100;
     const int at3 = row * 100;
-    __global ulong *from = q0;
-    __global ulong *to = q1;
-    __global ulong *word_from = (__global ulong *)from;
-    __global ulong *word_to = (__global ulong *)to;
-    for (int x = 0; x < 100; ++x) {
-      const ulong w = sett_sort_f32_word(p0[at0 + x], p1[at1 + x]);
-      word_from[x] = w;
-    }
+    ulong words_held[100];
+    ulong *words = words_held;
+    for (int x = 0; x < 100; ++x) words[x] = sett_sort_f32_word(p0[at0 + x], p1[at1 + x]);
     {
-      uint count[4][256];
-      for (int pass = 0; pass < 4; ++pass)
-        for (int digit = 0; digit < 256; ++digit) count[pass][digit] = 0;
+      ulong least = words[0], most = least;
       for (int x = 0; x < 100; ++x) {
-        const ulong w = word_from[x];
-        ++count[0][w >> 32 & 255];
-        ++count[1][w >> 40 & 255];
-        ++count[2][w >> 48 & 255];
-        ++count[3][w >> 56 & 255];
+        const ulong w = words[x];
+        least = w < least ? w : least;
+        most = w > most ? w : most;
       }
-      for (int pass = 0; pass < 4; ++pass) {
-        uint *const place = count[pass];
-        const int shift = 8 * pass + 32;
-        if (place[word_from[0] >> shift & 255] == 100) continue;
-        uint sum = 0;
-        for (int digit = 0; digit < 256; ++digit) {
-          const uint many = place[digit];
-          place[digit] = sum;
-          sum += many;
-        }
+      int bits = 0;
+      for (ulong left = (most >> 32) - (least >> 32); left != 0; left >>= 1) ++bits;
+      const ulong lowest = least >> 32 << 32;
+      const int passes = (bits + 9 - 1) / 9, width = passes > 0 ? (bits + passes - 1) / passes : 0;
+      const ulong mask = ((ulong)1 << width) - 1;
+      for (int pass = 0; pass < passes; pass += 2) {
+        const int low = 32 + pass * width, high = pass + 1 < passes ? low + width : low;
+        uint count[2][512], below[2] = {0, 0};
+        for (int digit = 0; digit <= (int)mask; ++digit) count[0][digit] = count[1][digit] = 0;
+        #pragma unroll 4
         for (int x = 0; x < 100; ++x) {
-          const ulong w = word_from[x];
-          const uint y = place[w >> shift & 255]++;
-          word_to[y] = w;
+          const ulong more = words[x] - lowest;
+          ++count[0][more >> low & mask];
+          ++count[1][more >> high & mask];
         }
-        __global ulong *const swap = word_from;
-        word_from = word_to;
-        word_to = swap;
+        for (int digit = 0; digit <= (int)mask; ++digit) {
+          const uint of_low = count[0][digit], of_high = count[1][digit];
+          count[0][digit] = below[0];
+          count[1][digit] = below[1];
+          below[0] += of_low;
+          below[1] += of_high;
+        }
+        #pragma unroll 4
+        for (int x = 0; x < 100; ++x) {
+          const ulong w = words[x];
+          const int y = (int)count[0][(w - lowest) >> low & mask]++;
+          r0[at2 + y] = sett_sort_f32_part0(w);
+          r1[at3 + y] = sett_sort_f32_part1(w);
+        }
+        if (high == low) break;
+        #pragma unroll 4
+        for (int x = 0; x < 100; ++x) {
+          const ulong w = sett_sort_f32_word(r0[at2 + x], r1[at3 + x]);
+          words[count[1][(w - lowest) >> high & mask]++] = w;
+        }
       }
-      for (int x = 0; x < 100; ++x) {
-        const ulong w = word_from[x];
-        r0[at2 + x] = sett_sort_f32_part0(w);
-        r1[at3 + x] = sett_sort_f32_part1(w);
-      }
+      if (passes % 2 == 0)
+        for (int x = 0; x < 100; ++x) {
+          const ulong w = words[x];
+          r0[at2 + x] = sett_sort_f32_part0(w);
+          r1[at3 + x] = sett_sort_f32_part1(w);
+        }
     }
   }
 }

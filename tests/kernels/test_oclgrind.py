@@ -22,6 +22,7 @@ import pytest
 
 import test_rows
 import test_scan
+import test_sort
 import test_strips
 from drawn import COUNT, SEED, uncached
 from gen import hlo, run
@@ -247,6 +248,13 @@ def small(file: Path) -> "Optional[List[hlo.Fusion]]":
         return None
     ends = [leaf.elements for f in fusions for i in [*f.computation.parameters, f.computation.root] for leaf in i.shape.leaves()]  # type: ignore[union-attr]
     return fusions if sum(ends) < SMALL and sum(cost.cost(f).steps for f in fusions) < 10 * SMALL else None
+
+
+@pytest.mark.parametrize("types", [["f32"], ["s32", "f32"], ["u64"]])
+def test_sorts_in_parts(types: "List[str]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two work-items sort the ranges of one row, in its result or in one scratch buffer."""
+    test_sort.narrow(monkeypatch)
+    clean("ENTRY e {".join(test_sort.sort(types, [450], 0, test_sort.comparator(types, 1)).rsplit("e {", 1)), "pocl-cpu", tmp_path, *AS_WRITTEN)
 
 
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -12,14 +14,17 @@ import pytest
 import drawn
 import gen_run
 import stated
-from gen import pipeline
+from gen import hlo, pipeline, schedule
 from gen.hlo import order
+from gen.plan.buffer import Role
+from gen.program import build
 
 try:
     import numpy
 except ImportError:
     numpy = None  # type: ignore[assignment]
 
+with_numpy = pytest.mark.skipif(numpy is None, reason="no NumPy")
 FLOATS = ("f16", "bf16", "f32", "f64", "f8e4m3fn")
 TYPES = (*FLOATS, "pred", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64")
 
@@ -149,6 +154,137 @@ def test_drawn(seed: int, target: str, device: str, tmp_path: Path) -> None:
     drawn.agree({f"d{n}": random_sort(rng) for n in range(6)}, target, device, tmp_path)
 
 
+# ---- ranges and constants ----
+
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Schedules that sort by ranges, and in parts, what is as short as a test's rows."""
+    for name, device in schedule.DEVICES.items():
+        numbers = replace(device.sort_cpu, held_bytes=256, inserted=4, parted=300, sampled=32, range_digit=3, range_size=16, words=16, long_range=32)
+        monkeypatch.setitem(schedule.DEVICES, name, replace(device, sort_cpu=numbers))
+
+
+def schedule_of(text: str, target: str = "c") -> str:
+    """How the kernels of a text sort, then the types and sizes of their scratch."""
+    kernels = pipeline.target_file(drawn.fusions(text)[0], target).kernels
+    scratch = {buffer: f"{buffer.shape.dtype}[{buffer.shape.elements}]" for kernel in kernels for buffer in kernel.buffers if buffer.role is Role.SCRATCH}
+    return "; ".join([kernels[0].loop.text(), *scratch.values()])
+
+
+def by(key: str, t: str = "s32", others: Sequence[str] = ()) -> str:
+    """The comparator LT of a key, which is the text of ops on x."""
+    sides = ""
+    for n, side in enumerate("ab"):
+        sides += f"  {side} = {t}[] parameter({n})\n" + re.sub(r"\b([a-z]\w*)(?= =|[,)])", rf"{side}\1", key).replace(f"{side}x", side)
+    rest = "".join(f"  o{k} = {other}[] parameter({k + 2})\n" for k, other in enumerate(other for other in others for _ in "ab"))
+    return f"c {{\n{sides}{rest}  ROOT r = pred[] compare(ak, bk), direction=LT\n}}\n"
+
+
+# of x: the key is x, or a constant where x has some value. "swapped": of each of two values the key is the other
+KEYS = {
+    "constant": "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  seven = s32[] constant(7)\n  k = s32[] select(e, seven, x)\n",
+    "small": "  z = s32[] constant(-1)\n  e = pred[] compare(x, z), direction=GT\n  k = s32[] select(e, x, z)\n",
+    "swapped": "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  seven = s32[] constant(7)\n  k1 = s32[] select(e, seven, x)\n"
+               "  e2 = pred[] compare(x, seven), direction=EQ\n  k = s32[] select(e2, five, k1)\n",
+}
+
+
+@pytest.mark.parametrize("target", ["c", pytest.param("opencl", marks=pytest.mark.peer)])
+@pytest.mark.parametrize("short", [pytest.param(False, marks=pytest.mark.peer), True])
+def test_constants(target: str, short: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elements that the comparator takes for a constant keep their order among one another, and their bits."""
+    if short:
+        narrow(monkeypatch)
+    cases = {}
+    for name, key in KEYS.items():
+        for types in (["s32"], ["s32", "u32"]):
+            body = by(key, "s32", types[1:])
+            for dims in ([400], [3, 200]):
+                cases[f"{name}{len(types)}_{len(dims)}"] = text = sort(types, dims, len(dims) - 1, body)
+                wanted = "ranges" if short and (len(types) == 1 or len(dims) == 1) else "words"
+                assert wanted in schedule_of(text, target), text
+    drawn.agree(cases, target, {"c": "cpu", "opencl": "pocl-cpu"}[target], tmp_path)
+
+
+def test_other_keys() -> None:
+    """Keys that are no element and no constant, and keys of which several have constants, are sorted with places."""
+    twice = "  k = s32[] add(x, x)\n"
+    assert "indices" in schedule_of(sort(["s32"], [300], 0, by(twice)))
+    other = "  five = s32[] constant(5)\n  e = pred[] compare(x, five), direction=EQ\n  y = s32[] negate(x)\n  k = s32[] select(e, x, y)\n"
+    assert "indices" in schedule_of(sort(["s32"], [300], 0, by(other)))
+    assert "keys" in schedule_of(sort(["f32", "f32"], [300], 0, comparator(["f32", "f32"], 2)))
+    assert "words" in schedule_of(sort(["s32", "f32"], [300], 0, comparator(["s32", "f32"], 1)))
+
+
+def test_scratch() -> None:
+    """One operand is sorted in its result; several have one array of words, on the stack where that is short."""
+    for text, wanted in (
+        (sort(["f32"], [1 << 20], 0, comparator(["f32"], 1)), "1 row in 2 parts, ranges, digits of 11 bits"),
+        (sort(["f64"], [5000], 0, comparator(["f64"], 1)), "1 item of 1 row, ranges, digits of 11 bits"),
+        (sort(["f32"], [1000], 0, comparator(["f32"], 1)), "1 item of 1 row, words, digits of 9 bits"),
+        (sort(["s32", "f32"], [4096], 0, comparator(["s32", "f32"], 1)), "1 item of 1 row, words, digits of 11 bits"),
+        (sort(["s32", "f32"], [5000], 0, comparator(["s32", "f32"], 1)), "1 item of 1 row, words, digits of 11 bits; u64[5000]"),
+        (sort(["s32"] * 3, [1000], 0, comparator(["s32"] * 3, 2)), "1 item of 1 row, keys, digits of 9 bits"),
+        (sort(["s32"] * 3, [2000], 0, comparator(["s32"] * 3, 2)),
+         "1 item of 1 row, keys, digits of 9 bits; u64[2000]; u64[2000]; u32[2000]; u32[2000]"),
+    ):
+        assert schedule_of(text) == wanted
+    small = pipeline.target_file(drawn.fusions(sort(["f32"], [1000], 0, comparator(["f32"], 1)))[0], "c", "embedded")
+    assert [b.shape.bytes for b in small.kernels[0].buffers if b.role is Role.SCRATCH] == [4000]
+
+
+def random_ranges(rng: random.Random) -> str:
+    types = [rng.choice(TYPES), *rng.sample(("u8", "s16", "bf16"), rng.randint(0, 1))]
+    dims, along = rng.choice([([rng.randint(280, 700)], 0), ([3, 310], 1), ([290, 2], 0)])
+    layout = "{" + ",".join(map(str, rng.sample(range(len(dims)), len(dims)))) + "}"
+    return sort(types, dims, along, comparator(types, 1, rng.choice(["LT", "GT"])), layout)
+
+
+@pytest.mark.parametrize("seed, target, device", [pytest.param(seed, *pair, marks=[] if (seed, pair[0]) == (0, "c") else pytest.mark.peer)
+                                                  for seed in range(6) for pair in drawn.ON_CPUS])
+def test_ranges(seed: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow(monkeypatch)
+    rng = random.Random(seed)
+    drawn.agree({f"d{n}": random_ranges(rng) for n in range(8)}, target, device, tmp_path)
+
+
+def test_places(tmp_path: Path) -> None:
+    """A sort computes an operand that is an iota along the sorted dimension; another iota is an array."""
+    for iota, kernels in (("s32[5,300] iota(), iota_dimension=1", 1), ("s32[5,300] iota(), iota_dimension=0", 2),
+                          ("s8[5,300] iota(), iota_dimension=1", 2), ("s32[5,300] broadcast(n), dimensions={1}", 1)):
+        t = iota[:iota.index("[")]
+        text = f"HloModule m\n{comparator(['f32', t], 1)}ENTRY e {{\n  x = f32[5,300] parameter(0)\n  n = s32[300] iota(), iota_dimension=0\n" \
+            f"  p = {iota}\n  s = (f32[5,300], {t}[5,300]) sort(x, p), dimensions={{1}}, is_stable=true, to_apply=c\n" \
+            f"  ROOT r = {t}[5,300] get-tuple-element(s), index=1\n}}\n"
+        program = build.program(hlo.parse(text, "m.hlo"))
+        assert len(pipeline.target_file(program, "c").kernels) == kernels, iota
+        x = [9 - n % 10 for n in range(1500)]
+        if kernels == 1:
+            (folder := tmp_path / str(len(iota))).mkdir()
+            (got,) = gen_run.run(text, [struct.pack("1500f", *x)], "c", folder)
+            assert got == struct.pack("1500i", *(place for row in range(5) for place in sorted(range(300), key=x[300 * row:].__getitem__)))
+
+
+@with_numpy
+@pytest.mark.parametrize("target", ["c", "opencl"])
+def test_over_the_operand(target: str, tmp_path: Path) -> None:
+    """A short row is sorted where its operand lies, with zeros and NaNs in their order; not where the operand is needed later."""
+    rng = numpy.random.default_rng(4)
+    x = rng.integers(-4, 4, (40, 201)).astype(numpy.float32)
+    x[rng.random(x.shape) < 0.1] = -0.0
+    x.view(numpy.uint32)[rng.random(x.shape) < 0.1] = 0xffc01234
+    want = numpy.take_along_axis(-x, numpy.argsort(-x, axis=1, kind="stable"), 1)[:, ::-1]
+    for results, arrays in (("r", 1), ("r, y", 2)):
+        shape = "(f32[40,201])" if arrays == 1 else "(f32[40,201], f32[40,201])"
+        text = f"HloModule m\n{comparator(['f32'], 1)}ENTRY e {{\n  x = f32[40,201] parameter(0)\n  y0 = f32[40,201] negate(x)\n" \
+            f"  s = f32[40,201] sort(y0), dimensions={{1}}, is_stable=true, to_apply=c\n  r = f32[40,201] reverse(s), dimensions={{1}}\n" \
+            f"  y = f32[40,201] reverse(y0), dimensions={{0}}\n  ROOT t = {shape} tuple({results})\n}}\n"
+        texts, _ = pipeline.files(build.program(hlo.parse(text, "m.hlo")), ["c"])
+        scratch, = {int(number) for name, code in texts.items() for number in re.findall(r"SCRATCH = (\d+)", code)}
+        assert scratch // x.nbytes == arrays
+        (folder := tmp_path / str(arrays)).mkdir()
+        assert gen_run.run(text, [x.tobytes()], target, folder)[0] == numpy.ascontiguousarray(want).tobytes()
+
+
 # ---- orders ----
 
 def keys_of(body: str) -> "List[order.Key]":
@@ -181,7 +317,6 @@ def test_orders() -> None:
 # ---- beside NumPy ----
 
 LONG = ("few", "equal", "bytes", "in_order", "floats", "zeros", "doubles")
-with_numpy = pytest.mark.skipif(numpy is None, reason="no NumPy")
 Case = Tuple[str, List[Any], List[Any]]     # a text, the parameters, the results
 
 
