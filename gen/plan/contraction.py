@@ -25,7 +25,8 @@ from gen.plan.digits import digit_sizes, position
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
-from gen.plan.products import group_count, narrow_type
+from gen.plan.products import SMALL, Sides, group_count, narrow_type
+from gen.plan.small_product import small_product
 from gen.plan.tiled_product import tiled_product
 from gen.schedule import LINE
 
@@ -166,6 +167,9 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
     at_position = compose(algebra.call("shape", "unmap", nest.shape.text), at)
     if dot.attributes[TILED] is None:
         return tiled_product(nest, dot, epilogue, at_position) or nest
+    if dot.attributes[TILED] == SMALL:
+        sides = [math.prod(dot.operands[k].shape.dims[d] for d in Sides.of(dot, k).kept) for k in (0, 1)]
+        return small_product(nest, dot, epilogue, at_position, sides) or nest
     return _of(nest, dot, epilogue, at_position, strip) or nest
 
 

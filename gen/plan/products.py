@@ -16,6 +16,8 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
 * The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
 * A product of complex numbers, unless it is small, becomes one of real numbers, with twice the rows or columns and
   twice the steps.
+* Products of small matrices are straight code, whose vectors are rows of the result, unless neighbours are of the batch
+  in operands and result.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 * A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
   Where each group has one feature, of one feature, the base is read in units too.
@@ -39,6 +41,9 @@ from gen.plan.partition import EMPTY, STORED, compose, identity, loop_sizes, mov
 from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
+
+# What the attribute TILED says of products of small matrices, which are straight code.
+SMALL = "small"
 
 # The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
 TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
@@ -97,8 +102,8 @@ def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction
               panels: Panels) -> Optional[Instruction]:
     """The product as it is arranged; None where it stays as it is."""
     value = _by_vector(x, product, operands, panels.vector_steps) if product.opcode == "dot" else None
-    value = value or _along_batch(x, product, operands, panels)
-    return value or _in_parts(x, product, operands, panels) or _tiled(x, product, operands, panels)
+    value = value or _small(x, product, operands, panels) or _in_parts(x, product, operands, panels)
+    return value or _tiled(x, product, operands, panels)
 
 
 def _sum_type(product: Instruction) -> str:
@@ -199,28 +204,44 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 
 # ---- many small products ----
 
-def _along_batch(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
-                 panels: Panels) -> Optional[Instruction]:
-    """Many products of small matrices, whose vectors are along the batch: operands and result are transposed so that it
-    is contiguous. None for others."""
+def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
+    """Products of small matrices as straight code, which computes one matrix after another. An operand whose matrices are
+    not together in memory is copied first. None for others, and where neighbours are of the batch in both operands and
+    in the result: vectors are then along the batch."""
     if dot.opcode != "dot":
         return None
-    sides, kind = [Sides.of(dot, k) for k in (0, 1)], _sum_type(dot)
-    count = math.prod(dot.shape.dims[:len(sides[0].batch)])
-    sizes = [_kept_size(dot, 0), _kept_size(dot, 1), math.prod(loop_sizes(dot))]
-    least, most = panels.small_sizes
-    if count < panels.small_batch or min(sizes) < least or max(sizes) > most:
+    turned = copies.copy(dot)
+    if not _in_matrices(dot):
+        turned.shape = array_shape(dot.shape.dtype, dot.shape.dims)
+    found, kind, steps = contiguous(turned), _sum_type(dot), math.prod(loop_sizes(dot))
+    if found is None or not kind:
         return None
-    both, attributes = [], dict(dot.attributes)
-    for name, side, value in zip(("lhs", "rhs"), sides, operands):
-        others = [d for d in range(value.shape.rank) if d not in side.batch]
-        both.append(_stored(x, _transposed(x, x.convert(value, kind), (*others, *side.batch))))
-        attributes[f"{name}_contracting_dims"] = tuple(others.index(d) for d in side.contracted)
-        attributes[f"{name}_batch_dims"] = tuple(range(len(others), value.shape.rank))
-    batch = len(sides[0].batch)
-    order = (*range(batch)[::-1], *range(batch, dot.shape.rank)[::-1])
-    made = x.add("dot", array_shape(kind, dot.shape.dims, order), both, **attributes)
-    return x.laid_out(x.convert(made, dot.shape.dtype), dot.shape)
+    rows, columns = _kept_size(dot, 1 - found[0]), _kept_size(dot, found[0])
+    if min(rows, columns) < 2 or columns > LINE // dtypes.storage_bytes(kind) or rows > panels.small_rows \
+            or rows * steps > panels.small_steps or rows * columns * steps < panels.least_small_product \
+            or dot.shape.elements * steps < panels.least_small_steps:
+        return None
+    both = [x.convert(operand, kind) for operand in operands]
+    apart = [not _strides(value) or any(_strides(value, d) and value.shape.dims[d] > 1 for d in Sides.of(dot, k).batch)
+             for k, value in enumerate(both)]
+    if all(apart) and contiguous(dot) is None:
+        return None
+    both = [_stored(x, value, (*Sides.of(dot, k).kept, *Sides.of(dot, k).contracted)) if apart[k] else value
+            for k, value in enumerate(both)]
+    shape = array_shape(kind, dot.shape.dims, turned.shape.minor_to_major)
+    return x.laid_out(x.convert(x.add("dot", shape, both, **{**dot.attributes, TILED: SMALL}), dot.shape.dtype),
+                      dot.shape)
+
+
+def _in_matrices(dot: Instruction) -> bool:
+    """Whether the result has one matrix after another, and in each the dimensions of one operand before the other's."""
+    of, sides = contiguous(dot), [Sides.of(dot, k) for k in (0, 1)]
+    if of is None:
+        return False
+    batch, left, right = len(sides[0].batch), len(sides[0].kept), len(sides[1].kept)
+    level = [0] * batch + [2 - of[0]] * left + [1 + of[0]] * right
+    levels = [level[d] for d in reversed(dot.shape.minor_to_major) if dot.shape.dims[d] > 1]
+    return levels == sorted(levels)
 
 
 # ---- long sums ----

@@ -22,14 +22,17 @@ from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn
 from gen_run import gen
 from gen import run, schedule
 from gen.heroes.contraction_cpu import ContractionSchedule
+from gen.heroes.small_products_cpu import SmallProductsSchedule
 from gen.hlo import Fusion
 from gen.pipeline import target_file
 from gen.plan import contraction, nests
 from gen.plan.partition import EMPTY
+from gen.plan.small_product import SmallProduct
 from gen.schedule import DEVICES, Panels
 from gen.targets import c_compiler
 
 SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64, 65, 70]
+SMALL = [2, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16]
 MOST = 200000        # multiplications
 
 
@@ -43,18 +46,21 @@ NUMBERS = [(a, b, "s32") for a in ("s8", "u8") for b in ("s8", "u8")] + [
 class Draw:
     """One random product, with what is computed before and after it."""
 
-    def __init__(self, seed: int, types: "List[tuple[str, str, str]]" = FLOATS) -> None:
+    def __init__(self, seed: int, types: "List[tuple[str, str, str]]" = FLOATS, small: bool = False) -> None:
         self.r = r = random.Random(seed)
-        *of, result = r.choice(types)
+        *kinds, result = r.choice(types)
         self.dtype = ""
         while True:
             counts = [r.choice([0, 0, 0, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([1, 1, 1, 2])]
             self.batch, self.m, self.n, self.k = ([r.choice(SIZES) for _ in range(count)] for count in counts)
-            if MOST // 50 <= math.prod([*self.batch, *self.m, *self.n, *self.k]) <= MOST:
+            if small:       # matrices whose products are straight code, most of them
+                of = [[r.choice(SIZES) for _ in range(r.choice([1, 1, 2]))], *([r.choice(SMALL)] for _ in range(3))]
+                self.batch, self.m, self.n, self.k = of
+            if (MOST // 800 if small else MOST // 50) <= math.prod([*self.batch, *self.m, *self.n, *self.k]) <= MOST:
                 break
         self.lines: List[str] = []
         operands = []
-        for side, kept, self.dtype in zip(("lhs", "rhs"), (self.m, self.n), of):
+        for side, kept, self.dtype in zip(("lhs", "rhs"), (self.m, self.n), kinds):
             operands.append(self.operand(side, kept))
         self.dims = [*self.batch, *operands[0][2], *operands[1][2]]
         words = ", ".join([word for _, word, _ in operands])
@@ -200,8 +206,8 @@ def convolution(seed: int) -> str:
     return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
 
 
-def drawn(first: int, count: int, types: "List[tuple[str, str, str]]" = FLOATS) -> "Dict[str, str]":
-    return {f"e{seed}": Draw(seed, types).text().replace("HloModule e", f"HloModule e{seed}") for seed in range(first, first + count)}
+def drawn(first: int, count: int, types: "List[tuple[str, str, str]]" = FLOATS, small: bool = False) -> "Dict[str, str]":
+    return {f"e{seed}": Draw(seed, types, small).text().replace("HloModule e", f"HloModule e{seed}") for seed in range(first, first + count)}
 
 
 def tiled(fusion: Fusion) -> "List[contraction.Contraction]":
@@ -226,6 +232,16 @@ BLOCKS = [param for param in PRODUCTS if param.values[1:] in ON_CPUS]
 @pytest.mark.parametrize("first, target, device", PRODUCTS)
 def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
     agree(drawn(first, BATCH), target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) -> None:
+    """Batches of small matrices of any layouts: most are straight code."""
+    texts = drawn(first + 800, 2 * BATCH, [*FLOATS, ("s32", "s32", "s32"), ("bf16", "f32", "f32")], True)
+    loops = [kernel.loop for text in texts.values() for fusion in fusions(text)
+             for kernel in target_file(fusion, target, device).kernels]
+    assert sum(isinstance(loop, SmallProductsSchedule) for loop in loops) > len(texts) // 3
+    agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", PRODUCTS)
@@ -303,6 +319,13 @@ def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkey
 
 
 @pytest.mark.peer
+@pytest.mark.parametrize("machine", MACHINES)
+def test_small_matrices_by_other_instructions(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_for(machine, tmp_path, monkeypatch)
+    agree(drawn(SEED * 1000 + 900, 2 * BATCH, FLOATS, True), "c", "cpu", tmp_path)
+
+
+@pytest.mark.peer
 @pytest.mark.parametrize("groups", [GROUPS, ()])
 def test_numbers_in_opencl(groups: "tuple[str, ...]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, groups=groups))
@@ -340,7 +363,7 @@ def test_extreme_integers(left: str, right: str, target: str, device: str, tmp_p
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: Path,
                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, small_batch=2, small_sizes=(1, 12)))
+    small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, small_steps=0))
     agree(drawn(first + 500, BATCH), target, device, tmp_path)
 
 
@@ -391,6 +414,12 @@ ROWS = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 TURNED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
 BATCHED = "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"
 
+
+def of_read(a: str, b: str, read: str, d: str) -> str:
+    """A product of small matrices whose second operand is read through a move."""
+    return dot(a, b, d, BATCHED).replace("  ROOT d =", f"  s = {read}\n  ROOT d =").replace("dot(a, b)", "dot(a, s)")
+
+
 CONVOLUTION = """HloModule e
 
 ENTRY e {{
@@ -420,9 +449,27 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "in_panels_of_its_own": (["contraction"], dot("f32[200,300]{1,0}", "f32[300,301]{1,0}", "f32[200,301]{1,0}", ROWS)),
     "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
     "long_sum": (["contraction", "reduction"], dot("f32[9,20000]{1,0}", "f32[20000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
-    "along_the_batch": (["transpose", "transpose", "loop", "transpose"], dot(
-        "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", BATCHED)),
-    "many": (["contraction"], dot("f32[1027,4,16]{2,1,0}", "f32[1027,16,16]{2,1,0}", "f32[1027,4,16]{2,1,0}", BATCHED)),
+    "along_the_batch": (["loop"], dot("f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", BATCHED)),
+    "small_turned_to_the_batch": (["contraction", "transpose"], dot(
+        "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{0,2,1}", BATCHED)),
+    "small_matrices": (["contraction"], dot("f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", BATCHED)),
+    "few_small_matrices": (["contraction"], dot("f32[5,3,4]{2,1,0}", "f32[5,4,7]{2,1,0}", "f32[5,3,7]{2,1,0}", BATCHED)),
+    "small_by_columns": (["contraction"], dot("f64[77,5,3]{2,1,0}", "f64[77,4,5]{2,1,0}", "f64[77,3,4]{1,2,0}",
+                                              "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={2}")),
+    "small_apart": (["loop", "contraction"], dot("f32[320,6,6]{2,1,0}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{2,1,0}", BATCHED)),
+    "small_of_a_slice": (["contraction"], of_read("f32[40,3,4]{2,1,0}", "f32[40,5,7]{2,1,0}", "f32[40,4,3]{2,1,0} slice(b), slice={[0:40],[1:5],[4:7]}",
+                                                  "f32[40,3,3]{2,1,0}")),
+    "small_of_one": (["contraction"], of_read("f32[40,3,4]{2,1,0}", "f32[4,5]{1,0}", "f32[40,4,5]{2,1,0} broadcast(b), dimensions={1,2}",
+                                              "f32[40,3,5]{2,1,0}")),
+    "small_backwards": (["contraction"], of_read("f32[40,3,4]{2,1,0}", "f32[40,4,5]{2,1,0}", "f32[40,4,5]{2,1,0} reverse(b), dimensions={1}",
+                                                 "f32[40,3,5]{2,1,0}")),
+    "small_of_many_steps": (["contraction"], dot("f32[30,3,100]{2,1,0}", "f32[30,100,5]{2,1,0}", "f32[30,3,5]{2,1,0}", BATCHED)),
+    "small_of_s32": (["contraction"], dot("s32[33,7,3]{2,1,0}", "s32[33,3,15]{2,1,0}", "s32[33,7,15]{2,1,0}", BATCHED)),
+    "small_epilogue": (["contraction"], dot(
+        "f32[321,3,3]{2,1,0}", "f32[321,3,3]{2,1,0}", "f32[321,3,3]{2,1,0}", BATCHED, "  c = f32[3]{0} parameter(2)",
+        "  k = f32[321,3,3]{2,1,0} broadcast(c), dimensions={2}", "  s = f32[321,3,3]{2,1,0} add(d, k)",
+        "  u = bf16[321,3,3]{2,1,0} convert(s)")),
+    "many": (["contraction"], dot("f32[1027,4,16]{2,1,0}", "f32[1027,16,32]{2,1,0}", "f32[1027,4,32]{2,1,0}", BATCHED)),
     "by_vector": (["reduction"], dot("f32[40,50]{1,0}", "f32[50]{0}", "f32[40]{0}", ROWS)),
     "vector_by": (["reduction"], dot("f32[50]{0}", "f32[50,64]{1,0}", "f32[64]{0}",
                                      "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
@@ -534,7 +581,29 @@ def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.Mon
     """The last units of rows end where the rows end."""
     small(monkeypatch, Panels(1, 1, 1, bytes_, 0))
     for columns in (16, 17, 31, 33, 70):
-        (fusion,) = fusions(dot("f32[20,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[20,{columns}]{{1,0}}", ROWS))
+        (fusion,) = fusions(dot("f32[26,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[26,{columns}]{{1,0}}", ROWS))
         (nest,) = tiled(fusion)
         last = nest.last_unit + sum((digit.size - 1) * digit.units for digit in (*nest.outer, *nest.steps)) + nest.unit
         assert last <= nest.units.shape.elements
+
+
+@pytest.mark.parametrize("dims", ["", "[40,7,5]{2,1,0} slice(b), slice={[0:40],[1:5],[0:5]}", "[40,4,9]{2,1,0} slice(b), slice={[0:40],[0:4],[4:9]}",
+                                  "[40,4,5]{2,1,0} reverse(b), dimensions={1}", "[40,5,4]{2,1,0} transpose(b), dimensions={0,2,1}"])
+def test_no_place_is_read_beyond_small_matrices(dims: str) -> None:
+    """A vector that reaches beyond its row ends inside of the matrix."""
+    of = f"f32{dims.split(' ')[0]}" if dims else "f32[40,4,5]{2,1,0}"
+    text = of_read("f32[40,3,4]{2,1,0}", of, f"f32[40,4,5]{{2,1,0}} {dims.split(' ', 1)[1]}", "f32[40,3,5]{2,1,0}") if dims \
+        else dot("f32[40,3,4]{2,1,0}", of, "f32[40,3,5]{2,1,0}", BATCHED)
+    (fusion,) = fusions(text)
+    (nest,) = nests.planned(fusion, DEVICES["cpu"].plan_class).nests
+    assert isinstance(nest, SmallProduct)
+    (kernel,) = target_file(fusion, "c", "cpu").kernels
+    r, steps, columns = kernel.text.record, nest.offsets(1, "step"), nest.offsets(1, "column")
+    assert bool(r.gathered) == ("transpose" in dims or "reverse" in dims)
+    if r.gathered:
+        read = {step + column for step in steps for column in columns}
+    else:
+        begins = [step - r.overlap.behind * (k >= r.overlap.whole) for k, step in enumerate(steps)]
+        read = {begin + lane for begin in begins for lane in range(r.width)}
+    inside = {step + column for step in steps for column in columns}
+    assert min(inside) <= min(read) and max(read) <= max(inside)
