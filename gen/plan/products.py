@@ -206,8 +206,8 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 
 def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
     """Products of small matrices as straight code, which computes one matrix after another. An operand whose matrices are
-    not together in memory is copied first. None for others, and where neighbours are of the batch in both operands and
-    in the result: vectors are then along the batch."""
+    not together in memory is copied first. None for others, for those that tiles are better for, and where neighbours are
+    of the batch in both operands and in the result: vectors are then along the batch."""
     if dot.opcode != "dot":
         return None
     turned = copies.copy(dot)
@@ -219,7 +219,8 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
     rows, columns = _kept_size(dot, 1 - found[0]), _kept_size(dot, found[0])
     if min(rows, columns) < 2 or columns > LINE // dtypes.storage_bytes(kind) or rows > panels.small_rows \
             or rows * steps > panels.small_steps or rows * columns * steps < panels.least_small_product \
-            or dot.shape.elements * steps < panels.least_small_steps:
+            or dot.shape.elements * steps < panels.least_small_steps \
+            or contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels):
         return None
     both = [x.convert(operand, kind) for operand in operands]
     apart = [not _strides(value) or any(_strides(value, d) and value.shape.dims[d] > 1 for d in Sides.of(dot, k).batch)
