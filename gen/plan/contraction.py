@@ -165,12 +165,16 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
         return nest
     (at, _), = reads
     at_position = compose(algebra.call("shape", "unmap", nest.shape.text), at)
+    made: Optional[Nest]
     if dot.attributes[TILED] is None:
-        return tiled_product(nest, dot, epilogue, at_position) or nest
-    if dot.attributes[TILED] == SMALL:
+        made = tiled_product(nest, dot, epilogue, at_position)
+    elif dot.attributes[TILED] == SMALL:
         sides = [math.prod(dot.operands[k].shape.dims[d] for d in Sides.of(dot, k).kept) for k in (0, 1)]
-        return small_product(nest, dot, epilogue, at_position, sides) or nest
-    return _of(nest, dot, epilogue, at_position, strip) or nest
+        made = small_product(nest, dot, epilogue, at_position, sides)
+    else:
+        made = _of(nest, dot, epilogue, at_position, strip)
+    nest.loops = "" if made else "in the order of the result its operands do not move by constant strides"
+    return made or nest
 
 
 class _Operands(NamedTuple):

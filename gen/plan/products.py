@@ -44,6 +44,9 @@ from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
 # What the attribute TILED says of products of small matrices, which are straight code.
 SMALL = "small"
+PRODUCTS = ("dot", "convolution")
+# The attribute that says, for people, why a product stays a loop.
+WHY_LOOP = "why_loop"
 
 # The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
 TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
@@ -71,7 +74,7 @@ class Sides:
 
 def arranged(computation: Computation, of: PlanClass) -> Computation:
     """The computation with such products; itself where it has none, or the devices have no such kernels."""
-    if not of.panels and not of.shared_tiles or not any(_is_product(i, of) for i in computation.instructions):
+    if not of.panels and not of.shared_tiles or not any(i.opcode in PRODUCTS for i in computation.instructions):
         return computation
     names = {i.name: 0 for i in computation.instructions}
     users: "Dict[Instruction, List[Instruction]]" = {}
@@ -80,8 +83,10 @@ def arranged(computation: Computation, of: PlanClass) -> Computation:
             users.setdefault(operand, []).append(i)
 
     def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
-        if not _is_product(product, of):
+        if product.opcode not in PRODUCTS or not product.shape.elements:
             return None
+        if not _is_product(product, of):
+            return _left(into, product, operands, of)
         x = Expander(product, names, into.instructions, [])
         before = len(into.instructions)
         if dtypes.is_complex(accumulator(product)):
@@ -93,9 +98,45 @@ def arranged(computation: Computation, of: PlanClass) -> Computation:
             value = _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
         for added in into.instructions[before:]:
             added.computation = into
-        return value
+        return value or _left(into, product, operands, of)
 
     return copied(computation, put)
+
+
+def _left(into: Computation, product: Instruction, operands: "List[Instruction]", of: PlanClass) -> Instruction:
+    """The product as it is, with the reason why it stays so."""
+    left = into.add_copy(product, operands)
+    left.attributes = {**left.attributes, WHY_LOOP: _why_loop(product, of)}
+    return left
+
+
+def _why_loop(product: Instruction, of: PlanClass) -> str:
+    """Why neither tiles nor straight code compute a product."""
+    steps, kind, is_dot = math.prod(loop_sizes(product)), accumulator(product), product.opcode == "dot"
+    count = product.shape.elements * steps
+    if steps == 1:
+        return "its sums have one term"
+    if dtypes.is_complex(kind) and is_dot:
+        numbers = of.panels or Panels()
+        sizes = {"rows": _kept_size(product, 0), "columns": _kept_size(product, 1), "steps": steps}
+        few = [f"{size} {what}" for what, size in sizes.items() if size < numbers.complex_least]
+        return f"{' and '.join(few)} of complex numbers; tiles take {numbers.complex_least} at least" if few \
+            else f"{count} multiplications of complex numbers; tiles take {numbers.least_steps} at least"
+    if not _sum_type(product):
+        return f"tiles do not add {kind}"
+    if of.shared_tiles:
+        return f"{count} multiplications; tiles take {of.shared_tiles.least_steps} at least" if is_dot \
+            else "tiles of shared memory are for dot alone"
+    found, panels = contiguous(product) if is_dot else None, of.panels or Panels()
+    if is_dot and found is None:
+        return "neighbours in its result are of the batch"
+    if found:
+        size = product.shape.dims[next(d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
+        return _too_small(product, size, _kept_size(product, 1 - found[0]), panels)
+    groups, features = group_count(product), product.shape.dims[product.attributes["dim_labels"].out[1]]
+    size = features if groups in (1, features) else features // groups
+    return _too_small(product, size, product.shape.elements // features, panels) or \
+        f"groups of {features // groups} features do not fill vectors"
 
 
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
@@ -218,8 +259,7 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
         return None
     rows, columns = _kept_size(dot, 1 - found[0]), _kept_size(dot, found[0])
     if min(rows, columns) < 2 or columns > LINE // dtypes.storage_bytes(kind) or rows > panels.small_rows \
-            or rows * steps > panels.small_steps or rows * columns * steps < panels.least_small_product \
-            or dot.shape.elements * steps < panels.least_small_steps \
+            or rows * steps > panels.small_steps or rows * columns * steps < panels.least_small_steps \
             or contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels):
         return None
     both = [x.convert(operand, kind) for operand in operands]
@@ -341,10 +381,17 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
 
 def _is_worth_it(product: Instruction, size: int, rows: int, panels: Panels) -> bool:
     """Whether rows of a size are enough for tiles."""
+    return not _too_small(product, size, rows, panels)
+
+
+def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> str:
+    """Why rows of a size are not enough for tiles; "": they are."""
     unit, steps = LINE // dtypes.storage_bytes(_sum_type(product)), math.prod(loop_sizes(product))
     if size < unit // 2 and product.opcode == "dot":
-        return False
-    return rows * size * steps >= (panels.least_steps if size >= unit else panels.filled_steps)
+        return f"rows of {size} columns; tiles take {unit // 2} at least"
+    least = panels.least_steps if size >= unit else panels.filled_steps
+    return f"{rows * size * steps} multiplications in rows of {size} columns; tiles take {least} at least" \
+        if rows * size * steps < least else ""
 
 
 def _panel_width(size: int, kind: str, panels: Panels) -> int:

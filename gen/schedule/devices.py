@@ -134,8 +134,8 @@ class Panels(NamedTuple):
     place of 10.1, but 4x1000x1000 7.6 in place of 5.8).
     small_rows, small_steps: rows of a small matrix, and rows times steps, at most, whose product is straight code (f32 in
     two threads: 3000 of 8x8 0.035 ms, as loops 0.21; 2000 of 12x12 0.036, 1.4; 2000 of 24 rows, 24 steps, 12 columns
-    0.20, 5.1). least_small_product, least_small_steps: multiplications of such a product, and of all, at least (3000 of
-    2x2: 0.0045 ms, as loops 0.0027). groups: types of numbers that tiles multiply in groups (256x256 in OpenCL by a PoCL
+    0.20, 5.1). least_small_steps: multiplications of such a product, at least (3000 of 2x2: 0.0045 ms, as loops
+    0.0027; one of 6x6: 10 ns, 200). groups: types of numbers that tiles multiply in groups (256x256 in OpenCL by a PoCL
     that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59; bf16 0.54, as f32 0.26).
     strip_rows, least_strip_rows: rows of a product, at most (0: no strips) and at least, that are a strip
     (gen/plan/strips.py; attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27,
@@ -156,8 +156,7 @@ class Panels(NamedTuple):
     complex_least: int = 8
     small_rows: int = 24
     small_steps: int = 1024
-    least_small_product: int = 9
-    least_small_steps: int = 256
+    least_small_steps: int = 9
     groups: Tuple[str, ...] = ()
     strip_rows: int = 64
     least_strip_rows: int = 4

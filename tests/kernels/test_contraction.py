@@ -506,7 +506,10 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "3,3,12,20", "20,12,3,3").replace("b01f_01io->b01f", "bf01_oi01->bf01")),
     "in_tiles_of_memory": (["contraction", "loop"], dot(
         "f32[40,50]{1,0:T(8,128)}", "f32[50,64]{1,0:T(8,128)}", "f32[40,64]{1,0:T(8,128)}", ROWS)),
-    "small": (["loop"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
+    "small": (["contraction"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
+    "small_by_rows": (["contraction"], dot("f32[9,4,6]{2,1,0}", "f32[9,8,6]{2,1,0}", "f32[9,4,8]{2,1,0}",
+                                           "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}")),
+    "least": (["loop"], dot("f32[2,2]{1,0}", "f32[2,2]{1,0}", "f32[2,2]{1,0}", ROWS)),
 }
 
 
@@ -520,6 +523,43 @@ def test_who_writes_it(name: str) -> None:
         converted = target == "opencl" and name == "of_bf16"
         assert [kernel.hero for kernel in kernels] == (["loop", "loop", "contraction"] if converted else heroes)
         assert EMPTY not in [kernel.grid.thread for kernel in kernels]
+
+
+# products that are loops, by the reason
+LOOPS = {
+    "2 rows and 3 columns of complex numbers; tiles take 8 at least": ("c64[2,50]{1,0}", "c64[50,3]{1,0}", "c64[2,3]{1,0}", ROWS),
+    "512 multiplications of complex numbers; tiles take 1024 at least": ("c64[8,8]{1,0}", "c64[8,8]{1,0}", "c64[8,8]{1,0}", ROWS),
+    "tiles do not add s64": ("s64[40,50]{1,0}", "s64[50,64]{1,0}", "s64[40,64]{1,0}", ROWS),
+    "its sums have one term": ("f32[40]{0}", "f32[64]{0}", "f32[40,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}"),
+    "neighbours in its result are of the batch": ("f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", BATCHED),
+    "rows of 7 columns; tiles take 8 at least": ("f32[40,50]{1,0}", "f32[50,7]{1,0}", "f32[40,7]{1,0}", ROWS),
+    "2430 multiplications in rows of 9 columns; tiles take 8192 at least": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
+}
+# its windows stand now on elements of the base, now between them
+UNEVEN = """HloModule e
+
+ENTRY e {
+  x = f32[2,4,21,17]{3,2,1,0} parameter(0)
+  w = f32[3,1,17,8]{3,2,1,0} parameter(1)
+  d = f32[2,1,14,8]{3,2,1,0} convolution(x, w), window={size=3x1 stride=3x3 lhs_dilate=3x2 rhs_dilate=3x1 pad=-1_-1x1_-1}, dim_labels=b01f_01io->b01f
+  ROOT n = f32[2,1,14,8]{3,2,1,0} maximum(d, d)
+}
+"""
+
+
+@pytest.mark.parametrize("why", LOOPS)
+def test_explain_says_why_a_product_is_a_loop(why: str, tmp_path: Path) -> None:
+    (tmp_path / "e.hlo").write_text(dot(*LOOPS[why]))
+    done = gen("explain", tmp_path / "e.hlo", "--stage", "schedule", "--target", "c")
+    assert done.returncode == 0 and f"  product d: a loop, {why}\n" in done.stdout, done.stdout + done.stderr
+
+
+def test_explain_says_where_tiles_do_not_move_evenly(tmp_path: Path) -> None:
+    (tmp_path / "e.hlo").write_text(UNEVEN)
+    done = gen("explain", tmp_path / "e.hlo", "--stage", "schedule", "--target", "c")
+    assert re.search(r"product d\S*: a loop, in the order of the result its operands do not move by constant strides\n", done.stdout), done.stdout
+    (tmp_path / "tiles.hlo").write_text(NAMED["in_place"][1])
+    assert "a loop" not in gen("explain", tmp_path / "tiles.hlo", "--stage", "schedule", "--target", "c").stdout
 
 
 def test_few_rows_of_a_large_operand() -> None:
