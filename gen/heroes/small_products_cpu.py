@@ -23,7 +23,7 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, function_text, share
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, elements_of, function_text, share
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.digits import place
@@ -260,7 +260,7 @@ def _kernel(nest: SmallProduct, schedule: SmallProductsSchedule, grid: Grid, con
     def word(verb: str, own: str, space: bool) -> str:
         return d.word(verb, dtype, width) if d.declares_vectors \
             else context.helpers.need(verb if space else own, dtype, str(width))
-    single, units = (SmallOperand(d.memory(buffer.shape.dtype), f"{buffer.pointer} + {text(nest.begin_map(k))}",
+    single, units = (SmallOperand(d.memory(buffer.shape.dtype), f"{elements_of(d, buffer)} + {text(nest.begin_map(k))}",
                                   text(nest.offset_map(k, "step"), "k")) for k, buffer in enumerate(nest.operands))
     seen = [Touched("read", buffer, nest.begin_map(k)) for k, buffer in enumerate(nest.operands)]
     root, to = nest.partition.roots[0], ""

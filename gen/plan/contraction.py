@@ -19,7 +19,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffer_of, memory_map, reads_of, touches
+from gen.plan.buffers import has_types, memory_map, operand_buffer, reads_of
 from gen.plan.cells import Along, Cell, along
 from gen.plan.digits import digit_sizes, position
 from gen.plan.nest import Nest
@@ -154,11 +154,13 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
     of a strip of what the nest leaves for another one, or reads of another one (gen/plan/strips.py)."""
     found = _products(nest)
     if type(nest) is not Nest or nest.layout or len(found) != 1 \
-            or found[0] not in nest.partition.entry.body.entries or touches(nest, SCALAR):
+            or found[0] not in nest.partition.entry.body.entries:
         return nest
     dot, computation, cuts = found[0].instruction, nest.partition.computation, nest.partition.cuts
     epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, cuts, [dot])
     epilogue.places = nest.partition.places
+    if has_types(epilogue, SCALAR):
+        return nest
     reads = {(read.map, region is epilogue.entry.body) for function in epilogue.functions
              for read, region in reads_of(epilogue, function) if read.source is dot}
     if len(reads) != 1 or not next(iter(reads))[1]:
@@ -204,7 +206,7 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
     own.places = nest.partition.places
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
     reads = [own.operand(entry, k, entry.regions[-1]) for k in (0, 1)]
-    buffers = [buffer_of(own, read) for read in reads]
+    buffers = [operand_buffer(own, read) for read in reads]
     found = tuple(buffer for buffer in buffers if buffer)
     if len(found) < 2 or _group(dot, found) is None:
         return None

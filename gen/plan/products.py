@@ -15,7 +15,7 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   in long pieces. The product reads it back through moves, which maps compose away.
 * The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
 * A product of complex numbers, unless it is small, becomes one of real numbers, with twice the rows or columns and
-  twice the steps.
+  twice the steps. Where it has few rows or columns, the larger operand is read in place, as an array of parts.
 * Products of small matrices are straight code, whose vectors are rows of the result, unless neighbours are of the batch
   in operands and result.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
@@ -37,7 +37,7 @@ from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
-from gen.plan.partition import EMPTY, STORED, compose, identity, loop_sizes, moves_only, operand_map
+from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
@@ -120,8 +120,9 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
         numbers = of.panels or Panels()
         sizes = {"rows": _kept_size(product, 0), "columns": _kept_size(product, 1), "steps": steps}
         few = [f"{size} {what}" for what, size in sizes.items() if size < numbers.complex_least]
-        return f"{' and '.join(few)} of complex numbers; tiles take {numbers.complex_least} at least" if few \
-            else f"{count} multiplications of complex numbers; tiles take {numbers.least_steps} at least"
+        each = math.prod(sizes.values())
+        return f"{each} multiplications of complex numbers; tiles take {numbers.least_steps} at least" \
+            if each < numbers.least_steps else f"{' and '.join(few)} of complex numbers do not fill vectors"
     if not _sum_type(product):
         return f"tiles do not add {kind}"
     if of.shared_tiles:
@@ -174,18 +175,19 @@ def _kept_size(dot: Instruction, operand: int) -> int:
 def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                 of: PlanClass) -> Optional[Instruction]:
     """A product of complex numbers as one of real numbers, (re -im; im re) by (re; im), which has the real and the
-    imaginary parts. None where it has few rows, columns or steps, or where the product of real numbers stays as it is."""
+    imaginary parts; where it has few rows, columns or steps, as `_of_parts` says. None where the product of real numbers
+    stays as it is."""
     kind, numbers, steps = accumulator(dot), of.panels or Panels(), math.prod(loop_sizes(dot))
-    if min(steps, *(_kept_size(dot, k) for k in (0, 1))) < numbers.complex_least \
-            or dot.shape.elements * steps < numbers.least_steps:
-        return None
+    count = dot.shape.elements * steps
+    if min(steps, *(_kept_size(dot, k) for k in (0, 1))) < numbers.complex_least or count < numbers.least_steps:
+        each = _kept_size(dot, 0) * _kept_size(dot, 1) * steps
+        return _of_parts(x, dot, operands, of.panels) if of.panels and each >= numbers.least_steps else None
     part, sides, batch = dtypes.TABLE[kind].part, [Sides.of(dot, k) for k in (0, 1)], len(Sides.of(dot, 0).batch)
     twice = int(operands[1].shape.elements < operands[0].shape.elements)
     both, attributes, before = [], dict(dot.attributes), len(x.into)
     for k, (name, side, value) in enumerate(zip(("lhs", "rhs"), sides, operands)):
         d = side.contracted[-1]
-        re, im = (x.add(opcode, array_shape(part, value.shape.dims, value.shape.minor_to_major), [value])
-                  for opcode in ("real", "imag"))
+        re, im = _parts_of(x, value)
         if k == twice:
             rows = [x.concatenate(row, d) for row in ((re, x.op("negate", im)), (im, re))]
             both.append(x.concatenate([x.reshape(row, (1, *row.shape.dims)) for row in rows], 0))
@@ -205,6 +207,77 @@ def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]"
         return None
     parts = [x.reshape(x.slice(made, at, n, n + 1), dot.shape.dims) for n in (0, 1)]
     return x.laid_out(x.add("complex", array_shape(kind, dot.shape.dims), parts), dot.shape)
+
+
+def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
+    """A product of complex numbers that has few rows or columns as one of real numbers, whose larger operand is read in
+    place: its parts are neighbours along its contiguous dimension. Where that is a dimension of the sum, the other
+    operand is (re -im; im re), with its parts side by side, and the products are the parts of the result. Else it is
+    (re; im), and the products of each with both parts are added up. None where the product of real numbers stays as it
+    is."""
+    large, before, batch = int(operands[1].shape.elements > operands[0].shape.elements), len(x.into), \
+        len(Sides.of(dot, 0).batch)
+    small, z, of, other = 1 - large, operands[large], Sides.of(dot, large), Sides.of(dot, 1 - large)
+    if z.opcode != "parameter" or any(_strides(z, d) and z.shape.dims[d] > 1 for d in of.batch):
+        z = _stored(x, z, of.kept or of.contracted)
+    j = next(d for d in z.shape.minor_to_major if z.shape.dims[d] > 1)
+    left, dims, attributes = len(Sides.of(dot, 0).kept), list(dot.shape.dims), dict(dot.attributes)
+    re, im = _parts_of(x, operands[small])
+    both = [_beside(x, _parts_of(x, z), j, z)] * 2
+    if j in of.contracted and len(other.kept) != 1:
+        del x.into[before:]
+        return None
+    if j in of.contracted:
+        d, wide = other.contracted[of.contracted.index(j)], batch + small * left    # of the result
+        rows = [_beside(x, row, d) for row in ((re, x.op("negate", im)), (im, re))]
+        both[small] = _beside(x, rows, other.kept[0])
+    else:
+        at, wide = batch + small * left, batch + large * left + of.kept.index(j)
+        both[small] = x.concatenate([x.reshape(part, (1, *part.shape.dims)) for part in (re, im)], 0)
+        for name, ds in (("batch", other.batch), ("contracting", other.contracted)):
+            attributes[f"{('lhs', 'rhs')[small]}_{name}_dims"] = tuple(n + 1 for n in ds)
+    dims[wide] *= 2
+    order = [wide, *(n for n in reversed(range(len(dims))) if n != wide)]
+    if j not in of.contracted:
+        dims.insert(at, 2)
+        order = [*(n + (n >= at) for n in order), at]
+    real = Instruction(dot.name, "dot", array_shape(re.shape.dtype, tuple(dims), tuple(order)), both, attributes,
+                       line=dot.line, col=dot.col, computation=dot.computation)
+    made = _arranged(x, real, both, panels)
+    if made is None:
+        del x.into[before:]
+        return None
+    if j in of.contracted:
+        parts = _halves(x, made, wide, dot)
+    else:
+        rows = [x.reshape(x.slice(made, at, n, n + 1), (*dims[:at], *dims[at + 1:])) for n in (0, 1)]
+        (rr, ri), (ir, ii) = (_halves(x, row, wide, dot) for row in rows)
+        parts = [x.op("subtract", rr, ii), x.op("add", ri, ir)]
+    return x.laid_out(x.add("complex", array_shape(accumulator(dot), dot.shape.dims), parts), dot.shape)
+
+
+def _halves(x: Expander, value: Instruction, d: int, dot: Instruction) -> "List[Instruction]":
+    """The even and the odd elements along dimension d, as arrays of the product's dimensions."""
+    dims = value.shape.dims
+    pairs = x.reshape(value, (*dims[:d], dims[d] // 2, 2, *dims[d + 1:]))
+    return [x.reshape(x.slice(pairs, d + 1, n, n + 1), dot.shape.dims) for n in (0, 1)]
+
+
+def _parts_of(x: Expander, value: Instruction) -> "List[Instruction]":
+    """The real and the imaginary parts."""
+    shape = array_shape(dtypes.TABLE[value.shape.dtype].part, value.shape.dims, value.shape.minor_to_major)
+    return [x.add(opcode, shape, [value]) for opcode in ("real", "imag")]
+
+
+def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Instruction] = None) -> Instruction:
+    """Two values element by element side by side along dimension d. of: the numbers in memory whose parts these are,
+    contiguous along d."""
+    dims = both[0].shape.dims
+    new = [x.reshape(value, (*dims[:d + 1], 1, *dims[d + 1:])) for value in both]
+    order = (d + 1, *(n + (n > d) for n in of.shape.minor_to_major)) if of else None
+    shape = array_shape(both[0].shape.dtype, (*dims[:d + 1], 2, *dims[d + 1:]), order)
+    made = x.add("concatenate", shape, new, dimensions=(d + 1,), **({PARTS: True} if of else {}))
+    return x.reshape(made, (*dims[:d], 2 * dims[d], *dims[d + 1:]))
 
 
 # ---- by a vector ----
@@ -587,7 +660,7 @@ def _strides(value: Instruction, contiguous: "Optional[int]" = None) -> bool:
     while moves_only(of) and of.opcode != "get-tuple-element" and not of.attributes.get(STORED):
         index, of = compose(index, operand_map(of, 0)), of.operands[0]
     if index == EMPTY or of.shape.kind != "array" or not (
-            of.opcode == "parameter" or stops(of)):
+            of.opcode == "parameter" or stops(of) or of.attributes.get(PARTS)):
         return False
     flat = compose(index, memory_map(of.shape))
     if flat == EMPTY or algebra.guards(flat):

@@ -15,7 +15,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 from gen import algebra
 from gen.hlo import Instruction
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffer_of, memory_map
+from gen.plan.buffers import memory_map, operand_buffer
 from gen.plan.digits import digit_sizes, merged_digits, position
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity, loop_sizes
@@ -136,7 +136,7 @@ def moves(nest: Nest, dot: Instruction, at: str) -> Optional[Moves]:
                     dot.shape.dims, INLINE, nest.partition.cuts)
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
     reads = [own.operand(entry, k, entry.regions[-1]) for k in (0, 1)]
-    found = [buffer for buffer in (buffer_of(own, read) for read in reads) if buffer]
+    found = [buffer for buffer in (operand_buffer(own, read) for read in reads) if buffer]
     if len(found) < 2:
         return None
     flats = [compose(read.map, memory_map(buffer.shape)) for read, buffer in zip(reads, found)]

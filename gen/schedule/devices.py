@@ -130,8 +130,10 @@ class Panels(NamedTuple):
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
     at most. complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
-    becomes one of real numbers (c64 in two threads: 512x512x512 then takes 7.7 ms in place of 271, 8x1000x1000 5.4 in
-    place of 10.1, but 4x1000x1000 7.6 in place of 5.8).
+    becomes one of real numbers whose operands are copied (c64 in two threads: 512x512x512 then takes 7.7 ms in place of
+    271, 8x1000x1000 5.4 in place of 10.1, but 4x1000x1000 7.6 in place of 5.8). Of others the larger operand is
+    read in place (4x1000x1000: 0.29 ms, as loops 3.7), but those of fewer multiplications than least_steps (10000 of
+    3x3: 1.5 ms, as loops 0.25).
     small_rows, small_steps: rows of a small matrix, and rows times steps, at most, whose product is straight code (f32 in
     two threads: 3000 of 8x8 0.035 ms, as loops 0.21; 2000 of 12x12 0.036, 1.4; 2000 of 24 rows, 24 steps, 12 columns
     0.20, 5.1). least_small_steps: multiplications of such a product, at least (3000 of 2x2: 0.0045 ms, as loops

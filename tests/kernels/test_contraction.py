@@ -244,6 +244,19 @@ def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) ->
     agree(texts, target, device, tmp_path)
 
 
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_parts_of_complex_numbers(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of complex numbers of which one operand is read in place as an array of parts: all, as if all had few rows."""
+    of = DEVICES[device]
+    assert of.panels
+    monkeypatch.setitem(schedule.DEVICES, device, replace(of, panels=of.panels._replace(complex_least=1 << 30, least_steps=1)))
+    texts = drawn(first + 900, BATCH, [(t, t, t) for t in ("c64", "c128")])
+    assert any(buffer.parts for text in texts.values() for fusion in fusions(text)
+               for nest in nests.planned(fusion, schedule.DEVICES[device].plan_class).nests
+               if isinstance(nest, contraction.Contraction) for buffer in (nest.single, nest.units))
+    agree(texts, target, device, tmp_path)
+
+
 @pytest.mark.parametrize("first, target, device", PRODUCTS)
 def test_complex(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of complex numbers are products of their parts, also of few rows here."""
@@ -444,7 +457,13 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "skinny_in_two_pieces": (["contraction"], dot("f32[12,300]{1,0}", "f32[300,1101]{1,0}", "f32[12,1101]{1,0}", ROWS)),
     "complex": (["concatenate", "loop", "contraction", "loop"], dot("c64[40,50]{1,0}", "c64[50,64]{1,0}", "c64[40,64]{1,0}", ROWS)),
     "complex_outer": (["loop"], dot("c64[64]{0}", "c64[64]{0}", "c64[64,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}")),
-    "complex_of_few_rows": (["loop"], dot("c128[7,50]{1,0}", "c128[50,64]{1,0}", "c128[7,64]{1,0}", ROWS)),
+    "complex_of_few_rows": (["concatenate", "contraction", "loop"], dot("c128[7,50]{1,0}", "c128[50,64]{1,0}", "c128[7,64]{1,0}", ROWS)),
+    "complex_of_one_row": (["concatenate", "contraction", "loop"], dot("c64[50]{0}", "c64[50,64]{1,0}", "c64[64]{0}", "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
+    "complex_of_few_columns": (["loop", "contraction", "loop"], dot("c64[64,50]{1,0}", "c64[50,4]{1,0}", "c64[64,4]{1,0}", ROWS)),
+    "complex_by_columns": (["loop", "contraction", "loop"], dot("c64[4,50]{1,0}", "c64[50,64]{0,1}", "c64[4,64]{0,1}", ROWS)),
+    "complex_batch": (["concatenate", "contraction", "loop"], dot("c64[5,3,20]{2,1,0}", "c64[5,20,31]{2,1,0}", "c64[5,3,31]{2,1,0}", BATCHED)),
+    "complex_twice": (["concatenate", "contraction", "loop"], dot("c64[3,50]{1,0}", "c64[50,64]{1,0}", "c64[3,64]{1,0}", ROWS,
+                                                                 "  s = c64[3,64]{1,0} slice(b), slice={[0:3],[0:64]}", "  t = c64[3,64]{1,0} add(d, s)")),
     "skinny_of_f64": (["contraction"], dot("f64[15,260]{1,0}", "f64[260,530]{1,0}", "f64[15,530]{1,0}", ROWS)),
     "in_panels_of_its_own": (["contraction"], dot("f32[200,300]{1,0}", "f32[300,301]{1,0}", "f32[200,301]{1,0}", ROWS)),
     "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
@@ -527,7 +546,7 @@ def test_who_writes_it(name: str) -> None:
 
 # products that are loops, by the reason
 LOOPS = {
-    "2 rows and 3 columns of complex numbers; tiles take 8 at least": ("c64[2,50]{1,0}", "c64[50,3]{1,0}", "c64[2,3]{1,0}", ROWS),
+    "1 columns of complex numbers do not fill vectors": ("c64[40,50]{1,0}", "c64[50,1]{1,0}", "c64[40,1]{1,0}", ROWS),
     "512 multiplications of complex numbers; tiles take 1024 at least": ("c64[8,8]{1,0}", "c64[8,8]{1,0}", "c64[8,8]{1,0}", ROWS),
     "tiles do not add s64": ("s64[40,50]{1,0}", "s64[50,64]{1,0}", "s64[40,64]{1,0}", ROWS),
     "its sums have one term": ("f32[40]{0}", "f32[64]{0}", "f32[40,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}"),
