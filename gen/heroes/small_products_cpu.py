@@ -23,7 +23,8 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, elements_of, function_text, share
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, elements_of, function_text, \
+    share
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.digits import place
