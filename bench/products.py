@@ -188,6 +188,9 @@ def cases() -> Iterator[Case]:
         yield product(size, size, size, dtype="f64")
     for size in (16, 64, 256, 512):
         yield product(size, size, size, dtype="c64")
+    for m in (1, 4):
+        yield product(m, 1000, 1000, dtype="c64")
+    yield product(1000, 4, 1000, dtype="c64")
     for m in (1, 2, 4, 8, 12, 16, 17, 64):
         yield product(m, 4096, 4096)
     for m in (1, 2, 8, 17):

@@ -13,6 +13,8 @@ from gen.plan.buffers import memory_map, reads_of
 from gen.plan.nest import Nest
 from gen.plan.nests import Planned
 from gen.plan.partition import EMPTY, Function, compose, regions
+from gen.plan.plan import TILED
+from gen.plan.products import WHY_LOOP
 from gen.plan.scatter import Scatter
 from gen.plan.storing import Storage
 from gen.program import build as programs
@@ -262,11 +264,19 @@ def _choices(fusion: hlo.Fusion, choices: "Sequence[Choice[Any, Any]]", context:
     lines = []
     for leaf in leaves:
         for number, grid in enumerate(leaf.grids):
-            refusals = [] if number else [f"  {line}" for line in leaf.refusals]
+            refusals = [] if number else [f"  {line}" for line in [*leaf.refusals, *_loops(leaf.nest)]]
             joined = [f"  {line}" for line in leaf.hero.describe(leaf, grid, context)] if leaf.parts else []
             lines.append("\n".join([f"{grid.name}: {grid.written_by or leaf.hero.name}{slices}", *joined, *refusals]))
     return lines + [_schedule(choice, of, context, place) for leaf in leaves for grid in leaf.grids
                     for choice, of in leaf.scheduled(grid)]
+
+
+def _loops(nest: Nest) -> "List[str]":
+    """Why products of a nest are loops."""
+    products = dict.fromkeys(entry.instruction for partition in nest.partitions for function in partition.functions
+                             for region in regions(function.body) for entry in region.entries if entry.callee is None)
+    reasons = {i: i.attributes.get(WHY_LOOP, nest.loops if TILED in i.attributes else "") for i in products}
+    return [f"product {i.name}: a loop, {why}" for i, why in reasons.items() if why]
 
 
 def _schedule(choice: Choice[Any, Any], grid: Grid, context: Context, place: str) -> str:

@@ -440,7 +440,7 @@ class Form:
             if visit.guard and visit.wide and self.uniform(visit.guard) is None \
                     and (visit.in_loop or self.uneven(visit.guard) is None):
                 return False
-            if visit.read and visit.wide and self.loop.joined > 1 and not self._is_joined(visit.read, visit.region):
+            if visit.read and visit.wide and self.moves and not self._is_moved(visit.read, visit.region):
                 return False
         return all(map(self._stores, self.written_roots))
 
@@ -450,12 +450,14 @@ class Form:
             return ()
         return self.partition.roots if self.stores is None else self.stores
 
-    def _is_joined(self, read: Read, region: Region) -> bool:
-        """Whether joined elements that are read lie side by side, or are turned."""
+    def _is_moved(self, read: Read, region: Region) -> bool:
+        """Whether a read that is moved as bits loads whole vectors: elements lie side by side, are turned, or, where
+        none are joined, are picked from vectors."""
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY
         return buffer is None or self.is_along_rows(flat, region) or self.is_interleaved(flat, region) \
-            or self.is_contiguous(flat, self.element_type(buffer.shape.dtype))
+            or self.is_contiguous(flat, self.element_type(buffer.shape.dtype)) \
+            or self.loop.joined == 1 and self.is_picked(flat, buffer)
 
     def _stores(self, root: Root) -> bool:
         """Whether a step's elements of a root are stored as the schedule wants."""

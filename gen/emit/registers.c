@@ -46,6 +46,27 @@ static inline void stage_T_LANES(VECTOR x, ELEMENT *p)
 #endif
 }
 
+/* a b + c, rounded once where the machine can; of integers the low bits */
+static inline VECTOR mad_T_LANES(VECTOR a, VECTOR b, VECTOR c)
+{
+#if INTEGERS
+  return AS_SIGNED(AS_UNSIGNED(a) * AS_UNSIGNED(b) + AS_UNSIGNED(c));
+#elif BY_PRAGMA
+#pragma OPENCL FP_CONTRACT ON
+  return a * b + c;
+#else
+#if defined(MACHINE)
+  return (VECTOR)FUSED((MACHINE_VECTOR)a, (MACHINE_VECTOR)b, (MACHINE_VECTOR)c);
+#if NEON
+#elif defined(__aarch64__)
+  return (VECTOR)NEON_FUSED((NEON_VECTOR)c, (NEON_VECTOR)a, (NEON_VECTOR)b);
+#endif
+#else
+  return a * b + c;
+#endif
+#endif
+}
+
 #if BY_BITS
 /* 2^112 times what the bits, moved to a float's places, stand for; infinity and NaN apart */
 #endif

@@ -96,6 +96,22 @@ def _scalar_words(d: Target, need: Need, name: str, dtype: str, other: str = "")
     return words
 
 
+def _of_mad(d: Target, dtype: str, lanes: int) -> Dict[str, Any]:
+    """The words of a product with a sum: those of the machine's instruction, where the language has them."""
+    size, double = bits(dtype) // 8 * lanes, dtype == "f64"
+    words: Dict[str, Any] = {"static inline": d.inlined or d.function, "VECTOR": d.register(dtype, lanes),
+                             "INTEGERS": dtype == "s32", "BY_PRAGMA": not d.declares_vectors}
+    if words["INTEGERS"]:
+        return {**words, "AS_SIGNED": lambda x: d.reinterpret(x, "u32", "s32", lanes),
+                "AS_UNSIGNED": lambda x: d.reinterpret(x, "s32", "u32", lanes)}
+    if d.declares_vectors:
+        d.used.add("intrinsics")
+    return {**words, "MACHINE": "__AVX512F__" if size == 64 else "__FMA__", "NEON": size == 16,
+            "MACHINE_VECTOR": f"__m{8 * size}{'d' * double}",
+            "FUSED": f"_mm{'' if size == 16 else 8 * size}_fmadd_p{'sd'[double]}",
+            "NEON_FUSED": f"vfmaq_f{bits(dtype)}", "NEON_VECTOR": f"float{bits(dtype)}x{lanes}_t"}
+
+
 def limits(dtype: str) -> "Tuple[int, int]":
     """The least and the greatest integer of a type."""
     high = (1 << (dtypes.TABLE[dtype].bits - (dtype in SIGNED))) - 1
@@ -135,6 +151,8 @@ def vector_function(d: Target, need: Need, name: str, dtype: str, lanes: int, to
         words.update(ELEMENT=d.memory(dtype), VECTOR=f"{d.memory(dtype)}{lanes}", BYTES=bits(dtype) // 8,
                      VLOAD=partial(vectors, "vload"), VSTORE=partial(vectors, "vstore"))
         return _function(need, "registers.c", f"{name}_T_LANES", words)
+    if name == "mad":
+        return _function(need, "registers.c", "mad_T_LANES", {**words, **_of_mad(d, dtype, lanes)})
     if name == "total_order":
         last = d.register_bits(dtype) - 1
         order = f"s{last + 1}"

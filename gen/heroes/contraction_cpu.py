@@ -25,7 +25,8 @@ from gen.emit.form import Form
 from gen.emit.templates import macro
 from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
-from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, even_share, function_text
+from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, elements_of, even_share, \
+    function_text
 from gen.hlo import dtypes
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.contraction import Contraction, Digit, Part
@@ -466,7 +467,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
 
     def begin(access: Touched) -> str:
         begins = algebra.c_text(_begin(nest, schedule, access.position), index_type, "added").results[0]
-        return f"{access.buffer.pointer} + {begins}"
+        return f"{elements_of(d, access.buffer)} + {begins}"
 
     single, units = map(begin, seen)
     total, code, step, element = "", StepCode([], [], []), None, None

@@ -14,6 +14,7 @@ from gen.emit.maps import INDEX_TYPES, conditions
 from gen.statements import Assign, Return, Statement
 from gen.emit.values import Touched
 from gen.heroes.walk import Walk
+from gen.hlo import dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.buffers import buffers_of
 from gen.plan.digits import place
@@ -251,9 +252,21 @@ def arguments(d: Target, reads: "Iterable[Buffer]", writes: "Iterable[Buffer]",
               shared: "Collection[Buffer]" = ()) -> "List[Argument]":
     """A kernel's arguments: the buffers that it reads, then those that it writes, each sorted. shared: those that other
     pointers lead to as well."""
-    return [Argument(d.array(buffer.shape.dtype, read_only, buffer.own), buffer, read_only,
+    return [Argument(d.array(_numbers(buffer), read_only, buffer.own), buffer, read_only,
                      "" if buffer in shared else d.restrict)
             for buffers, read_only in ((reads, True), (writes, False)) for buffer in sorted(set(buffers))]
+
+
+def _numbers(buffer: Buffer) -> str:
+    """The type of what is in a buffer."""
+    dtype = buffer.shape.dtype
+    return next(name for name, of in dtypes.TABLE.items() if of.kind == "complex" and of.part == dtype) \
+        if buffer.parts else dtype
+
+
+def elements_of(d: Target, buffer: Buffer) -> str:
+    """The pointer to the elements that are read of a buffer, as C text."""
+    return f"({d.array(buffer.shape.dtype, True, buffer.own)}){buffer.pointer}" if buffer.parts else buffer.pointer
 
 
 def function_text(d: Target, helpers: Helpers, partition: Partition, function: Function, excess: bool) -> CFunction:

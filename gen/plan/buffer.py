@@ -24,13 +24,15 @@ _POINTERS = {Role.PARAMETER: "p", Role.SCRATCH: "q", Role.RESULT: "r"}
 @dataclass(frozen=True, order=True)
 class Buffer:
     """A buffer is known by its role and its number among the buffers of that role. name: of the value in it; what is
-    read of it has that name in C. own: whether it is an array of the work-item."""
+    read of it has that name in C. own: whether it is an array of the work-item. parts: its elements are the parts of the
+    complex numbers that are there."""
 
     role: Role
     number: int
     shape: Shape = field(compare=False)
     name: str = field(compare=False)
     own: bool = field(default=False, compare=False)
+    parts: bool = field(default=False, compare=False)
 
     @property
     def pointer(self) -> str:

@@ -10,7 +10,7 @@ from gen import algebra
 from gen.hlo import Instruction, Shape, dtypes
 from gen.plan.buffer import Buffer, Role
 from gen.plan.nest import Nest
-from gen.plan.partition import EMPTY, Function, Partition, Read, Region, compose, regions
+from gen.plan.partition import EMPTY, PARTS, Function, Partition, Read, Region, compose, numbers_of, regions
 
 
 def memory_map(shape: Shape) -> str:
@@ -45,6 +45,16 @@ def buffer_of(partition: Partition, read: Read) -> "Optional[Buffer]":
     if own:
         shape = replace(shape, place=partition.places[source])
     return Buffer(role, first + read.output, shape, source.name, own)
+
+
+def operand_buffer(partition: Partition, read: Read) -> "Optional[Buffer]":
+    """The buffer that a product's operand is read of: as `buffer_of` says, or that of the complex numbers whose parts the
+    operand is, as an array of these."""
+    source = read.source
+    if source in partition.cuts or not source.attributes.get(PARTS):
+        return buffer_of(partition, read)
+    numbers = buffer_of(partition, Read(numbers_of(source), read.map))
+    return numbers and replace(numbers, shape=source.shape, parts=True)
 
 
 def buffers_of(partition: Partition, function: Function) -> "List[Buffer]":
@@ -83,7 +93,12 @@ def reads_of(partition: Partition, function: Function) -> "Iterator[Tuple[Read, 
 
 def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
     """Whether a nest reads, computes or writes one of some types."""
-    roots = {root.shape.dtype for root in nest.partition.roots}
-    inner = {leaf.dtype for f in nest.partition.functions for read, _ in reads_of(nest.partition, f)
+    return has_types(nest.partition, kinds)
+
+
+def has_types(partition: Partition, kinds: "Iterable[str]") -> bool:
+    """Whether a partition reads, computes or writes one of some types."""
+    roots = {root.shape.dtype for root in partition.roots}
+    inner = {leaf.dtype for f in partition.functions for read, _ in reads_of(partition, f)
              for leaf in read.source.shape.leaves()}
     return not (roots | inner).isdisjoint(kinds)

@@ -20,13 +20,14 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from gen import algebra
 from gen.hlo import Instruction, dtypes
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffer_of, memory_map, reads_of, touches
+from gen.plan.buffers import has_types, memory_map, operand_buffer, reads_of
 from gen.plan.cells import Along, Cell, along
 from gen.plan.digits import digit_sizes, position
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
-from gen.plan.products import WIDENED, group_count, narrow_type
+from gen.plan.products import SMALL, WIDENED, Sides, group_count, narrow_type
+from gen.plan.small_product import small_product
 from gen.plan.tiled_product import tiled_product
 from gen.schedule import LINE
 
@@ -155,20 +156,29 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
     of a strip of what the nest leaves for another one, or reads of another one (gen/plan/strips.py)."""
     found = _products(nest)
     if type(nest) is not Nest or nest.layout or len(found) != 1 \
-            or found[0] not in nest.partition.entry.body.entries or touches(nest, SCALAR):
+            or found[0] not in nest.partition.entry.body.entries:
         return nest
     dot, computation, cuts = found[0].instruction, nest.partition.computation, nest.partition.cuts
     epilogue = Partition(computation, nest.partition.roots, nest.name, nest.partition.entry.dims, INLINE, cuts, [dot])
     epilogue.places = nest.partition.places
+    if has_types(epilogue, SCALAR):
+        return nest
     reads = {(read.map, region is epilogue.entry.body) for function in epilogue.functions
              for read, region in reads_of(epilogue, function) if read.source is dot}
     if len(reads) != 1 or not next(iter(reads))[1]:
         return nest
     (at, _), = reads
     at_position = compose(algebra.call("shape", "unmap", nest.shape.text), at)
+    made: Optional[Nest]
     if dot.attributes[TILED] is None:
-        return tiled_product(nest, dot, epilogue, at_position) or nest
-    return _of(nest, dot, epilogue, at_position, strip) or nest
+        made = tiled_product(nest, dot, epilogue, at_position)
+    elif dot.attributes[TILED] == SMALL:
+        sides = [math.prod(dot.operands[k].shape.dims[d] for d in Sides.of(dot, k).kept) for k in (0, 1)]
+        made = small_product(nest, dot, epilogue, at_position, sides)
+    else:
+        made = _of(nest, dot, epilogue, at_position, strip)
+    nest.loops = "" if made else "in the order of the result its operands do not move by constant strides"
+    return made or nest
 
 
 class _Operands(NamedTuple):
@@ -198,7 +208,7 @@ def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -
     own.places = nest.partition.places
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
     reads = [own.operand(entry, k, entry.regions[-1]) for k in (0, 1)]
-    buffers = [buffer_of(own, read) for read in reads]
+    buffers = [operand_buffer(own, read) for read in reads]
     found = tuple(buffer for buffer in buffers if buffer)
     if len(found) < 2 or _group(dot, found) is None:
         return None

@@ -25,7 +25,8 @@ class Nest:
     nested layout that distributes it on a GPU. aliases: results that are parameters' buffers, updated in place, with
     the parameters. reads_first: all of a step is read before anything of it is written. members: nests that are kernels
     of their own where no hero takes this one; inner: the scratch buffers between them, which this one does not write.
-    stored: its results are values that storing.py chose to store."""
+    stored: its results are values that storing.py chose to store. loops: why a product that is arranged for tiles is a
+    loop here, for people."""
 
     name: str
     shape: Shape
@@ -38,6 +39,7 @@ class Nest:
     layout: str = field(default="", init=False)
     stored: bool = field(default=False, init=False)
     reads_first: bool = field(default=False, init=False)
+    loops: str = field(default="", init=False)
 
     @property
     def partitions(self) -> "List[Partition]":

@@ -29,6 +29,7 @@ INLINE = 256         # entries that a function may repeat to compute values at e
 MOST_REGIONS = 24    # inside each other
 
 EMPTY = "KNOWN EMPTY"
+PARTS = "parts"      # attribute of a concatenate: it has the parts of complex numbers in memory, as they lie there
 STORED = "stored"    # attribute of a copy that is a buffer of its own: what reads it does not compute it again
 
 
@@ -315,6 +316,14 @@ def identity(dims: "Tuple[int, ...]") -> str:
 def to_scalar(dims: "Tuple[int, ...]") -> str:
     """The map from an index space to the one element of a scalar."""
     return _named("scalar", dims, ())
+
+
+def numbers_of(parts: Instruction) -> Instruction:
+    """The complex numbers whose parts a concatenate has: its operands are reshapes of their real and imaginary parts."""
+    real = parts.operands[0]
+    while real.opcode != "real":
+        real = real.operands[0]
+    return real.operands[0]
 
 
 def moves_only(instruction: Instruction) -> bool:

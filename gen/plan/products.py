@@ -18,7 +18,9 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   in long pieces. The product reads it back through moves, which maps compose away.
 * The other operand is stored with neighbours along the sum side by side, where it is large and they are far apart.
 * A product of complex numbers, unless it is small, becomes one of real numbers, with twice the rows or columns and
-  twice the steps.
+  twice the steps. Where it has few rows or columns, the larger operand is read in place, as an array of parts.
+* Products of small matrices are straight code, whose vectors are rows of the result, unless neighbours are of the batch
+  in operands and result.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 * A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
   Where each group has one feature, of one feature, the base is read in units too.
@@ -38,13 +40,18 @@ from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
-from gen.plan.partition import EMPTY, STORED, compose, identity, loop_sizes, moves_only, operand_map
+from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
 
 
 # Types that register tiles convert to the type of a sum while they load units.
 WIDENED = {"f32": ("bf16", "s8", "u8")}
+# What the attribute TILED says of products of small matrices, which are straight code.
+SMALL = "small"
+PRODUCTS = ("dot", "convolution")
+# The attribute that says, for people, why a product stays a loop.
+WHY_LOOP = "why_loop"
 
 # The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
 TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
@@ -73,7 +80,7 @@ class Sides:
 def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]" = ()) -> Computation:
     """The computation with such products; itself where it has none, or the devices have no such kernels. lasting:
     parameters, of flattened numbers; what is copied from these alone is copied once for many launches."""
-    if not of.panels and not of.shared_tiles or not any(_is_product(i, of) for i in computation.instructions):
+    if not of.panels and not of.shared_tiles or not any(i.opcode in PRODUCTS for i in computation.instructions):
         return computation
     names = {i.name: 0 for i in computation.instructions}
     users: "Dict[Instruction, List[Instruction]]" = {}
@@ -84,22 +91,23 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
     lasts = _lasting(computation, lasting)
 
     def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
-        if not _is_product(product, of):
+        if product.opcode not in PRODUCTS or not product.shape.elements:
             return None
+        if not _is_product(product, of):
+            return _left(into, product, operands, of)
         x = Expander(product, names, into.instructions, [])
         before = len(into.instructions)
         if dtypes.is_complex(accumulator(product)):
             value = _of_complex(x, product, operands, of)
         elif of.panels:
             read = _as_read(product, operands, users)
-            value = None if lasts.intersection(product.operands) else _of_few_rows(x, read, operands, of.panels)
-            value = value or _arranged(x, read, operands, of.panels)
+            value = _arranged(x, read, operands, of.panels, in_place=not lasts.intersection(product.operands))
             value = value and x.laid_out(value, product.shape)
         else:
             value = _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
         for added in into.instructions[before:]:
             added.computation = into
-        return value
+        return value or _left(into, product, operands, of)
 
     return copied(computation, put)
 
@@ -119,11 +127,49 @@ def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instr
     return found
 
 
-def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
-              panels: Panels) -> Optional[Instruction]:
-    """The product as it is arranged; None where it stays as it is."""
-    value = _by_vector(x, product, operands, panels.vector_steps) if product.opcode == "dot" else None
-    value = value or _along_batch(x, product, operands, panels)
+def _left(into: Computation, product: Instruction, operands: "List[Instruction]", of: PlanClass) -> Instruction:
+    """The product as it is, with the reason why it stays so."""
+    left = into.add_copy(product, operands)
+    left.attributes = {**left.attributes, WHY_LOOP: _why_loop(product, of)}
+    return left
+
+
+def _why_loop(product: Instruction, of: PlanClass) -> str:
+    """Why neither tiles nor straight code compute a product."""
+    steps, kind, is_dot = math.prod(loop_sizes(product)), accumulator(product), product.opcode == "dot"
+    count = product.shape.elements * steps
+    if steps == 1:
+        return "its sums have one term"
+    if dtypes.is_complex(kind) and is_dot:
+        numbers = of.panels or Panels()
+        sizes = {"rows": _kept_size(product, 0), "columns": _kept_size(product, 1), "steps": steps}
+        few = [f"{size} {what}" for what, size in sizes.items() if size < numbers.complex_least]
+        each = math.prod(sizes.values())
+        return f"{each} multiplications of complex numbers; tiles take {numbers.least_steps} at least" \
+            if each < numbers.least_steps else f"{' and '.join(few)} of complex numbers do not fill vectors"
+    if not _sum_type(product):
+        return f"tiles do not add {kind}"
+    if of.shared_tiles:
+        return f"{count} multiplications; tiles take {of.shared_tiles.least_steps} at least" if is_dot \
+            else "tiles of shared memory are for dot alone"
+    found, panels = contiguous(product) if is_dot else None, of.panels or Panels()
+    if is_dot and found is None:
+        return "neighbours in its result are of the batch"
+    if found:
+        size = product.shape.dims[next(d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
+        return _too_small(product, size, _kept_size(product, 1 - found[0]), panels)
+    groups, features = group_count(product), product.shape.dims[product.attributes["dim_labels"].out[1]]
+    size = features if groups in (1, features) else features // groups
+    return _too_small(product, size, product.shape.elements // features, panels) or \
+        f"groups of {features // groups} features do not fill vectors"
+
+
+def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
+              in_place: bool = False) -> Optional[Instruction]:
+    """The product as it is arranged; None where it stays as it is. in_place: few rows read the other operand in place."""
+    value = _small(x, product, operands, panels) or in_place and _of_few_rows(x, product, operands, panels) or None
+    if product.opcode == "dot":
+        value = value or _by_vector(x, product, operands, panels.vector_steps)
     return value or _in_parts(x, product, operands, panels) or _tiled(x, product, operands, panels)
 
 
@@ -154,18 +200,19 @@ def _kept_size(dot: Instruction, operand: int) -> int:
 def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
                 of: PlanClass) -> Optional[Instruction]:
     """A product of complex numbers as one of real numbers, (re -im; im re) by (re; im), which has the real and the
-    imaginary parts. None where it has few rows, columns or steps, or where the product of real numbers stays as it is."""
+    imaginary parts; where it has few rows, columns or steps, as `_of_parts` says. None where the product of real numbers
+    stays as it is."""
     kind, numbers, steps = accumulator(dot), of.panels or Panels(), math.prod(loop_sizes(dot))
-    if min(steps, *(_kept_size(dot, k) for k in (0, 1))) < numbers.complex_least \
-            or dot.shape.elements * steps < numbers.least_steps:
-        return None
+    count = dot.shape.elements * steps
+    if min(steps, *(_kept_size(dot, k) for k in (0, 1))) < numbers.complex_least or count < numbers.least_steps:
+        each = _kept_size(dot, 0) * _kept_size(dot, 1) * steps
+        return _of_parts(x, dot, operands, of.panels) if of.panels and each >= numbers.least_steps else None
     part, sides, batch = dtypes.TABLE[kind].part, [Sides.of(dot, k) for k in (0, 1)], len(Sides.of(dot, 0).batch)
     twice = int(operands[1].shape.elements < operands[0].shape.elements)
     both, attributes, before = [], dict(dot.attributes), len(x.into)
     for k, (name, side, value) in enumerate(zip(("lhs", "rhs"), sides, operands)):
         d = side.contracted[-1]
-        re, im = (x.add(opcode, array_shape(part, value.shape.dims, value.shape.minor_to_major), [value])
-                  for opcode in ("real", "imag"))
+        re, im = _parts_of(x, value)
         if k == twice:
             rows = [x.concatenate(row, d) for row in ((re, x.op("negate", im)), (im, re))]
             both.append(x.concatenate([x.reshape(row, (1, *row.shape.dims)) for row in rows], 0))
@@ -185,6 +232,77 @@ def _of_complex(x: Expander, dot: Instruction, operands: "Sequence[Instruction]"
         return None
     parts = [x.reshape(x.slice(made, at, n, n + 1), dot.shape.dims) for n in (0, 1)]
     return x.laid_out(x.add("complex", array_shape(kind, dot.shape.dims), parts), dot.shape)
+
+
+def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
+    """A product of complex numbers that has few rows or columns as one of real numbers, whose larger operand is read in
+    place: its parts are neighbours along its contiguous dimension. Where that is a dimension of the sum, the other
+    operand is (re -im; im re), with its parts side by side, and the products are the parts of the result. Else it is
+    (re; im), and the products of each with both parts are added up. None where the product of real numbers stays as it
+    is."""
+    large, before, batch = int(operands[1].shape.elements > operands[0].shape.elements), len(x.into), \
+        len(Sides.of(dot, 0).batch)
+    small, z, of, other = 1 - large, operands[large], Sides.of(dot, large), Sides.of(dot, 1 - large)
+    if z.opcode != "parameter" or any(_strides(z, d) and z.shape.dims[d] > 1 for d in of.batch):
+        z = _stored(x, z, of.kept or of.contracted)
+    j = next(d for d in z.shape.minor_to_major if z.shape.dims[d] > 1)
+    left, dims, attributes = len(Sides.of(dot, 0).kept), list(dot.shape.dims), dict(dot.attributes)
+    re, im = _parts_of(x, operands[small])
+    both = [_beside(x, _parts_of(x, z), j, z)] * 2
+    if j in of.contracted and len(other.kept) != 1:
+        del x.into[before:]
+        return None
+    if j in of.contracted:
+        d, wide = other.contracted[of.contracted.index(j)], batch + small * left    # of the result
+        rows = [_beside(x, row, d) for row in ((re, x.op("negate", im)), (im, re))]
+        both[small] = _beside(x, rows, other.kept[0])
+    else:
+        at, wide = batch + small * left, batch + large * left + of.kept.index(j)
+        both[small] = x.concatenate([x.reshape(part, (1, *part.shape.dims)) for part in (re, im)], 0)
+        for name, ds in (("batch", other.batch), ("contracting", other.contracted)):
+            attributes[f"{('lhs', 'rhs')[small]}_{name}_dims"] = tuple(n + 1 for n in ds)
+    dims[wide] *= 2
+    order = [wide, *(n for n in reversed(range(len(dims))) if n != wide)]
+    if j not in of.contracted:
+        dims.insert(at, 2)
+        order = [*(n + (n >= at) for n in order), at]
+    real = Instruction(dot.name, "dot", array_shape(re.shape.dtype, tuple(dims), tuple(order)), both, attributes,
+                       line=dot.line, col=dot.col, computation=dot.computation)
+    made = _arranged(x, real, both, panels)
+    if made is None:
+        del x.into[before:]
+        return None
+    if j in of.contracted:
+        parts = _halves(x, made, wide, dot)
+    else:
+        rows = [x.reshape(x.slice(made, at, n, n + 1), (*dims[:at], *dims[at + 1:])) for n in (0, 1)]
+        (rr, ri), (ir, ii) = (_halves(x, row, wide, dot) for row in rows)
+        parts = [x.op("subtract", rr, ii), x.op("add", ri, ir)]
+    return x.laid_out(x.add("complex", array_shape(accumulator(dot), dot.shape.dims), parts), dot.shape)
+
+
+def _halves(x: Expander, value: Instruction, d: int, dot: Instruction) -> "List[Instruction]":
+    """The even and the odd elements along dimension d, as arrays of the product's dimensions."""
+    dims = value.shape.dims
+    pairs = x.reshape(value, (*dims[:d], dims[d] // 2, 2, *dims[d + 1:]))
+    return [x.reshape(x.slice(pairs, d + 1, n, n + 1), dot.shape.dims) for n in (0, 1)]
+
+
+def _parts_of(x: Expander, value: Instruction) -> "List[Instruction]":
+    """The real and the imaginary parts."""
+    shape = array_shape(dtypes.TABLE[value.shape.dtype].part, value.shape.dims, value.shape.minor_to_major)
+    return [x.add(opcode, shape, [value]) for opcode in ("real", "imag")]
+
+
+def _beside(x: Expander, both: "Sequence[Instruction]", d: int, of: Optional[Instruction] = None) -> Instruction:
+    """Two values element by element side by side along dimension d. of: the numbers in memory whose parts these are,
+    contiguous along d."""
+    dims = both[0].shape.dims
+    new = [x.reshape(value, (*dims[:d + 1], 1, *dims[d + 1:])) for value in both]
+    order = (d + 1, *(n + (n > d) for n in of.shape.minor_to_major)) if of else None
+    shape = array_shape(both[0].shape.dtype, (*dims[:d + 1], 2, *dims[d + 1:]), order)
+    made = x.add("concatenate", shape, new, dimensions=(d + 1,), **({PARTS: True} if of else {}))
+    return x.reshape(made, (*dims[:d], 2 * dims[d], *dims[d + 1:]))
 
 
 # ---- by a vector ----
@@ -225,28 +343,44 @@ def _transposed(x: Expander, value: Instruction, order: "Sequence[int]") -> Inst
 
 # ---- many small products ----
 
-def _along_batch(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
-                 panels: Panels) -> Optional[Instruction]:
-    """Many products of small matrices, whose vectors are along the batch: operands and result are transposed so that it
-    is contiguous. None for others."""
+def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
+    """Products of small matrices as straight code, which computes one matrix after another. An operand whose matrices are
+    not together in memory is copied first. None for others, for those that tiles are better for, and where neighbours are
+    of the batch in both operands and in the result: vectors are then along the batch."""
     if dot.opcode != "dot":
         return None
-    sides, kind = [Sides.of(dot, k) for k in (0, 1)], _sum_type(dot)
-    count = math.prod(dot.shape.dims[:len(sides[0].batch)])
-    sizes = [_kept_size(dot, 0), _kept_size(dot, 1), math.prod(loop_sizes(dot))]
-    least, most = panels.small_sizes
-    if count < panels.small_batch or min(sizes) < least or max(sizes) > most:
+    turned = copies.copy(dot)
+    if not _in_matrices(dot):
+        turned.shape = array_shape(dot.shape.dtype, dot.shape.dims)
+    found, kind, steps = contiguous(turned), _sum_type(dot), math.prod(loop_sizes(dot))
+    if found is None or not kind:
         return None
-    both, attributes = [], dict(dot.attributes)
-    for name, side, value in zip(("lhs", "rhs"), sides, operands):
-        others = [d for d in range(value.shape.rank) if d not in side.batch]
-        both.append(_stored(x, _transposed(x, x.convert(value, kind), (*others, *side.batch))))
-        attributes[f"{name}_contracting_dims"] = tuple(others.index(d) for d in side.contracted)
-        attributes[f"{name}_batch_dims"] = tuple(range(len(others), value.shape.rank))
-    batch = len(sides[0].batch)
-    order = (*range(batch)[::-1], *range(batch, dot.shape.rank)[::-1])
-    made = x.add("dot", array_shape(kind, dot.shape.dims, order), both, **attributes)
-    return x.laid_out(x.convert(made, dot.shape.dtype), dot.shape)
+    rows, columns = _kept_size(dot, 1 - found[0]), _kept_size(dot, found[0])
+    if min(rows, columns) < 2 or columns > LINE // dtypes.storage_bytes(kind) or rows > panels.small_rows \
+            or rows * steps > panels.small_steps or rows * columns * steps < panels.least_small_steps \
+            or contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels):
+        return None
+    both = [x.convert(operand, kind) for operand in operands]
+    apart = [not _strides(value) or any(_strides(value, d) and value.shape.dims[d] > 1 for d in Sides.of(dot, k).batch)
+             for k, value in enumerate(both)]
+    if all(apart) and contiguous(dot) is None:
+        return None
+    both = [_stored(x, value, (*Sides.of(dot, k).kept, *Sides.of(dot, k).contracted)) if apart[k] else value
+            for k, value in enumerate(both)]
+    shape = array_shape(kind, dot.shape.dims, turned.shape.minor_to_major)
+    return x.laid_out(x.convert(x.add("dot", shape, both, **{**dot.attributes, TILED: SMALL}), dot.shape.dtype),
+                      dot.shape)
+
+
+def _in_matrices(dot: Instruction) -> bool:
+    """Whether the result has one matrix after another, and in each the dimensions of one operand before the other's."""
+    of, sides = contiguous(dot), [Sides.of(dot, k) for k in (0, 1)]
+    if of is None:
+        return False
+    batch, left, right = len(sides[0].batch), len(sides[0].kept), len(sides[1].kept)
+    level = [0] * batch + [2 - of[0]] * left + [1 + of[0]] * right
+    levels = [level[d] for d in reversed(dot.shape.minor_to_major) if dot.shape.dims[d] > 1]
+    return levels == sorted(levels)
 
 
 # ---- few rows ----
@@ -417,10 +551,17 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
 
 def _is_worth_it(product: Instruction, size: int, rows: int, panels: Panels) -> bool:
     """Whether rows of a size are enough for tiles."""
+    return not _too_small(product, size, rows, panels)
+
+
+def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> str:
+    """Why rows of a size are not enough for tiles; "": they are."""
     unit, steps = LINE // dtypes.storage_bytes(_sum_type(product)), math.prod(loop_sizes(product))
     if size < unit // 2 and product.opcode == "dot":
-        return False
-    return rows * size * steps >= (panels.least_steps if size >= unit else panels.filled_steps)
+        return f"rows of {size} columns; tiles take {unit // 2} at least"
+    least = panels.least_steps if size >= unit else panels.filled_steps
+    return f"{rows * size * steps} multiplications in rows of {size} columns; tiles take {least} at least" \
+        if rows * size * steps < least else ""
 
 
 def _panel_width(size: int, kind: str, panels: Panels) -> int:
@@ -621,7 +762,7 @@ def _strides(value: Instruction, contiguous: "Optional[int]" = None) -> bool:
     while moves_only(of) and of.opcode != "get-tuple-element" and not of.attributes.get(STORED):
         index, of = compose(index, operand_map(of, 0)), of.operands[0]
     if index == EMPTY or of.shape.kind != "array" or not (
-            of.opcode == "parameter" or stops(of)):
+            of.opcode == "parameter" or stops(of) or of.attributes.get(PARTS)):
         return False
     flat = compose(index, memory_map(of.shape))
     if flat == EMPTY or algebra.guards(flat):

@@ -18,7 +18,7 @@ from typing import Collection, Dict, FrozenSet, List, NamedTuple, Sequence, Set,
 from gen.hlo import CONTRACTIONS, Computation, Instruction, Leaf, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan import element_loops
-from gen.plan.partition import (EMPTY, INLINE, PADS, RUNTIME, STORED, Entry, Function, Partition, Read, Region,
+from gen.plan.partition import (EMPTY, INLINE, PADS, PARTS, RUNTIME, STORED, Entry, Function, Partition, Read, Region,
                                 divisions, moves_only)
 from gen.plan.plan import stops
 from gen.plan.scan import prefix
@@ -370,8 +370,9 @@ def _known(computation: Computation) -> "Set[Instruction]":
 
 
 def storable(instruction: Instruction) -> bool:
-    """Whether a value may lie in a scratch buffer: one array of whole bytes."""
-    return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED
+    """Whether a value may lie in a scratch buffer: one array of whole bytes, which is not in memory as it is."""
+    return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED \
+        and not instruction.attributes.get(PARTS)
 
 
 def _reads_back(instruction: Instruction) -> bool:

@@ -1,4 +1,5 @@
-"""A nest around a product of two matrices, or of many, whose operands a GPU reads in tiles of shared memory.
+"""A nest around a product of two matrices, or of many, in whose operands each digit has one stride: a GPU reads them in
+tiles of shared memory.
 
 The positions of the result, in the order of memory, are digits. Along those of the rows only the first operand moves,
 along those of the columns only the second, along those of the batch both or none. The digits of the sum are its steps.
@@ -9,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from gen import algebra
 from gen.hlo import Instruction
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffer_of, memory_map
+from gen.plan.buffers import memory_map, operand_buffer
 from gen.plan.digits import digit_sizes, merged_digits, position
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity, loop_sizes
@@ -29,8 +30,10 @@ class Digit(NamedTuple):
 
 
 @dataclass(eq=False)
-class TiledProduct(Nest):
-    """dot: the product. epilogue: from its elements to the results (`partition` goes on to compute them itself).
+class StridedProduct(Nest):
+    """A nest around a product in whose operands each digit has one stride.
+
+    dot: the product. epilogue: from its elements to the results (`partition` goes on to compute them itself).
 
     operands: the one that has the rows, and the one that has the columns. first: the position of the first element in
     each. batch, rows, columns, steps: the digits, major first."""
@@ -57,8 +60,8 @@ class TiledProduct(Nest):
     def positions(self, vec: int) -> str:
         """(batch, row, group)[vec] -> (position in the result). A group is `vec` neighbouring columns."""
         counts = self.counts
-        terms = [*_terms("batch", self.batch, "position"), *_terms("row", self.rows, "position"),
-                 *_terms(f"(group * {vec} + vec)", self.columns, "position")]
+        terms = [*terms_of("batch", self.batch, "position"), *terms_of("row", self.rows, "position"),
+                 *terms_of(f"(group * {vec} + vec)", self.columns, "position")]
         return algebra.simplify(
             f"(batch, row, group)[vec] -> ({' + '.join(terms) or '0'}), domain: batch in [0, {counts['batch'] - 1}], "
             f"row in [0, {counts['row'] - 1}], group in [0, {counts['column'] // vec - 1}], vec in [0, {vec - 1}]")
@@ -67,8 +70,8 @@ class TiledProduct(Nest):
         """(batch, group)[vec] -> (position of a line's first element in an operand). A group is `vec` neighbouring
         lines."""
         lines = self.lines(operand)
-        terms = [str(self.first[operand]), *_terms("batch", self.batch, operand),
-                 *_terms(f"(group * {vec} + vec)", lines, operand)]
+        terms = [str(self.first[operand]), *terms_of("batch", self.batch, operand),
+                 *terms_of(f"(group * {vec} + vec)", lines, operand)]
         groups = math.prod(digit.size for digit in lines) // vec
         return algebra.simplify(
             f"(batch, group)[vec] -> ({' + '.join(terms)}), domain: batch in [0, {self.counts['batch'] - 1}], "
@@ -76,9 +79,13 @@ class TiledProduct(Nest):
 
     def step_map(self, operand: int, vec: int = 1) -> str:
         """(group)[vec] -> (elements from a line's first one in an operand). A group is `vec` neighbouring steps."""
-        terms = _terms(f"(group * {vec} + vec)", self.steps, operand)
+        terms = terms_of(f"(group * {vec} + vec)", self.steps, operand)
         return algebra.simplify(f"(group)[vec] -> ({' + '.join(terms) or '0'}), domain: "
                                 f"group in [0, {self.counts['step'] // vec - 1}], vec in [0, {vec - 1}]")
+
+
+class TiledProduct(StridedProduct):
+    """A nest around a product whose operands a GPU reads in tiles of shared memory."""
 
     def along_steps(self, operand: int) -> bool:
         """Whether neighbours in an operand's memory are steps, not lines."""
@@ -102,7 +109,7 @@ class TiledProduct(Nest):
         return 1
 
 
-def _terms(name: str, digits: "Sequence[Digit]", of: "int | str") -> "List[str]":
+def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str") -> "List[str]":
     """The terms of a sum: what each digit of a number is worth, in an operand or (of: "position") in the result."""
     terms, below = [], 1
     for digit in reversed(digits):
@@ -112,17 +119,26 @@ def _terms(name: str, digits: "Sequence[Digit]", of: "int | str") -> "List[str]"
     return terms[::-1]
 
 
-def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[TiledProduct]:
-    """The nest of a product; None where its operands do not move by strides. at: the map from the position in the
-    result to the product's index."""
+class Moves(NamedTuple):
+    """The operands of a product: their buffers, the position of the first element in each, the digits of the result and
+    those of the sum, major first."""
+
+    buffers: Tuple[Buffer, Buffer]
+    first: Tuple[int, int]
+    digits: List[Digit]
+    sums: List[Digit]
+
+
+def moves(nest: Nest, dot: Instruction, at: str) -> Optional[Moves]:
+    """How the operands move along the digits; None where they have no constant strides. at: the map from the position in
+    the result to the product's index."""
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, identity(dot.shape.dims))], nest.name,
                     dot.shape.dims, INLINE, nest.partition.cuts)
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
     reads = [own.operand(entry, k, entry.regions[-1]) for k in (0, 1)]
-    buffers = [buffer_of(own, read) for read in reads]
-    if None in buffers:
+    found = [buffer for buffer in (operand_buffer(own, read) for read in reads) if buffer]
+    if len(found) < 2:
         return None
-    found = [buffer for buffer in buffers if buffer]
     flats = [compose(read.map, memory_map(buffer.shape)) for read, buffer in zip(reads, found)]
     loops = dict(zip(entry.regions[0].ranges, loop_sizes(dot)))
     sizes = digit_sizes(nest.shape.elements, [at])
@@ -141,18 +157,33 @@ def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) ->
     digits = [Digit(size, weight, (strides[0][f"g{k}"], strides[1][f"g{k}"]))
               for k, (size, weight) in enumerate(zip(sizes, weights))]
     sums = [Digit(size, 0, (strides[0][name], strides[1][name])) for name, size in loops.items()]
-    of = [[d for d in digits if d.strides[k] and not d.strides[1 - k]] for k in (0, 1)]
-    batch = [d for d in digits if bool(d.strides[0]) == bool(d.strides[1])]
+    return Moves((found[0], found[1]), (first[0], first[1]), digits, sums)
+
+
+def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[TiledProduct]:
+    """The nest of a product; None where its operands do not move by strides. at: as for `moves`."""
+    found = moves(nest, dot, at)
+    if found is None:
+        return None
+    of = [[d for d in found.digits if d.strides[k] and not d.strides[1 - k]] for k in (0, 1)]
+    batch = [d for d in found.digits if bool(d.strides[0]) == bool(d.strides[1])]
     if not of[0] or not of[1]:
         return None
     # the columns are the side whose neighbours are nearer to each other in the result
     order = (1, 0) if of[0][-1].position < of[1][-1].position else (0, 1)
-    return TiledProduct(nest.name, nest.shape, nest.partition, dot, epilogue, (found[order[0]], found[order[1]]),
-                        (first[order[0]], first[order[1]]), _merged(batch, order), _merged(of[order[0]], order),
-                        _merged(of[order[1]], order), _merged(sums, order))
+    return TiledProduct(nest.name, nest.shape, nest.partition, dot, epilogue, in_order(found.buffers, order),
+                        in_order(found.first, order), merged(batch, order), merged(of[order[0]], order),
+                        merged(of[order[1]], order), merged(found.sums, order))
 
 
-def _merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
+T = TypeVar("T")
+
+
+def in_order(both: "Tuple[T, T]", order: "Tuple[int, int]") -> "Tuple[T, T]":
+    return both[order[0]], both[order[1]]
+
+
+def merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
     """The digits, neighbours along which every stride goes on as one; operands in their order."""
-    worths = [(digit.size, (digit.position, digit.strides[order[0]], digit.strides[order[1]])) for digit in digits]
+    worths = [(digit.size, (digit.position, *in_order(digit.strides, order))) for digit in digits]
     return tuple(Digit(size, worth[0], (worth[1], worth[2])) for size, worth in merged_digits(worths))

@@ -135,14 +135,15 @@ class Panels(NamedTuple):
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
     at most. complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
-    becomes one of real numbers (c64 in two threads: 512x512x512 then takes 7.7 ms in place of 271, 8x1000x1000 5.4 in
-    place of 10.1, but 4x1000x1000 7.6 in place of 5.8).
-    small_batch: products of a batch, at least, whose vectors are along the batch; small_sizes: the least and
-    the most of their rows, columns and steps (f32, in one thread: 86268 of 3x3 1.8 ms by rows, 3.6 along the batch;
-    40000 of 4x4 0.39, 1.05; 16000 of 5x5 1.44, 0.64; 10000 of 6x6 1.55, 0.57; 8000 of 7x7 2.2, 0.66; 20000 of 8x8 3.3,
-    5.5. In OpenCL 86268 of 3x3 2.6, 5.4; 40000 of 4x4 2.0, 1.8; 20000 of 8x8 8.3, 5.5). groups: types of numbers that
-    tiles multiply in groups (256x256 in OpenCL by a PoCL that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59; bf16
-    0.54, as f32 0.26).
+    becomes one of real numbers whose operands are copied (c64 in two threads: 512x512x512 then takes 7.7 ms in place of
+    271, 8x1000x1000 5.4 in place of 10.1, but 4x1000x1000 7.6 in place of 5.8). Of others the larger operand is
+    read in place (4x1000x1000: 0.29 ms, as loops 3.7), but those of fewer multiplications than least_steps (10000 of
+    3x3: 1.5 ms, as loops 0.25).
+    small_rows, small_steps: rows of a small matrix, and rows times steps, at most, whose product is straight code (f32 in
+    two threads: 3000 of 8x8 0.035 ms, as loops 0.21; 2000 of 12x12 0.036, 1.4; 2000 of 24 rows, 24 steps, 12 columns
+    0.20, 5.1). least_small_steps: multiplications of such a product, at least (3000 of 2x2: 0.0045 ms, as loops
+    0.0027; one of 6x6: 10 ns, 200). groups: types of numbers that tiles multiply in groups (256x256 in OpenCL by a PoCL
+    that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59; bf16 0.54, as f32 0.26).
     strip_rows, least_strip_rows: rows of a product, at most (0: no strips) and at least, that are a strip
     (gen/plan/strips.py; attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27,
     64: 4.22; without strips 5.63; in OpenCL 64 rows 5.3, without strips 7.7). strip_bytes: of a strip;
@@ -163,8 +164,9 @@ class Panels(NamedTuple):
     sum_parts: int = 32
     parts_bytes: int = 1 << 20
     complex_least: int = 8
-    small_batch: int = 256
-    small_sizes: Tuple[int, int] = (5, 7)
+    small_rows: int = 24
+    small_steps: int = 1024
+    least_small_steps: int = 9
     groups: Tuple[str, ...] = ()
     strip_rows: int = 64
     least_strip_rows: int = 4
@@ -590,6 +592,17 @@ class TransposeGpuNumbers:
 
 
 @dataclass(frozen=True)
+class SmallProductsCpuNumbers:
+    """Products of small matrices as straight code. least_bytes: of a vector that holds a row. elements: of a work-item's
+    results, at most, where there is more than a vector of matrices. unrolled: rows times steps, at most, where the steps are
+    no loop."""
+
+    least_bytes: int = 16
+    elements: int = 4096
+    unrolled: int = 256
+
+
+@dataclass(frozen=True)
 class Device:
     """A class of devices, with the numbers that several heroes read, then those of each. A number whose unit is not
     said counts what its name says; 0 where it has no meaning."""
@@ -634,6 +647,7 @@ class Device:
     rows_gpu: RowsGpuNumbers = RowsGpuNumbers()
     scan_cpu: ScanCpuNumbers = ScanCpuNumbers()
     scatter: ScatterNumbers = ScatterNumbers()
+    small_products_cpu: SmallProductsCpuNumbers = SmallProductsCpuNumbers()
     sort_cpu: SortCpuNumbers = SortCpuNumbers()
     sort_gpu: SortGpuNumbers = SortGpuNumbers()
     table: TableNumbers = TableNumbers()
@@ -673,7 +687,7 @@ _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coale
               fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20))
 EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
-    replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(small_sizes=(4, 8), groups=("s8", "u8"))),     # a work-group costs some 4 ns
+    replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(groups=("s8", "u8"))),     # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
     replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"))),
     replace(_CPU, name="cpu-scalar", lanes=1),

@@ -22,14 +22,17 @@ from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn
 from gen_run import gen
 from gen import run, schedule
 from gen.heroes.contraction_cpu import ContractionSchedule
+from gen.heroes.small_products_cpu import SmallProductsSchedule
 from gen.hlo import Fusion
 from gen.pipeline import target_file
 from gen.plan import contraction, nests
 from gen.plan.partition import EMPTY
+from gen.plan.small_product import SmallProduct
 from gen.schedule import DEVICES, Panels
 from gen.targets import c_compiler
 
 SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 23, 24, 31, 32, 33, 47, 48, 49, 64, 65, 70]
+SMALL = [2, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16]
 MOST = 200000        # multiplications
 
 
@@ -43,14 +46,14 @@ NUMBERS = [(a, b, "s32") for a in ("s8", "u8") for b in ("s8", "u8")] + [
 class Draw:
     """One random product, with what is computed before and after it."""
 
-    def __init__(self, seed: int, types: "List[tuple[str, str, str]]" = FLOATS) -> None:
+    def __init__(self, seed: int, types: "List[tuple[str, str, str]]" = FLOATS, small: bool = False) -> None:
         self.r = r = random.Random(seed)
-        *of, result = r.choice(types)
+        *kinds, result = r.choice(types)
         self.dtype = ""
-        self.batch, self.m, self.n, self.k = self.sizes()
+        self.batch, self.m, self.n, self.k = self.sizes(small)
         self.lines: List[str] = []
         operands = []
-        for side, kept, self.dtype in zip(("lhs", "rhs"), (self.m, self.n), of):
+        for side, kept, self.dtype in zip(("lhs", "rhs"), (self.m, self.n), kinds):
             operands.append(self.operand(side, kept))
         self.dims = [*self.batch, *operands[0][2], *operands[1][2]]
         words = ", ".join([word for _, word, _ in operands])
@@ -58,13 +61,16 @@ class Draw:
         self.lines.append(f"  d = {product} dot({operands[0][0]}, {operands[1][0]}), {words}")
         self.after("d", result)
 
-    def sizes(self) -> "List[List[int]]":
-        """Of the batch, of the left operand's own dimensions, of the right one's, of the sum."""
+    def sizes(self, small: bool) -> "List[List[int]]":
+        """Of the batch, of the left operand's own dimensions, of the right one's, of the sum. small: of matrices, most of
+        them, whose products are straight code."""
         r = self.r
         while True:
             counts = [r.choice([0, 0, 0, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([0, 1, 1, 1, 1, 2]), r.choice([1, 1, 1, 2])]
             drawn = [[r.choice(SIZES) for _ in range(count)] for count in counts]
-            if MOST // 50 <= math.prod(itertools.chain(*drawn)) <= MOST:
+            if small:
+                drawn = [[r.choice(SIZES) for _ in range(r.choice([1, 1, 2]))], *([r.choice(SMALL)] for _ in range(3))]
+            if (MOST // 800 if small else MOST // 50) <= math.prod(itertools.chain(*drawn)) <= MOST:
                 return drawn
 
     def of(self, dims: "List[int]", kind: str = "") -> str:
@@ -157,7 +163,7 @@ class Draw:
 class FewRows(Draw):
     """A product of few rows, or few columns, of which the other operand may have narrow numbers."""
 
-    def sizes(self) -> "List[List[int]]":
+    def sizes(self, small: bool) -> "List[List[int]]":
         r = self.r
         few = r.choice([[1], [2], [2, 2], [3], [4], [1, 5]])
         many = r.choice([[r.choice([9, 20, 33])], [3, 5], [16]])
@@ -216,8 +222,8 @@ def convolution(seed: int) -> str:
     return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
 
 
-def drawn(first: int, count: int, types: "List[tuple[str, str, str]]" = FLOATS) -> "Dict[str, str]":
-    return {f"e{seed}": Draw(seed, types).text().replace("HloModule e", f"HloModule e{seed}") for seed in range(first, first + count)}
+def drawn(first: int, count: int, types: "List[tuple[str, str, str]]" = FLOATS, small: bool = False) -> "Dict[str, str]":
+    return {f"e{seed}": Draw(seed, types, small).text().replace("HloModule e", f"HloModule e{seed}") for seed in range(first, first + count)}
 
 
 def tiled(fusion: Fusion) -> "List[contraction.Contraction]":
@@ -242,6 +248,29 @@ BLOCKS = [param for param in PRODUCTS if param.values[1:] in ON_CPUS]
 @pytest.mark.parametrize("first, target, device", PRODUCTS)
 def test_drawn(first: int, target: str, device: str, tmp_path: Path) -> None:
     agree(drawn(first, BATCH), target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_small_matrices(first: int, target: str, device: str, tmp_path: Path) -> None:
+    """Batches of small matrices of any layouts: most are straight code."""
+    texts = drawn(first + 800, 2 * BATCH, [*FLOATS, ("s32", "s32", "s32"), ("bf16", "f32", "f32")], True)
+    loops = [kernel.loop for text in texts.values() for fusion in fusions(text)
+             for kernel in target_file(fusion, target, device).kernels]
+    assert sum(isinstance(loop, SmallProductsSchedule) for loop in loops) > len(texts) // 3
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_parts_of_complex_numbers(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of complex numbers of which one operand is read in place as an array of parts: all, as if all had few rows."""
+    of = DEVICES[device]
+    assert of.panels
+    monkeypatch.setitem(schedule.DEVICES, device, replace(of, panels=of.panels._replace(complex_least=1 << 30, least_steps=1)))
+    texts = drawn(first + 900, BATCH, [(t, t, t) for t in ("c64", "c128")])
+    assert any(buffer.parts for text in texts.values() for fusion in fusions(text)
+               for nest in nests.planned(fusion, schedule.DEVICES[device].plan_class).nests
+               if isinstance(nest, contraction.Contraction) for buffer in (nest.single, nest.units))
+    agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", PRODUCTS)
@@ -319,6 +348,13 @@ def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkey
 
 
 @pytest.mark.peer
+@pytest.mark.parametrize("machine", MACHINES)
+def test_small_matrices_by_other_instructions(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_for(machine, tmp_path, monkeypatch)
+    agree(drawn(SEED * 1000 + 900, 2 * BATCH, FLOATS, True), "c", "cpu", tmp_path)
+
+
+@pytest.mark.peer
 @pytest.mark.parametrize("groups", [GROUPS, ()])
 def test_numbers_in_opencl(groups: "tuple[str, ...]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, groups=groups))
@@ -356,7 +392,7 @@ def test_extreme_integers(left: str, right: str, target: str, device: str, tmp_p
 @pytest.mark.parametrize("first, target, device", BLOCKS)
 def test_small_blocks_in_panels(first: int, target: str, device: str, tmp_path: Path,
                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, small_batch=2, small_sizes=(1, 12)))
+    small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, small_steps=0))
     agree(drawn(first + 500, BATCH), target, device, tmp_path)
 
 
@@ -439,6 +475,12 @@ ROWS = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 TURNED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
 BATCHED = "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"
 
+
+def of_read(a: str, b: str, read: str, d: str) -> str:
+    """A product of small matrices whose second operand is read through a move."""
+    return dot(a, b, d, BATCHED).replace("  ROOT d =", f"  s = {read}\n  ROOT d =").replace("dot(a, b)", "dot(a, s)")
+
+
 CONVOLUTION = """HloModule e
 
 ENTRY e {{
@@ -463,7 +505,13 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "skinny_in_two_pieces": (["contraction"], dot("f32[12,300]{1,0}", "f32[300,1101]{1,0}", "f32[12,1101]{1,0}", ROWS)),
     "complex": (["concatenate", "loop", "contraction", "loop"], dot("c64[40,50]{1,0}", "c64[50,64]{1,0}", "c64[40,64]{1,0}", ROWS)),
     "complex_outer": (["loop"], dot("c64[64]{0}", "c64[64]{0}", "c64[64,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}")),
-    "complex_of_few_rows": (["loop"], dot("c128[7,50]{1,0}", "c128[50,64]{1,0}", "c128[7,64]{1,0}", ROWS)),
+    "complex_of_few_rows": (["concatenate", "contraction", "loop"], dot("c128[7,50]{1,0}", "c128[50,64]{1,0}", "c128[7,64]{1,0}", ROWS)),
+    "complex_of_one_row": (["concatenate", "contraction", "loop"], dot("c64[50]{0}", "c64[50,64]{1,0}", "c64[64]{0}", "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
+    "complex_of_few_columns": (["loop", "contraction", "loop"], dot("c64[64,50]{1,0}", "c64[50,4]{1,0}", "c64[64,4]{1,0}", ROWS)),
+    "complex_by_columns": (["loop", "contraction", "loop"], dot("c64[4,50]{1,0}", "c64[50,64]{0,1}", "c64[4,64]{0,1}", ROWS)),
+    "complex_batch": (["concatenate", "contraction", "loop"], dot("c64[5,3,20]{2,1,0}", "c64[5,20,31]{2,1,0}", "c64[5,3,31]{2,1,0}", BATCHED)),
+    "complex_twice": (["concatenate", "contraction", "loop"], dot("c64[3,50]{1,0}", "c64[50,64]{1,0}", "c64[3,64]{1,0}", ROWS,
+                                                                 "  s = c64[3,64]{1,0} slice(b), slice={[0:3],[0:64]}", "  t = c64[3,64]{1,0} add(d, s)")),
     "skinny_of_f64": (["contraction"], dot("f64[15,260]{1,0}", "f64[260,530]{1,0}", "f64[15,530]{1,0}", ROWS)),
     "in_panels_of_its_own": (["contraction"], dot("f32[200,300]{1,0}", "f32[300,301]{1,0}", "f32[200,301]{1,0}", ROWS)),
     "many_steps": (["contraction"], dot("f32[9,3000]{1,0}", "f32[3000,49]{1,0}", "f32[9,49]{1,0}", ROWS)),
@@ -475,9 +523,27 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "few_rows_of_bf16": (["loop", "contraction"], dot("bf16[3,50]{1,0}", "bf16[50,70]{1,0}", "f32[3,70]{1,0}", ROWS)),
     "few_rows_of_s8": (["contraction"], dot("f32[2,50]{1,0}", "s8[50,70]{1,0}", "f32[2,70]{1,0}", ROWS)),
     "few_columns_of_u8": (["contraction"], dot("u8[50,70]{0,1}", "f32[70,3]{1,0}", "f32[50,3]{0,1}", ROWS)),
-    "along_the_batch": (["transpose", "transpose", "loop", "transpose"], dot(
-        "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", BATCHED)),
-    "many": (["contraction"], dot("f32[1027,4,16]{2,1,0}", "f32[1027,16,16]{2,1,0}", "f32[1027,4,16]{2,1,0}", BATCHED)),
+    "along_the_batch": (["loop"], dot("f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", BATCHED)),
+    "small_turned_to_the_batch": (["contraction", "transpose"], dot(
+        "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{0,2,1}", BATCHED)),
+    "small_matrices": (["contraction"], dot("f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", "f32[320,6,6]{2,1,0}", BATCHED)),
+    "few_small_matrices": (["contraction"], dot("f32[5,3,4]{2,1,0}", "f32[5,4,7]{2,1,0}", "f32[5,3,7]{2,1,0}", BATCHED)),
+    "small_by_columns": (["contraction"], dot("f64[77,5,3]{2,1,0}", "f64[77,4,5]{2,1,0}", "f64[77,3,4]{1,2,0}",
+                                              "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={2}")),
+    "small_apart": (["loop", "contraction"], dot("f32[320,6,6]{2,1,0}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{2,1,0}", BATCHED)),
+    "small_of_a_slice": (["contraction"], of_read("f32[40,3,4]{2,1,0}", "f32[40,5,7]{2,1,0}", "f32[40,4,3]{2,1,0} slice(b), slice={[0:40],[1:5],[4:7]}",
+                                                  "f32[40,3,3]{2,1,0}")),
+    "small_of_one": (["contraction"], of_read("f32[40,3,4]{2,1,0}", "f32[4,5]{1,0}", "f32[40,4,5]{2,1,0} broadcast(b), dimensions={1,2}",
+                                              "f32[40,3,5]{2,1,0}")),
+    "small_backwards": (["contraction"], of_read("f32[40,3,4]{2,1,0}", "f32[40,4,5]{2,1,0}", "f32[40,4,5]{2,1,0} reverse(b), dimensions={1}",
+                                                 "f32[40,3,5]{2,1,0}")),
+    "small_of_many_steps": (["contraction"], dot("f32[30,3,100]{2,1,0}", "f32[30,100,5]{2,1,0}", "f32[30,3,5]{2,1,0}", BATCHED)),
+    "small_of_s32": (["contraction"], dot("s32[33,7,3]{2,1,0}", "s32[33,3,15]{2,1,0}", "s32[33,7,15]{2,1,0}", BATCHED)),
+    "small_epilogue": (["contraction"], dot(
+        "f32[321,3,3]{2,1,0}", "f32[321,3,3]{2,1,0}", "f32[321,3,3]{2,1,0}", BATCHED, "  c = f32[3]{0} parameter(2)",
+        "  k = f32[321,3,3]{2,1,0} broadcast(c), dimensions={2}", "  s = f32[321,3,3]{2,1,0} add(d, k)",
+        "  u = bf16[321,3,3]{2,1,0} convert(s)")),
+    "many": (["contraction"], dot("f32[1027,4,16]{2,1,0}", "f32[1027,16,32]{2,1,0}", "f32[1027,4,32]{2,1,0}", BATCHED)),
     "by_vector": (["reduction"], dot("f32[40,50]{1,0}", "f32[50]{0}", "f32[40]{0}", ROWS)),
     "vector_by": (["reduction"], dot("f32[50]{0}", "f32[50,64]{1,0}", "f32[64]{0}",
                                      "lhs_contracting_dims={0}, rhs_contracting_dims={0}")),
@@ -514,7 +580,10 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "3,3,12,20", "20,12,3,3").replace("b01f_01io->b01f", "bf01_oi01->bf01")),
     "in_tiles_of_memory": (["contraction", "loop"], dot(
         "f32[40,50]{1,0:T(8,128)}", "f32[50,64]{1,0:T(8,128)}", "f32[40,64]{1,0:T(8,128)}", ROWS)),
-    "small": (["loop"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
+    "small": (["contraction"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
+    "small_by_rows": (["contraction"], dot("f32[9,4,6]{2,1,0}", "f32[9,8,6]{2,1,0}", "f32[9,4,8]{2,1,0}",
+                                           "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}")),
+    "least": (["loop"], dot("f32[2,2]{1,0}", "f32[2,2]{1,0}", "f32[2,2]{1,0}", ROWS)),
 }
 
 
@@ -528,6 +597,43 @@ def test_who_writes_it(name: str) -> None:
         converted = target == "opencl" and name == "of_bf16"
         assert [kernel.hero for kernel in kernels] == (["loop", "loop", "contraction"] if converted else heroes)
         assert EMPTY not in [kernel.grid.thread for kernel in kernels]
+
+
+# products that are loops, by the reason
+LOOPS = {
+    "1 columns of complex numbers do not fill vectors": ("c64[40,50]{1,0}", "c64[50,1]{1,0}", "c64[40,1]{1,0}", ROWS),
+    "512 multiplications of complex numbers; tiles take 1024 at least": ("c64[8,8]{1,0}", "c64[8,8]{1,0}", "c64[8,8]{1,0}", ROWS),
+    "tiles do not add s64": ("s64[40,50]{1,0}", "s64[50,64]{1,0}", "s64[40,64]{1,0}", ROWS),
+    "its sums have one term": ("f32[40]{0}", "f32[64]{0}", "f32[40,64]{1,0}", "lhs_contracting_dims={}, rhs_contracting_dims={}"),
+    "neighbours in its result are of the batch": ("f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", "f32[320,6,6]{0,2,1}", BATCHED),
+    "rows of 7 columns; tiles take 8 at least": ("f32[40,50]{1,0}", "f32[50,7]{1,0}", "f32[40,7]{1,0}", ROWS),
+    "2430 multiplications in rows of 9 columns; tiles take 8192 at least": ("f32[30,9]{1,0}", "f32[9,9]{1,0}", "f32[30,9]{1,0}", ROWS),
+}
+# its windows stand now on elements of the base, now between them
+UNEVEN = """HloModule e
+
+ENTRY e {
+  x = f32[2,4,21,17]{3,2,1,0} parameter(0)
+  w = f32[3,1,17,8]{3,2,1,0} parameter(1)
+  d = f32[2,1,14,8]{3,2,1,0} convolution(x, w), window={size=3x1 stride=3x3 lhs_dilate=3x2 rhs_dilate=3x1 pad=-1_-1x1_-1}, dim_labels=b01f_01io->b01f
+  ROOT n = f32[2,1,14,8]{3,2,1,0} maximum(d, d)
+}
+"""
+
+
+@pytest.mark.parametrize("why", LOOPS)
+def test_explain_says_why_a_product_is_a_loop(why: str, tmp_path: Path) -> None:
+    (tmp_path / "e.hlo").write_text(dot(*LOOPS[why]))
+    done = gen("explain", tmp_path / "e.hlo", "--stage", "schedule", "--target", "c")
+    assert done.returncode == 0 and f"  product d: a loop, {why}\n" in done.stdout, done.stdout + done.stderr
+
+
+def test_explain_says_where_tiles_do_not_move_evenly(tmp_path: Path) -> None:
+    (tmp_path / "e.hlo").write_text(UNEVEN)
+    done = gen("explain", tmp_path / "e.hlo", "--stage", "schedule", "--target", "c")
+    assert re.search(r"product d\S*: a loop, in the order of the result its operands do not move by constant strides\n", done.stdout), done.stdout
+    (tmp_path / "tiles.hlo").write_text(NAMED["in_place"][1])
+    assert "a loop" not in gen("explain", tmp_path / "tiles.hlo", "--stage", "schedule", "--target", "c").stdout
 
 
 def test_few_rows_of_a_large_operand() -> None:
@@ -602,7 +708,29 @@ def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.Mon
     """The last units of rows end where the rows end."""
     small(monkeypatch, Panels(1, 1, 1, bytes_, 0))
     for columns in (16, 17, 31, 33, 70):
-        (fusion,) = fusions(dot("f32[20,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[20,{columns}]{{1,0}}", ROWS))
+        (fusion,) = fusions(dot("f32[26,30]{1,0}", f"f32[30,{columns}]{{1,0}}", f"f32[26,{columns}]{{1,0}}", ROWS))
         (nest,) = tiled(fusion)
         last = nest.last_unit + sum((digit.size - 1) * digit.units for digit in (*nest.outer, *nest.steps)) + nest.unit
         assert last <= nest.units.shape.elements
+
+
+@pytest.mark.parametrize("dims", ["", "[40,7,5]{2,1,0} slice(b), slice={[0:40],[1:5],[0:5]}", "[40,4,9]{2,1,0} slice(b), slice={[0:40],[0:4],[4:9]}",
+                                  "[40,4,5]{2,1,0} reverse(b), dimensions={1}", "[40,5,4]{2,1,0} transpose(b), dimensions={0,2,1}"])
+def test_no_place_is_read_beyond_small_matrices(dims: str) -> None:
+    """A vector that reaches beyond its row ends inside of the matrix."""
+    of = f"f32{dims.split(' ')[0]}" if dims else "f32[40,4,5]{2,1,0}"
+    text = of_read("f32[40,3,4]{2,1,0}", of, f"f32[40,4,5]{{2,1,0}} {dims.split(' ', 1)[1]}", "f32[40,3,5]{2,1,0}") if dims \
+        else dot("f32[40,3,4]{2,1,0}", of, "f32[40,3,5]{2,1,0}", BATCHED)
+    (fusion,) = fusions(text)
+    (nest,) = nests.planned(fusion, DEVICES["cpu"].plan_class).nests
+    assert isinstance(nest, SmallProduct)
+    (kernel,) = target_file(fusion, "c", "cpu").kernels
+    r, steps, columns = kernel.text.record, nest.offsets(1, "step"), nest.offsets(1, "column")
+    assert bool(r.gathered) == ("transpose" in dims or "reverse" in dims)
+    if r.gathered:
+        read = {step + column for step in steps for column in columns}
+    else:
+        begins = [step - r.overlap.behind * (k >= r.overlap.whole) for k, step in enumerate(steps)]
+        read = {begin + lane for begin in begins for lane in range(r.width)}
+    inside = {step + column for step in steps for column in columns}
+    assert min(inside) <= min(read) and max(read) <= max(inside)

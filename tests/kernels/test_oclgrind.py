@@ -140,6 +140,13 @@ OTHERS = {
                  "rhs_contracting_dims={0}",
     "dot of f16": "a = f16[17,20] parameter(0)\n  b = f16[20,33] parameter(1)\n  ROOT r = f16[17,33] dot(a, b), lhs_contracting_dims={1}, "
                   "rhs_contracting_dims={0}",
+    "small dots": "a = f32[70,3,5] parameter(0)\n  b = f32[70,5,3] parameter(1)\n  ROOT r = f32[70,3,3] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                  "lhs_contracting_dims={2}, rhs_contracting_dims={1}",
+    "small dots with a bias": "a = f64[37,3,5] parameter(0)\n  b = f64[37,7,5] parameter(1)\n  c = f64[7] parameter(2)\n  d = f64[37,3,7] dot(a, b), lhs_batch_dims={0}, "
+                              "rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}\n  e = f64[37,3,7] broadcast(c), dimensions={2}\n"
+                              "  ROOT r = f64[37,3,7] add(d, e)",
+    "dot of few complex rows": "a = c64[3,20] parameter(0)\n  b = c64[20,33] parameter(1)\n  ROOT r = c64[3,33] dot(a, b), lhs_contracting_dims={1}, "
+                               "rhs_contracting_dims={0}",
     "scaled-dot": "a = f8e4m3fn[17,64] parameter(0)\n  b = f4e2m1fn[64,34] parameter(1)\n  s = f8e8m0fnu[17,2] parameter(2)\n  t = f32[4,1] parameter(3)\n"
                   "  ROOT r = f32[17,34] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "convolution": "a = f32[2,9,10,3] parameter(0)\n  k = f32[3,2,3,5] parameter(1)\n  ROOT r = f32[2,5,11,5] convolution(a, k), "

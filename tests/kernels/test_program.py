@@ -455,8 +455,8 @@ def test_nests_are_compared_one_by_one(target: str, tmp_path: Path) -> None:
 
 def test_a_wrong_nest_is_named(tmp_path: Path) -> None:
     """Of a fusion of many nests the one that is wrong fails, and no other."""
-    # products of few steps are loops
-    of = run.build(program(deep(8).replace("[16,16]", "[8,8]")), tmp_path, "c", run.Options())
+    # products of two numbers by two are loops
+    of = run.build(program(deep(8).replace("[16,16]", "[2,2]")), tmp_path, "c", run.Options())
     for path in (tmp_path / "m.c", tmp_path / "m_traced.c"):
         path.write_text(path.read_text().replace("v_d5 = v_next", "v_d5 = 0.5f + v_next"))
     results = run.check_built([of], "c", run.Options(rounds=1))
@@ -474,8 +474,8 @@ def test_a_scatter_of_nothing_is_a_part(tmp_path: Path) -> None:
 
 def test_a_call_after_a_wrong_one_does_not_pass(tmp_path: Path) -> None:
     """What was not compared since an earlier call is wrong says so."""
-    # products of few steps are loops
-    of = run.build(program(deep(8).replace("[16,16]", "[8,8]")), tmp_path, "c", run.Options())
+    # products of two numbers by two are loops
+    of = run.build(program(deep(8).replace("[16,16]", "[2,2]")), tmp_path, "c", run.Options())
     for path in (tmp_path / "m.c", tmp_path / "m_traced.c"):
         path.write_text(path.read_text().replace("v_d1 = v_next", "v_d1 = 0.5f + v_next"))
     results = run.check_built([of], "c", run.Options(rounds=1))

@@ -41,10 +41,10 @@ def test_lanes(size: int, lanes: int) -> None:
 @pytest.mark.parametrize("size, lanes", [(4, 16), (8, 8), (12, 4), (5, 16)])
 def test_rows_of_lanes(size: int, lanes: int) -> None:
     """Rows of a small product are walked in vectors that they fill, unless the product is one vector."""
-    one = f"f32[{size},{size}]"
+    one = f"s64[{size},{size}]"     # of f32 it is straight code
     text = vectors(c_text(f"HloModule m\nENTRY e {{ a = {one} parameter(0)  b = {one} parameter(1)\n"
                           f"ROOT c = {one} dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}\n"))
-    assert {int(n) for n in re.findall(r"\bconst float(\d+) v_", text)} == {lanes}
+    assert {int(n) for n in re.findall(r"\bconst long(\d+) v_", text)} == {lanes}
     assert ("[lane]" in text) == (lanes == 16)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, of_part, plain
 from gen import schedule
+from gen.heroes.small_products_cpu import SmallProductsSchedule
 from gen.pipeline import target_file
 from gen.plan import nests
 from gen.plan.strips import Strips
@@ -233,7 +234,10 @@ def test_attention_is_one_kernel(target: str, device: str, part: str) -> None:
     # in several panels, with two strips of each matrix
     assert [strips.count for strips in strips_of(by_keys(96, 128))] == [2] and [
         strips.count for strips in strips_of(by_keys(80, 192))] == [2]
-    assert all(len(kernel.sections) == 3 for kernel in found)
+    # values of few columns are multiplied as small matrices, by a kernel of its own
+    small = [kernel for file in files if any(isinstance(kernel.loop, SmallProductsSchedule) for kernel in file.kernels)
+             for kernel in file.kernels]
+    assert all(len(kernel.sections) == (2 if kernel in small else 3) for kernel in found)
 
 
 def test_the_order_of_the_reader() -> None:

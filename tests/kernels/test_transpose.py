@@ -124,6 +124,14 @@ def test_drawn(first: int, target: str, device: str, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("target, device", marked(ON_CPUS))
+def test_repeated_rows(target: str, device: str, tmp_path: Path) -> None:
+    """Each row of a transposed matrix several times: where a vector has two of them, its elements are read one by one."""
+    agree({f"{dtype}_{size}": f"HloModule e\n\nENTRY e {{\n  x = {dtype}[15,{size}]{{0,1}} parameter(0)\n"
+           f"  ROOT y = {dtype}[15,4,{size}]{{2,1,0}} broadcast(x), dimensions={{0,2}}\n}}\n"
+           for dtype in ("f32", "bf16", "f64", "u8") for size in (2, 4, 16)}, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("target, device", marked(ON_CPUS))
 @in_parts
 def test_lines(target: str, device: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that begin anywhere on a line, written in whole lines: each width; columns left over, batches (also those that begin at several places of a line), parts."""
