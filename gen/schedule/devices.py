@@ -502,6 +502,17 @@ class FftNumbers:
 
 
 @dataclass(frozen=True)
+class FftGpuNumbers:
+    """Fourier transforms by blocks of threads of a GPU. Chosen, not measured."""
+
+    threads: int = 512                  # of a block, at most
+    elements: int = 8                   # complex numbers of a thread, where the block has no more threads than it may
+    block_elements: int = 1024          # complex numbers of the rows of a block, where a row has fewer
+    rows_bytes: int = 32 << 10          # of shared memory that several rows take, at most
+    sector: int = 32                    # bytes that neighbouring threads should access together at least
+
+
+@dataclass(frozen=True)
 class MatricesNumbers:
     """Factorisations and solutions, a work-item for each matrix. Chosen, not measured."""
 
@@ -602,6 +613,7 @@ class Device:
     contraction_cpu: ContractionCpuNumbers = field(default_factory=ContractionCpuNumbers)
     contraction_gpu: ContractionGpuNumbers = field(default_factory=ContractionGpuNumbers)
     fft: FftNumbers = FftNumbers()
+    fft_gpu: FftGpuNumbers = FftGpuNumbers()
     loop_cpu: LoopCpuNumbers = LoopCpuNumbers()
     loop_gpu: LoopGpuNumbers = LoopGpuNumbers()
     matrices: MatricesNumbers = MatricesNumbers()
@@ -648,7 +660,8 @@ _CPU = Device("cpu", "c", cpu=True, units=2, warp=1, line=LINE, cache=8 << 20, u
               scatter=ScatterNumbers(window_items=8, indexed_items=1, picked_rows=64, prefetch=32))
 _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coalesced=128,
               scatter=ScatterNumbers(runs=4, unit_threads=2048),
-              fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20))
+              fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20,
+                             fold_bytes=64 << 10))
 EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(small_sizes=(4, 8), groups=("s8", "u8"))),     # a work-group costs some 4 ns
