@@ -520,7 +520,12 @@ class MatricesNumbers:
     unrolled: int = 8                   # rows of a matrix, at most, whose loops are unrolled
     item_steps: int = 20000             # multiplications of a work-item on a CPU, where there are enough matrices
     block_bytes: int = 32 << 10         # of the right sides that a CPU solves for at once, on the stack
-    threads: int = 64                   # of a block of a GPU
+    threads: int = 64                   # of a block of a GPU whose threads have a matrix each
+    # rows of a matrix from which on a block of a GPU has it: of any batch, of one with no more matrices than units
+    block_rows: int = 16
+    few_block_rows: int = 5
+    block_threads: int = 256            # of such a block, at most
+    block_thread_elements: int = 4      # elements of such a thread, where the block has fewer threads than it may
 
 
 @dataclass(frozen=True)
