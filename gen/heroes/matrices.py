@@ -26,6 +26,7 @@ from gen.plan.whole import Whole
 from gen.schedule import LINE, Device, Schedule
 from gen.targets import Target
 
+EPSILON = {"f32": "0x1p-24f", "f64": "0x1p-53"}
 # Attributes that may be left out.
 _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
 
@@ -186,7 +187,7 @@ class MatricesHero(Hero[Whole, Matrices]):
             **vars(batch(d, dtype, schedule, grid, starts, arrays)), dtype=dtype, operands=operands, results=results,
             work=work, sizes=schedule.sizes, attributes=attributes_of(nest), local=schedule.local,
             unrolled=max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, lanes=schedule.lanes,
-            epsilon={"f32": "0x1p-24f", "f64": "0x1p-53"}[part], complex=on_complex, real=d.register(part),
+            epsilon=EPSILON[part], complex=on_complex, real=d.register(part),
             vector_sizes=(nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2])
             if nest.op.opcode == "svd" else (0, 0))
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"

@@ -1,25 +1,26 @@
 """The matrices hero on GPUs where matrices are large enough, or few: a block of threads has a matrix of the batch.
 
-A matrix that fits is worked on in shared memory, a larger one in the memory of the result. The threads of a block wait
-for each other after each column. A triangular solve has several blocks for the right sides of a matrix. Small matrices
-of a large batch, and the other ops, have a thread each (gen/heroes/matrices.py)."""
+A matrix that fits is worked on in shared memory, a larger one in the memory of the result, or in scratch memory. The
+threads of a block wait for each other after each column. A triangular solve has several blocks for the right sides of a
+matrix. Small matrices of a large batch, and the other ops, have a thread each (gen/heroes/matrices.py)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Tuple
 
+from gen import algebra
 from gen.emit.form import Form
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Text, arguments
-from gen.heroes.matrices import View, attributes_of, matrix_maps, view
-from gen.hlo import dtypes
+from gen.heroes.matrices import EPSILON, View, attributes_of, matrix_maps, scratch_view, view
+from gen.hlo import Shape, array_shape, dtypes
 from gen.plan.matrices import Sizes, sizes_of
 from gen.plan.whole import Whole
 from gen.schedule import Schedule
 
-OPS = ("cholesky", "householder-product", "lu", "qr", "triangular-solve")
-TILE = "tile"
+OPS = ("cholesky", "eigh", "householder-product", "lu", "qr", "triangular-solve")
+TILE, VECTORS = "tile", "vectors"
 
 
 @dataclass(frozen=True)
@@ -38,19 +39,17 @@ class SharedArray:
 @dataclass(frozen=True)
 class MatrixBlocks(Schedule):
     """sizes: of the op. across: threads along which neighbours are accessed; a block has several such groups. parts:
-    blocks of a matrix. sides: right sides of a block. shared: its arrays. pitch: elements of a row in shared memory."""
+    blocks of a matrix. sides: right sides of a block. pitch: elements of a row where the matrix is worked on. work: the
+    matrices there; in_shared: whether that is shared memory. shared: the block's other arrays."""
 
     sizes: Sizes = Sizes(1, 1, 1)
     across: int = 1
     parts: int = 1
     sides: int = 1
     pitch: int = 1
+    work: Tuple[SharedArray, ...] = ()
+    in_shared: bool = True
     shared: Tuple[SharedArray, ...] = ()
-
-    @property
-    def in_shared(self) -> bool:
-        """True if the matrix is worked on in shared memory."""
-        return any(array.name == TILE for array in self.shared)
 
     def text(self) -> str:
         where = f"in shared memory in rows of {self.pitch}" if self.in_shared else "in memory"
@@ -65,9 +64,11 @@ class MatrixBlockRecord:
     type, dtype: of elements, as C text and in HLO's words. count, parts: matrices, and blocks of each. threads,
     across, groups: of a block, along neighbours, and groups of these. group: whether the text names the number of the
     block. starts: the variables with the positions of a block's matrix. shared: arrays in shared memory, each with
-    its type as C text. in_shared: whether work, a view of one, is where the matrix is worked on; barrier: where threads
-    wait until others have written it. sides, solved: right sides of a block, and their place. searching: threads that look for a pivot. nan: as
-    C text.
+    its type as C text. in_shared: whether work and vectors, where the matrix is worked on, are there too; barrier: where
+    threads wait until others have written them. sides, solved: right sides of a block, and their place. even: columns,
+    one more where their number is odd; pair: of the pairs of a round of that number, the first one's column, and the
+    second's but for pair 0. searching: threads that look for a pivot. epsilon: half the distance from 1 to the next
+    number. nan: as C text.
     """
 
     type: str
@@ -85,7 +86,11 @@ class MatrixBlockRecord:
     operands: List[View]
     results: List[View]
     work: View
+    vectors: View
     solved: View
+    even: int
+    pair: Tuple[str, str]
+    epsilon: str
     sizes: Sizes
     attributes: "Dict[str, Any]"
     sides: int
@@ -121,22 +126,32 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         threads = max(device.warp, across)
         while threads < min(wanted, device.matrices.block_threads):
             threads *= 2
-        pitch = (rows if solves else columns) | 1
+        even = columns + columns % 2 if nest.op.opcode == "eigh" else 0
+        pitch, vectors = (rows if solves else even or columns) | 1, nest.op.attributes.get("vectors")
         groups = threads // across
         of_reflectors = [SharedArray("sums", dtype, groups * columns), SharedArray("tops", dtype, columns),
                          SharedArray("column", dtype, rows)]
         others = {
             "cholesky": [SharedArray("scales", dtype, rows)],
+            "eigh": [*(SharedArray(name, dtype, even // 2) for name in ("cosines", "sines")),
+                     *(SharedArray(name, "s32", even // 2) for name in ("firsts", "seconds", "flags")),
+                     SharedArray("sums", dtype, device.warp),
+                     *([SharedArray("order", "s32", rows), SharedArray("signs", dtype, rows)] if vectors else [])],
             "householder-product": of_reflectors,
             "lu": [SharedArray("values", dtype, device.warp + 1), SharedArray("places", "s32", device.warp)],
             "qr": [*of_reflectors, SharedArray("sizes", dtype, groups)],
             "triangular-solve": [SharedArray("solved", dtype, rows * sides)]}[nest.op.opcode]
-        tile = SharedArray(TILE, dtype, rows * pitch)
+        work = [SharedArray(name, dtype, (even or rows) * pitch) for name in (TILE, *([VECTORS] if vectors else []))]
         if sum(array.bytes for array in others) > most:
             raise Refused(f"{rows} rows, whose arrays do not fit {most} bytes of shared memory")
-        fits = sum(array.bytes for array in (tile, *others)) <= most
+        fits = sum(array.bytes for array in (*work, *others)) <= most
         yield MatrixBlocks(threads=threads, sizes=sizes, across=across, parts=-(-columns // sides) if solves else 1,
-                           sides=sides, pitch=pitch, shared=tuple([tile, *others] if fits else others))
+                           sides=sides, pitch=pitch, work=tuple(work), in_shared=fits, shared=tuple(others))
+
+    def scratch_shapes(self, nest: Whole, schedule: MatrixBlocks, context: Context) -> "List[Shape]":
+        if schedule.in_shared or nest.op.opcode != "eigh":
+            return []
+        return [array_shape(array.type, (schedule.sizes.matrices, array.elements)) for array in schedule.work]
 
     def index_types(self, schedule: MatrixBlocks) -> "Tuple[str, ...]":
         """Signed ones, as loops run downwards."""
@@ -160,18 +175,29 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         starts: "Dict[str, Coordinate]" = {}
         operands, results = ([view(nest, b, choice.index, starts) for b in side]
                              for side in (nest.operands, nest.results))
+        work = {array.name: View(array.name, "", (1,)) for array in schedule.work}
+        for buffer, array in zip(choice.scratch, schedule.work):
+            work[array.name] = scratch_view(buffer, array.elements, schedule.sizes.matrices, starts)
+        n = schedule.sizes.columns
+        even = n + n % 2
+        round_ = f"domain: round in [0, {max(0, even - 2)}], pair in [0, {max(0, even // 2 - 1)}]"
+        pair = algebra.c_text(f"(round, pair) -> ((round + pair) mod {max(1, even - 1)}, "
+                              f"(round + {even - 1} - pair) mod {max(1, even - 1)}), {round_}", choice.index).results
         record = MatrixBlockRecord(
             type=d.register(dtype), dtype=dtype, count=schedule.sizes.matrices, parts=schedule.parts,
             threads=schedule.threads, across=schedule.across, groups=schedule.threads // schedule.across,
             group=grid.blocks > 1, starts=list(starts.values()),
-            shared=[(array.name, d.register(array.type), array.elements) for array in schedule.shared],
+            shared=[(array.name, d.register(array.type), array.elements)
+                    for array in (*(schedule.work if schedule.in_shared else ()), *schedule.shared)],
             in_shared=schedule.in_shared, barrier=d.barrier if schedule.in_shared else d.memory_barrier,
-            operands=operands, results=results, work=View(TILE, "", (schedule.pitch, 1)),
+            operands=operands, results=results, work=work[TILE].rows(schedule.pitch),
+            vectors=work.get(VECTORS, work[TILE]).rows(schedule.pitch), even=even, pair=(pair[0], pair[1]),
+            epsilon=EPSILON[dtype],
             solved=View("solved", "", (schedule.sides, 1)), sizes=schedule.sizes, attributes=attributes_of(nest),
             sides=schedule.sides, searching=context.device.warp,
             nan=d.special(dtypes.quiet_nan(dtype), dtype))
         template = f"kernels/{nest.op.opcode.replace('-', '_')}_gpu"
-        return [Kernel(grid, nest, arguments(d, nest.operands, nest.results),
+        return [Kernel(grid, nest, arguments(d, nest.operands, [*choice.scratch, *nest.results]),
                        Text(template, record, attribute=d.launch_bounds(schedule.threads, 1)))]
 
 

@@ -533,7 +533,8 @@ class OfBlocks(Drawn):
         return self.r.choice(self.sizes)
 
 
-BLOCKS = {"cholesky": "cholesky", "potrf": "cholesky", "getrf": "lu", "triangle": "triangular_solve", "trsm": "triangular_solve", "geqrf": "qr", "orgqr": "householder_product"}
+BLOCKS = {"cholesky": "cholesky", "potrf": "cholesky", "getrf": "lu", "triangle": "triangular_solve", "trsm": "triangular_solve", "geqrf": "qr", "orgqr": "householder_product",
+          "syevd": "eigh"}
 
 
 def templates(text: str, device: str) -> "List[str]":
