@@ -14,7 +14,8 @@ from gen.plan.nest import BuildError, Nest
 
 # The first that takes a nest and has a schedule that its maps allow writes it; loop takes every nest.
 HEROES: Sequence[Hero[Any, Any]] = (
-    matrices_gpu.HERO, matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, sort_gpu.ROWS, fft_gpu.HERO, fft.HERO, scatter.HERO,
+    matrices_gpu.HERO, matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, sort_gpu.ROWS, fft_gpu.HERO,
+    fft.HERO, scatter.HERO,
     strips_cpu.HERO, contraction_cpu.HERO, contraction_mma.HERO, contraction_gpu.HERO, concatenate_cpu.HERO,
     concatenate.HERO, update_in_place.HERO, distribute.HERO, rows_cpu.HERO, rows_gpu.HERO,
     reduction_cpu.HERO, reduction_gpu.HERO, scan_cpu.HERO, scan_gpu.HERO, transpose_gpu.HERO, transpose_lines.HERO,

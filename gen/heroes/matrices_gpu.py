@@ -19,17 +19,18 @@ from gen.plan.matrices import Sizes, sizes_of
 from gen.plan.whole import Whole
 from gen.schedule import Schedule
 
-OPS = ("cholesky", "eigh", "householder-product", "lu", "qr", "triangular-solve")
+OPS = ("cholesky", "eigh", "householder-product", "lu", "qr", "svd", "triangular-solve")
 TILE, VECTORS = "tile", "vectors"
 
 
 @dataclass(frozen=True)
 class SharedArray:
-    """An array in shared memory. type: of its elements, in HLO's words."""
+    """An array in shared memory. type: of its elements, in HLO's words. pitch: elements of a row of a matrix."""
 
     name: str
     type: str
     elements: int
+    pitch: int = 1
 
     @property
     def bytes(self) -> int:
@@ -39,20 +40,19 @@ class SharedArray:
 @dataclass(frozen=True)
 class MatrixBlocks(Schedule):
     """sizes: of the op. across: threads along which neighbours are accessed; a block has several such groups. parts:
-    blocks of a matrix. sides: right sides of a block. pitch: elements of a row where the matrix is worked on. work: the
-    matrices there; in_shared: whether that is shared memory. shared: the block's other arrays."""
+    blocks of a matrix. sides: right sides of a block. work: the matrix where it is worked on, and that of vectors;
+    in_shared: whether that is shared memory. shared: the block's other arrays."""
 
     sizes: Sizes = Sizes(1, 1, 1)
     across: int = 1
     parts: int = 1
     sides: int = 1
-    pitch: int = 1
     work: Tuple[SharedArray, ...] = ()
     in_shared: bool = True
     shared: Tuple[SharedArray, ...] = ()
 
     def text(self) -> str:
-        where = f"in shared memory in rows of {self.pitch}" if self.in_shared else "in memory"
+        where = f"in shared memory in rows of {self.work[0].pitch}" if self.in_shared else "in memory"
         return (f"{super().text()}, {self.across} across, {self.sizes.matrices} matrices, "
                 f"{self.parts} {'block' if self.parts == 1 else 'blocks'} each, {where}")
 
@@ -65,9 +65,9 @@ class MatrixBlockRecord:
     across, groups: of a block, along neighbours, and groups of these. group: whether the text names the number of the
     block. starts: the variables with the positions of a block's matrix. shared: arrays in shared memory, each with
     its type as C text. in_shared: whether work and vectors, where the matrix is worked on, are there too; barrier: where
-    threads wait until others have written them. sides, solved: right sides of a block, and their place. even: columns,
-    one more where their number is odd; pair: of the pairs of a round of that number, the first one's column, and the
-    second's but for pair 0. searching: threads that look for a pivot. epsilon: half the distance from 1 to the next
+    threads wait until others have written them. sides, solved: right sides of a block, and their place. vector_sizes: numbers
+    of left and of right vectors in the results of svd. even: rows that are paired, the last one of zeros where their
+    number is odd; pair: C text of the rows of a pair in a round, of pair 0 but the first. searching: threads that look for a pivot. epsilon: half the distance from 1 to the next
     number. nan: as C text.
     """
 
@@ -88,6 +88,7 @@ class MatrixBlockRecord:
     work: View
     vectors: View
     solved: View
+    vector_sizes: Tuple[int, int]
     even: int
     pair: Tuple[str, str]
     epsilon: str
@@ -113,43 +114,52 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         return True
 
     def schedules(self, nest: Whole, context: Context) -> "Iterable[MatrixBlocks]":
-        sizes, device, dtype = sizes_of(nest.op), context.device, nest.shape.dtype
-        solves, most = nest.op.opcode == "triangular-solve", context.target.shared_bytes
+        op, sizes, device, dtype = nest.op.opcode, sizes_of(nest.op), context.device, nest.shape.dtype
+        numbers, most, solves = device.matrices, context.target.shared_bytes, op == "triangular-solve"
         rows, columns = _unknowns(nest) if solves else (sizes.rows, sizes.columns)
         sides = min(device.warp, columns)
         while solves and sides > 1 and rows * sides * dtypes.storage_bytes(dtype) > most:
             sides //= 2
-        across = 1
-        while across < min(device.warp, sides if solves else columns):
-            across *= 2
-        wanted = rows * (sides if solves else columns) // device.matrices.block_thread_elements
-        threads = max(device.warp, across)
-        while threads < min(wanted, device.matrices.block_threads):
-            threads *= 2
-        even = columns + columns % 2 if nest.op.opcode == "eigh" else 0
-        pitch, vectors = (rows if solves else even or columns) | 1, nest.op.attributes.get("vectors")
+        few, even = min(rows, columns), _even(sizes)
+        height, width = {"eigh": (even, even), "svd": (even, max(rows, columns)), "triangular-solve": (rows, rows)}.get(
+            op, (rows, columns))
+        # neighbours of a group, and elements of all groups at once
+        line, wanted = sides if solves else width, rows * (sides if solves else width) // numbers.block_thread_elements
+        if op == "svd":
+            line = min(line, numbers.block_threads // (even // 2))
+            wanted = line * even // 2
+        across = _power(min(device.warp, line))
+        threads = max(device.warp, min(numbers.block_threads, _power(wanted)))
         groups = threads // across
-        of_reflectors = [SharedArray("sums", dtype, groups * columns), SharedArray("tops", dtype, columns),
-                         SharedArray("column", dtype, rows)]
+
+        def arrays(dtype: str, **elements: int) -> "List[SharedArray]":
+            return [SharedArray(name, dtype, size) for name, size in elements.items()]
+
+        of_reflectors = arrays(dtype, sums=groups * columns, tops=columns, column=rows)
+        vectors = nest.op.attributes.get("vectors", False) not in (False, "none")
         others = {
-            "cholesky": [SharedArray("scales", dtype, rows)],
-            "eigh": [*(SharedArray(name, dtype, even // 2) for name in ("cosines", "sines")),
-                     *(SharedArray(name, "s32", even // 2) for name in ("firsts", "seconds", "flags")),
-                     SharedArray("sums", dtype, device.warp),
-                     *([SharedArray("order", "s32", rows), SharedArray("signs", dtype, rows)] if vectors else [])],
+            "cholesky": arrays(dtype, scales=rows),
+            "eigh": [*arrays(dtype, cosines=even // 2, sines=even // 2, sums=device.warp),
+                     *arrays("s32", firsts=even // 2, seconds=even // 2, flags=even // 2, turned=1),
+                     *(arrays(dtype, signs=rows) + arrays("s32", order=rows) if vectors else [])],
             "householder-product": of_reflectors,
-            "lu": [SharedArray("values", dtype, device.warp + 1), SharedArray("places", "s32", device.warp)],
-            "qr": [*of_reflectors, SharedArray("sizes", dtype, groups)],
-            "triangular-solve": [SharedArray("solved", dtype, rows * sides)]}[nest.op.opcode]
-        work = [SharedArray(name, dtype, (even or rows) * pitch) for name in (TILE, *([VECTORS] if vectors else []))]
+            "lu": arrays(dtype, values=device.warp + 1) + arrays("s32", places=device.warp),
+            "qr": of_reflectors + arrays(dtype, sizes=groups),
+            "svd": [*arrays(dtype, parts=3 * threads, sizes=device.warp, squares=few), *arrays("s32", flags=groups, turned=1),
+                    *(arrays(dtype, signs=few, vector=width, dots=width)
+                      + arrays("s32", order=few, places=device.warp) if vectors else [])],
+            "triangular-solve": arrays(dtype, solved=rows * sides)}[op]
+        work = [SharedArray(TILE, dtype, height * (width | 1), width | 1)]
+        if vectors:
+            work.append(SharedArray(VECTORS, dtype, height * (few | 1), few | 1))
         if sum(array.bytes for array in others) > most:
             raise Refused(f"{rows} rows, whose arrays do not fit {most} bytes of shared memory")
         fits = sum(array.bytes for array in (*work, *others)) <= most
         yield MatrixBlocks(threads=threads, sizes=sizes, across=across, parts=-(-columns // sides) if solves else 1,
-                           sides=sides, pitch=pitch, work=tuple(work), in_shared=fits, shared=tuple(others))
+                           sides=sides, work=tuple(work), in_shared=fits, shared=tuple(others))
 
     def scratch_shapes(self, nest: Whole, schedule: MatrixBlocks, context: Context) -> "List[Shape]":
-        if schedule.in_shared or nest.op.opcode != "eigh":
+        if schedule.in_shared or nest.op.opcode not in ("eigh", "svd"):
             return []
         return [array_shape(array.type, (schedule.sizes.matrices, array.elements)) for array in schedule.work]
 
@@ -178,8 +188,8 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         work = {array.name: View(array.name, "", (1,)) for array in schedule.work}
         for buffer, array in zip(choice.scratch, schedule.work):
             work[array.name] = scratch_view(buffer, array.elements, schedule.sizes.matrices, starts)
-        n = schedule.sizes.columns
-        even = n + n % 2
+        even = _even(schedule.sizes)
+        rows = {array.name: work[array.name].rows(array.pitch) for array in schedule.work}
         round_ = f"domain: round in [0, {max(0, even - 2)}], pair in [0, {max(0, even // 2 - 1)}]"
         pair = algebra.c_text(f"(round, pair) -> ((round + pair) mod {max(1, even - 1)}, "
                               f"(round + {even - 1} - pair) mod {max(1, even - 1)}), {round_}", choice.index).results
@@ -190,9 +200,10 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
             shared=[(array.name, d.register(array.type), array.elements)
                     for array in (*(schedule.work if schedule.in_shared else ()), *schedule.shared)],
             in_shared=schedule.in_shared, barrier=d.barrier if schedule.in_shared else d.memory_barrier,
-            operands=operands, results=results, work=work[TILE].rows(schedule.pitch),
-            vectors=work.get(VECTORS, work[TILE]).rows(schedule.pitch), even=even, pair=(pair[0], pair[1]),
-            epsilon=EPSILON[dtype],
+            operands=operands, results=results, work=rows[TILE],
+            vectors=rows.get(VECTORS, rows[TILE]), even=even, pair=(pair[0], pair[1]), epsilon=EPSILON[dtype],
+            vector_sizes=(nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2])
+            if nest.op.opcode == "svd" else (0, 0),
             solved=View("solved", "", (schedule.sides, 1)), sizes=schedule.sizes, attributes=attributes_of(nest),
             sides=schedule.sides, searching=context.device.warp,
             nan=d.special(dtypes.quiet_nan(dtype), dtype))
@@ -208,3 +219,14 @@ def _unknowns(nest: Whole) -> "Tuple[int, int]":
     """The unknowns of a triangular solve, and its right sides."""
     sizes = sizes_of(nest.op)
     return (sizes.rows, sizes.columns) if nest.op.attributes.get("left_side") else (sizes.columns, sizes.rows)
+
+
+def _even(sizes: Sizes) -> int:
+    """The rows or columns of a matrix, those of which there are fewer, or one more so that they can be paired."""
+    few = min(sizes.rows, sizes.columns)
+    return few + few % 2
+
+
+def _power(least: int) -> int:
+    """The least power of two that is not below a number."""
+    return 1 << max(0, least - 1).bit_length()

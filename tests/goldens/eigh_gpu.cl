@@ -5,12 +5,13 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void sett_eigh_large_f
   __local float vectors[420];
   __local float cosines[10];
   __local float sines[10];
+  __local float sums[32];
   __local int firsts[10];
   __local int seconds[10];
   __local int flags[10];
-  __local float sums[32];
-  __local int order[20];
+  __local int turned[1];
   __local float signs[20];
+  __local int order[20];
   const int bl_x = (int)get_group_id(0);
   const int th_x = (int)get_local_id(0);
   const int lane = th_x % 32, group = th_x / 32;
@@ -34,8 +35,9 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void sett_eigh_large_f
   float all = 0;
   for (int p = 0; p < 32; ++p) all += sums[p];
   const int finite = all - all == 0;
-  int turned = finite;
-  for (int sweep = 0; sweep < 40 && turned; ++sweep) {
+  if (th_x == 0) turned[0] = finite;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int sweep = 0; sweep < 40 && turned[0]; ++sweep) {
     for (int round = 0; round < 19; ++round) {
       for (int pair = th_x; pair < 10; pair += 128) {
         const int p = (round + pair) % 19, q = pair == 0 ? 19 : (round + 19 - pair) % 19;
@@ -77,8 +79,11 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void sett_eigh_large_f
       }
       barrier(CLK_LOCAL_MEM_FENCE);
     }
-    turned = 0;
-    for (int pair = 0; pair < 10; ++pair) turned |= flags[pair];
+    if (th_x == 0) {
+      int any = 0;
+      for (int pair = 0; pair < 10; ++pair) any |= flags[pair];
+      turned[0] = any;
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   for (int i = th_x; i < 20; i += 128) {

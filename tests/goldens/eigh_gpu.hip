@@ -5,12 +5,13 @@ extern "C" __global__ __launch_bounds__(128, 1) void sett_eigh_large_f32(const f
   __shared__ float vectors[420];
   __shared__ float cosines[10];
   __shared__ float sines[10];
+  __shared__ float sums[64];
   __shared__ int firsts[10];
   __shared__ int seconds[10];
   __shared__ int flags[10];
-  __shared__ float sums[64];
-  __shared__ int order[20];
+  __shared__ int turned[1];
   __shared__ float signs[20];
+  __shared__ int order[20];
   const int bl_x = (int)blockIdx.x;
   const int th_x = (int)threadIdx.x;
   const int lane = th_x % 32, group = th_x / 32;
@@ -34,8 +35,9 @@ extern "C" __global__ __launch_bounds__(128, 1) void sett_eigh_large_f32(const f
   float all = 0;
   for (int p = 0; p < 64; ++p) all += sums[p];
   const int finite = all - all == 0;
-  int turned = finite;
-  for (int sweep = 0; sweep < 40 && turned; ++sweep) {
+  if (th_x == 0) turned[0] = finite;
+  __syncthreads();
+  for (int sweep = 0; sweep < 40 && turned[0]; ++sweep) {
     for (int round = 0; round < 19; ++round) {
       for (int pair = th_x; pair < 10; pair += 128) {
         const int p = (round + pair) % 19, q = pair == 0 ? 19 : (round + 19 - pair) % 19;
@@ -77,8 +79,11 @@ extern "C" __global__ __launch_bounds__(128, 1) void sett_eigh_large_f32(const f
       }
       __syncthreads();
     }
-    turned = 0;
-    for (int pair = 0; pair < 10; ++pair) turned |= flags[pair];
+    if (th_x == 0) {
+      int any = 0;
+      for (int pair = 0; pair < 10; ++pair) any |= flags[pair];
+      turned[0] = any;
+    }
     __syncthreads();
   }
   for (int i = th_x; i < 20; i += 128) {

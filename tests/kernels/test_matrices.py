@@ -534,7 +534,7 @@ class OfBlocks(Drawn):
 
 
 BLOCKS = {"cholesky": "cholesky", "potrf": "cholesky", "getrf": "lu", "triangle": "triangular_solve", "trsm": "triangular_solve", "geqrf": "qr", "orgqr": "householder_product",
-          "syevd": "eigh"}
+          "syevd": "eigh", "gesdd": "svd"}
 
 
 def templates(text: str, device: str) -> "List[str]":
