@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, List, Sequence
 
 from gen.heroes import (concatenate, concatenate_cpu, contraction_cpu, contraction_gpu,
-                        contraction_mma, contraction_wgmma, distribute, fft, lapack, loop, matrices,
+                        contraction_mma, contraction_wgmma, distribute, fft, fft_gpu, lapack, loop, matrices,
+                        matrices_gpu,
                         pad_cpu, reduction_cpu, reduction_gpu, rows_cpu, rows_gpu, scan_cpu, scan_gpu, scatter,
                         small_products_cpu, sort_cpu, sort_gpu, strips_cpu, table, transpose_cpu, transpose_gpu,
                         transpose_lines, update_in_place, window_cpu, window_scatter)
@@ -14,7 +15,8 @@ from gen.plan.nest import BuildError, Nest
 
 # The first that takes a nest and has a schedule that its maps allow writes it; loop takes every nest.
 HEROES: Sequence[Hero[Any, Any]] = (
-    matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, sort_gpu.ROWS, fft.HERO, scatter.HERO,
+    matrices_gpu.HERO, matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, sort_gpu.ROWS, fft_gpu.HERO,
+    fft.HERO, scatter.HERO,
     strips_cpu.HERO, contraction_cpu.HERO, small_products_cpu.HERO, contraction_wgmma.HERO, contraction_mma.HERO,
     contraction_gpu.HERO,
     concatenate_cpu.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO, rows_cpu.HERO, rows_gpu.HERO,

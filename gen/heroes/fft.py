@@ -10,21 +10,22 @@ parts are swapped.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.emit.templates import macro
 from gen.heroes.hero import Choice, Context, Hero
-from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments
+from gen.heroes.kernel import Argument, Grid, Kernel, Report, StepCode, Text, arguments
 from gen.hlo import Shape, array_shape, dtypes
 from gen.plan import fft
 from gen.plan.buffer import Buffer
 from gen.plan.buffers import strides_of
 from gen.plan.whole import Whole
 from gen.schedule import LINE, Device, Schedule
+from gen.targets import Target
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Axis:
     real ones as "pairs", each a complex number, and half a spectrum "folded" to that of the pairs. swaps: whether the
     parts of what is read are swapped, and of what is written. late: whether the kernel of a convolution is computed at
     run time. lanes: rows beside each other. turned: the length of
-    the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not."""
+    the roots that results are multiplied by, to the power of their place times that of the row; 0: they are not. whole:
+    the length that this kernel and another one transform together; 0: the kernel does it alone."""
 
     source: str
     target: str
@@ -62,7 +64,7 @@ class Axis:
     late: bool = False
     lanes: int = 1
     turned: int = 0
-    is_half: bool = False   # of two kernels for one dimension
+    whole: int = 0
 
     @property
     def m(self) -> int:
@@ -108,16 +110,49 @@ class FftSchedule:
 
 
 @dataclass(frozen=True)
-class FftRecord:
+class Roots:
+    """The tables of roots that a kernel reads, by name, "" where there is none: w of stages; turn between two lengths,
+    or high and low, whose products are the roots (window: entries of low; block: of neighbours that are computed
+    together); kernel and chirp of a convolution, or their roots' tables; fold of half a spectrum."""
+
+    axis: Axis
+    w: str
+    turn: str
+    high: str
+    low: str
+    window: int
+    block: int
+    kernel: str
+    chirp: str
+    fold: str
+    chirp_high: str
+    chirp_low: str
+    chirp_window: int
+
+    def number(self, value: float) -> str:
+        """A constant in the type, as C text."""
+        return number(value, self.axis.part)
+
+    def cosine(self, index: int, length: int) -> str:
+        """The real part of a root of unity."""
+        return self.number(fft.root(index, length).real)
+
+    def sine(self, index: int, length: int) -> str:
+        """Minus the imaginary part of a root of unity."""
+        return self.number(-fft.root(index, length).imag)
+
+    @property
+    def half(self) -> str:
+        return number(0.5, self.axis.part)
+
+
+@dataclass(frozen=True)
+class FftRecord(Roots):
     """The values that templates/kernels/fft.j2 prints. real: the type of a number. origin: of a unit of rows in the array that is
     read and in the one that is written; steps: elements from one to the next along the row, and from row to row. count:
     rows of the unit, as C text; whole: whether it is the same for all; group: the number of the unit among
-    those along the last other dimension. work: the scratch buffer, "" where buffers are the
-    work-item's own. Names of tables, "" where there is none: w of stages, turn between them, or high and low, whose
-    products are the roots (window: entries of low); kernel and chirp of a convolution, or their roots' tables; fold
-    of half a spectrum."""
+    those along the last other dimension. work: the scratch buffer, "" where buffers are the work-item's own."""
 
-    axis: Axis
     real: str
     wide: str
     source: str
@@ -136,34 +171,6 @@ class FftRecord:
     split: Tuple[int, int]
     work: str
     scale: str
-    w: str = ""
-    turn: str = ""
-    high: str = ""
-    low: str = ""
-    window: int = 0
-    block: int = 1
-    kernel: str = ""
-    chirp: str = ""
-    fold: str = ""
-    chirp_high: str = ""
-    chirp_low: str = ""
-    chirp_window: int = 0
-
-    def number(self, value: float) -> str:
-        """A constant in the type, as C text."""
-        return number(value, self.axis.part)
-
-    def cosine(self, index: int, length: int) -> str:
-        """The real part of a root of unity."""
-        return self.number(fft.root(index, length).real)
-
-    def sine(self, index: int, length: int) -> str:
-        """Minus the imaginary part of a root of unity."""
-        return self.number(-fft.root(index, length).imag)
-
-    @property
-    def half(self) -> str:
-        return number(0.5, self.axis.part)
 
     @property
     def over(self) -> str:
@@ -221,10 +228,15 @@ class FftHero(Hero[Whole, FftSchedule]):
 
 
 HERO = FftHero()
+Divide = Callable[[Axis, Dict[str, Shape]], List[Axis]]
 
 
-def plan(nest: Whole, device: Device) -> FftSchedule:
-    """The kernels of an fft: the last dimension goes first where it is real before, last where it is real after."""
+def plan(nest: Whole, device: Device, divided: "Optional[Divide]" = None, longest: int = 0) -> FftSchedule:
+    """The kernels of an fft: the last dimension goes first where it is real before, last where it is real after.
+
+    divided: gives the kernels of an axis; None: a work-item transforms a row. longest: length up to which real numbers
+    are transformed in pairs, each as a complex number; 0: any.
+    """
     of, to, kind = nest.op.operands[0].shape, nest.op.shape, nest.op.attributes["fft_type"]
     lengths = nest.op.attributes["fft_length"]
     first, inverse = of.rank - len(lengths), kind in ("IFFT", "IRFFT")
@@ -245,15 +257,18 @@ def plan(nest: Whole, device: Device) -> FftSchedule:
         reads = {"RFFT": "real", "IRFFT": "half"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
         writes = {"RFFT": "half", "IRFFT": "real"}[kind] if minor and kind in ("RFFT", "IRFFT") else "complex"
         half = n // 2
-        if (reads, writes) != ("complex", "complex") and n % 2 == 0 and fft.is_smooth(half) and (
-                2 * (half + 1) * dtypes.storage_bytes(part) <= device.fft.fold_bytes):
+        if (reads, writes) != ("complex", "complex") and n % 2 == 0 and half > 1 and fft.is_smooth(half) and (
+                2 * (half + 1) * dtypes.storage_bytes(part) <= device.fft.fold_bytes) and half <= (longest or half):
             reads = {"real": "pairs", "half": "folded"}[reads]
             writes = {"real": "pairs", "half": "folded"}[writes]
         along = (strides_of(now)[dimension], strides_of(goal)[dimension])
         axis = Axis(name, target, half if reads in ("pairs", "folded") else n, rows_of(now, goal, dimension), along,
                     part, reads, writes, (inverse, inverse), 1.0 / n if inverse else 1.0)
         axis = replace(axis, late=axis.convolved and 2 * axis.m * axis.bytes > device.fft.kernel_bytes)
-        axes += _divided(axis, device, between) if n > device.fft.own_length else [axis]
+        if divided:
+            axes += divided(axis, between)
+        else:
+            axes += _divided(axis, device, between) if n > device.fft.own_length else [axis]
         now, name = goal, target
     return FftSchedule(tuple(axes), between)
 
@@ -274,18 +289,25 @@ def _divided(axis: Axis, device: Device, between: "Dict[str, Shape]") -> "List[A
     n1, n2 = fft.split(axis.n, LINE // axis.bytes)
     if n2 == 1:
         return [axis]
-    middle = between["middle"] = array_shape({"f32": "c64", "f64": "c128"}[axis.part],
-                                             (*(size for size, _, _ in axis.others), axis.n))
-    steps = strides_of(middle)[:-1]
-    along, to = axis.along
     most = max(1, numbers.own_bytes // (4 * max(n1, n2) * axis.bytes)) if cpu else 1
     lanes = min(lanes, 1 << most.bit_length() - 1)
+    first, second = columns_and_rows(axis, n1, n2, between)
+    return [replace(first, lanes=min(lanes, n2)), replace(second, lanes=min(lanes, n1))]
+
+
+def columns_and_rows(axis: Axis, n1: int, n2: int, between: "Dict[str, Shape]") -> "Tuple[Axis, Axis]":
+    """An axis of length n1 * n2 as two kernels, and the array between them: transforms of the columns of n1 rows, whose
+    results are multiplied by roots, then of n2 of these results."""
+    middle = array_shape({"f32": "c64", "f64": "c128"}[axis.part], (*(size for size, _, _ in axis.others), axis.n))
+    between["middle"] = max(middle, between.get("middle", middle), key=lambda shape: shape.elements)
+    steps = strides_of(middle)[:-1]
+    along, to = axis.along
     columns = [(size, of, step) for (size, of, _), step in zip(axis.others, steps)] + [(n2, along, n1)]
     rows = [(size, step, to_) for (size, _, to_), step in zip(axis.others, steps)] + [(n1, 1, to)]
-    return [replace(axis, target="middle", n=n1, others=tuple(columns), along=(n2 * along, 1), lanes=min(lanes, n2),
-                    swaps=(axis.swaps[0], False), scale=1.0, turned=axis.n, is_half=True),
-            replace(axis, source="middle", n=n2, others=tuple(rows), along=(n1, n1 * to), lanes=min(lanes, n1),
-                    swaps=(False, axis.swaps[1]), is_half=True)]
+    return (replace(axis, target="middle", n=n1, others=tuple(columns), along=(n2 * along, 1), writes="complex",
+                    swaps=(axis.swaps[0], False), scale=1.0, turned=axis.n, whole=axis.n),
+            replace(axis, source="middle", n=n2, others=tuple(rows), along=(n1, n1 * to), reads="complex",
+                    swaps=(False, axis.swaps[1]), whole=axis.n))
 
 
 def units(axis: Axis) -> int:
@@ -334,7 +356,7 @@ def core(axis: Axis, of: str, pair: "Tuple[int, int]") -> "Tuple[List[Pass], str
 
 def halves(axis: Axis) -> "Tuple[int, int]":
     """The two lengths that a row is transformed by in one kernel; the second is 1 where there is one."""
-    return fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.is_half else (axis.m, 1)
+    return fft.split(axis.m, LINE // axis.bytes) if axis.lanes == 1 and not axis.whole else (axis.m, 1)
 
 
 def axis_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule], axis: Axis, buffers: "Tuple[Buffer, Buffer]",
@@ -354,23 +376,28 @@ def axis_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule]
     size, fast_of, fast_to = others[-1]
     groups, left = -(-size // axis.lanes), size % axis.lanes
     record = FftRecord(
-        axis, d.register(axis.part), d.types["u64"], now.pointer, to.pointer, units(axis), chunk, count,
-        (origin(others, axis.lanes, 1, choice.index), origin(others, axis.lanes, 2, choice.index)), axis.along,
-        (fast_of, fast_to),
-        (f"(unit % {groups} == {groups - 1} ? {left} : {axis.lanes})" if groups > 1 else f"{left}") if left
-        else f"{axis.lanes}", left == 0, f"unit % {groups}" if len(others) > 1 else "unit", first, passes, pair,
-        "" if mine else scratch[-1].pointer,
-        number(axis.scale, axis.part) if axis.scale != 1 else "", **tables(context, grid.name, axis, pair))
+        **vars(tables(context, grid.name, axis, pair)), real=d.register(axis.part), wide=d.types["u64"],
+        source=now.pointer, target=to.pointer, units=units(axis), chunk=chunk, items=count,
+        origin=(origin(others, axis.lanes, 1, choice.index), origin(others, axis.lanes, 2, choice.index)),
+        along=axis.along, across=(fast_of, fast_to),
+        count=(f"(unit % {groups} == {groups - 1} ? {left} : {axis.lanes})" if groups > 1 else f"{left}") if left
+        else f"{axis.lanes}", whole=left == 0, group=f"unit % {groups}" if len(others) > 1 else "unit", first=first,
+        passes=passes, split=pair, work="" if mine else scratch[-1].pointer,
+        scale=number(axis.scale, axis.part) if axis.scale != 1 else "")
     stage = next((each.stage for each in passes if each.stage), None)
     writes = [to, *([] if mine else scratch[-1:])]
     lines = macro("parts/fft.j2", "transform", r=record, f=record.real, p=stage.radix).splitlines() if stage else []
     kernel = Kernel(grid, choice.nest, arguments(d, [] if now == to else [now], writes),
                     Text("kernels/fft", record, attribute=d.launch_bounds(grid.threads)),
                     Report(code=StepCode([], lines, [], repeated="for each transform of the first stage")))
-    kernel.arguments = [
-        replace(argument, type=d.array(axis.part, argument.read_only))
-        if dtypes.is_complex(argument.buffer.shape.dtype) else argument for argument in kernel.arguments]
+    kernel.arguments = in_parts(d, kernel.arguments, axis.part)
     return kernel
+
+
+def in_parts(d: Target, of: "List[Argument]", part: str) -> "List[Argument]":
+    """Arguments whose complex numbers are pairs of their parts."""
+    return [replace(argument, type=d.array(part, argument.read_only))
+            if dtypes.is_complex(argument.buffer.shape.dtype) else argument for argument in of]
 
 
 def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int, index_type: str) -> str:
@@ -391,9 +418,12 @@ def number(value: float, part: str) -> str:
     return text + ("" if set(text) & set(".en") else ".0") + ("f" if part == "f32" else "")
 
 
-def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]") -> "Dict[str, Any]":
-    """The tables of roots that a kernel needs, each with its name."""
-    m, n, given = axis.m, axis.n, {}    # type: int, int, Dict[str, Any]
+def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]", by_power: bool = False) -> Roots:
+    """The tables of roots that a kernel needs, each with its name. by_power: the roots of one power of a stage lie
+    together, else those of one block."""
+    m, n = axis.m, axis.n
+    given: "Dict[str, Any]" = {**{role.name: "" for role in fields(Roots)}, "window": 0, "block": 1, "chirp_window": 0,
+                               "axis": axis}
 
     def table(role: str, values: "Sequence[complex]") -> None:
         given[role] = f"{name}_{role}"
@@ -405,8 +435,10 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]") -> 
         table(f"{prefix}low", [fft.root(e, length) for e in range(window)])
         table(f"{prefix}high", [fft.root(e * window, length) for e in range(-(-length // window))])
 
-    roots = [fft.root(q * j, stage.length) for length in pair for stage in fft.stages(length, 1) if stage.blocks > 1
-             for q in range(stage.blocks) for j in range(1, stage.radix)]
+    roots = []  # type: List[complex]
+    for stage in (stage for length in pair for stage in fft.stages(length, 1) if stage.blocks > 1):
+        of_blocks = [[fft.root(q * j, stage.length) for j in range(1, stage.radix)] for q in range(stage.blocks)]
+        roots += [root for line in (zip(*of_blocks) if by_power else of_blocks) for root in line]
     if roots:
         table("w", roots)
     n1, n2 = pair
@@ -425,7 +457,7 @@ def tables(context: Context, name: str, axis: Axis, pair: "Tuple[int, int]") -> 
     if axis.convolved and not axis.late:
         table("chirp", [fft.chirp(k, n) for k in range(n)])
         table("kernel", fft.kernel_of_convolution(n, m))
-    return given
+    return Roots(**given)
 
 
 def add_table(context: Context, name: str, part: str, values: "Sequence[complex]") -> None:

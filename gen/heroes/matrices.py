@@ -26,6 +26,7 @@ from gen.plan.whole import Whole
 from gen.schedule import LINE, Device, Schedule
 from gen.targets import Target
 
+EPSILON = {"f32": "0x1p-24f", "f64": "0x1p-53"}
 # Attributes that may be left out.
 _DEFAULTS = {"lower": False, "left_side": False, "unit_diagonal": False, "info": False}
 
@@ -152,8 +153,7 @@ class MatricesHero(Hero[Whole, Matrices]):
         return ()
 
     def maps(self, nest: Whole, schedule: Matrices, context: Context) -> "Iterable[str]":
-        buffers = [*nest.operands, *nest.results]
-        return [text for buffer in buffers for text in (memory_map(buffer.shape), _start(nest, buffer.shape)) if text]
+        return matrix_maps(nest)
 
     def scratch_shapes(self, nest: Whole, schedule: Matrices, context: Context) -> "List[Shape]":
         if schedule.local:
@@ -185,9 +185,9 @@ class MatricesHero(Hero[Whole, Matrices]):
             "complex", "multiply", "subtract", "divide", "negate", "abs") if part != dtype}
         record = MatricesRecord(
             **vars(batch(d, dtype, schedule, grid, starts, arrays)), dtype=dtype, operands=operands, results=results,
-            work=work, sizes=schedule.sizes, attributes={**_DEFAULTS, **nest.op.attributes}, local=schedule.local,
+            work=work, sizes=schedule.sizes, attributes=attributes_of(nest), local=schedule.local,
             unrolled=max(schedule.sizes[1:3]) <= context.device.matrices.unrolled, lanes=schedule.lanes,
-            epsilon={"f32": "0x1p-24f", "f64": "0x1p-53"}[part], complex=on_complex, real=d.register(part),
+            epsilon=EPSILON[part], complex=on_complex, real=d.register(part),
             vector_sizes=(nest.results[2].shape.dims[-1], nest.results[3].shape.dims[-2])
             if nest.op.opcode == "svd" else (0, 0))
         template = f"kernels/{nest.op.opcode.replace('-', '_')}"
@@ -221,6 +221,17 @@ def scratch_view(buffer: Buffer, size: int, count: int, starts: "Dict[str, Coord
     if name:
         starts[name] = Coordinate(name, f"matrix * {size}")
     return View(buffer.pointer, name, (1,))
+
+
+def matrix_maps(nest: Whole) -> "List[str]":
+    """The maps to elements of the operands and the results, and to the first element of a matrix in each."""
+    buffers = [*nest.operands, *nest.results]
+    return [text for buffer in buffers for text in (memory_map(buffer.shape), _start(nest, buffer.shape)) if text]
+
+
+def attributes_of(nest: Whole) -> "Dict[str, Any]":
+    """The attributes of the op, with those that it leaves out."""
+    return {**_DEFAULTS, **nest.op.attributes}
 
 
 def matrix_map(schedule: Matrices, blocks: int) -> str:

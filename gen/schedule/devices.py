@@ -526,6 +526,17 @@ class FftNumbers:
 
 
 @dataclass(frozen=True)
+class FftGpuNumbers:
+    """Fourier transforms by blocks of threads of a GPU. Chosen, not measured."""
+
+    threads: int = 512                  # of a block, at most
+    elements: int = 8                   # complex numbers of a thread, where the block has no more threads than it may
+    block_elements: int = 1024          # complex numbers of the rows of a block, where a row has fewer
+    rows_bytes: int = 32 << 10          # of shared memory that several rows take, at most
+    sector: int = 32                    # bytes that neighbouring threads should access together at least
+
+
+@dataclass(frozen=True)
 class MatricesNumbers:
     """Factorisations and solutions, a work-item for each matrix. Chosen, not measured."""
 
@@ -533,7 +544,12 @@ class MatricesNumbers:
     unrolled: int = 8                   # rows of a matrix, at most, whose loops are unrolled
     item_steps: int = 20000             # multiplications of a work-item on a CPU, where there are enough matrices
     block_bytes: int = 32 << 10         # of the right sides that a CPU solves for at once, on the stack
-    threads: int = 64                   # of a block of a GPU
+    threads: int = 64                   # of a block of a GPU whose threads have a matrix each
+    # rows of a matrix from which on a block of a GPU has it: of any batch, of one with no more matrices than units
+    block_rows: int = 16
+    few_block_rows: int = 5
+    block_threads: int = 256            # of such a block, at most
+    block_thread_elements: int = 4      # elements of such a thread, where the block has fewer threads than it may
 
 
 @dataclass(frozen=True)
@@ -637,6 +653,7 @@ class Device:
     contraction_cpu: ContractionCpuNumbers = field(default_factory=ContractionCpuNumbers)
     contraction_gpu: ContractionGpuNumbers = field(default_factory=ContractionGpuNumbers)
     fft: FftNumbers = FftNumbers()
+    fft_gpu: FftGpuNumbers = FftGpuNumbers()
     loop_cpu: LoopCpuNumbers = LoopCpuNumbers()
     loop_gpu: LoopGpuNumbers = LoopGpuNumbers()
     matrices: MatricesNumbers = MatricesNumbers()
@@ -684,7 +701,8 @@ _CPU = Device("cpu", "c", cpu=True, units=2, warp=1, line=LINE, cache=8 << 20, u
               scatter=ScatterNumbers(window_items=8, indexed_items=1, picked_rows=64, prefetch=32))
 _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coalesced=128,
               scatter=ScatterNumbers(runs=4, unit_threads=2048),
-              fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20))
+              fft=FftNumbers(own_bytes=1 << 10, own_length=64, items=4096, threads=64, scratch_bytes=64 << 20,
+                             fold_bytes=64 << 10))
 EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(groups=("s8", "u8"))),     # a work-group costs some 4 ns

@@ -72,6 +72,7 @@ class Target:
     inlined: str = ""                 # before a function that takes registers as arrays, which calls would put in memory
     shared: str = ""    # what stands before an array that a work-group shares, and where its work-items meet: GPUs
     barrier: str = ""
+    memory_barrier: str = ""          # the same where they also wait for what others read and write in buffers
     shared_bytes: int = 0             # that any work-group may have
     # what a lane of a warp reads of the one that is {distance} on in its part of {width} lanes; "": not in this
     # language

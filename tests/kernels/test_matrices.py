@@ -7,10 +7,13 @@ vectors are orthonormal. SETT_SEED and SETT_COUNT draw others, and more.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 import os
 import random
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -24,8 +27,10 @@ except ImportError:
     np = None  # type: ignore[assignment]
 
 from drawn import device_or_skip, ON
-from gen import hlo, run as checked
+from gen import hlo, pipeline, run as checked
 from gen.program import build
+from gen.schedule import DEVICES
+from gen.targets import TARGETS
 from gen_run import ROOT, gen, run
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
@@ -510,3 +515,72 @@ def test_large_ones_give_what_numpy_gives(op: str, tmp_path: Path) -> None:
         name, text = getattr(drawn, op)()
         (tmp_path / str(number)).mkdir()
         globals()[f"of_{'triangle' if name == 'trsm' else name}"](Values(drawn, text), text, tmp_path / str(number))
+
+
+# ---- blocks of threads of a GPU ----
+
+SHARED, MEMORY, FEW = [16, 17, 20, 33, 48, 64, 67], [90, 115, 130], [17, 19]
+
+
+class OfBlocks(Drawn):
+    """The same of sizes of which a block of threads has a matrix: in shared memory, or in memory; few of large ones."""
+
+    def __init__(self, number: int, sizes: "List[int]" = SHARED) -> None:
+        super().__init__(number)
+        self.sizes, self.batch = sizes, (2,) if sizes == MEMORY else self.batch
+
+    def size(self) -> int:
+        return self.r.choice(self.sizes)
+
+
+BLOCKS = {"cholesky": "cholesky", "potrf": "cholesky", "getrf": "lu", "triangle": "triangular_solve", "trsm": "triangular_solve", "geqrf": "qr", "orgqr": "householder_product",
+          "syevd": "eigh", "gesdd": "svd"}
+
+
+def templates(text: str, device: str) -> "List[str]":
+    (fusion,) = hlo.fusions(parsed(text, "m"))
+    return [kernel.text.template for kernel in pipeline.target_file(fusion, DEVICES[device].language, device).kernels]
+
+
+def test_who_writes_matrices() -> None:
+    """A block of threads has a matrix of at least 16 rows, or of at least 5 where there are no more matrices than units."""
+    for count, n, block in ((1000, 16, True), (1000, 15, False), (100, 5, True), (100, 4, False), (1, 400, True)):
+        text = module(typed("f32", (count, n, n)), [typed("f32", (count, n, n))], "cholesky", "lower=true")
+        assert templates(text, "sm_90") == [f"kernels/cholesky{'_gpu' * block}"]
+    solve = module("f32[40000,5]", ["f32[40000,40000]", "f32[40000,5]"], "triangular-solve", "left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE")
+    assert templates(solve, "sm_90") == ["kernels/triangular_solve"]
+    for op, template in BLOCKS.items():
+        assert templates(getattr(OfBlocks(7), op)()[1], "opencl-gpu") == [f"kernels/{template}_gpu"]
+
+
+@with_numpy
+@pytest.mark.peer
+@pytest.mark.parametrize("sizes", [SHARED, MEMORY], ids=["shared", "memory"])
+@pytest.mark.parametrize("op", BLOCKS)
+def test_blocks_give_what_numpy_gives(op: str, sizes: "List[int]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    device_or_skip("cuda-on-cpu")
+    monkeypatch.setitem(globals(), "ran", functools.partial(ran, target="cuda-on-cpu"))
+    for number in range(COUNT):
+        drawn = OfBlocks(4000 + number * len(OPS) + OPS.index(op), sizes)
+        name, text = getattr(drawn, op)()
+        (tmp_path / str(number)).mkdir()
+        globals()[f"of_{'triangle' if name == 'trsm' else name}"](Values(drawn, text), text, tmp_path / str(number))
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("target, device", [pair for pair in ON if not DEVICES[pair[1]].cpu])
+def test_blocks_agree_with_the_reference(target: str, device: str, tmp_path: Path) -> None:
+    """Inputs that have NaNs, infinities and zeros too."""
+    drawn = [(op, OfBlocks(5000 + number * len(OPS) + OPS.index(op), MEMORY if op == "getrf" else SHARED)) for number in range(COUNT) for op in BLOCKS]
+    agreed([parsed(getattr(draw, op)()[1], op) for op, draw in drawn], target, checked.Options(schedule=device), tmp_path)
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(not shutil.which("oclgrind"), reason="SKIP: no oclgrind")
+@pytest.mark.parametrize("op", BLOCKS)
+def test_blocks_have_no_race(op: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In shared memory and, where that is too small, in memory."""
+    import test_oclgrind
+    for room in (32 << 10, 2000):
+        monkeypatch.setitem(TARGETS, "opencl", dataclasses.replace(TARGETS["opencl"], shared_bytes=room))
+        test_oclgrind.clean(getattr(OfBlocks(6000 + OPS.index(op), FEW), op)()[1], "opencl-gpu", tmp_path, *test_oclgrind.AS_WRITTEN)

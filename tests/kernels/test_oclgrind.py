@@ -170,6 +170,10 @@ OTHERS = {
                        "window={size=40x1 pad=0_39x0_0}, to_apply=add",
     "window over rows": "x = f32[20,100] parameter(0)\n  z = f32[] constant(0)\n  ROOT r = f32[20,100] reduce-window(x, z), "
                         "window={size=3x5 pad=1_1x2_2}, to_apply=add",
+    "fft of rows": "x = f32[5,100] parameter(0)\n  ROOT r = c64[5,51] fft(x), fft_type=RFFT, fft_length={100}",
+    "fft of columns": "x = c128[12,5,4] parameter(0)\n  ROOT r = c128[12,5,4] fft(x), fft_type=IFFT, fft_length={12,5,4}",
+    "fft of a prime": "x = c64[7,17] parameter(0)\n  ROOT r = c64[7,17] fft(x), fft_type=FFT, fft_length={17}",
+    "long fft": "x = c64[4400] parameter(0)\n  ROOT r = c64[4400] fft(x), fft_type=FFT, fft_length={4400}",
     "bits": "x = f32[37] parameter(0)\n  ROOT r = u8[37,4] bitcast-convert(x)",
 }
 # Written in their parameter's buffer, and in tiles whose padding is written too.

@@ -5,19 +5,30 @@ from __future__ import annotations
 
 import cmath
 import math
+import random
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any, List
 
 import pytest
 
-from drawn import ON, agree, in_parts, marked
-from gen import hlo, pipeline
+try:
+    import numpy as np
+except ImportError:
+    np = None  # type: ignore[assignment]
+
+import gen_run
+from drawn import COUNT, ON, SEED, agree, device_or_skip, in_parts, marked, ptx
+from gen import algebra, hlo, pipeline
+from gen.emit.helpers import Helpers
 from gen.emit.templates import macro
-from gen.heroes import fft as hero
+from gen.heroes import fft as hero, fft_gpu
+from gen.heroes.hero import Context
 from gen.plan import fft
 from gen.plan.nests import planned
 from gen.schedule import DEVICES
+from gen.targets import TARGETS
 
 
 def text(kind: str, dims: "tuple[int, ...]", count: int, part: str = "f32", layout: str = "") -> str:
@@ -38,12 +49,12 @@ CASES = {
     "plane": text("RFFT", (3, 6, 20), 2), "plane_back": text("IRFFT", (3, 6, 20), 2), "space": text("IFFT", (2, 4, 19, 18), 3),
     "columns": text("FFT", (6, 20, 10), 2, layout="{0,2,1}"), "columns_real": text("RFFT", (20, 10), 1, layout="{0,1}"),
     "long": text("FFT", (2, 4096), 1), "long_double": text("IFFT", (3000,), 1, "f64"), "large_prime": text("FFT", (4999,), 1),
-    "two_kernels": text("FFT", (2048,), 1, "f64"), "empty": text("FFT", (0, 8), 1), "empty_batch": text("RFFT", (0, 3, 8), 2),
+    "two_kernels": text("FFT", (2048,), 1, "f64"), "two_real": text("RFFT", (6615,), 1), "empty": text("FFT", (0, 8), 1), "empty_batch": text("RFFT", (0, 3, 8), 2),
 }  # fmt: skip
 
 
 # whose references take n * n steps
-LONG = ["long", "long_double", "large_prime", "radices"]
+LONG = ["long", "long_double", "large_prime", "radices", "two_real"]
 
 
 @pytest.mark.parametrize("target, device", marked(ON))
@@ -64,6 +75,8 @@ def test_who_writes() -> None:
         for target in ("c", "cuda"):
             file = pipeline.target_file(fusion, target)
             assert {kernel.hero for kernel in file.kernels} == ({"fft"} if "empty" not in name else set()), name
+            rows = "kernels/fft" if target == "c" or name == "large_prime" else "kernels/fft_gpu"
+            assert {kernel.text.template for kernel in file.kernels} <= {rows}, name
 
 
 def test_long_ones_are_two_kernels() -> None:
@@ -118,9 +131,101 @@ def test_lengths() -> None:
         assert abs(value - sum(v * cmath.exp(-2j * math.pi * j * k / 60) for j, v in enumerate(values))) < 1e-10
 
 
+# ---- blocks of threads of a GPU ----
+
+LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 19, 20, 24, 27, 31, 32, 35, 37, 41, 49, 60, 64, 77, 91, 96, 97, 100, 121, 127, 128]
+KINDS = ["FFT", "IFFT", "RFFT", "IRFFT"]
+
+
+def drawn(number: int) -> str:
+    """An fft of any kind, type and layout, over one to three dimensions."""
+    r = random.Random(SEED * 7919 + number)
+    rank, count = r.choice([(1, 1), (2, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 1), (4, 3)])
+    dims: "List[int]" = []
+    for _ in range(rank):
+        dims.append(r.choice([n for n in LENGTHS if n * math.prod(dims) <= (6000 if dims else 128)]))
+    layout = "{" + ",".join(map(str, r.sample(range(rank), rank))) + "}" if r.random() < 0.4 else ""
+    return text(r.choice(KINDS), tuple(dims), count, r.choice(["f32", "f64"]), layout)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("target, device", [pair for pair in ON if not DEVICES[pair[1]].cpu])
+def test_blocks_agree(target: str, device: str, tmp_path: Path) -> None:
+    agree({f"t{number}": drawn(number) for number in range(3 * COUNT)}, target, device, tmp_path)
+
+
+def context(device: str) -> Context:
+    target = TARGETS[DEVICES[device].language].of_file()
+    return Context(target, DEVICES[device], Helpers(target), False, [], lambda nest, context: [])
+
+
+def axes(module: str, of: Context) -> "List[hero.Axis]":
+    (fusion,) = hlo.fusions(hlo.parse(module, "e.hlo"))
+    (nest,) = planned(fusion).nests
+    (schedule,) = fft_gpu.HERO.schedules(nest, of)
+    return list(schedule.axes)
+
+
+def test_blocks_take_what_fits() -> None:
+    """A length that fits shared memory is one kernel, one with two factors that fit is two; others are not for blocks."""
+    for device, module, count in (("sm_90", text("FFT", (6144,), 1), 1), ("sm_90", text("FFT", (8192,), 1), 2), ("sm_90", text("FFT", (3200,), 1, "f64"), 2),
+                                  ("gfx90a", text("FFT", (8192,), 1), 1), ("opencl-gpu", text("FFT", (8192,), 1), 2), ("sm_90", text("RFFT", (8192,), 1), 1),
+                                  ("sm_90", text("IRFFT", (1 << 20,), 1), 2), ("sm_90", text("FFT", (2999,), 1), 1)):
+        assert len(axes(module, context(device))) == count, module
+    for module, why in ((text("FFT", (4999,), 1), "a convolution of 10240 elements, at most 6144 fit shared memory"),
+                        (text("FFT", (1 << 26,), 1), "no two factors of 67108864 are at most 6144, which fit shared memory")):
+        with pytest.raises(fft_gpu.Refused, match=why):
+            axes(module, context("sm_90"))
+
+
+@pytest.mark.parametrize("device", ["sm_90", pytest.param("gfx90a", marks=pytest.mark.peer), pytest.param("opencl-gpu", marks=pytest.mark.peer)])
+def test_shared_memory(device: str) -> None:
+    """Each element has a place of its own in shared memory, which fits; powers of two have no bank conflict there."""
+    of = context(device)
+    for module in [text("FFT", (300, 1 << k), 1) for k in range(1, 12)] + [text("RFFT", (40, 360), 1), text("FFT", (60, 40), 2, "f64"), drawn(1), drawn(2)]:
+        for axis in axes(module, of):
+            schedule = fft_gpu.blocks_of(axis, of)
+            assert schedule.threads % of.device.warp == 0 and schedule.threads <= of.device.fft_gpu.threads
+            for before, after, exchange in fft_gpu.exchanges(axis, schedule, of):
+                places = [algebra.evaluate(f"(row, j) -> ({exchange.place('row', 'j')}), domain: row in [0, {schedule.rows - 1}], j in [0, {axis.m - 1}]", row, j)
+                          for row in range(schedule.rows) for j in range(axis.m)]
+                assert len(set(places)) == len(places) and max(place[0] for place in places if place) == exchange.room - 1
+                assert 2 * exchange.room * axis.bytes <= of.target.shared_bytes
+                for each in (before, after):
+                    turns, least = fft_gpu.turns_of(each.access(exchange, each is before), axis.part) if each else (0, 0)
+                    assert turns == least or axis.m & (axis.m - 1), (module, exchange)
+
+
+@pytest.mark.skipif(np is None, reason="SKIP: no numpy, which computes what is right")
+@pytest.mark.parametrize("kind, dims, part", [
+    ("FFT", (3, 1024), "f32"), *(pytest.param(*case, marks=pytest.mark.peer) for case in (
+        ("RFFT", (16384,), "f32"), ("IFFT", (2, 6006), "f64"), ("IRFFT", (3, 6000), "f32"), ("IRFFT", (2, 20000), "f64"), ("RFFT", (2, 8190), "f64"),
+        ("FFT", (65536,), "f32"), ("IFFT", (1, 1531), "f32"), ("RFFT", (2, 1000), "f32")))])
+def test_blocks_give_what_numpy_gives(kind: str, dims: "tuple[int, ...]", part: str, tmp_path: Path) -> None:
+    device_or_skip("cuda-on-cpu")
+    random_, n = np.random.default_rng(SEED), dims[-1]
+    number = {"f32": np.complex64, "f64": np.complex128}[part]
+    real = {"f32": np.float32, "f64": np.float64}[part]
+    size = (*dims[:-1], n // 2 + 1) if kind == "IRFFT" else dims
+    x: Any = random_.standard_normal(size).astype(real) if kind == "RFFT" else (
+        random_.standard_normal(size) + 1j * random_.standard_normal(size)).astype(number)
+    wanted = {"FFT": np.fft.fft, "IFFT": np.fft.ifft, "RFFT": np.fft.rfft, "IRFFT": np.fft.irfft}[kind](x.astype(np.result_type(x, np.float64)), n)
+    (raw,) = gen_run.run(text(kind, dims, 1, part), [x.tobytes()], "cuda-on-cpu", tmp_path)
+    found = np.frombuffer(raw, real if kind == "IRFFT" else number).reshape(wanted.shape)
+    assert np.abs(found - wanted).max() <= (1e-6 if part == "f32" else 1e-15) * math.log2(n) * np.abs(wanted).max()
+
+
+@pytest.mark.peer
+def test_blocks_keep_numbers_in_registers(tmp_path: Path) -> None:
+    for number, module in enumerate((text("RFFT", (64, 1024), 1), text("IFFT", (9, 1001), 1, "f64"), text("RFFT", (20000,), 1), text("IRFFT", (6, 30, 51), 2),
+                                     text("IRFFT", (6, 7, 101), 1), text("FFT", (1, 4096), 1), drawn(3), drawn(4))):
+        (tmp_path / str(number)).mkdir()
+        ptx(module, "sm_90", tmp_path / str(number))
+
+
 @pytest.mark.peer
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="SKIP: no nvcc")
-@pytest.mark.parametrize("name", ["plane_back", "long", "convolution"])
+@pytest.mark.parametrize("name", ["plane_back", "long", "convolution", "large_prime"])
 def test_compiled_for_cuda(name: str, tmp_path: Path) -> None:
     (fusion,) = hlo.fusions(hlo.parse(CASES[name], "e.hlo"))
     pipeline.build_all(fusion, str(tmp_path), ["cuda"], "sm_80")

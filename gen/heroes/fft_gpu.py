@@ -1,0 +1,423 @@
+"""The hero of fft on GPUs: a block of threads transforms a row of each dimension, or several, in shared memory.
+
+A stage of radix p (gen/plan/fft.py) is a step of the block: each thread transforms p numbers in registers at a time.
+The first step reads the numbers from memory and the last one writes them there; between two steps they go through
+shared memory, where one array has the real parts and one the imaginary parts. Threads that are neighbours take
+neighbours in memory, so that both are coalesced: neighbours in a row, or neighbouring rows. How the arrays are padded
+is chosen by counting bank conflicts.
+
+A row that is too long for shared memory is transformed by two kernels (`columns_and_rows`). Where that is not possible
+either, a thread transforms each row (gen/heroes/fft.py), slowly.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+
+from gen import algebra
+from gen.emit.form import Form
+from gen.emit.maps import INDEX_TYPES
+from gen.emit.templates import macro
+from gen.heroes.fft import (Axis, FftSchedule, Roots, columns_and_rows, in_parts, number, origin, plan, tables)
+from gen.heroes.hero import Choice, Context, Hero, Refused
+from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments
+from gen.hlo import Shape, dtypes
+from gen.plan import fft
+from gen.plan.buffer import Buffer
+from gen.plan.whole import Whole
+from gen.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class FftBlocks(Schedule):
+    """rows: that a block transforms. elements: of a row in shared memory."""
+
+    rows: int = 1
+    elements: int = 1
+
+    def text(self) -> str:
+        return f"{super().text()}, {self.rows} rows of {self.elements} a block"
+
+
+@dataclass(frozen=True)
+class SharedLayout:
+    """The place of an element of a row in shared memory: rows lie one after another, or (across) the rows' elements of
+    one number. After each `every` numbers `extra` places are left out; every 0: none are."""
+
+    rows: int
+    elements: int
+    across: bool = False
+    every: int = 0
+    extra: int = 0
+
+    def place(self, row: str, element: str) -> str:
+        """The place, as an expression of a map."""
+        plain = f"({element}) * {self.rows} + {row}" if self.across else f"{row} * {self.elements} + {element}"
+        return f"{plain} + (({plain}) floordiv {self.every}) * {self.extra}" if self.every else plain
+
+    @property
+    def room(self) -> int:
+        """The places in all."""
+        last = self.rows * self.elements - 1
+        return last + 1 + (last // self.every * self.extra if self.every else 0)
+
+
+@dataclass(frozen=True)
+class Butterflies:
+    """The transforms of `radix` numbers that the threads of a block do for a stage: `count` for each row, `turns` for
+    each thread. across: neighbouring threads are in different rows."""
+
+    stage: fft.RadixStage
+    schedule: FftBlocks
+    across: bool
+
+    @property
+    def count(self) -> int:
+        return self.schedule.elements // self.stage.radix
+
+    @property
+    def total(self) -> int:
+        return self.schedule.rows * self.count
+
+    @property
+    def turns(self) -> int:
+        return -(-self.total // self.schedule.threads)
+
+    def own(self, butterfly: str) -> "Tuple[str, str]":
+        """The row of a butterfly, and its number in it, as expressions of a map."""
+        by = self.schedule.rows if self.across else self.count
+        high, low = f"({butterfly}) floordiv {by}", f"({butterfly}) mod {by}"
+        return (low, high) if self.across else (high, low)
+
+    def reads(self, butterfly: str, j: "int | str") -> str:
+        """The element that it reads as number j, as an expression of a map."""
+        return f"{butterfly} + {j} * {self.count}"
+
+    def writes(self, butterfly: str, j: "int | str") -> str:
+        s = self.stage.stride
+        return f"(({butterfly}) floordiv {s}) * {s * self.stage.radix} + ({butterfly}) mod {s} + {j} * {s}"
+
+    def access(self, layout: SharedLayout, writes: bool) -> str:
+        """The map from a thread, its turn and the number j to the place that it accesses."""
+        all_ = f"t + turn * {self.schedule.threads}"
+        row, butterfly = self.own(all_)
+        element = (self.writes if writes else self.reads)(butterfly, "j")
+        return (f"(t)[turn, j] -> ({layout.place(row, element)}), domain: t in [0, {self.schedule.threads - 1}], "
+                f"turn in [0, {self.turns - 1}], j in [0, {self.stage.radix - 1}], {all_} in [0, {self.total - 1}]")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage of a kernel, as C text of a butterfly's row and its number in the row (`row`, `butterfly`), which are C
+    text of `work`: the number of a thread's turn. reads, writes: places in shared memory; none where the elements are
+    in memory. before, after: numbers of the elements that are read and written, as factors. roots: places in the table
+    of the roots that all results but the first are multiplied by; none: they are 1. kernel: the same in the transform
+    of a convolution's kernel."""
+
+    radix: int
+    turns: int
+    guard: str
+    row: str
+    butterfly: str
+    reads: "Tuple[str, ...]"
+    writes: "Tuple[str, ...]"
+    before: "Tuple[str, ...]"
+    after: "Tuple[str, ...]"
+    roots: "Tuple[str, ...]"
+    kernel: "Tuple[str, ...]"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The step that makes half a spectrum of the transform of pairs: a thread's turns at elements, of which `near` and
+    `far` are the places of element j and of the one before the end. As Step says it, with `j` for the butterfly."""
+
+    turns: int
+    guard: str
+    row: str
+    element: str
+    near: str
+    far: str
+
+
+@dataclass(frozen=True)
+class FftBlockRecord(Roots):
+    """The values that templates/kernels/fft_gpu.j2 prints. real: the type of a number. rows: of a block; row_guard: the
+    condition that a row is one ("": all are). first: the number of the block's first row, "" where it is 0. starts: of
+    the row `unit` in the array that is read and in the one that is written, as C text; part: its number among
+    the rows of one transform by two kernels, of which there are `parts`. room: elements of shared memory."""
+
+    real: str
+    wide: str
+    source: str
+    target: str
+    threads: int
+    rows: int
+    row_guard: str
+    first: str
+    starts: "Tuple[str, str]"
+    part: str
+    parts: int
+    room: int
+    steps: "Sequence[Step]"
+    fold_step: "Optional[Fold]"
+    scale: str
+
+
+class FftGpuHero(Hero[Whole, FftSchedule]):
+    """All dimensions of one fft, by blocks of threads."""
+
+    name = "fft"
+    nest_class = Whole
+
+    def takes(self, nest: Whole, context: Context) -> bool:
+        return nest.op.opcode == "fft" and not context.device.cpu
+
+    def schedules(self, nest: Whole, context: Context) -> "Iterable[FftSchedule]":
+        part = dtypes.TABLE[nest.op.shape.dtype].part or nest.op.shape.dtype
+        most = longest(context, part)
+        yield plan(nest, context.device, lambda axis, between: divided(axis, between, most), most)
+
+    def index_types(self, schedule: FftSchedule) -> "Sequence[str]":
+        most = max(4 * axis.rows * axis.m for axis in schedule.axes)
+        return INDEX_TYPES if most < 1 << 31 else INDEX_TYPES[-1:]
+
+    def forms(self, nest: Whole, schedule: FftSchedule, context: Context) -> "Iterable[Form]":
+        return []
+
+    def maps(self, nest: Whole, schedule: FftSchedule, context: Context) -> "Iterable[str]":
+        found: "List[str]" = []
+
+        def kept(text: str, place: str) -> str:
+            found.append(text)
+            return ""
+
+        for axis in schedule.axes:
+            blocks = blocks_of(axis, context)
+            between = [exchange for _, _, exchange in exchanges(axis, blocks, context)]
+            steps_of(axis, blocks, between, kept)
+            if axis.writes == "folded":
+                fold_of(axis, blocks, between[-1], kept)
+        return found
+
+    def scratch_shapes(self, nest: Whole, schedule: FftSchedule, context: Context) -> "List[Shape]":
+        return [*schedule.between.values()]
+
+    def grids(self, choice: Choice[Whole, FftSchedule], context: Context) -> "List[Grid]":
+        grids = []
+        for number_, axis in enumerate(choice.schedule.axes):
+            schedule = blocks_of(axis, context)
+            blocks = -(-axis.rows // schedule.rows)
+            grids.append(Grid(choice.nest.name + (f"_{number_}" if number_ else ""), schedule, choice.index, blocks,
+                              f"(bl_x) -> (bl_x * {schedule.rows}), domain: bl_x in [0, {blocks - 1}]"))
+        return grids
+
+    def build(self, choice: Choice[Whole, FftSchedule], context: Context) -> "List[Kernel]":
+        nest, plan_ = choice.nest, choice.schedule
+        arrays = {"parameter": nest.operands[0], "result": nest.results[0], **dict(zip(plan_.between, choice.scratch))}
+        return [block_kernel(context, grid, choice, axis, arrays[axis.source], arrays[axis.target])
+                for grid, axis in zip(choice.grids, plan_.axes)]
+
+    def describe(self, choice: Choice[Whole, FftSchedule], grid: Grid, context: Context) -> "List[str]":
+        axis = choice.schedule.axes[choice.grids.index(grid)]
+        assert isinstance(grid.loop, FftBlocks)
+        method = f"convolution, transforms of length {axis.m}" if axis.convolved else f"length {axis.m}"
+        radices = [stage.radix for stage in stages(axis)] * (1 + axis.convolved)
+        lines = [f"from {axis.source} to {axis.target}: {method}, radices {' '.join(map(str, radices))}, "
+                 f"{grid.loop.rows} rows of a block"]
+        for before, after, exchange in exchanges(axis, grid.loop, context):
+            padded = f", {exchange.extra} more after each {exchange.every}" if exchange.every else ""
+            turns = [turns_of(each.access(exchange, each is before), axis.part) for each in (before, after) if each]
+            lines.append(f"shared memory between radices {before.stage.radix} and "
+                         f"{after.stage.radix if after else 'the end'}: {exchange.room} numbers{padded}: "
+                         f"{sum(t for t, _ in turns)} turns of banks, {sum(n for _, n in turns)} without conflicts")
+        return lines
+
+
+HERO = FftGpuHero()
+
+
+def longest(context: Context, part: str) -> int:
+    """The length of a row that fits shared memory, without padding."""
+    return context.target.shared_bytes // (2 * dtypes.storage_bytes(part))
+
+
+def divided(axis: Axis, between: "Dict[str, Shape]", most: int) -> "List[Axis]":
+    """The axis as one kernel, or as two. Refused: rows of two would not fit shared memory either."""
+    if axis.m <= most:
+        return [axis]
+    if axis.convolved:
+        raise Refused(f"a convolution of {axis.m} elements, at most {most} fit shared memory")
+    pairs = ((n, axis.n // n) for n in range(2, most + 1) if axis.n % n == 0 and axis.n // n <= most)
+    found = min(pairs, key=lambda pair: (max(pair), pair), default=None)
+    if not found:
+        raise Refused(f"no two factors of {axis.n} are at most {most}, which fit shared memory")
+    return list(columns_and_rows(axis, *found, between))
+
+
+def is_across(axis: Axis, side: int) -> bool:
+    """True if neighbours in the array that is read (0) or written (1) are in different rows."""
+    return axis.rows > 1 and axis.others[-1][1 + side] < axis.along[side]
+
+
+def blocks_of(axis: Axis, context: Context) -> FftBlocks:
+    """The rows of a block: enough for its threads, and where neighbouring rows are neighbours in memory enough to read
+    and write whole lines; fewer where there are too few blocks for the device, down to a sector of a line."""
+    device, pair = context.device, 2 * axis.bytes
+    numbers = device.fft_gpu
+    fitting = max(1, min(numbers.rows_bytes, context.target.shared_bytes) // (pair * axis.m))
+    rows, least = max(1, min(fitting, numbers.block_elements // axis.m)), 1
+    if is_across(axis, 0) or is_across(axis, 1):
+        rows, least = max(rows, min(fitting, device.coalesced // pair)), numbers.sector // pair
+    while rows > least and -(-axis.rows // rows) < device.units:
+        rows = -(-rows // 2)
+    rows = min(rows, axis.rows)
+    wanted = -(-rows * axis.m // numbers.elements)
+    threads = min(numbers.threads, -(-wanted // device.warp) * device.warp)
+    return FftBlocks(threads=threads, rows=rows, elements=axis.m)
+
+
+# ---- shared memory ----
+
+def stages(axis: Axis) -> "List[fft.RadixStage]":
+    return fft.stages(axis.m, 1) or [fft.RadixStage(1, 1, 1)]
+
+
+def butterflies(axis: Axis, schedule: FftBlocks) -> "List[Butterflies]":
+    """The butterflies of each step, of both transforms of a convolution: those of the first step are where memory is
+    read, those of the last one where it is written, all others one row after another."""
+    of = stages(axis) * (1 + axis.convolved)
+    is_folded = axis.writes == "folded"
+    both = is_across(axis, 0) and is_across(axis, 1)
+    return [Butterflies(stage, schedule, is_across(axis, 0) if number_ == 0 else
+                        is_across(axis, 1) if number_ == len(of) - 1 and not is_folded else both)
+            for number_, stage in enumerate(of)]
+
+
+def exchanges(axis: Axis, schedule: FftBlocks,
+              context: Context) -> "Iterator[Tuple[Butterflies, Optional[Butterflies], SharedLayout]]":
+    """The steps between which elements go through shared memory, and how they lie there; None: the step that folds."""
+    steps: "List[Optional[Butterflies]]" = [*butterflies(axis, schedule), *([None] if axis.writes == "folded" else [])]
+    most = context.target.shared_bytes // (2 * axis.bytes)
+    for before, after in zip(steps, steps[1:]):
+        assert before
+        yield before, after, layout(before, after, axis.part, most)
+
+
+def layout(before: Butterflies, after: "Optional[Butterflies]", part: str, most: int) -> SharedLayout:
+    """The places of all elements between two steps: those with the fewest turns of banks, the first of these; at most
+    `most`."""
+    rows, elements, stage = before.schedule.rows, before.schedule.elements, before.stage
+    plain = SharedLayout(rows, elements, before.across and (after is None or after.across))
+    width = stage.stride * stage.radix
+    forms = [plain, *(replace(plain, every=every, extra=extra)
+                      for every in dict.fromkeys((32, width, 4 * width, elements)) if every > 1
+                      for extra in dict.fromkeys((1, stage.stride, 2, 4, 8, 16)) if extra < every)]
+    best, least = plain, 0
+    for form in (form for form in forms if form is plain or form.room <= most):
+        asked = [turns_of(each.access(form, each is before), part) for each in (before, after) if each]
+        turns = sum(turns for turns, _ in asked)
+        if form is plain or turns < least:
+            best, least = form, turns
+        if turns == sum(fewest for _, fewest in asked):
+            break
+    return best
+
+
+def turns_of(access: str, part: str) -> "Tuple[int, int]":
+    """The turns that banks take for all accesses of a map, and the fewest that they could take."""
+    answer = algebra.call("banks", access, part)
+    if answer.startswith("no: "):
+        found = re.search(r"(\d+) turns? instead of (\d+)", answer)
+    else:
+        found = re.search(r"\((\d+)()", answer)
+    assert found, answer
+    return int(found[1]), int(found[2] or found[1])
+
+
+# ---- a kernel ----
+
+def block_kernel(context: Context, grid: Grid, choice: Choice[Whole, FftSchedule], axis: Axis, now: Buffer,
+                 to: Buffer) -> Kernel:
+    d, schedule = context.target, grid.loop
+    assert isinstance(schedule, FftBlocks)
+    index, others, rows = choice.index, axis.others, schedule.rows
+    between = [exchange for _, _, exchange in exchanges(axis, schedule, context)]
+    steps = steps_of(axis, schedule, between, written(index))
+    spread = axis.rows > rows
+    unit = ("first + row" if spread else "row") if rows > 1 else "first" if spread else "0"
+    record = FftBlockRecord(
+        **vars(tables(context, grid.name, axis, (axis.m, 1), by_power=True)), real=d.register(axis.part),
+        wide=d.types["u64"], source=now.pointer, target=to.pointer,
+        threads=schedule.threads, rows=rows, row_guard=f"unit < {axis.rows}" if axis.rows % rows else "",
+        first=f"bl_x * {rows}" if rows > 1 and spread else "bl_x" if spread else "",
+        starts=(origin(others, 1, 1, index), origin(others, 1, 2, index)),
+        part=unit if len(others) == 1 else f"unit % {others[-1][0]}", parts=others[-1][0],
+        room=max((form.room for form in between), default=0), steps=steps,
+        fold_step=fold_of(axis, schedule, between[-1], written(index)) if axis.writes == "folded" else None,
+        scale=number(axis.scale, axis.part) if axis.scale != 1 else "")
+    lines = macro("parts/fft.j2", "transform", r=record, f=record.real, p=steps[0].radix).splitlines()
+    kernel = Kernel(grid, choice.nest, arguments(d, [] if now == to else [now], [to]),
+                    Text("kernels/fft_gpu", record, attribute=d.launch_bounds(schedule.threads)),
+                    Report(code=StepCode([], lines, [], repeated="for each butterfly of the first stage")))
+    kernel.arguments = in_parts(d, kernel.arguments, axis.part)
+    return kernel
+
+
+# Writes a map of one result as C text, where "factor" or "" stands beside it.
+Write = Callable[[str, str], str]
+
+
+def written(index: str) -> Write:
+    return lambda text, place: algebra.c_text(text, index, place).results[0]
+
+
+def steps_of(axis: Axis, schedule: FftBlocks, between: "Sequence[SharedLayout]", write: Write) -> "List[Step]":
+    every, made, offset, once = butterflies(axis, schedule), [], 0, len(stages(axis))
+    for number_, each in enumerate(every):
+        stage = each.stage
+        domain = f"row in [0, {schedule.rows - 1}], butterfly in [0, {each.count - 1}]"
+
+        def text(expression: str, place: str = "") -> str:
+            return write(f"(row, butterfly) -> ({expression}), domain: {domain}", place)
+
+        def places(form: SharedLayout, of: "Sequence[str]") -> "Tuple[str, ...]":
+            return tuple(text(form.place("row", element)) for element in of)
+
+        numbers = [[side("butterfly", j) for j in range(stage.radix)] for side in (each.reads, each.writes)]
+        last = number_ == len(every) - 1
+        row, butterfly = own_texts(each, write)
+        if number_ % once == 0:
+            offset = 0
+        made.append(Step(
+            stage.radix, each.turns, guard(each), row, butterfly,
+            places(between[number_ - 1], numbers[0]) if number_ else (),
+            places(between[number_], numbers[1]) if number_ < len(between) else (),
+            tuple(text(element, "factor") for element in numbers[0]),
+            tuple(text(element, "factor") for element in numbers[1]),
+            tuple(text(f"(butterfly floordiv {stage.stride} + {offset + power * stage.blocks}) * 2")
+                  for power in range(stage.radix - 1)) if stage.blocks > 1 else (),
+            tuple(text(f"({element}) * 2") for element in numbers[1]) if number_ == once - 1 and not last else ()))
+        offset += (stage.radix - 1) * stage.blocks if stage.blocks > 1 else 0
+    return made
+
+
+def own_texts(each: Butterflies, write: Write) -> "Tuple[str, str]":
+    """A turn's row and its butterfly in the row, as C text; "" where there is one."""
+    texts = [write(f"(work) -> ({own}), domain: work in [0, {each.total - 1}]", "") for own in each.own("work")]
+    return texts[0] if each.schedule.rows > 1 else "", texts[1] if each.count > 1 else ""
+
+
+def guard(each: Butterflies) -> str:
+    """The condition that a turn has a butterfly."""
+    return f"work < {each.total}" if each.turns * each.schedule.threads > each.total else ""
+
+
+def fold_of(axis: Axis, schedule: FftBlocks, form: SharedLayout, write: Write) -> Fold:
+    n = axis.n
+    each = Butterflies(fft.RadixStage(1, n, 1), schedule, is_across(axis, 1))
+    near, far = (write(f"(row, j) -> ({form.place('row', element)}), domain: row in [0, {schedule.rows - 1}], "
+                       f"j in [{lowest}, {n - 1}]", "") for element, lowest in (("j", 0), (f"({n} - j)", 1)))
+    return Fold(each.turns, guard(each), *own_texts(each, write), near, far)
