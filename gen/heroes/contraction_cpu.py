@@ -308,7 +308,8 @@ def _counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str
 def _is_packed(nest: Contraction, context: Context) -> bool:
     """Whether a work-item copies columns to a panel: its steps are far apart, and enough rows share it."""
     numbers, panels, unit = context.device.contraction_cpu, context.device.panels, nest.unit
-    if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype or nest.next_unit != unit or panels is None:
+    if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype \
+            or nest.next_unit != unit or panels is None:
         return False
     return _bytes(nest) > panels.in_place_bytes and nest.steps[-1].units > max(panels.units) * unit \
         and nest.row.size > numbers.packed_least_rows

@@ -411,13 +411,13 @@ def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
 
 def _along_sum(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, matrix: Instruction,
                panels: Panels) -> Optional[Instruction]:
-    """The product by a large matrix whose neighbours lie along the sum: the lanes of a unit are a dimension of the batch,
-    and are added up afterwards. None for others."""
+    """The product by a matrix whose neighbours lie along the sum: the lanes of a unit are a dimension of the batch, and are
+    added up afterwards. None for others."""
     kind, bytes_, steps = _sum_type(dot), dtypes.storage_bytes(matrix.shape.dtype), math.prod(loop_sizes(dot))
     sides, unit = [Sides.of(dot, k) for k in (0, 1)], LINE // dtypes.storage_bytes(kind)
     rows = _kept_size(dot, 1 - of)
     if rows == 1 or steps * bytes_ < LINE * rows or rows * _kept_size(dot, of) * steps < panels.least_steps:
-        return None     # a reduction is as fast, or the sums of the lanes are more bytes than the matrix, or it is small
+        return None     # a reduction is as fast, the sums of the lanes are more bytes than the matrix, or it is small
     along = next((k for k, d in enumerate(sides[of].contracted) if _strides(matrix, d)), None)
     if along is None or loop_sizes(dot)[along] % unit:
         return None
