@@ -276,7 +276,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     if sizes[-1] == features == unit and len(sizes) > 1:    # units of lanes with sums of their own
         merged = (*sizes[:-2], sizes[-2] * unit)
         moved = _moves(dot, main, merged, at, of, unit, merged[-1])
-        if moved and (moved.strides[0]["lane"], moved.strides[0]["unit"]) == (1, 0):
+        if moved and (moved.strides[0]["lane"], moved.strides[0]["unit"]) == (1, 0) and moved.strides[1]["unit"]:
             sizes, whole, features = merged, merged[-1], merged[-1]
         else:
             moved = None

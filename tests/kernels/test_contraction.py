@@ -476,9 +476,9 @@ TURNED = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
 BATCHED = "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"
 
 
-def of_read(a: str, b: str, read: str, d: str) -> str:
-    """A product of small matrices whose second operand is read through a move."""
-    return dot(a, b, d, BATCHED).replace("  ROOT d =", f"  s = {read}\n  ROOT d =").replace("dot(a, b)", "dot(a, s)")
+def of_read(a: str, b: str, read: str, d: str, words: str = BATCHED) -> str:
+    """A product, of small matrices if no words say which one, whose second operand is read through a move."""
+    return dot(a, b, d, words).replace("  ROOT d =", f"  s = {read}\n  ROOT d =").replace("dot(a, b)", "dot(a, s)")
 
 
 CONVOLUTION = """HloModule e
@@ -520,6 +520,8 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "f32[4,512]{1,0}", "f32[144,512]{1,0}", "f32[4,144]{1,0}", TURNED)),
     "few_rows_along_the_sum_of_bf16": (["loop", "contraction", "reduction"], dot(
         "bf16[3,160]{1,0}", "bf16[43,160]{1,0}", "bf16[3,43]{1,0}", TURNED)),
+    "few_rows_along_the_sum_of_one_row": (["loop", "contraction", "reduction"], of_read(
+        "f32[3,128]{1,0}", "f32[128]{0}", "f32[20,128]{1,0} broadcast(b), dimensions={1}", "f32[3,20]{1,0}", TURNED)),
     "few_rows_of_bf16": (["loop", "contraction"], dot("bf16[3,50]{1,0}", "bf16[50,70]{1,0}", "f32[3,70]{1,0}", ROWS)),
     "few_rows_of_s8": (["contraction"], dot("f32[2,50]{1,0}", "s8[50,70]{1,0}", "f32[2,70]{1,0}", ROWS)),
     "few_columns_of_u8": (["contraction"], dot("u8[50,70]{0,1}", "f32[70,3]{1,0}", "f32[50,3]{0,1}", ROWS)),
