@@ -309,7 +309,7 @@ def fragments() -> "Dict[Tuple[int, ...], List[Side]]":
     rows = [line.split("\t") for line in subprocess.run([sett, "nested", "mma"], capture_output=True, text=True, check=True).stdout.splitlines()]
     names = [(f"{row[0]}.{operand}", int(row[2])) for row in rows for operand in ("lhs", "rhs", "acc", "lhs_scale", "rhs_scale")]
     said = subprocess.run([sett, "nested", "-"], input="".join(f"{name}\n" for name, _ in names), capture_output=True, text=True).stdout.splitlines()
-    assert len(rows) == 130 and len(said) == len(names)
+    assert len(rows) == 132 and len(said) == len(names)
     shapes: Dict[Tuple[int, ...], Dict[Tuple[str, int], Side]] = {}
     for (name, lanes), line in zip(names, said):
         if line.startswith("error"):
