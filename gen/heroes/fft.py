@@ -402,13 +402,17 @@ def in_parts(d: Target, of: "List[Argument]", part: str) -> "List[Argument]":
 
 def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int, index_type: str) -> str:
     """The position of the first element of a unit of rows, as C text."""
+    return algebra.c_text(origin_map(others, lanes, which), index_type).results[0]
+
+
+def origin_map(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int) -> str:
+    """The map from a unit of rows to the position of its first element."""
     sizes = [*(size for size, *_ in others[:-1]), -(-others[-1][0] // lanes)]
     terms, below = [], 1
     for other, size, step in zip(reversed(others), reversed(sizes), [lanes, *[1] * len(others)]):
         terms.append(f"((unit floordiv {below}) mod {size}) * {other[which] * step}")
         below *= size
-    index = algebra.simplify(f"(unit) -> ({' + '.join(terms)}), domain: unit in [0, {below - 1}]")
-    return algebra.c_text(index, index_type).results[0]
+    return algebra.simplify(f"(unit) -> ({' + '.join(terms)}), domain: unit in [0, {below - 1}]")
 
 
 def number(value: float, part: str) -> str:

@@ -20,7 +20,8 @@ from gen import algebra
 from gen.emit.form import Form
 from gen.emit.maps import INDEX_TYPES
 from gen.emit.templates import macro
-from gen.heroes.fft import (Axis, FftSchedule, Roots, columns_and_rows, in_parts, number, origin, plan, tables)
+from gen.heroes.fft import (Axis, FftSchedule, Roots, columns_and_rows, in_parts, number, origin, origin_map, plan,
+                            tables)
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments
 from gen.hlo import Shape, dtypes
@@ -188,7 +189,7 @@ class FftGpuHero(Hero[Whole, FftSchedule]):
         return []
 
     def maps(self, nest: Whole, schedule: FftSchedule, context: Context) -> "Iterable[str]":
-        found: "List[str]" = []
+        found = [origin_map(axis.others, 1, which) for axis in schedule.axes for which in (1, 2)]
 
         def kept(text: str, place: str) -> str:
             found.append(text)

@@ -126,7 +126,7 @@ class MatricesGpuHero(Hero[Whole, MatrixBlocks]):
         # neighbours of a group, and elements of all groups at once
         line, wanted = sides if solves else width, rows * (sides if solves else width) // numbers.block_thread_elements
         if op == "svd":
-            line = min(line, numbers.block_threads // (even // 2))
+            line = max(1, min(line, numbers.block_threads // (even // 2)))
             wanted = line * even // 2
         across = _power(min(device.warp, line))
         threads = max(device.warp, min(numbers.block_threads, _power(wanted)))

@@ -16,7 +16,8 @@ from gen.plan.whole import Whole
 def overwritable(nest: Nest) -> "List[Tuple[Buffer, Buffer]]":
     """The buffers that the nest's results may lie in, each with the result's, as their maps prove: all results of an
     index are computed from elements at their own positions, and stored after all that is computed of that index. Of a
-    sort, whose rows are read before they are written: each operand and its result, where these lie alike."""
+    sort: each operand and its result, where these lie alike; they hold for schedules that read a row before they write
+    it."""
     if isinstance(nest, Whole):
         return _of_sort(nest)
     roots, partition = nest.partition.roots, nest.partition

@@ -241,3 +241,15 @@ def test_plain_c(tmp_path: Path) -> None:
         command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror", "-O1", "-c", f"{name}_.c", "-o", "k.o"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+
+
+def test_starts_of_rows_have_their_index_type() -> None:
+    """The position of a row of other layouts is a sum with terms below zero."""
+    (fusion,) = hlo.fusions(hlo.parse("""HloModule e
+ENTRY e {
+  a = c64[5,37,16,8]{0,1,2,3} parameter(0)
+  ROOT d = c64[5,37,16,8]{2,1,0,3} fft(a), fft_type=FFT, fft_length={8}
+}
+""", "e.hlo"))
+    (kernel,) = pipeline.target_file(fusion, "cuda").kernels
+    assert kernel.grid.index in ("int", "llong")
