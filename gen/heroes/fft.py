@@ -190,9 +190,12 @@ class FftHero(Hero[Whole, FftSchedule]):
     def schedules(self, nest: Whole, context: Context) -> "Iterable[FftSchedule]":
         return [plan(nest, context.device)]
 
+    def maps(self, nest: Whole, schedule: FftSchedule, context: Context) -> "Iterable[str]":
+        return [origin_map(axis.others, axis.lanes, which) for axis in schedule.axes for which in (1, 2)]
+
     def index_types(self, schedule: FftSchedule) -> "Sequence[str]":
         most = max(4 * axis.rows * axis.m for axis in schedule.axes)
-        return INDEX_TYPES[:1] if most < 1 << 31 else INDEX_TYPES[-1:]
+        return INDEX_TYPES if most < 1 << 31 else INDEX_TYPES[-1:]
 
     def forms(self, nest: Whole, schedule: FftSchedule, context: Context) -> "Iterable[Form]":
         return []

@@ -251,5 +251,6 @@ ENTRY e {
   ROOT d = c64[5,37,16,8]{2,1,0,3} fft(a), fft_type=FFT, fft_length={8}
 }
 """, "e.hlo"))
-    (kernel,) = pipeline.target_file(fusion, "cuda").kernels
-    assert kernel.grid.index in ("int", "llong")
+    for target in ("cuda", "c", "opencl"):
+        (kernel,) = pipeline.target_file(fusion, target).kernels
+        assert (kernel.hero, kernel.grid.index) == ("fft", "int"), target
