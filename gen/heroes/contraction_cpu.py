@@ -6,7 +6,7 @@ to the block's totals. These lie in the result where nothing follows, else in an
 epilogue makes results. A long sum has as many roundings one after another as a chunk has products and it has chunks.
 Of a convolution with padding or holes a block goes through the cells of each window, in which it has none. Where few
 rows share a large operand that is in place, a work-item copies its columns of a chunk to a panel of its own first.
-Groups of narrow numbers are multiplied by a processor's matrix instructions (AMX) where the C compiler knows them and
+Groups of narrow numbers are multiplied by a processor's matrix instructions (AMX) where gcc compiles for them and
 Linux lets the process use them.
 
 The tile is templates/parts/contraction.j2, the block templates/kernels/contraction_cpu.j2.

@@ -244,8 +244,11 @@ def _of_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", 
         len(Sides.of(dot, 0).batch)
     small, z, of, other = 1 - large, operands[large], Sides.of(dot, large), Sides.of(dot, 1 - large)
     if z.opcode != "parameter" or any(_strides(z, d) and z.shape.dims[d] > 1 for d in of.batch):
-        z = _stored(x, z, of.kept or of.contracted)
+        z = _stored(x, z, [d for d in of.kept if z.shape.dims[d] > 1] or of.contracted)
     j = next(d for d in z.shape.minor_to_major if z.shape.dims[d] > 1)
+    if j in of.batch:
+        del x.into[before:]
+        return None
     left, dims, attributes = len(Sides.of(dot, 0).kept), list(dot.shape.dims), dict(dot.attributes)
     re, im = _parts_of(x, operands[small])
     both = [_beside(x, _parts_of(x, z), j, z)] * 2

@@ -705,6 +705,13 @@ def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
     assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
 
 
+@pytest.mark.parametrize("b, d", [("c64[2048,3,1]{2,1,0}", "c64[3,1,1]{2,1,0}"), ("c64[2048,3]{1,0}", "c64[3,1]{1,0}")])
+def test_complex_numbers_beside_a_batch(b: str, d: str, tmp_path: Path) -> None:
+    """An operand keeps a dimension of size 1, and its neighbours are of the batch."""
+    text = dot("c64[2048,3,1]{2,1,0}", b, d, "lhs_batch_dims={1}, rhs_batch_dims={1}, lhs_contracting_dims={0}, rhs_contracting_dims={0}")
+    agree({"e": text}, "c", "cpu", tmp_path)
+
+
 @pytest.mark.parametrize("bytes_", [0, 1 << 30])
 def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last units of rows end where the rows end."""
