@@ -451,8 +451,8 @@ class Form:
         return self.partition.roots if self.stores is None else self.stores
 
     def _is_moved(self, read: Read, region: Region) -> bool:
-        """Whether a read that is moved as bits loads whole vectors: elements lie side by side, are turned, or, where
-        none are joined, are picked from vectors."""
+        """Return true if a read that is moved as bits loads whole vectors: its elements lie side by side, or in reverse
+        order, or, where the move joins none, are picked from vectors."""
         buffer = buffer_of(self.partition, read)
         flat = self.mapped(self.position(read)) if buffer else EMPTY
         return buffer is None or self.is_along_rows(flat, region) or self.is_interleaved(flat, region) \

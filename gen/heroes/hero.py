@@ -260,7 +260,7 @@ class Hero(Generic[N, S]):
         return []
 
     def reads_first(self, choice: Choice[N, S], context: Context) -> bool:
-        """Whether this choice's kernels overwrite, where the hero's may."""
+        """Return true if this choice's kernels may write results over operands; asked only of a hero whose kernels may."""
         return True
 
     def manifest(self, kernel: Kernel) -> "Dict[str, str]":

@@ -173,7 +173,7 @@ def _counts(nest: SmallProduct, schedule: SmallProductsSchedule) -> "List[Tuple[
 
 
 def _direct(nest: SmallProduct) -> bool:
-    """Whether the result is the products as they are."""
+    """Return true if the result is the products themselves: nothing follows from them."""
     roots = nest.partition.roots
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot \
             or roots[0].shape.dtype != nest.dot.shape.dtype:
@@ -184,7 +184,8 @@ def _direct(nest: SmallProduct) -> bool:
 
 
 def _epilogues(nest: SmallProduct, schedule: SmallProductsSchedule) -> "Tuple[Optional[Form], Optional[Form]]":
-    """What a unit of the epilogue computes, and an element of it: none where all are units, or there is no unit."""
+    """Return what the epilogue computes for a unit and for an element. There is no unit if the result is shorter than one,
+    and no element if the result is whole units."""
     lanes, elements = schedule.lanes, nest.shape.elements
     unmap = algebra.call("shape", "unmap", nest.shape.text)
 

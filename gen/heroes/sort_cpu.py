@@ -129,8 +129,8 @@ class SortRecord:
 
     @property
     def ranges(self) -> int:
-        """Ranges of words, at most: each value of the first digit has one, and twice as many as its share of the row
-        is worth."""
+        """Return the maximum number of ranges of a row: one for each value of the first digit, and two for each
+        `range_size` words."""
         return (1 << self.numbers.range_digit) + 2 * self.size // self.range_size
 
     @property

@@ -97,7 +97,7 @@ def touches(nest: Nest, kinds: "Iterable[str]") -> bool:
 
 
 def has_types(partition: Partition, kinds: "Iterable[str]") -> bool:
-    """Whether a partition reads, computes or writes one of some types."""
+    """Return true if a partition reads, computes or writes elements of one of these types."""
     roots = {root.shape.dtype for root in partition.roots}
     inner = {leaf.dtype for f in partition.functions for read, _ in reads_of(partition, f)
              for leaf in read.source.shape.leaves()}

@@ -113,7 +113,7 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
 
 
 def _lasting(computation: Computation, lasting: "Collection[int]") -> "Set[Instruction]":
-    """What is computed from lasting parameters and constants alone."""
+    """Return the lasting parameters, and the instructions that depend on nothing but these and constants."""
     found: "Set[Instruction]" = set()
     leaf = 0
     for i in computation.parameters:
@@ -376,7 +376,8 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
 
 
 def _in_matrices(dot: Instruction) -> bool:
-    """Whether the result has one matrix after another, and in each the dimensions of one operand before the other's."""
+    """Return true if the result stores one matrix after another, and in each matrix the dimensions of one operand before
+    those of the other."""
     of, sides = contiguous(dot), [Sides.of(dot, k) for k in (0, 1)]
     if of is None:
         return False
@@ -404,8 +405,8 @@ def _of_few_rows(x: Expander, dot: Instruction, operands: "Sequence[Instruction]
 
 
 def _loaded(value: Instruction, kind: str) -> Optional[Instruction]:
-    """What a tile loads for a value that is added up in a type: the value before its conversion where tiles do that;
-    None where they load no such type."""
+    """Return the value that tiles load for one that is added up in type `kind`: the value before a conversion that tiles do
+    themselves. None if they do not load its type."""
     types = (kind, *WIDENED.get(kind, ()))
     if value.opcode == "convert" and value.operands[0].shape.dtype in types and value.shape.dtype == kind:
         return value.operands[0]

@@ -370,7 +370,7 @@ def _known(computation: Computation) -> "Set[Instruction]":
 
 
 def storable(instruction: Instruction) -> bool:
-    """Whether a value may lie in a scratch buffer: one array of whole bytes, which is not in memory as it is."""
+    """Return true if a value may lie in a scratch buffer: it is one array of whole bytes, and no view of memory."""
     return instruction.shape.kind == "array" and instruction.shape.dtype not in dtypes.PACKED \
         and not instruction.attributes.get(PARTS)
 

@@ -130,7 +130,7 @@ class Moves(NamedTuple):
 
 
 def moves(nest: Nest, dot: Instruction, at: str) -> Optional[Moves]:
-    """How the operands move along the digits; None where they have no constant strides. at: the map from the position in
+    """Return how the operands move along the digits; None if a stride is not constant. at: the map from the position in
     the result to the product's index."""
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, identity(dot.shape.dims))], nest.name,
                     dot.shape.dims, INLINE, nest.partition.cuts)
