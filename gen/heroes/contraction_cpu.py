@@ -158,13 +158,17 @@ class Words:
                      of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), widen,
                      tuple(map(of_memory, ("load", "stage"))) if schedule.packed else (), nest.group,
                      f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
-                     f"mad_{name}", *(MATRIX[operands] if d.declares_vectors and _is_in_rows(nest) else ("", "")),
+                     f"mad_{name}", *(MATRIX[operands] if d.declares_vectors and _has_matrix(nest, schedule) else ("", "")),
                      dtypes.storage_bytes(operands[0]))
 
 
-def _is_in_rows(nest: Contraction) -> bool:
-    """True if the groups of a row of `single` lie one after another."""
-    return nest.group > 1 and bool(nest.steps) and nest.steps[-1].single == nest.group
+def _has_matrix(nest: Contraction, schedule: ContractionSchedule) -> bool:
+    """Return true if matrix instructions may compute the sums: the groups of a row of `single` lie one after another, and
+    a unit that shares columns of the result with the one before it is in that one's block. They add to a result in two
+    steps, between which no other work-item may store."""
+    last = schedule.units - (schedule.long_blocks < schedule.unit_blocks)
+    in_rows = nest.group > 1 and bool(nest.steps) and nest.steps[-1].single == nest.group
+    return in_rows and not (nest.overlap and schedule.to and last == 1)
 
 
 @dataclass(frozen=True)

@@ -194,8 +194,7 @@ class FftHero(Hero[Whole, FftSchedule]):
         return [origin_map(axis.others, axis.lanes, which) for axis in schedule.axes for which in (1, 2)]
 
     def index_types(self, schedule: FftSchedule) -> "Sequence[str]":
-        most = max(4 * axis.rows * axis.m for axis in schedule.axes)
-        return INDEX_TYPES if most < 1 << 31 else INDEX_TYPES[-1:]
+        return index_types(schedule)
 
     def forms(self, nest: Whole, schedule: FftSchedule, context: Context) -> "Iterable[Form]":
         return []
@@ -401,6 +400,12 @@ def in_parts(d: Target, of: "List[Argument]", part: str) -> "List[Argument]":
     """Arguments whose complex numbers are pairs of their parts."""
     return [replace(argument, type=d.array(part, argument.read_only))
             if dtypes.is_complex(argument.buffer.shape.dtype) else argument for argument in of]
+
+
+def index_types(schedule: FftSchedule) -> "Sequence[str]":
+    """Return the types that may hold the positions of the numbers' parts."""
+    most = max(4 * axis.rows * axis.m for axis in schedule.axes)
+    return INDEX_TYPES if most < 1 << 31 else INDEX_TYPES[-1:]
 
 
 def origin(others: "Sequence[Tuple[int, int, int]]", lanes: int, which: int, index_type: str) -> str:

@@ -18,10 +18,9 @@ from typing import Callable, Dict, Iterable, Iterator, List, Optional, Sequence,
 
 from gen import algebra
 from gen.emit.form import Form
-from gen.emit.maps import INDEX_TYPES
 from gen.emit.templates import macro
-from gen.heroes.fft import (Axis, FftSchedule, Roots, columns_and_rows, in_parts, number, origin, origin_map, plan,
-                            tables)
+from gen.heroes.fft import (Axis, FftSchedule, Roots, columns_and_rows, in_parts, index_types, number, origin,
+                            origin_map, plan, tables)
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Grid, Kernel, Report, StepCode, Text, arguments
 from gen.hlo import Shape, dtypes
@@ -182,8 +181,7 @@ class FftGpuHero(Hero[Whole, FftSchedule]):
         yield plan(nest, context.device, lambda axis, between: divided(axis, between, most), most)
 
     def index_types(self, schedule: FftSchedule) -> "Sequence[str]":
-        most = max(4 * axis.rows * axis.m for axis in schedule.axes)
-        return INDEX_TYPES if most < 1 << 31 else INDEX_TYPES[-1:]
+        return index_types(schedule)
 
     def forms(self, nest: Whole, schedule: FftSchedule, context: Context) -> "Iterable[Form]":
         return []

@@ -705,6 +705,18 @@ def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
     assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
 
 
+def test_a_unit_that_shares_columns_is_not_added_up_in_two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it is alone in its block, another work-item may store between these."""
+    device = DEVICES["cpu"]
+    for most, takes in ((2, False), (3, True)):
+        numbers = replace(device.contraction_cpu, few_rows={20: most})
+        monkeypatch.setitem(schedule.DEVICES, "cpu", replace(device, contraction_cpu=numbers))
+        (fusion,) = fusions(dot("bf16[20,50]{1,0}", "bf16[50,72]{1,0}", "f32[20,72]{1,0}", ROWS))
+        *_, kernel = target_file(fusion, "c", "cpu").kernels
+        assert isinstance(kernel.loop, ContractionSchedule) and kernel.loop.to
+        assert bool(kernel.text.record.words.matrix) == takes, kernel.loop
+
+
 @pytest.mark.parametrize("b, d", [("c64[2048,3,1]{2,1,0}", "c64[3,1,1]{2,1,0}"), ("c64[2048,3]{1,0}", "c64[3,1]{1,0}")])
 def test_complex_numbers_beside_a_batch(b: str, d: str, tmp_path: Path) -> None:
     """An operand keeps a dimension of size 1, and its neighbours are of the batch."""
