@@ -44,7 +44,8 @@ MATRIX = {("bf16", "bf16"): ("__AMX_BF16__", "_tile_dpbf16ps"), ("u8", "s8"): ("
 class ContractionSchedule(Schedule):
     """lines, rows, units: of a block; line_blocks, row_blocks, unit_blocks: of a matrix of the result. long_blocks:
     blocks of columns that have `units`; those after them have one unit less. tile_units: of a tile, at most; 0: of the
-    block. chunk: of the last digit's steps that a tile takes; runs: of the steps of the digit before it. to, to_line:
+    block. ahead: whether a tile prefetches the next chunk's units. chunk: of the last digit's steps that a tile takes;
+    runs: of the steps of the digit before it. to, to_line:
     the distances of rows and of lines in the result, where totals lie there; 0: they are in an array of the
     work-item. packed: whether a chunk's columns are copied to a panel first."""
 
@@ -56,6 +57,7 @@ class ContractionSchedule(Schedule):
     unit_blocks: int = 1
     long_blocks: int = 1
     tile_units: int = 0
+    ahead: bool = False
     chunk: int = 1
     runs: int = 1
     to: int = 0
@@ -158,17 +160,21 @@ class Words:
                      of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), widen,
                      tuple(map(of_memory, ("load", "stage"))) if schedule.packed else (), nest.group,
                      f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
-                     f"mad_{name}", *(MATRIX[operands] if d.declares_vectors and _has_matrix(nest, schedule) else ("", "")),
+                     f"mad_{name}", *(MATRIX[operands] if _has_matrix(nest, schedule, context) else ("", "")),
                      dtypes.storage_bytes(operands[0]))
 
 
-def _has_matrix(nest: Contraction, schedule: ContractionSchedule) -> bool:
-    """Return true if matrix instructions may compute the sums: the groups of a row of `single` lie one after another, and
-    a unit that shares columns of the result with the one before it is in that one's block. They add to a result in two
-    steps, between which no other work-item may store."""
+def _in_groups(nest: Contraction, context: Context) -> bool:
+    """Return true if matrix instructions multiply the operands: the groups of a row of `single` lie one after another."""
+    return context.target.declares_vectors and nest.group > 1 and bool(nest.steps) \
+        and nest.steps[-1].single == nest.group
+
+
+def _has_matrix(nest: Contraction, schedule: ContractionSchedule, context: Context) -> bool:
+    """Return true if matrix instructions may compute the sums: a unit that shares columns of the result with the one
+    before it is in that one's block. They add to a result in two steps, between which no other work-item may store."""
     last = schedule.units - (schedule.long_blocks < schedule.unit_blocks)
-    in_rows = nest.group > 1 and bool(nest.steps) and nest.steps[-1].single == nest.group
-    return in_rows and not (nest.overlap and schedule.to and last == 1)
+    return _in_groups(nest, context) and not (nest.overlap and schedule.to and last == 1)
 
 
 @dataclass(frozen=True)
@@ -194,7 +200,7 @@ class ContractionCpuRecord:
     words: of its tile. line, row: the variables of the lines and the rows ("": there is one). first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single,
     units: where the operands' blocks begin, as C text; line_step, row_step, wide, next_unit: the distances of lines,
     rows and units in them (wide: -1 where a unit has one element of `single`). lines, last_lines, rows, last_rows: of a
-    block, of the last one. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile, at
+    block, of the last one. part_rows: of blocks before the last one, if they are no whole tiles; else 0. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile, at
     most (0: of a block). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
     whether they have different numbers of rows; covered: whether each element of the result is in one. loops: over the
     sum. total: where the totals of a block begin in the result, as C text; "": they are in an array. to, to_line: the
@@ -218,11 +224,13 @@ class ContractionCpuRecord:
     rows: int
     row_blocks: int
     last_rows: int
+    part_rows: int
     packed: int
     columns: int
     lanes: int
     all_units: int
     tile_units: int
+    ahead: bool
     overlap: int
     blocks: List[Block]
     cells: List[Cells]
@@ -257,15 +265,20 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         most = min(numbers.few_rows.get(rows, numbers.units), all_units)
         if all_units <= numbers.whole_units:
             most = all_units
-        tile, chunk = 0, numbers.chunk
-        if _is_skinny(nest, context) and most < all_units:
-            tile, chunk = numbers.skinny.get(rows, most), numbers.skinny_chunk
+        tile, chunk, ahead, block = 0, numbers.chunk, False, numbers.rows
+        if _in_groups(nest, context):
+            alone = math.prod(digit.size for digit in nest.steps) <= numbers.matrix_chunk
+            block, units = numbers.matrix_block if alone else numbers.long_matrix_block if any(_direct(nest)) \
+                else numbers.long_matrix_array
+            most, tile, chunk = min(units, all_units), min(numbers.units, all_units), numbers.matrix_chunk
+        elif _is_skinny(nest, context) and most < all_units:
+            tile, chunk, ahead = numbers.skinny.get(rows, most), numbers.skinny_chunk, True
             blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))    # of two tiles, at least
             most = min(-(-all_units // blocks), numbers.skinny_units)
         packed = _is_packed(nest, context)
         if packed:
-            most = min(numbers.packed_units, all_units)
-        count, block = -(-all_units // most), min(rows, numbers.packed_rows if packed else numbers.rows)
+            most, block = min(numbers.packed_units, all_units), numbers.packed_rows
+        count, block = -(-all_units // most), min(rows, block)
         sizes = [1, 1, *(digit.size for digit in nest.steps)]
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
         chunk = _even(sizes[-1], chunk)
@@ -275,7 +288,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         schedule = ContractionSchedule(
             lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
             row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
-            long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, chunk=chunk, runs=runs,
+            long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, ahead=ahead, chunk=chunk, runs=runs,
             to=to, to_line=to_line, packed=packed)
         items, group = math.prod(size for _, size in _counts(nest, schedule)), context.device.group
         threads = group if items >= context.device.group_items * group else 1
@@ -491,6 +504,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         step, element = (code, None) if form.lanes > 1 else (None, code)
     first_unit, end_unit = even_share("unit_block", schedule.unit_blocks, nest.all_units, "first_unit") \
         if schedule.unit_blocks > 1 else ("", str(nest.all_units))
+    last_rows = nest.row.size - schedule.rows * (schedule.row_blocks - 1)
     to = schedule.to or schedule.units * nest.unit
     to_line = schedule.to_line if schedule.to else schedule.rows * to
     record = ContractionCpuRecord(
@@ -498,10 +512,10 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         _row(nest) if nest.rows is not None else "", first_unit, end_unit, single, units, nest.line.single,
         nest.row.single, -1 if nest.wide is None else nest.wide, nest.next_unit, schedule.lines, schedule.line_blocks,
         nest.line.size - schedule.lines * (schedule.line_blocks - 1), schedule.rows, schedule.row_blocks,
-        nest.row.size - schedule.rows * (schedule.row_blocks - 1),
+        last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows)),
         schedule.runs * schedule.chunk * schedule.units * nest.unit * schedule.packed,
         nest.columns, nest.unit,
-        nest.all_units, schedule.tile_units, nest.overlap, _blocks(nest, schedule),
+        nest.all_units, schedule.tile_units, schedule.ahead, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, _loops(nest, schedule),
         total, to, to_line, step, element)

@@ -12,6 +12,8 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   A group is of neighbours along the sum; in panels, [.., J / width, K / group, width, group]. Of fours, one operand is
   signed and one is not: where both are signed, or neither is, 128 is added to one of them, or subtracted, and 128 times
   the sums of the other one's rows is subtracted from the result, or added.
+* Few rows of such numbers are the operand in panels, whichever operand has j, where the other one is large and its
+  neighbours lie along the sum: it is then read in place, and the result is turned.
 * An operand that is computed is stored first: each of its elements is read for many results.
 * The operand that has j is stored in panels, [.., J / width, K, width], where its units are not in memory, or where it
   is too large to be read in place. A panel is as many units wide as a tile where that divides J, so that it is copied
@@ -32,10 +34,10 @@ from __future__ import annotations
 import copy as copies
 import math
 from dataclasses import dataclass
-from typing import Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Collection, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from gen import algebra
-from gen.hlo import Computation, Instruction, accumulator, array_shape, dtypes
+from gen.hlo import Computation, Instruction, Shape, accumulator, array_shape, dtypes
 from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.hlo.opcodes import ELEMENTWISE
@@ -167,7 +169,8 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
 def _arranged(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
               in_place: bool = False) -> Optional[Instruction]:
     """The product as it is arranged; None where it stays as it is. in_place: few rows read the other operand in place."""
-    value = _small(x, product, operands, panels) or in_place and _of_few_rows(x, product, operands, panels) or None
+    value = _small(x, product, operands, panels) or in_place and (
+        _turned(x, product, operands, panels) or _of_few_rows(x, product, operands, panels)) or None
     if product.opcode == "dot":
         value = value or _by_vector(x, product, operands, panels.vector_steps)
     return value or _in_parts(x, product, operands, panels) or _tiled(x, product, operands, panels)
@@ -536,9 +539,9 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     size, rows = _last_size(product), _kept_size(product, 1 - of)
     if not _is_worth_it(product, size, rows, panels):
         return None
-    unit, width = LINE // dtypes.storage_bytes(kind), _panel_width(size, kind, panels)
+    unit = LINE // dtypes.storage_bytes(kind)
     if math.prod(loop_sizes(product)) >= 2 * LINE // unit:
-        value = _grouped(x, product, operands, of, j, width, panels)
+        value = _grouped(x, product, operands, of, j, _panel_width(size, kind, panels.group_units), panels)
         if value:
             return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
     both, contracted = [x.convert(operand, kind) for operand in operands], Sides.of(product, 1 - of).contracted
@@ -568,10 +571,10 @@ def _too_small(product: Instruction, size: int, rows: int, panels: Panels) -> st
         if rows * size * steps < least else ""
 
 
-def _panel_width(size: int, kind: str, panels: Panels) -> int:
-    """The elements of a panel's rows, of `size` columns."""
+def _panel_width(size: int, kind: str, units: "Sequence[int]") -> int:
+    """The elements of a panel's rows, of `size` columns. units: of a panel, the best first."""
     unit = LINE // dtypes.storage_bytes(kind)
-    return next((unit * n for n in panels.units if size % (unit * n) == 0), unit)
+    return next((unit * n for n in units if size % (unit * n) == 0), unit)
 
 
 def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: int, size: int, rows: int,
@@ -584,7 +587,7 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
     if in_place and _strides(value, j):
         return value
-    return _in_panels(x, value, Sides.of(product, of), j, _panel_width(size, kind, panels))
+    return _in_panels(x, value, Sides.of(product, of), j, _panel_width(size, kind, panels.units))
 
 
 # ---- in groups of narrow numbers ----
@@ -597,41 +600,96 @@ def narrow_type(dtype: str, sums: str) -> str:
     return {"sint": "s8", "uint": "u8"}.get(of.kind, "") if sums == "s32" and of.bits <= 8 else ""
 
 
-def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
-             width: int, panels: Panels) -> Optional[Instruction]:
-    """The product in groups; None where tiles multiply none of an operand's numbers."""
+class _Groups(NamedTuple):
+    """The operands as [batch, kept, K / size, size]. sign: the op that takes 128 times the sums of the other operand's
+    rows from the product, where 128 is added to operand `of` or subtracted; "": nothing is."""
+
+    both: List[Instruction]
+    size: int
+    sign: str
+
+
+def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int,
+            panels: Panels) -> Optional[_Groups]:
+    """The operands in groups; None where tiles multiply none of an operand's numbers."""
     kind = _sum_type(dot)
     types = [narrow_type(operand.shape.dtype, kind) for operand in operands]
     if not set(types) <= set(panels.groups):
         return None
-    group = 4 // dtypes.storage_bytes(types[0])
-    sides = [Sides.of(dot, k) for k in (0, 1)]
+    size, sign = 4 // dtypes.storage_bytes(types[0]), ""
     both = [x.convert(operand, narrow) for operand, narrow in zip(operands, types)]
-    flipped = types[0] == types[1] != "bf16"
-    if flipped:
+    if types[0] == types[1] != "bf16":
+        sign = "subtract" if types[0] == "s8" else "add"
         both[of] = x.convert(x.op("xor", both[of], x.splat(0x80, both[of].shape)), {"s8": "u8", "u8": "s8"}[types[of]],
                              "bitcast-convert")
-    both = [_in_groups(x, value, side, group) for value, side in zip(both, sides)]
+    return _Groups([_in_groups(x, value, Sides.of(dot, k), size) for k, value in enumerate(both)], size, sign)
+
+
+def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
+             width: int, panels: Panels) -> Optional[Instruction]:
+    """The product in groups; None where tiles multiply none of an operand's numbers."""
+    groups = _groups(x, dot, operands, of, panels)
+    if groups is None:
+        return None
+    both, kind, side = groups.both, _sum_type(dot), Sides.of(dot, of)
     if not _strides(both[1 - of], both[1 - of].shape.rank - 1):
         both[1 - of] = _stored(x, both[1 - of])
-    order = (*sides[of].batch, *sides[of].kept)
-    batch, count = len(sides[of].batch), len(order)
+    batch, count = len(side.batch), len(side.batch) + len(side.kept)
     grouped = Sides(tuple(range(batch)), tuple(range(batch, count)), (count, count + 1))
-    both[of] = _in_panels(x, both[of], grouped, order.index(j), width, group)
-    attributes = {**dot.attributes, TILED: of}
-    for side, value in zip(("lhs", "rhs"), both):
-        attributes[f"{side}_batch_dims"] = tuple(range(batch))
-        attributes[f"{side}_contracting_dims"] = (value.shape.rank - 2, value.shape.rank - 1)
+    both[of] = _in_panels(x, both[of], grouped, (*side.batch, *side.kept).index(j), width, groups.size)
     shape = array_shape(kind, dot.shape.dims, dot.shape.minor_to_major)
-    value = x.add("dot", shape, both, **attributes)
-    if not flipped:
+    value = _of_groups(x, shape, both, of, batch)
+    if not groups.sign:
         return value
     rank = both[1 - of].shape.rank
     sums = x.sum(x.convert(both[1 - of], kind), (rank - 2, rank - 1))
     sums = x.op("multiply", sums, x.splat(128, sums.shape))
     first = batch if of == 1 else shape.rank - (rank - 2 - batch)
     spread = x.broadcast(sums, shape, (*range(batch), *range(first, first + rank - 2 - batch)))
-    return x.op("subtract" if types[0] == "s8" else "add", value, spread)
+    return x.op(groups.sign, value, spread)
+
+
+def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int, batch: int) -> Instruction:
+    """The product of operands in groups, with `batch` dimensions of the batch."""
+    attributes: Dict[str, object] = {TILED: of}
+    for side, value in zip(("lhs", "rhs"), both):
+        attributes[f"{side}_batch_dims"] = tuple(range(batch))
+        attributes[f"{side}_contracting_dims"] = (value.shape.rank - 2, value.shape.rank - 1)
+    return x.add("dot", shape, both, **attributes)
+
+
+def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", panels: Panels) -> Optional[Instruction]:
+    """The product in groups by a matrix whose neighbours lie along the sum, and which is read in place; the other operand,
+    of few rows, is stored in panels, and the result is turned. None for others."""
+    of, kind = int(_kept_size(dot, 1) <= _kept_size(dot, 0)), _sum_type(dot)
+    rows, columns, steps = _kept_size(dot, of), _kept_size(dot, 1 - of), math.prod(loop_sizes(dot))
+    if dot.opcode != "dot" or rows == 1 or rows * panels.turned_share > columns \
+            or rows * columns * steps < panels.filled_steps:
+        return None
+    before, batch, unit = len(x.into), len(Sides.of(dot, of).batch), LINE // dtypes.storage_bytes(kind)
+    groups = _groups(x, dot, operands, of, panels)
+    if groups is None or not _strides(groups.both[1 - of], groups.both[1 - of].shape.rank - 1):
+        del x.into[before:]
+        return None
+    both, size, dims = groups.both, groups.size, groups.both[of].shape.dims
+    both[of] = x.reshape(both[of], (*dims[:batch], rows, *dims[-2:]))
+    if groups.sign:     # the sums of the matrix' rows are one more product
+        ones = array_shape(both[of].shape.dtype, (*dims[:batch], 1, *dims[-2:]))
+        both[of] = x.concatenate([both[of], x.splat(1, ones)], batch)
+    count = both[of].shape.dims[batch]
+    sides = Sides(tuple(range(batch)), (batch,), (batch + 1, batch + 2))
+    both[of] = _in_panels(x, both[of], sides, batch, _panel_width(count, kind, panels.group_units), size)
+    kept = both[1 - of].shape.dims[batch:-2]
+    at = batch + of * len(kept)     # the dimension of the rows
+    shape = array_shape(kind, (*dims[:batch], *kept[:at - batch], count, *kept[at - batch:]))
+    order = (at, *(d for d in shape.minor_to_major if d != at))
+    value = _of_groups(x, array_shape(kind, shape.dims, order), both, of, batch)
+    if groups.sign:
+        sums, value = x.slice(value, at, rows, count), x.slice(value, at, 0, rows)
+        sums = x.reshape(x.op("multiply", sums, x.splat(128, sums.shape)), (*shape.dims[:at], *shape.dims[at + 1:]))
+        value = x.op(groups.sign, value, x.broadcast(sums, value.shape, [d for d in range(shape.rank) if d != at]))
+    value = x.reshape(value, dot.shape.dims)
+    return x.laid_out(x.convert(value, dot.shape.dtype), dot.shape)
 
 
 def _in_groups(x: Expander, value: Instruction, sides: Sides, group: int) -> Instruction:

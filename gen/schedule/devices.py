@@ -143,7 +143,10 @@ class Panels(NamedTuple):
     two threads: 3000 of 8x8 0.035 ms, as loops 0.21; 2000 of 12x12 0.036, 1.4; 2000 of 24 rows, 24 steps, 12 columns
     0.20, 5.1). least_small_steps: multiplications of such a product, at least (3000 of 2x2: 0.0045 ms, as loops
     0.0027; one of 6x6: 10 ns, 200). groups: types of numbers that tiles multiply in groups (256x256 in OpenCL by a PoCL
-    that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59; bf16 0.54, as f32 0.26).
+    that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59; bf16 0.54, as f32 0.26). group_units: as `units`, of groups.
+    turned_share: rows of the larger operand for each of the other, at least, from which on the larger one is read in place
+    where its neighbours lie along the sum, and the result is turned (bf16 by 4096x4096 in one thread: 8 rows 1.5 ms,
+    else 3.15; 64 rows 3.1, 7.2; 256 rows 10.6, 15.9).
     strip_rows, least_strip_rows: rows of a product, at most (0: no strips) and at least, that are a strip
     (gen/plan/strips.py; attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27,
     64: 4.22; without strips 5.63; in OpenCL 64 rows 5.3, without strips 7.7). strip_bytes: of a strip;
@@ -168,6 +171,8 @@ class Panels(NamedTuple):
     small_steps: int = 1024
     least_small_steps: int = 9
     groups: Tuple[str, ...] = ()
+    group_units: Tuple[int, ...] = (4, 3)
+    turned_share: int = 2
     strip_rows: int = 64
     least_strip_rows: int = 4
     strip_bytes: int = 128 << 10
@@ -281,11 +286,21 @@ class ContractionCpuNumbers:
     packed_least_rows: int = 16
     packed_ahead: int = 16
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
+    # Where the machine has matrix instructions: the steps of a chunk; rows and units of a block whose sums are one chunk,
+    # and of longer sums whose totals lie in the result, or in an array. The units of a chunk stay in the second level
+    # while blocks of rows go by (bf16 1024x1024x1024 in one thread: 2.0 ms; blocks of 8 units 2.25, of 4 2.45).
+    matrix_chunk: int = 512
+    matrix_block: Tuple[int, int] = (32, 16)
+    long_matrix_block: Tuple[int, int] = (192, 16)
+    long_matrix_array: Tuple[int, int] = (96, 8)
+
+    def whole_tiles(self, rows: int) -> bool:
+        """Return true if rows of a block are whole tiles of all instruction sets."""
+        of_many_rows = range(1, max(self.units, self.whole_units) + 1)
+        return all(rows % of[units][0] == 0 for of in self.tiles.values() for units in of_many_rows)
 
     def __post_init__(self) -> None:
-        of_many_rows = range(1, max(self.units, self.whole_units) + 1)
-        tiles = [of[units] for of in self.tiles.values() for units in of_many_rows]
-        assert all(rows % of_tile == 0 for rows in (self.rows, self.packed_rows) for of_tile, _ in tiles), \
+        assert self.whole_tiles(self.rows) and self.whole_tiles(self.packed_rows), \
             "the last rows of a block are no whole tile"
 
     @property
@@ -707,7 +722,7 @@ EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(groups=("s8", "u8"))),     # a work-group costs some 4 ns
     replace(_GPU, name="opencl-gpu", language="opencl", units=64),
-    replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"))),
+    replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"), group_units=tuple(range(16, 1, -1)))),
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine: one core, few bytes; its numbers are chosen
     replace(_CPU, name=EMBEDDED, lanes=1, units=1, unit_items=1, most_bytes=1 << 20,

@@ -26,6 +26,7 @@ from gen.heroes.small_products_cpu import SmallProductsSchedule
 from gen.hlo import Fusion
 from gen.pipeline import target_file
 from gen.plan import contraction, nests
+from gen.plan.buffer import Role
 from gen.plan.partition import EMPTY
 from gen.plan.small_product import SmallProduct
 from gen.schedule import DEVICES, Panels
@@ -236,7 +237,8 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
     for name in ("cpu", "pocl-cpu"):
         device = DEVICES[name]
         numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3}, packed_rows=48, packed_units=2,
-                          packed_least_rows=0)
+                          packed_least_rows=0, matrix_chunk=20, matrix_block=(20, 3), long_matrix_block=(40, 5),
+                          long_matrix_array=(23, 2))
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, panels=panels, contraction_cpu=numbers))
 
 
@@ -441,6 +443,33 @@ def few_rows(seed: int, sums: bool) -> str:
 
 def all_few_rows(first: int, count: int) -> "Dict[str, str]":
     return {f"e{n}": few_rows(1000 * (first + n), n % 2 == 0).replace("HloModule e", f"HloModule e{n}") for n in range(count)}
+
+
+class Turned(Draw):
+    """A product of narrow numbers by a matrix of more rows, whose neighbours lie along the sum."""
+
+    def sizes(self, small: bool) -> "List[List[int]]":
+        r = self.r
+        few = [[r.randint(1, 70)], [r.choice([2, 3, 15, 16, 17])], [2, r.randint(2, 20)]]
+        return [r.choice([[], [], [2]]), *r.sample([r.choice(few), [r.randint(1, 70)]], 2), [4 * r.randint(1, 40)]]
+
+    def operand(self, side: str, kept: "List[int]") -> "tuple[str, str, List[int]]":
+        dims, name, batch = [*self.batch, *kept, *self.k], f"{side}{len(self.lines)}", range(len(self.batch))
+        self.lines.append(f"  {name} = {plain(self.dtype, dims)} parameter({self.parameters()})")
+        words = [f"{side}_batch_dims={{{','.join(map(str, batch))}}}"] * len(self.batch)
+        return name, ", ".join([*words, f"{side}_contracting_dims={{{len(dims) - 1}}}"]), kept
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_turned(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix of narrow numbers is read in place, the other operand is in panels, and the result is turned."""
+    types = [of for of in NUMBERS if of[0] in GROUPS and of[1] in GROUPS]
+    small(monkeypatch, Panels(1, 1, 1, groups=GROUPS, group_units=(4, 3, 2)))
+    texts = {f"e{seed}": Turned(seed, types).text().replace("HloModule e", f"HloModule e{seed}")
+             for seed in range(first + 1000, first + 1000 + BATCH)}
+    found = [nest for text in texts.values() for fusion in fusions(text) for nest in tiled(fusion)]
+    assert sum(nest.single.role is Role.PARAMETER and nest.row.size >= nest.columns for nest in found) > len(texts) // 4
+    agree(texts, target, device, tmp_path)
 
 
 @pytest.mark.parametrize("first, target, device", BLOCKS)
