@@ -269,9 +269,26 @@ static inline floats widen_u8(const uint8_t *from) {
   return convert_floats(convert_ints(__builtin_convertvector(*(const narrow *)from, wider)));
 }
 
+/* whether gcc, whose macros come first, or clang compiles for tiles of matrix instructions, of bf16 and of 8 bits */
+#if defined(__x86_64__) && defined(__linux__) && (defined(__AMX_TILE__) || defined(__AMXTILE__))
+#define TILES 1
+#else
+#define TILES 0
+#endif
+#if TILES && (defined(__AMX_BF16__) || defined(__AMXBF16__))
+#define TILES_BF16 1
+#else
+#define TILES_BF16 0
+#endif
+#if TILES && (defined(__AMX_INT8__) || defined(__AMXINT8__))
+#define TILES_INT8 1
+#else
+#define TILES_INT8 0
+#endif
+
 /* whether Linux lets this process use the tiles of matrix instructions (arch_prctl, ARCH_REQ_XCOMP_PERM) */
 static inline int allows_tiles(void) {
-#if defined(__AMX_TILE__) && defined(__x86_64__) && defined(__linux__)
+#if TILES
   long answer = 158;
   __asm__ volatile ("syscall" : "+a"(answer) : "D"(0x1023L), "S"(18L) : "rcx", "r11", "memory");
   return answer == 0;
@@ -321,7 +338,7 @@ static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c)
 /* c and the products of the two bf16 of each lane of a by those of b, each sum rounded; the instruction takes numbers below
    the least normal one for zeros. Processors with AMX take four times as long for it as for a multiply-add. */
 static inline floats mad_bf16(floats a, floats b, floats c) {
-#if defined(__AVX512BF16__) && defined(__AVX512F__) && !defined(__AMX_TILE__)
+#if defined(__AVX512BF16__) && defined(__AVX512F__) && !TILES
   return (floats)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
 #else
   const uints x = as_uints(a), y = as_uints(b);

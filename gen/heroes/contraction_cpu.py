@@ -6,7 +6,7 @@ to the block's totals. These lie in the result where nothing follows, else in an
 epilogue makes results. A long sum has as many roundings one after another as a chunk has products and it has chunks.
 Of a convolution with padding or holes a block goes through the cells of each window, in which it has none. Where few
 rows share a large operand that is in place, a work-item copies its columns of a chunk to a panel of its own first.
-Groups of narrow numbers are multiplied by a processor's matrix instructions (AMX) where gcc compiles for them and
+Groups of narrow numbers are multiplied by a processor's matrix instructions (AMX) where the compiler knows them and
 Linux lets the process use them.
 
 The tile is templates/parts/contraction.j2, the block templates/kernels/contraction_cpu.j2.
@@ -35,9 +35,10 @@ from gen.plan.partition import compose
 from gen.schedule import Schedule
 
 
-# By the types of `single` and of `units`: the macro of processors with matrix instructions for them, and the word in C.
-MATRIX = {("bf16", "bf16"): ("__AMX_BF16__", "_tile_dpbf16ps"), ("u8", "s8"): ("__AMX_INT8__", "_tile_dpbusd"),
-          ("s8", "u8"): ("__AMX_INT8__", "_tile_dpbsud")}
+# By the types of `single` and of `units`: the macro (gen/emit/vectors.c) that is 1 where the compiler has matrix
+# instructions for them, and the word in C.
+MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TILES_INT8", "_tile_dpbusd"),
+          ("s8", "u8"): ("TILES_INT8", "_tile_dpbsud")}
 
 
 @dataclass(frozen=True)

@@ -666,7 +666,7 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
     if dot.opcode != "dot" or rows == 1 or rows * panels.turned_share > columns \
             or rows * columns * steps < panels.filled_steps:
         return None
-    before, batch, unit = len(x.into), len(Sides.of(dot, of).batch), LINE // dtypes.storage_bytes(kind)
+    before, batch = len(x.into), len(Sides.of(dot, of).batch)
     groups = _groups(x, dot, operands, of, panels)
     if groups is None or not _strides(groups.both[1 - of], groups.both[1 - of].shape.rank - 1):
         del x.into[before:]

@@ -10,6 +10,7 @@ import math
 import platform
 import random
 import re
+import shutil
 import subprocess
 from array import array
 from dataclasses import replace
@@ -347,6 +348,21 @@ def test_numbers(machine: str, groups: "tuple[str, ...]", tmp_path: Path, monkey
         compile_for(machine, tmp_path, monkeypatch)
     small(monkeypatch, Panels(1, 1, 1, 0, 0, in_place_columns=1, groups=groups))
     agree(drawn(SEED * 1000 + 300, 2 * BATCH, NUMBERS), "c", "cpu", tmp_path)
+
+
+@pytest.mark.skipif(not shutil.which("clang"), reason="SKIP: no clang")
+def test_matrix_instructions_of_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its macros for them have other names than gcc's."""
+    texts = {name: dot(f"{t}[33,70]{{1,0}}", f"{t}[70,40]{{1,0}}", f"{result}[33,40]{{1,0}}", ROWS).replace(
+        "HloModule e", f"HloModule {name}") for name, t, result in (("floats", "bf16", "f32"), ("bytes", "s8", "s32"))}
+    for (name, text), word in zip(texts.items(), ("tdpbf16ps", "tdpbsud")):
+        (tmp_path / f"{name}.hlo").write_text(text)
+        assert gen("build", str(tmp_path / f"{name}.hlo"), "-o", str(tmp_path), "--target", "c").returncode == 0
+        made = subprocess.run(["clang", "-std=c11", "-O1", "-march=sapphirerapids", "--target=x86_64-linux-gnu", "-S", "-o", "-",
+                               str(tmp_path / f"{name}.c")], capture_output=True, text=True, check=True)
+        assert word in made.stdout
+    monkeypatch.setenv("CC", "clang")
+    agree(texts, "c", "cpu", tmp_path)
 
 
 @pytest.mark.peer
