@@ -170,14 +170,14 @@ def _launches(call: Call, unit: Unit) -> "List[Launch]":
         own.update(((role, n), array) for n, array in enumerate(arrays) if array)
     launches: List[Launch] = []
     written: Set[Array] = set()
-    for kernel, count in zip(unit.kernels, unit.threads):
+    for kernel, count, matrix_count in zip(unit.kernels, unit.threads, unit.matrix_threads):
         arguments = [a for a in kernel.arguments if a.buffer.role is not Role.TABLE]
         arrays = [own[a.buffer.role, a.buffer.number] for a in arguments]
         writes = [array for array, a in zip(arrays, arguments) if not a.read_only]
         same = {own[of.role, of.number]: own[result.role, result.number] for result, of in kernel.nest.aliases.items()}
         # what an earlier kernel of the call has written is completed
         reads = [*(array for array in arrays if array not in writes), *same, *(a for a in writes if a in written)]
-        launches.append(Launch(kernel, arrays, count, reads, writes, same))
+        launches.append(Launch(kernel, arrays, count, reads, writes, same, matrix_threads=matrix_count))
         written.update(writes)
     return launches
 
@@ -187,7 +187,8 @@ def emit(plan: Planned, language: Target, device: Device, helpers: Helpers, exce
     choices, context = choose(plan, language, device, helpers, excess)
     kernels = [kernel for choice in choices for kernel in choice.kernels(context)]
     several = device.cpu and not language.embedded
-    return Unit(kernels, context.scratch, threads(kernels, device) if several else [1] * len(kernels))
+    counts = [threads(kernels, device, matrix) if several else [1] * len(kernels) for matrix in (False, True)]
+    return Unit(kernels, context.scratch, *counts)
 
 
 def choose(plan: Planned, language: Target, device: Device, helpers: Helpers,

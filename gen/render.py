@@ -30,12 +30,13 @@ OWN = ("scratch", "state")      # buffers whose alignment is known
 
 @dataclass
 class Unit:
-    """What a fusion became in one language. scratch: the buffers between its kernels. threads: that each kernel is worth
-    on a CPU."""
+    """What a fusion became in one language. scratch: the buffers between its kernels. threads, matrix_threads: that each
+    kernel is worth on a CPU, and on one with matrix instructions for it."""
 
     kernels: List[Kernel]
     scratch: List[Buffer]
     threads: List[int]
+    matrix_threads: List[int]
 
 
 @dataclass

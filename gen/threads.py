@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import List, Sequence
 
 from gen.heroes.kernel import Kernel
@@ -20,16 +21,20 @@ from gen.schedule import Device
 from gen.schedule.devices import ThreadsNumbers
 
 
-def threads(kernels: "Sequence[Kernel]", device: Device) -> List[int]:
+def threads(kernels: "Sequence[Kernel]", device: Device, matrix: bool = False) -> List[int]:
     """For each kernel, the number of threads beyond which it takes longer: handing over a part of the work
-    takes a thread `device.threads.hand_over`. What is estimated too low is done by fewer threads, and right."""
+    takes a thread `device.threads.hand_over`. What is estimated too low is done by fewer threads, and right.
+    matrix: with a processor's matrix instructions, by the kernels that have them."""
     counts = []
     for number, kernel in enumerate(kernels):
         first = all(other.nest is not kernel.nest for other in kernels[:number])
         moved = sum(min(buffer.shape.bytes, _read(kernel.nest, buffer)) if buffer.role is Role.PARAMETER
                     else buffer.shape.bytes for buffer in kernel.buffers if buffer.role is not Role.TABLE)
         # later kernels fold what the first one computed
-        steps = operations(kernel.nest, device.threads) / kernel.loop.lanes if first else 0
+        numbers = device.threads
+        if matrix and kernel.matrix:
+            numbers = replace(numbers, tile_rate=numbers.matrix_rates[kernel.matrix])
+        steps = operations(kernel.nest, numbers) / kernel.loop.lanes if first else 0
         nanoseconds = max(moved / device.threads.core_bytes, steps * device.threads.vector_time)
         counts.append(max(1, min(kernel.blocks, int(nanoseconds / device.threads.hand_over))))
     return counts

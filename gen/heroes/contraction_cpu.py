@@ -524,7 +524,8 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)
                  for f in reversed(nest.epilogue.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, [root.buffer for root in nest.partition.roots], nest.shared),
-                  Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)), Report(seen, code))
+                  Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)), Report(seen, code),
+                  matrix=words.matrix)
 
 
 def _loops(nest: Contraction, schedule: ContractionSchedule) -> "List[StepLoop]":

@@ -168,7 +168,8 @@ class Kernel:
 
     sections: the kernels whose blocks it has, one after another (gen/heroes/concatenate.py). walk: that another kernel
     may do in a range of its blocks. without_bursts: the kernel where SETT_BURSTS is 0, if that is another. hero: the
-    name of the hero that wrote it. overwrites: it reads an element before it writes at its place."""
+    name of the hero that wrote it. overwrites: it reads an element before it writes at its place. matrix: the macro in C
+    that is 1 where the compiler has matrix instructions for it; "": it has none."""
 
     grid: Grid
     nest: Nest
@@ -180,6 +181,7 @@ class Kernel:
     without_bursts: "Optional[Kernel]" = None
     hero: str = ""
     overwrites: bool = False
+    matrix: str = ""
 
     @property
     def name(self) -> str:

@@ -46,7 +46,7 @@ class Chain:
 
 @dataclass(eq=False)
 class Launch:
-    """A kernel on arrays: those of its pointers, in order. threads: that it is worth on a CPU. reads, writes: the arrays
+    """A kernel on arrays: those of its pointers, in order. threads, matrix_threads: as in gen/render.py, Unit. reads, writes: the arrays
     that it reads and writes. same: operands that it updates, each with the result that must lie over it. direct: it is
     done in the program's function, not in a function of its own. idle: it copies a parameter to the result that may be
     its buffer, and is left out where both are one."""
@@ -59,6 +59,7 @@ class Launch:
     same: "Dict[Array, Array]" = field(default_factory=dict)
     direct: bool = False
     idle: bool = False
+    matrix_threads: int = 1
     kind = "launch"
 
 

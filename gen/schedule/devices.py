@@ -319,6 +319,8 @@ class ThreadsNumbers:
     vector_time: float = 0.5            # nanoseconds of a vector instruction
     # multiplications and sums of a register tile in that time (f64 64x64x64 in one thread: 5.8 us)
     tile_rate: float = 6
+    # the same of matrix instructions, by their macros (bf16 256x256x256 in one thread: 25 us; s8: 20)
+    matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 52})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import List
+from typing import List, Tuple
 
 import pytest
 
@@ -65,6 +65,26 @@ def test_what_computes_more_is_shared_earlier() -> None:
                  for chain in ([("abs", "x")], [("tanh", "x"), ("exponential", "y0"), ("log", "y1"), ("tanh", "y2")])]
     less, more = (worth(body)[0] for body in functions)
     assert less < more
+
+
+def test_matrix_instructions_need_fewer_threads() -> None:
+    """The compiler knows whether there are any."""
+    def product(dtype: str) -> "Tuple[str, List[Tuple[int, int]]]":
+        text = f"""HloModule m
+ENTRY e {{
+  x = {dtype}[192,192] parameter(0)
+  y = {dtype}[192,192] parameter(1)
+  ROOT z = f32[192,192] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}
+"""
+        made = pipeline.target_file(hlo.fusions(hlo.parse(text, "m.hlo"))[0], "c")
+        return made.text, [(launch.matrix_threads, launch.threads) for launch in made.launches]
+
+    text, counts = product("bf16")
+    fewer, count = counts[-1]
+    assert 1 <= fewer < count and f"shared(share, TILES_BF16 ? {fewer} : {count}, " in text
+    text, counts = product("f32")
+    assert all(fewer == count for fewer, count in counts) and "TILES" not in text
 
 
 def test_more_threads_for_more_bytes() -> None:
