@@ -335,6 +335,10 @@ static inline ints mad_u8_s8(ints a, ints b, ints c) {
 
 static inline ints mad_s8_u8(ints a, ints b, ints c) { return mad_u8_s8(b, a, c); }
 
+/* the same where both are signed, or neither is, with 128 added to each number of a, or taken off */
+static inline ints mad_s8(ints a, ints b, ints c) { return mad_u8_s8(as_ints(as_uints(a) ^ 0x80808080u), b, c); }
+static inline ints mad_u8(ints a, ints b, ints c) { return mad_u8_s8(b, as_ints(as_uints(a) ^ 0x80808080u), c); }
+
 /* c and the products of the two bf16 of each lane of a by those of b, each sum rounded; the instruction takes numbers below
    the least normal one for zeros. Processors with AMX take four times as long for it as for a multiply-add. */
 static inline floats mad_bf16(floats a, floats b, floats c) {

@@ -38,7 +38,8 @@ from gen.schedule import Schedule
 # By the types of `single` and of `units`: the macro (gen/emit/vectors.c) that is 1 where the compiler has matrix
 # instructions for them, and the word in C.
 MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TILES_INT8", "_tile_dpbusd"),
-          ("s8", "u8"): ("TILES_INT8", "_tile_dpbsud")}
+          ("s8", "u8"): ("TILES_INT8", "_tile_dpbsud"), ("s8", "s8"): ("TILES_INT8", "_tile_dpbssd"),
+          ("u8", "u8"): ("TILES_INT8", "_tile_dpbuud")}
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,9 @@ class Words:
     converts narrow numbers of a unit ("": it has none); of_panel: those that load a unit and store it in a panel; splat,
     mad: functions that give all lanes an element or a group, and that add products; matrix: the macro of a processor
     with matrix instructions for groups ("": they read no such operand); multiply: of these, the word that adds
-    products; bytes: of a number of a group."""
+    products; bytes: of a number of a group; biased: whether `mad` adds 128 to each number of a group of `single`, or
+    takes it off, for one of its operands is to be signed and one is not; load_own, store_own: as load_total and
+    store_total, of an array of the work-item."""
 
     name: str
     vector: str
@@ -127,6 +130,9 @@ class Words:
     matrix: str
     multiply: str
     bytes: int
+    biased: bool
+    load_own: str
+    store_own: str
 
     @property
     def clear(self) -> str:
@@ -149,6 +155,7 @@ class Words:
         if d.pointer:
             spaces += "_in_panel" * schedule.packed + "_from_strip" * nest.single.own
         name = vector if nest.group == 1 else "_".join(dict.fromkeys(operands))
+        biased = nest.group == 4 and operands[0] == operands[1]
         narrow = operands[1] if nest.group == 1 and operands[1] != dtype else ""
         widen = context.helpers.need(f"widen_{narrow}") if narrow else ""
 
@@ -162,7 +169,8 @@ class Words:
                      tuple(map(of_memory, ("load", "stage"))) if schedule.packed else (), nest.group,
                      f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
                      f"mad_{name}", *(MATRIX[operands] if _has_matrix(nest, schedule, context) else ("", "")),
-                     dtypes.storage_bytes(operands[0]))
+                     dtypes.storage_bytes(operands[0]), biased=biased,
+                     load_own=of_memory("fetch") if biased else "", store_own=of_memory("stage") if biased else "")
 
 
 def _in_groups(nest: Contraction, context: Context) -> bool:
@@ -469,6 +477,9 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
     context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
                                                        largest=numbers.largest))
+    if words.biased:
+        context.helpers.texts.setdefault(f"{words.name}_bias", macro("parts/contraction.j2", "bias", d=d, w=words,
+                                                                     lanes=nest.unit))
     if words.matrix:
         context.helpers.need("allows_tiles")
         context.helpers.texts.setdefault(f"{words.name}_matrix", macro("parts/contraction.j2", "matrix", d=d, w=words,

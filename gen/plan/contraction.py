@@ -221,9 +221,7 @@ def _group(dot: Instruction, operands: "Sequence[Buffer]") -> Optional[int]:
     of = dot.attributes[TILED]
     if types[1 - of] == sums and types[of] in (sums, *WIDENED.get(sums, ())):
         return 1
-    narrow = [dtype == narrow_type(dtype, sums) for dtype in types]
-    # of 8 bits, one operand is signed
-    if all(narrow) and (types[0] == types[1]) == (sums == "f32"):
+    if all(dtype == narrow_type(dtype, sums) for dtype in types):
         return dtypes.storage_bytes(sums) // dtypes.storage_bytes(types[0])
     return None
 

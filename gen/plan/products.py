@@ -9,9 +9,7 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   its neighbours lie along the sum, each lane of a unit has a sum of its own, and these are added up afterwards. What is
   computed once for many launches goes to panels all the same.
 * Operands of narrow numbers stay as they are where a machine multiplies groups of them: pairs of bf16, fours of 8 bits.
-  A group is of neighbours along the sum; in panels, [.., J / width, K / group, width, group]. Of fours, one operand is
-  signed and one is not: where both are signed, or neither is, 128 is added to one of them, or subtracted, and 128 times
-  the sums of the other one's rows is subtracted from the result, or added.
+  A group is of neighbours along the sum; in panels, [.., J / width, K / group, width, group].
 * Few rows of such numbers are the operand in panels, whichever operand has j, where the other one is large and its
   neighbours lie along the sum: it is then read in place, and the result is turned.
 * An operand that is computed is stored first: each of its elements is read for many results.
@@ -34,7 +32,7 @@ from __future__ import annotations
 import copy as copies
 import math
 from dataclasses import dataclass
-from typing import Collection, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.hlo import Computation, Instruction, Shape, accumulator, array_shape, dtypes
@@ -600,53 +598,29 @@ def narrow_type(dtype: str, sums: str) -> str:
     return {"sint": "s8", "uint": "u8"}.get(of.kind, "") if sums == "s32" and of.bits <= 8 else ""
 
 
-class _Groups(NamedTuple):
-    """The operands as [batch, kept, K / size, size]. sign: the op that takes 128 times the sums of the other operand's
-    rows from the product, where 128 is added to operand `of` or subtracted; "": nothing is."""
-
-    both: List[Instruction]
-    size: int
-    sign: str
-
-
-def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int,
-            panels: Panels) -> Optional[_Groups]:
-    """The operands in groups; None where tiles multiply none of an operand's numbers."""
-    kind = _sum_type(dot)
-    types = [narrow_type(operand.shape.dtype, kind) for operand in operands]
+def _groups(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
+            panels: Panels) -> "List[Instruction]":
+    """The operands as [batch, kept, K / group, group]; none where tiles multiply none of an operand's numbers."""
+    types = [narrow_type(operand.shape.dtype, _sum_type(dot)) for operand in operands]
     if not set(types) <= set(panels.groups):
-        return None
-    size, sign = 4 // dtypes.storage_bytes(types[0]), ""
-    both = [x.convert(operand, narrow) for operand, narrow in zip(operands, types)]
-    if types[0] == types[1] != "bf16":
-        sign = "subtract" if types[0] == "s8" else "add"
-        both[of] = x.convert(x.op("xor", both[of], x.splat(0x80, both[of].shape)), {"s8": "u8", "u8": "s8"}[types[of]],
-                             "bitcast-convert")
-    return _Groups([_in_groups(x, value, Sides.of(dot, k), size) for k, value in enumerate(both)], size, sign)
+        return []
+    group = 4 // dtypes.storage_bytes(types[0])
+    return [_in_groups(x, x.convert(operand, narrow), Sides.of(dot, k), group)
+            for k, (operand, narrow) in enumerate(zip(operands, types))]
 
 
 def _grouped(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", of: int, j: int,
              width: int, panels: Panels) -> Optional[Instruction]:
     """The product in groups; None where tiles multiply none of an operand's numbers."""
-    groups = _groups(x, dot, operands, of, panels)
-    if groups is None:
+    both, side = _groups(x, dot, operands, panels), Sides.of(dot, of)
+    if not both:
         return None
-    both, kind, side = groups.both, _sum_type(dot), Sides.of(dot, of)
     if not _strides(both[1 - of], both[1 - of].shape.rank - 1):
         both[1 - of] = _stored(x, both[1 - of])
     batch, count = len(side.batch), len(side.batch) + len(side.kept)
     grouped = Sides(tuple(range(batch)), tuple(range(batch, count)), (count, count + 1))
-    both[of] = _in_panels(x, both[of], grouped, (*side.batch, *side.kept).index(j), width, groups.size)
-    shape = array_shape(kind, dot.shape.dims, dot.shape.minor_to_major)
-    value = _of_groups(x, shape, both, of, batch)
-    if not groups.sign:
-        return value
-    rank = both[1 - of].shape.rank
-    sums = x.sum(x.convert(both[1 - of], kind), (rank - 2, rank - 1))
-    sums = x.op("multiply", sums, x.splat(128, sums.shape))
-    first = batch if of == 1 else shape.rank - (rank - 2 - batch)
-    spread = x.broadcast(sums, shape, (*range(batch), *range(first, first + rank - 2 - batch)))
-    return x.op(groups.sign, value, spread)
+    both[of] = _in_panels(x, both[of], grouped, (*side.batch, *side.kept).index(j), width, both[of].shape.dims[-1])
+    return _of_groups(x, array_shape(_sum_type(dot), dot.shape.dims, dot.shape.minor_to_major), both, of, batch)
 
 
 def _of_groups(x: Expander, shape: Shape, both: "Sequence[Instruction]", of: int, batch: int) -> Instruction:
@@ -667,28 +641,18 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
             or rows * columns * steps < panels.filled_steps:
         return None
     before, batch = len(x.into), len(Sides.of(dot, of).batch)
-    groups = _groups(x, dot, operands, of, panels)
-    if groups is None or not _strides(groups.both[1 - of], groups.both[1 - of].shape.rank - 1):
+    both = _groups(x, dot, operands, panels)
+    if not both or not _strides(both[1 - of], both[1 - of].shape.rank - 1):
         del x.into[before:]
         return None
-    both, size, dims = groups.both, groups.size, groups.both[of].shape.dims
-    both[of] = x.reshape(both[of], (*dims[:batch], rows, *dims[-2:]))
-    if groups.sign:     # the sums of the matrix' rows are one more product
-        ones = array_shape(both[of].shape.dtype, (*dims[:batch], 1, *dims[-2:]))
-        both[of] = x.concatenate([both[of], x.splat(1, ones)], batch)
-    count = both[of].shape.dims[batch]
+    dims, kept = both[of].shape.dims, both[1 - of].shape.dims[batch:-2]
+    flat = x.reshape(both[of], (*dims[:batch], rows, *dims[-2:]))
     sides = Sides(tuple(range(batch)), (batch,), (batch + 1, batch + 2))
-    both[of] = _in_panels(x, both[of], sides, batch, _panel_width(count, kind, panels.group_units), size)
-    kept = both[1 - of].shape.dims[batch:-2]
+    both[of] = _in_panels(x, flat, sides, batch, _panel_width(rows, kind, panels.group_units), dims[-1])
     at = batch + of * len(kept)     # the dimension of the rows
-    shape = array_shape(kind, (*dims[:batch], *kept[:at - batch], count, *kept[at - batch:]))
+    shape = array_shape(kind, (*dims[:batch], *kept[:at - batch], rows, *kept[at - batch:]))
     order = (at, *(d for d in shape.minor_to_major if d != at))
-    value = _of_groups(x, array_shape(kind, shape.dims, order), both, of, batch)
-    if groups.sign:
-        sums, value = x.slice(value, at, rows, count), x.slice(value, at, 0, rows)
-        sums = x.reshape(x.op("multiply", sums, x.splat(128, sums.shape)), (*shape.dims[:at], *shape.dims[at + 1:]))
-        value = x.op(groups.sign, value, x.broadcast(sums, value.shape, [d for d in range(shape.rank) if d != at]))
-    value = x.reshape(value, dot.shape.dims)
+    value = x.reshape(_of_groups(x, array_shape(kind, shape.dims, order), both, of, batch), dot.shape.dims)
     return x.laid_out(x.convert(value, dot.shape.dtype), dot.shape)
 
 

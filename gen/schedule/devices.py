@@ -288,10 +288,11 @@ class ContractionCpuNumbers:
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
     # Where the machine has matrix instructions: the steps of a chunk; rows and units of a block whose sums are one chunk,
     # and of longer sums whose totals lie in the result, or in an array. The units of a chunk stay in the second level
-    # while blocks of rows go by (bf16 1024x1024x1024 in one thread: 2.0 ms; blocks of 8 units 2.25, of 4 2.45).
+    # while blocks of rows go by (bf16 1024x1024x1024 in one thread: 2.0 ms; blocks of 8 units 2.25, of 4
+    # 2.45; 512x4096x4096: 20.8 ms; blocks of 192 rows 22.4, of 96 rows and 8 units 27.0).
     matrix_chunk: int = 512
     matrix_block: Tuple[int, int] = (32, 16)
-    long_matrix_block: Tuple[int, int] = (192, 16)
+    long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
 
     def whole_tiles(self, rows: int) -> bool:
@@ -319,8 +320,8 @@ class ThreadsNumbers:
     vector_time: float = 0.5            # nanoseconds of a vector instruction
     # multiplications and sums of a register tile in that time (f64 64x64x64 in one thread: 5.8 us)
     tile_rate: float = 6
-    # the same of matrix instructions, by their macros (bf16 256x256x256 in one thread: 25 us; s8: 20)
-    matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 52})
+    # the same of matrix instructions, by their macros (bf16 256x256x256 in one thread: 25 us; s8: 14)
+    matrix_rates: Mapping[str, float] = field(default_factory=lambda: {"TILES_BF16": 40, "TILES_INT8": 64})
 
 
 @dataclass(frozen=True)

@@ -355,7 +355,7 @@ def test_matrix_instructions_of_clang(tmp_path: Path, monkeypatch: pytest.Monkey
     """Its macros for them have other names than gcc's."""
     texts = {name: dot(f"{t}[33,70]{{1,0}}", f"{t}[70,40]{{1,0}}", f"{result}[33,40]{{1,0}}", ROWS).replace(
         "HloModule e", f"HloModule {name}") for name, t, result in (("floats", "bf16", "f32"), ("bytes", "s8", "s32"))}
-    for (name, text), word in zip(texts.items(), ("tdpbf16ps", "tdpbsud")):
+    for (name, text), word in zip(texts.items(), ("tdpbf16ps", "tdpbssd")):
         (tmp_path / f"{name}.hlo").write_text(text)
         assert gen("build", str(tmp_path / f"{name}.hlo"), "-o", str(tmp_path), "--target", "c").returncode == 0
         made = subprocess.run(["clang", "-std=c11", "-O1", "-march=sapphirerapids", "--target=x86_64-linux-gnu", "-S", "-o", "-",
