@@ -276,9 +276,13 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             most = all_units
         tile, chunk, ahead, block = 0, numbers.chunk, False, numbers.rows
         if _in_groups(nest, context):
-            alone = math.prod(digit.size for digit in nest.steps) <= numbers.matrix_chunk
-            block, units = numbers.matrix_block if alone else numbers.long_matrix_block if any(_direct(nest)) \
-                else numbers.long_matrix_array
+            block, units = numbers.matrix_block
+            steps = math.prod(digit.size for digit in nest.steps)
+            if steps * min(units, all_units) > numbers.matrix_chunk * units:
+                block, units = numbers.long_matrix_block if any(_direct(nest)) else numbers.long_matrix_array
+            others = math.prod(digit.size for digit in nest.outer) // rows * -(-all_units // units)
+            while block % (2 * numbers.rows) == 0 and others * -(-rows // block) < numbers.matrix_items:
+                block //= 2
             most, tile, chunk = min(units, all_units), min(numbers.units, all_units), numbers.matrix_chunk
         elif _is_skinny(nest, context) and most < all_units:
             tile, chunk, ahead = numbers.skinny.get(rows, most), numbers.skinny_chunk, True

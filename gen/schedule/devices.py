@@ -286,11 +286,12 @@ class ContractionCpuNumbers:
     packed_least_rows: int = 16
     packed_ahead: int = 16
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
-    # Where the machine has matrix instructions: the steps of a chunk; rows and units of a block whose sums are one chunk,
-    # and of longer sums whose totals lie in the result, or in an array. The units of a chunk stay in the second level
-    # while blocks of rows go by (bf16 1024x1024x1024 in one thread: 2.0 ms; blocks of 8 units 2.25, of 4
-    # 2.45; 512x4096x4096: 20.8 ms; blocks of 192 rows 22.4, of 96 rows and 8 units 27.0).
+    # For matrix instructions: the steps of a chunk; rows and units of a block whose operand in units has no more steps
+    # than a chunk for as many units, so that it stays in the second level while blocks of rows go by (bf16
+    # 1024x1024x1024 in one thread: 2.0 ms; blocks of 8 units 2.25, of 4 2.45); of longer sums, whose totals lie in the
+    # result or in an array (512x4096x4096: 20.8 ms; blocks of 192 rows 22.4, of 96 rows and 8 units 27.0)
     matrix_chunk: int = 512
+    matrix_items: int = 16              # chosen: work-items, at least, before one has more than `rows` rows
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
