@@ -637,7 +637,7 @@ def _turned(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pa
     of few rows, is stored in panels, and the result is turned. None for others."""
     of, kind = int(_kept_size(dot, 1) <= _kept_size(dot, 0)), _sum_type(dot)
     rows, columns, steps = _kept_size(dot, of), _kept_size(dot, 1 - of), math.prod(loop_sizes(dot))
-    if dot.opcode != "dot" or rows == 1 or rows * panels.turned_share > columns \
+    if dot.opcode != "dot" or rows < (panels.turned_rows if kind == "f32" else 2) or rows * panels.turned_share > columns \
             or rows * columns * steps < panels.filled_steps:
         return None
     before, batch = len(x.into), len(Sides.of(dot, of).batch)

@@ -146,7 +146,8 @@ class Panels(NamedTuple):
     that compiles for AVX-512BW: s8 0.27 ms, as s32 0.59; bf16 0.54, as f32 0.26). group_units: as `units`, of groups.
     turned_share: rows of the larger operand for each of the other, at least, from which on the larger one is read in place
     where its neighbours lie along the sum, and the result is turned (bf16 by 4096x4096 in one thread: 8 rows 1.5 ms,
-    else 3.15; 64 rows 3.1, 7.2; 256 rows 10.6, 15.9).
+    else 3.15; 64 rows 3.1, 7.2; 256 rows 10.6, 15.9). turned_rows: its least rows of bf16 (without matrix instructions
+    8 rows then take 6.4 ms, else 2.9; 32 rows 11.8, 17.6; s8 8 rows 1.8, 9.8).
     strip_rows, least_strip_rows: rows of a product, at most (0: no strips) and at least, that are a strip
     (gen/plan/strips.py; attention of 8 heads, 512 queries and keys, 64 elements: 8 rows 4.80 ms, 16: 4.28, 32: 4.27,
     64: 4.22; without strips 5.63; in OpenCL 64 rows 5.3, without strips 7.7). strip_bytes: of a strip;
@@ -173,6 +174,7 @@ class Panels(NamedTuple):
     groups: Tuple[str, ...] = ()
     group_units: Tuple[int, ...] = (4, 3)
     turned_share: int = 2
+    turned_rows: int = 4
     strip_rows: int = 64
     least_strip_rows: int = 4
     strip_bytes: int = 128 << 10
