@@ -205,8 +205,14 @@ def cases() -> Iterator[Case]:
     yield product(1024, 1024, 1024, dtype="bf16", result="f32")
     yield product(1024, 1024, 1024, dtype="bf16")
     yield product(1024, 1024, 1024, dtype="s8", result="s32")
-    for transposed in (False, True):
-        yield product(8, 4096, 4096, dtype="bf16", result="f32", tb=transposed)
+    for dtype, result in (("bf16", "f32"), ("s8", "s32")):
+        yield product(1024, 1024, 1024, dtype=dtype, result=result, tb=True)
+    yield product(8, 4096, 4096, dtype="bf16", result="f32")
+    for m in (2, 4, 8, 16, 32):
+        yield product(m, 4096, 4096, dtype="bf16", result="f32", tb=True)
+    yield product(8, 4096, 4096, dtype="s8", result="s32", tb=True)
+    for size in (128, 256):
+        yield product(size, size, size, dtype="bf16", result="f32")
     yield product(1, 11008, 4096)
     yield product(1, 4096, 4096, dtype="bf16", result="f32")
     yield product(128, 11008, 4096)
