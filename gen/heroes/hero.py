@@ -189,7 +189,8 @@ class Hero(Generic[N, S]):
     side is a nest of its own). members: whether it takes nests that are made of others, and these alone. walks: whether
     its one kernel is a walk, which another kernel may do in a range of its blocks. overwrites: whether its kernels read
     an element before they write at its place, so that a result may lie over an operand where the maps allow it
-    (gen/plan/overwrite.py).
+    (gen/plan/overwrite.py). leads: whether all addresses of its kernels are C text of maps, which may name a leading
+    dimension (gen/program/leads.py).
     """
 
     name = ""
@@ -198,6 +199,7 @@ class Hero(Generic[N, S]):
     members = False
     walks = False
     overwrites = False
+    leads = False
 
     def takes(self, nest: N, context: Context) -> bool:
         """Whether it may write this nest of its class; it may still find that no schedule fits. Refused: it is of the

@@ -14,7 +14,7 @@ of which the operands move by constant strides. The algebra proves that nothing 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
@@ -335,7 +335,7 @@ def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int
         if read is None or not read.buffers[1 - of].shape.place:
             return ""
         index, shape = compose(at, read.indices[1 - of]), read.buffers[1 - of].shape
-    whole = compose(index, memory_map(replace(shape, place="")))
+    whole = compose(index, memory_map(shape.dense))
     return compose(whole, f"(d0) -> (d0 floordiv {strip}), domain: d0 in [0, {shape.elements - 1}]")
 
 

@@ -116,7 +116,7 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
 
 def _space(group: "Sequence[Leaf]") -> Shape:
     """The first result's shape, or only its positions where shapes differ."""
-    first = replace(group[0].shape, place="")
+    first = group[0].shape.dense
     if all((leaf.shape.dims, leaf.shape.minor_to_major) == (first.dims, first.minor_to_major) for leaf in group):
         return first
     return _flat(first)
@@ -163,7 +163,7 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
 
 
 def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[IterationSpace]:
-    shape = replace(kernel[0][0].shape, place="")
+    shape = kernel[0][0].shape.dense
     position_map = memory_map(shape)
     return space_of([read._replace(map=compose(position_map, compose(at, read.map))) for leaf, at in kernel
                      for read in reads[leaf.number]], shape)
