@@ -239,7 +239,7 @@ class ContractionCpuRecord:
 class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
     """One kernel, whose work-items have a block of the result each."""
 
-    name = "contraction"
+    name, leads = "contraction", True
     nest_class = Contraction
 
     def takes(self, nest: Contraction, context: Context) -> bool:

@@ -19,6 +19,14 @@ def memory_map(shape: Shape) -> str:
     return compose(index, shape.place) if shape.place else index
 
 
+def scheduled_map(shape: Shape) -> str:
+    """That map for schedules, which count with numbers: a leading dimension that the caller gives is one more than a row.
+    No address follows from it."""
+    index = memory_map(shape)
+    return algebra.substitute(index, **{name: least + 1 for name, (least, _) in leads_of([shape]).items()}) \
+        if shape.lead else index
+
+
 def leads_of(shapes: "Iterable[Shape]") -> "Dict[str, Tuple[int, int]]":
     """Return the leading dimensions that are runtime variables in the shapes' maps, with their bounds."""
     return {v.name: (v.lo, v.hi) for shape in dict.fromkeys(shapes) if shape.lead

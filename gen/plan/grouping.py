@@ -20,7 +20,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import Computation, Instruction, Leaf, Shape, dtypes
-from gen.plan.buffers import buffer_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, memory_map, reads_of, scheduled_map
 from gen.plan.digits import (IterationSpace, MemoryMap, StridedAccess, interleaved, meeting, position, space_of,
                              transposed)
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity
@@ -149,12 +149,12 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
                           "alone", shape.dims, INLINE, cuts)
     unmap, width = algebra.call("shape", "unmap", shape.text), dtypes.storage_bytes(shape.dtype)
     own = partition.roots[0].buffer
-    reads: Reads = [MemoryMap(own.pointer, True, width, shape.bytes, compose(unmap, memory_map(shape)))]
+    reads: Reads = [MemoryMap(own.pointer, True, width, shape.bytes, compose(unmap, scheduled_map(shape)))]
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims:
             width = dtypes.storage_bytes(buffer.shape.dtype)
-            flat = compose(unmap, compose(read.map, memory_map(buffer.shape)))
+            flat = compose(unmap, compose(read.map, scheduled_map(buffer.shape)))
             start = algebra.evaluate(flat, *(v.lo for v in algebra.info(flat).variables)) if flat != EMPTY else None
             # another part of the same buffer is another access
             name = f"{buffer.pointer}+{start[0] if start else 0}"

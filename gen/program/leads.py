@@ -10,7 +10,7 @@ branches, the program copies the matrix to a dense array before, or from one aft
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, Mapping, Optional, Sequence, Set, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import algebra
 from gen.hlo import Fusion, Shape, dtypes
@@ -47,11 +47,17 @@ def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
     in_place = {array: to for array, to in led.items() if _is_in_place(program, array)}
     copies = {array: Fusion(f"{program.name}_lead{n}", copy_of(array.shape, array.shape), "")
               for n, array in enumerate(order) if array not in in_place}
-    before = [Call(of, [led[array]], [array]) for array, of in copies.items() if array in program.params]
-    after = [Call(of, [array], [led[array]]) for array, of in copies.items() if array in program.results]
     variants = _Variants()
-    body = [variants.call(node, led if node in (*before, *after) else in_place) if isinstance(node, Call) else node
-            for node in (*before, *program.body, *after)]
+    before = [variants.call(of, [led[array]], [array]) for array, of in copies.items() if array in program.params]
+    after = [variants.call(of, [array], [led[array]]) for array, of in copies.items() if array in program.results]
+
+    def put(node: Node) -> Node:
+        if not isinstance(node, Call) or not in_place.keys() & {*node.operands, *node.results}:
+            return node
+        return variants.call(node.fusion, [in_place.get(a, a) if a else None for a in node.operands],
+                             [in_place.get(a, a) for a in node.results])
+
+    body = [*before, *map(put, program.body), *after]
     return replace(program, params=[led.get(array, array) for array in program.params], body=body,
                    results=[led.get(array, array) for array in program.results], leads=list(led.values())).with_symbols()
 
@@ -102,17 +108,14 @@ class _Variants:
     """Fusions that read and write larger matrices, each once."""
 
     def __init__(self) -> None:
-        self._made: "Dict[Tuple[Fusion, Tuple[Shape, ...]], Fusion]" = {}
+        self._made: "Dict[Tuple[Fusion, Tuple[str, ...]], Fusion]" = {}
 
-    def call(self, call: Call, led: "Mapping[Array, Array]") -> Call:
-        """The call on the larger matrices that some of its arrays are."""
-        if not {*call.operands, *call.results} & {*led}:
-            return call
-        operands, results = [led.get(a, a) if a else None for a in call.operands], [led.get(a, a) for a in call.results]
-        key = call.fusion, tuple(array.shape for array in (*operands, *results) if array and array.shape.lead)
+    def call(self, fusion: Fusion, operands: "List[Optional[Array]]", results: "List[Array]") -> Call:
+        """The call of a fusion on arrays of which some are larger matrices."""
+        key = fusion, tuple(array.shape.lead if array else "" for array in (*operands, *results))
         if key not in self._made:
-            self._made[key] = self._variant(call.fusion, operands, results)
-        return replace(call, fusion=self._made[key], operands=operands, results=results)
+            self._made[key] = self._variant(fusion, operands, results)
+        return Call(self._made[key], operands, results)
 
     def _variant(self, fusion: Fusion, operands: "Sequence[Optional[Array]]", results: "Sequence[Array]") -> Fusion:
         shapes = {parameter: array.shape for parameter, array in zip(fusion.computation.parameters, operands)
