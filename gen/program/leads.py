@@ -70,7 +70,7 @@ def _check(program: Program, name: str, array: Array) -> None:
     why = ("its layout has tiles" if shape.tiled else
            f"its elements are {shape.dtype}" if shape.dtype in dtypes.PACKED or dtypes.is_complex(shape.dtype) else
            "its size is known at run time only" if shape.dynamic else
-           "it has one row" if not shape.elements or not shape.dims or shape.elements == row_of(shape) else
+           "it is no matrix" if shape.rank < 2 or not shape.elements else
            "its buffer is a result's too" if number in whole.aliases.values() or result in whole.aliases else
            "two parameters have one buffer" if number in {*whole.same, *whole.same.values()} else "")
     if why:
