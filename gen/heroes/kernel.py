@@ -157,12 +157,14 @@ class Report:
 
     touched: the buffers that are read and written, each with the map to the position in it. code: of a step or of an
     element; None where `scheduled` kernels have it. refusals: who did not write the nest although it is made for its
-    kind, and why. manifest: what a manifest says beside name, schedule and launch."""
+    kind, and why. manifest: what a manifest says beside name, schedule and launch. leads: leading dimensions that the text
+    names beside those of the maps in `touched`."""
 
     touched: "List[Touched]" = field(default_factory=list)
     code: "Optional[StepCode]" = None
     refusals: "List[str]" = field(default_factory=list)
     manifest: "Dict[str, str]" = field(default_factory=dict)
+    leads: "Sequence[str]" = ()
 
 
 @dataclass
@@ -233,7 +235,7 @@ class Kernel:
         """The leading dimensions that it takes behind its pointers: those that its accesses or its functions name."""
         named = {name for access in self.report.touched if access.position != EMPTY
                  for result in algebra.info(access.position).results for name in result.variables}
-        named.update(name for function in self.text.functions for name in function.leads)
+        named.update(self.report.leads, *(function.leads for function in self.text.functions))
         return [name for name in leads_of(buffer.shape for buffer in self.buffers) if name in named]
 
     @property
