@@ -264,7 +264,7 @@ def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) 
         compared = _compared(built, entries[-1].at if traced else "") if with_reference else Compared()
         entries.append(_entry(f"entry_{number}", built, runner, compared))
     return environment().get_template("files/harness.c.j2").render(
-        head=runner.head, larger="leads_opencl.h" if runner.target.name == "opencl" else "leads.h", entries=entries, count=len(all_), backend=runner.template, language=runner.target.name)
+        head=runner.head, entries=entries, count=len(all_), backend=runner.template, language=runner.target.name)
 
 
 def _compared(built: Built, traced: str) -> Compared:
@@ -520,6 +520,8 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
     whole = program.whole
     options.step(f"generate {program.name} ({len(whole.computation.instructions)} ops)")
     folder.mkdir(parents=True, exist_ok=True)
+    if program.leads and options.larger and target in ("cuda", "hip"):
+        raise RunError(f"{target}: arrays are put inside of larger ones in the host's memory alone: {target}-on-cpu", 3)
 
     def written(of: Program) -> Built:
         about = pipeline.build_all(of, str(folder), [runner.target.name], options.schedule, options.excess_precision,
