@@ -197,7 +197,8 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
         "name": program.name,
         "hero": " ".join(dict.fromkeys(k.hero for file in first for k in file.kernels)) or "loop",
         "params": _with_leads(program, program.plain_params, [
-            *params(fusion)[:given], *({"name": array.name, **entry(array.shape)} for array in program.plain_params[given:])]),
+            *params(fusion)[:given],
+            *({"name": array.name, **entry(array.shape)} for array in program.plain_params[given:])]),
         "results": _with_leads(program, program.results, [*results(fusion, excess, on_gpus),
                                                           *_more_results(program, excess, on_gpus)]),
         "aliases": [{"result": result, "parameter": number} for file in first

@@ -42,7 +42,8 @@ class Unit:
 @dataclass
 class Dialect:
     """A program in one language before the head of its file: the kernels of its fusions with the functions and tables
-    that they need, their launches, and where the arrays lie. weights: see Program. first: launches of NAME_prepare. given: the program's `leads`."""
+    that they need, their launches, and where the arrays lie. weights: see Program. first: launches of NAME_prepare.
+    given: the program's `leads`."""
 
     target: Target
     helpers: Helpers

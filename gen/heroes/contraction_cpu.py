@@ -199,8 +199,8 @@ class ContractionCpuRecord:
     most (0: of a block). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
     whether they have different numbers of rows; covered: whether each element of the result is in one. loops: over the
     sum. total: where the totals of a block begin in the result, as C text; "": they are in an array. to, to_line: the
-    distances of their rows and lines. step: a unit of the epilogue; element: of a row that has no unit. leads: the leading
-    dimensions of `single`, of `units` and of the totals that the caller gives ("": none); all distances are as
+    distances of their rows and lines. step: a unit of the epilogue; element: of a row that has no unit. leads: the
+    leading dimensions of `single`, of `units` and of the totals that the caller gives ("": none); all distances are as
     gen/plan/leads.py has them."""
 
     placing: Placing

@@ -157,8 +157,8 @@ class Report:
 
     touched: the buffers that are read and written, each with the map to the position in it. code: of a step or of an
     element; None where `scheduled` kernels have it. refusals: who did not write the nest although it is made for its
-    kind, and why. manifest: what a manifest says beside name, schedule and launch. leads: leading dimensions that the text
-    names beside those of the maps in `touched`."""
+    kind, and why. manifest: what a manifest says beside name, schedule and launch. leads: leading dimensions that the
+    text names beside those of the maps in `touched`."""
 
     touched: "List[Touched]" = field(default_factory=list)
     code: "Optional[StepCode]" = None
@@ -305,7 +305,8 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
                          [*unread, *body.text.lines, Return(moved[0].text)], leads)
     parameters += [f"{t} *o{k}" for k, t in enumerate(types)]
     return CFunction(function.name, "void", ", ".join(parameters),
-                     [*unread, *body.text.lines, *(Assign(f"*o{k}", value.text) for k, value in enumerate(moved))], leads)
+                     [*unread, *body.text.lines, *(Assign(f"*o{k}", value.text) for k, value in enumerate(moved))],
+                     leads)
 
 
 def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest, partitions: "Sequence[Partition]",

@@ -20,8 +20,8 @@ def memory_map(shape: Shape) -> str:
 
 
 def scheduled_map(shape: Shape) -> str:
-    """That map for schedules, which count with numbers: a leading dimension that the caller gives is one more than a row.
-    No address follows from it."""
+    """That map for schedules, which count with numbers: a leading dimension that the caller gives is one more than a
+    row. No address follows from it."""
     index = memory_map(shape)
     return algebra.substitute(index, **{name: least + 1 for name, (least, _) in leads_of([shape]).items()}) \
         if shape.lead else index

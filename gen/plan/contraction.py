@@ -437,7 +437,8 @@ def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, stride
     names = [f"g{k}" for k in range(len(outer))]
     box = [f"{name} in [0, {digit.size - 1}]" for name, digit in zip(names, outer)]
     box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {min(unit, columns) - 1}]"]
-    terms = [f"{name} * {text(getattr(digit, by), of.lead)}" for name, digit in zip(names, outer) if digit.window is None]
+    terms = [f"{name} * {text(getattr(digit, by), of.lead)}" for name, digit in zip(names, outer)
+             if digit.window is None]
     terms += [*(f"{name} * {text(strides[name], of.lead)}" for name in ("unit", "lane")), text(begin, of.lead)]
     leads = leads_of([of])
     box += [f"{name} in [{low}, {high}]" for name, (low, high) in leads.items()]

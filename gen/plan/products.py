@@ -368,7 +368,8 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
             or contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels):
         return None
     both = [x.convert(operand, kind) for operand in operands]
-    apart = [not _strides(value, leads=False) or any(_strides(value, d) and value.shape.dims[d] > 1 for d in Sides.of(dot, k).batch)
+    apart = [not _strides(value, leads=False)
+             or any(_strides(value, d) and value.shape.dims[d] > 1 for d in Sides.of(dot, k).batch)
              for k, value in enumerate(both)]
     if all(apart) and contiguous(dot) is None:
         return None

@@ -242,8 +242,8 @@ def _plain(nest: Nest) -> bool:
     """Whether a nest is of a kind, and of types, that stages may have."""
     if type(nest) not in (Nest, Reduction) or nest.layout or nest.stored:
         return False
-    if any(root.at or root.shape.place and not root.shape.lead or root.shape.dtype in dtypes.PACKED for part in (nest, *nest.sides)
-           for root in part.partition.roots):
+    if any(root.at or root.shape.place and not root.shape.lead or root.shape.dtype in dtypes.PACKED
+           for part in (nest, *nest.sides) for root in part.partition.roots):
         return False
     if not isinstance(nest, Reduction):
         return True

@@ -120,7 +120,8 @@ class _Variants:
     def _variant(self, fusion: Fusion, operands: "Sequence[Optional[Array]]", results: "Sequence[Array]") -> Fusion:
         shapes = {parameter: array.shape for parameter, array in zip(fusion.computation.parameters, operands)
                   if array and array.shape.lead}
-        own = copied(fusion.computation, lambda into, i, of: into.add_copy(i, of, shape=shapes[i]) if i in shapes else None)
+        own = copied(fusion.computation,
+                     lambda into, i, of: into.add_copy(i, of, shape=shapes[i]) if i in shapes else None)
         number = sum(known is fusion for known, _ in self._made)
         return replace(fusion, name=fusion.name + (f"_{number}" if number else ""), computation=own,
                        placed={n: array.shape for n, array in enumerate(results) if array.shape.lead})

@@ -91,8 +91,8 @@ class Built:
     """A program's files, as gen build wrote them: its folder and its manifest. source: all of it as one fusion. library:
     the shared object that it is compiled into, and its number there, as the harness reads them. traced: of a program of
     several calls that is to be checked, the one whose results are those of all calls, from `trace`
-    (gen/program/trace.py). oracle, oracles: what it is compared with, and its calls. larger: whether arrays whose leading
-    dimensions it takes are put inside of larger ones."""
+    (gen/program/trace.py). oracle, oracles: what it is compared with, and its calls. larger: whether arrays
+    whose leading dimensions it takes are put inside of larger ones."""
 
     folder: Path
     manifest: Manifest
