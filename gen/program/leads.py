@@ -16,6 +16,7 @@ from gen import algebra
 from gen.hlo import Fusion, Shape, dtypes
 from gen.hlo.copy import copied
 from gen.hlo.opcodes import ELEMENTWISE
+from gen.hlo.reserved import unique
 from gen.plan.nest import BuildError
 from gen.plan.partition import LEAVES, MOVES
 from gen.program.extract import copy_of
@@ -47,7 +48,8 @@ def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
     in_place = {array: to for array, to in led.items() if _is_in_place(program, array)}
     copies = {array: Fusion(f"{program.name}_lead{n}", copy_of(array.shape, array.shape), "")
               for n, array in enumerate(order) if array not in in_place}
-    variants = _Variants()
+    variants = _Variants({call.fusion.name for call in program.calls
+                          if not in_place.keys() & {*call.operands, *call.results}})
     before = [variants.call(of, [led[array]], [array]) for array, of in copies.items() if array in program.params]
     after = [variants.call(of, [array], [led[array]]) for array, of in copies.items() if array in program.results]
 
@@ -107,7 +109,9 @@ def _takes_leads(fusion: Fusion) -> bool:
 class _Variants:
     """Fusions that read and write larger matrices, each once."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: "Set[str]") -> None:
+        """names: those of the fusions that stay."""
+        self._names = names
         self._made: "Dict[Tuple[Fusion, Tuple[str, ...]], Fusion]" = {}
 
     def call(self, fusion: Fusion, operands: "List[Optional[Array]]", results: "List[Array]") -> Call:
@@ -122,6 +126,5 @@ class _Variants:
                   if array and array.shape.lead}
         own = copied(fusion.computation,
                      lambda into, i, of: into.add_copy(i, of, shape=shapes[i]) if i in shapes else None)
-        number = sum(known is fusion for known, _ in self._made)
-        return replace(fusion, name=fusion.name + (f"_{number}" if number else ""), computation=own,
+        return replace(fusion, name=unique(fusion.name, self._names), computation=own,
                        placed={n: array.shape for n, array in enumerate(results) if array.shape.lead})

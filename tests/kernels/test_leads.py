@@ -13,11 +13,12 @@ from typing import Any, Dict, List, Sequence
 import pytest
 
 from gen import hlo, pipeline, run
-from gen.plan import leads
+from gen.plan import leads, nests
 from gen.plan.nest import BuildError
 from gen.program import build as programs
 from gen.program.ir import Program
 from gen.render import named
+from gen.schedule import device_for
 from tests.drawn import COUNT, ON, SEED, device_or_skip, marked, plain
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -184,6 +185,14 @@ def test_one_fusion_of_larger_and_dense_arrays(name: str, tmp_path: Path) -> Non
     options = run.Options(rounds=1)
     built = run.build(led(SWAPPED, "swapped", [name]), tmp_path, "c", options)
     assert [r.status for r in run.check_built([built], "c", options)] == ["PASS", "PASS"]
+
+
+def test_what_ops_give_is_dense() -> None:
+    """The shape of a larger array is its parameter's alone, though ops take the shapes of their operands."""
+    program = led(PRODUCTS["fours"], "fours")
+    for nest in nests.planned(program.calls[0].fusion, device_for("c", "cpu").plan_class).nests:
+        values = nest.partition.computation.instructions
+        assert not [value for value in values if value.shape.lead and value.opcode != "parameter"]
 
 
 def test_distances() -> None:
