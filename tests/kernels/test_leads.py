@@ -273,6 +273,49 @@ def test_under_sanitizers(more: "Sequence[int]", march: str, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
+EXACT = """
+#include "{name}.h"
+#include <stdlib.h>
+
+/* Every array ends where its last row ends. */
+int main(void)
+{{
+  const void *params[] = {{{params}}};
+  void *results[] = {{{results}}};
+  const size_t leads[] = {{{leads}}};
+  void *scratch = aligned_alloc(64, ({name}_c_SCRATCH_BYTES + 63) / 64 * 64 + 64);
+  const int error = {name}_prepare(NULL, scratch) || {name}_c_run(params, results, leads, scratch);
+  for (size_t i = 0; i < sizeof params / sizeof *params; ++i) free((void *)params[i]);
+  for (size_t i = 0; i < sizeof results / sizeof *results; ++i) free(results[i]);
+  free(scratch);
+  return error;
+}}
+"""
+MORE = 3    # elements between the rows
+
+
+def exact_bytes(of: "Dict[str, Any]") -> int:
+    """The bytes of an array in a larger one, from its first element to its last."""
+    if "lead" not in of:
+        return int(of["bytes"])
+    rows = of["elements"] // of["lead"]["least"]
+    return int(((rows - 1) * (of["lead"]["least"] + MORE) + of["lead"]["least"]) * of["bytes"] // of["elements"])
+
+
+@pytest.mark.parametrize("march", [pytest.param("x86-64", marks=pytest.mark.peer), pytest.param("native", marks=pytest.mark.peer)])
+@pytest.mark.parametrize("name", [*WALKS, *COPIED, *PRODUCTS])
+def test_nothing_beyond_the_last_row(name: str, march: str, tmp_path: Path) -> None:
+    pipeline.build_all(led({**WALKS, **COPIED, **PRODUCTS}[name], name), str(tmp_path), ["c"])
+    about = json.loads((tmp_path / f"{name}.json").read_text())
+    arrays = {side: ", ".join(f"calloc(1, {exact_bytes(of)})" for of in about[side]) for side in ("params", "results")}
+    given = sorted((of["lead"]["number"], of["lead"]["least"] + MORE) for side in arrays for of in about[side] if "lead" in of)
+    (tmp_path / "main.c").write_text(EXACT.format(name=name, leads=", ".join(str(lead) for _, lead in given), **arrays))
+    subprocess.run(["gcc", "-std=gnu11", "-w", "-O1", f"-march={march}", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "main.c",
+                    f"{name}.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_manifest_and_header(tmp_path: Path) -> None:
     pipeline.build_all(led(PRODUCTS["plain"], "plain", ["b", "result"]), str(tmp_path), ["c", "opencl", "cuda"])
     about = json.loads((tmp_path / "plain.json").read_text())
