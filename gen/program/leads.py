@@ -60,8 +60,8 @@ def with_leads(program: Program, names: "Mapping[str, Array]") -> Program:
                              [in_place.get(a, a) for a in node.results])
 
     body = [*before, *map(put, program.body), *after]
-    return replace(program, params=[led.get(array, array) for array in program.params], body=body,
-                   results=[led.get(array, array) for array in program.results], leads=list(led.values())).with_symbols()
+    params, results = ([led.get(array, array) for array in side] for side in (program.params, program.results))
+    return replace(program, params=params, results=results, body=body, leads=list(led.values())).with_symbols()
 
 
 def _check(program: Program, name: str, array: Array) -> None:
