@@ -101,6 +101,11 @@ def targets(text: str) -> List[str]:
     return [one_of("target", list(TARGETS))(name) for name in text.split(",") if name or text in ("", ",")]
 
 
+def names_of(text: str) -> List[str]:
+    """Names with commas between."""
+    return [name for name in text.split(",") if name]
+
+
 def version() -> str:
     """That of the headers, which come with the generator."""
     found = re.search(r"#define SETT_VERSION (\d+)", (pipeline.ROOT / "include/sett.h").read_text())
@@ -131,6 +136,9 @@ def arguments() -> argparse.ArgumentParser:
             help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing",
         )
         parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
+        parser.add_argument("--lead", action="extend", type=names_of, metavar="NAME,..", default=[],
+                            help="parameters and results, by their names in the header (result: the only one), whose "
+                            "leading dimension the caller gives: matrices inside of larger ones")
         parser.add_argument("--profile", type=one_of("profile", [EMBEDDED]), metavar="P",
                             help=f"{EMBEDDED}: C11 for small machines, without vectors or threads; --target is c then")
         parser.add_argument(
@@ -224,7 +232,7 @@ def arguments() -> argparse.ArgumentParser:
 def options(given: argparse.Namespace) -> run.Options:
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device, excess_precision=given.excess_precision,
                        fill_constants=given.fill_constants, row_major=getattr(given, "row_major", False),
-                       limit=getattr(given, "limit", None), most_bytes=given.most_bytes,
+                       limit=getattr(given, "limit", None), most_bytes=given.most_bytes, leads=given.lead,
                        check_maps=proofs.check, say=PROGRESS.note, step=PROGRESS.step)
 
 
@@ -353,7 +361,10 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         put(f"note: {file}: {layouts}: the header says where each element is\n", sys.stderr)
     texts: Texts = {}
     sources = programs.programs(module, given.apart)
+    if given.lead and given.apart:
+        raise run.RunError("expected no --apart beside --lead: it names arrays of the program")
     for number, source in enumerate(sources, 1):
+        source = pipeline.with_leads(source, settings.leads)
         settings.step(f"{file}: generate {source.name}" + (f", {number} of {len(sources)}" if len(sources) > 1 else ""))
         written, about = pipeline.files(source, given.target, settings.schedule, settings.excess_precision,
                                         settings.most_bytes)

@@ -35,7 +35,7 @@ def stages(module: hlo.Module, targets: Sequence[str], options: Any,
     """The wanted stages of a module and of the fusions that its program calls; the scheduled ones for each target. No
     stage is reached that none of them needs."""
     of_stage: Dict[str, List[str]] = {stage: [] for stage in wanted}
-    program = programs.program(module)
+    program = pipeline.with_leads(programs.program(module), options.leads)
     if "parse" in wanted:
         of_stage["parse"].append(hlo.print_module(module).rstrip())
     if "program" in wanted:

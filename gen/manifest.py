@@ -11,7 +11,7 @@ from gen.hlo import Computation, Fusion, Instruction, Shape, dtypes, is_row_majo
     result_leaves
 from gen.hlo.launches import has_steps
 from gen.lower import tiled_layouts
-from gen.plan.buffers import first_leaf, reads_of
+from gen.plan.buffers import first_leaf, leads_of, reads_of
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, RUNTIME, Partition
 from gen.plan.update import bound_in
@@ -196,9 +196,11 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
     return {
         "name": program.name,
         "hero": " ".join(dict.fromkeys(k.hero for file in first for k in file.kernels)) or "loop",
-        "params": [*params(fusion)[:given], *({"name": array.name, **entry(array.shape)}
-                                              for array in program.plain_params[given:])],
-        "results": [*results(fusion, excess, on_gpus), *_more_results(program, excess, on_gpus)],
+        "params": _with_leads(program, program.plain_params, [
+            *params(fusion)[:given],
+            *({"name": array.name, **entry(array.shape)} for array in program.plain_params[given:])]),
+        "results": _with_leads(program, program.results, [*results(fusion, excess, on_gpus),
+                                                          *_more_results(program, excess, on_gpus)]),
         "aliases": [{"result": result, "parameter": number} for file in first
                     for result, number in file.aliases.items()],
         **({"may_alias": [{"result": program.results.index(result), "parameter": program.params.index(parameter)}
@@ -217,6 +219,13 @@ def manifest(program: Program, files: "Sequence[TargetFile]", excess: bool) -> D
         "targets": {file.target.name: _target(file) for file in files},
         "schedule": "; ".join(k.loop.text() for file in first for k in file.kernels),
     }
+
+
+def _with_leads(program: Program, arrays: "Sequence[Array]", entries: "List[Dict[str, Any]]") -> "List[Dict[str, Any]]":
+    """The entries, with the number and the bounds of each leading dimension that the caller gives."""
+    leads = {array: {"number": n, "least": least, "most": most} for n, array in enumerate(program.leads)
+             for least, most in leads_of([array.shape]).values()}
+    return [{**of, "lead": leads[array]} if array in leads else of for array, of in zip(arrays, entries)]
 
 
 def _unused_aliases(program: Program, files: "Sequence[TargetFile]") -> "List[Dict[str, Any]]":

@@ -29,13 +29,14 @@ from gen.manifest import manifest
 from gen.plan.buffer import Role
 from gen.plan.nest import BuildError
 from gen.plan.nests import Planned, planned
-from gen.program import build, chains, flow, once, order, proof, storage, weights
+from gen.program import build, chains, flow, leads, once, order, proof, storage, weights
 from gen.program.ir import Array, Call, Program
 from gen.program.steps import Launch, Move, Step, launches_of, leaves
 from gen.reference.assembly import File
 from gen.render import Dialect, TargetFile, Unit
 from gen.schedule import SMALL_BYTES, Device, PlanClass, device_for
 from gen.schedule.devices import LOCAL_ARRAY
+from gen.suggest import did_you_mean
 from gen.targets import TARGETS, Target
 from gen.targets.target import VectorWord
 from gen.targets.tools import ROOT
@@ -48,6 +49,19 @@ Source = Union[Fusion, Program]     # a fusion alone is a program of one call
 
 def program_of(source: Source) -> Program:
     return source if isinstance(source, Program) else build.single(source)
+
+
+def with_leads(program: Program, names: "Sequence[str]") -> Program:
+    """The program whose caller gives the leading dimensions of the arrays that have these names in its header; a single
+    result is `result` too."""
+    arrays = {of.name: of.array for of in render.named(program) if of.side != "weights"}
+    if len(program.results) == 1:
+        arrays.setdefault("result", program.results[0])
+    for name in names:
+        if name not in arrays:
+            raise BuildError(f"--lead {name}: {program.name} has no array of this name"
+                             f"{did_you_mean(name, arrays) or ','} expected one of {', '.join(arrays)}")
+    return leads.with_leads(program, {name: arrays[name] for name in names})
 
 
 Plans = Dict[Fusion, Planned]
@@ -111,13 +125,13 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
     body = body.over(storage.over_operands(program, launches, language.scratch_in_results))
     launches = [replace(launch, arrays=[body.owner(array) for array in launch.arrays]) for launch in launches]
     steps: List[Step] = [*launches]
-    if language.chains and device.cpu:
+    if language.chains and device.cpu and not program.leads:
         steps = chains.chained(program, launches, language, device)
     placed = storage.stored(program, storage.spans_of([launch.arrays for launch in launches_of(steps)]), body.aliases,
                             language.alignment, language.scratch_in_results, once=first)
     meant = [*first, *meant]
     proof.prove(program, meant, _lying(program, meant, body.owner, placed))
-    return Dialect(language, helpers, units, steps, placed, program.weights, first)
+    return Dialect(language, helpers, units, steps, placed, program.weights, first, program.leads)
 
 
 def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
@@ -137,7 +151,7 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
                device: Device, excess: bool) -> Dialect:
     """The same of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
-    block = device.block if language.block_chains else None
+    block = device.block if language.block_chains and not program.leads else None
     if not program.traced:      # a check of each call needs its arrays of each iteration
         steps = once.before_loops(steps, lambda loop: block is not None and chains.fits(loop, block))
     program, first, left = _prepared(program, steps, language)
@@ -151,7 +165,7 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
     meant = [*first, *steps]
     steps = flow.final(steps, places, program.donors, lambda move, shape: _launches(
         Call(copies[shape], [move.source], [move.to]), units[copies[shape]]))
-    if (language.chains and device.cpu or language.block_chains) and not program.traced:
+    if (language.chains and device.cpu or block) and not (program.traced or program.leads):
         steps = chains.chained(program, steps, language, device)
     local = storage.local(program, launches_of(steps), language.local_bytes, first)
     placed = storage.stored(program, places.spans, program.aliases, language.alignment, language.scratch_in_results,
@@ -159,7 +173,7 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
     proof.prove(program, meant, _lying(program, meant, places.owner, placed))
     if program.donors:
         proof.prove(program, meant, proof.as_one(program, _lying(program, meant, places.owner, placed)))
-    return Dialect(language, helpers, units, steps, placed, program.weights, first)
+    return Dialect(language, helpers, units, steps, placed, program.weights, first, program.leads)
 
 
 def _launches(call: Call, unit: Unit) -> "List[Launch]":

@@ -15,6 +15,7 @@ from gen.hlo import Fusion, Shape, dtypes, result_leaves
 from gen.hlo.reserved import parameter_name, unique
 from gen.lower import tiled_layouts
 from gen.plan.buffer import Buffer
+from gen.plan.buffers import leads_of
 from gen.plan.nests import Planned
 from gen.program.ir import Array, Program
 from gen.program.stack import stack_bytes
@@ -42,7 +43,8 @@ class Unit:
 @dataclass
 class Dialect:
     """A program in one language before the head of its file: the kernels of its fusions with the functions and tables
-    that they need, their launches, and where the arrays lie. weights: see Program. first: launches of NAME_prepare."""
+    that they need, their launches, and where the arrays lie. weights: see Program. first: launches of NAME_prepare.
+    given: the program's `leads`."""
 
     target: Target
     helpers: Helpers
@@ -51,6 +53,7 @@ class Dialect:
     storage: Storage
     weights: "Collection[Array]" = ()
     first: "Sequence[Launch]" = ()
+    given: "Sequence[Array]" = ()
 
     def __post_init__(self) -> None:
         self.launches: List[Launch] = launches_of([*self.first, *self.steps])
@@ -85,6 +88,11 @@ class Dialect:
 
     def places(self, launch: Launch) -> "List[Place]":
         return [self.storage.places[array] for array in launch.arrays]
+
+    def leads(self, launch: Launch) -> "List[int]":
+        """The numbers of the leading dimensions that a kernel takes, among those that the caller gives."""
+        numbers = {array.shape.lead: number for number, array in enumerate(self.given)}
+        return [numbers[name] for name in launch.kernel.leads]
 
     def words(self, launch: Launch) -> "Dict[int, int]":
         """The bytes of the words in which a kernel accesses the caller's buffers, by the numbers of its arguments."""
@@ -259,8 +267,13 @@ def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[
                                 program=program, name=program.name, first=first, used=first.used,
                                 used_anywhere=set().union(*(dialect.used for dialect in dialects)),
                                 widths=[*alignment["params"], *alignment["results"]], pointers=len(pointed), weights=next((program.pointers[array][0] for array in program.weights), None),
-                                words=first.target.vectors()).lstrip()
+                                words=first.target.vectors(), bounds=_bounds(program)).lstrip()
     return file
+
+
+def _bounds(program: Program) -> "List[Tuple[int, int]]":
+    """The least and the largest leading dimension of each array whose caller gives it."""
+    return [bounds for array in program.leads for bounds in leads_of([array.shape]).values()]
 
 
 def _width(shape: Shape) -> int:
@@ -270,7 +283,8 @@ def _width(shape: Shape) -> int:
 
 @dataclass(frozen=True)
 class Named:
-    """A buffer with its name in the header. side: params, weights or results. length: in elements of its type."""
+    """A buffer with its name in the header. side: params, weights or results. length: in elements of its type. lead: the
+    name of its leading dimension ("": the caller gives none)."""
 
     name: str
     type: str
@@ -278,10 +292,13 @@ class Named:
     bytes: int
     length: int
     array: Array
+    lead: str = ""
 
     @property
-    def text(self) -> str:
-        return f"{'const ' if self.side == 'params' else ''}{self.type} *{self.name}"
+    def texts(self) -> "Tuple[str, ...]":
+        """The arguments that it is."""
+        pointer = f"{'const ' if self.side == 'params' else ''}{self.type} *{self.name}"
+        return (pointer, f"size_t {self.lead}") if self.lead else (pointer,)
 
 
 def named(program: Program) -> List[Named]:
@@ -295,7 +312,8 @@ def named(program: Program) -> List[Named]:
             short = _without_number(array.name)
             shape, own = array.shape, short if plain[short] == 1 and side != "weights" else array.name
             name = unique(parameter_name(own), known)
-            found.append(Named(name, _api_type(shape), side, shape.bytes, shape.bytes // _width(shape), array))
+            lead = unique(f"{name}_lead", known) if shape.lead else ""
+            found.append(Named(name, _api_type(shape), side, shape.bytes, shape.bytes // _width(shape), array, lead))
     return found
 
 
@@ -318,6 +336,7 @@ def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFil
         name=program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
         arguments=[of for of in named(program) if of.side != "weights"], weights=about.get("weights"),
         constants=[(of, program.weights[of.array]) for of in named(program) if of.side == "weights"],
-        steps=not program.straight, donors=[(a["result"], a["parameter"]) for a in about.get("may_alias", ())],
+        leads=[(of, *bounds) for of, bounds in zip(
+            [of for of in named(program) if of.lead], _bounds(program))], steps=not program.straight, donors=[(a["result"], a["parameter"]) for a in about.get("may_alias", ())],
         aliases=about["aliases"], params=about["params"], results=about["results"],
         files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name)))

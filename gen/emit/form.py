@@ -14,7 +14,7 @@ from gen.emit.values import Access, Value
 from gen.hlo import LOOPS, Instruction, Shape, dtypes
 from gen.plan import element_loops
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import buffer_of, memory_map
+from gen.plan.buffers import buffer_of, leads_of, memory_map
 from gen.plan.digits import strides
 from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Function, Partition, Read, Region, Root, Runtime, compose, \
     loop_sizes, regions
@@ -116,7 +116,9 @@ class Form:
         self.lanes = self.loop.lanes
         self._varying: "Dict[Tuple[Read, Region], bool]" = {}
         own = {f"i{k}": (0, size - 1) for k, size in enumerate(self.function.dims)}
-        self.box = {**(self.box or own), **{name: (0, size - 1) for name, size in self.partition.ranges.items()}}
+        self.box = {**(self.box or own), **{name: (0, size - 1) for name, size in self.partition.ranges.items()},
+                    **leads_of([*(leaf for p in self.partition.computation.parameters for leaf in p.shape.leaves()),
+                                *(root.shape for root in self.partition.roots)])}
 
     def mapped(self, index: str) -> str:
         return compose(self.thread, index) if self.thread else index

@@ -17,7 +17,7 @@ from gen.emit.form import Near
 from gen.emit.values import Value
 from gen.hlo import CONTRACTIONS, Instruction, accumulator, array_shape, combiner, dtypes
 from gen.plan import element_loops
-from gen.plan.buffers import buffers_of, memory_map
+from gen.plan.buffers import buffers_of, leads_of, memory_map
 from gen.plan.partition import EMPTY, PADS, RUNTIME, Entry, Region, Runtime, loop_sizes
 from gen.targets import SMALL
 
@@ -113,7 +113,8 @@ class Regions(ElementLoops):
         index = self.mapped(entry.map)
         same = self.is_uniform_call(entry)
         results = self.c(index, lane=0) if same and self.lanes > 1 else self.c(index)
-        arguments = [*(buffer.pointer for buffer in buffers_of(self.partition, entry.callee)), *results]
+        buffers = buffers_of(self.partition, entry.callee)
+        arguments = [*(buffer.pointer for buffer in buffers), *leads_of(buffer.shape for buffer in buffers), *results]
         if len(shape) > 1:
             return self._call_many(entry, arguments, same, index)
         call = f"{entry.callee.name}({', '.join(arguments)})"

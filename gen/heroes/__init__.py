@@ -11,6 +11,7 @@ from gen.heroes import (concatenate, concatenate_cpu, contraction_cpu, contracti
                         small_products_cpu, sort_cpu, sort_gpu, strips_cpu, table, transpose_cpu, transpose_gpu,
                         transpose_lines, update_in_place, window_cpu, window_scatter)
 from gen.heroes.hero import Choice, Context, Hero, Refused
+from gen.plan.buffers import buffers_of
 from gen.plan.nest import BuildError, Nest
 
 # The first that takes a nest and has a schedule that its maps allow writes it; loop takes every nest.
@@ -31,6 +32,9 @@ def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
     for hero in HEROES:
         if not isinstance(nest, hero.nest_class) or hero.members != bool(nest.members):
             continue
+        if not hero.leads and _has_leads(nest):
+            refusals.append(f"{hero.__module__.rpartition('.')[2]}: refused, a leading dimension is given at run time")
+            continue
         try:
             choice = next(iter(hero.choices(nest, context)), None) if hero.takes(nest, context) else None
         except Refused as reason:
@@ -48,3 +52,11 @@ def choose(nest: Nest, context: Context) -> List[Choice[Any, Any]]:
     chosen += [choice for other in others for choice in choose(other, context)]
     chosen[0].refusals[:0] = refusals
     return chosen
+
+
+def _has_leads(nest: Nest) -> bool:
+    """True if a nest, or a side of it, reads or writes an array whose leading dimension the caller gives."""
+    partitions = [partition for each in (nest, *nest.sides) for partition in each.partitions]
+    return any(root.shape.lead for partition in partitions for root in partition.roots) or any(
+        buffer.shape.lead for partition in partitions for function in partition.functions
+        for buffer in buffers_of(partition, function))

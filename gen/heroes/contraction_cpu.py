@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Iterable, List, Optional, Tuple
+from typing import Callable, Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -27,10 +27,11 @@ from gen.emit.values import Touched, Value
 from gen.heroes.hero import Choice, Context, Hero, Refused
 from gen.heroes.kernel import Grid, Kernel, Placing, Report, StepCode, Text, arguments, elements_of, even_share, \
     function_text
-from gen.hlo import dtypes
+from gen.hlo import Shape, dtypes
 from gen.plan.buffers import buffers_of, memory_map
 from gen.plan.contraction import Contraction, Digit, Part
 from gen.plan.digits import place
+from gen.plan.leads import has_strides, stride_map, text as distance_text
 from gen.plan.partition import compose
 from gen.schedule import Schedule
 
@@ -213,7 +214,9 @@ class ContractionCpuRecord:
     most (0: of a block). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
     whether they have different numbers of rows; covered: whether each element of the result is in one. loops: over the
     sum. total: where the totals of a block begin in the result, as C text; "": they are in an array. to, to_line: the
-    distances of their rows and lines. step: a unit of the epilogue; element: of a row that has no unit."""
+    distances of their rows and lines. step: a unit of the epilogue; element: of a row that has no unit. leads: the
+    leading dimensions of `single`, of `units` and of the totals that the caller gives ("": none); all distances are as
+    gen/plan/leads.py has them."""
 
     placing: Placing
     words: Words
@@ -251,12 +254,30 @@ class ContractionCpuRecord:
     to_line: int
     step: Optional[StepCode]
     element: Optional[StepCode]
+    leads: "Tuple[str, str, str]"
+
+    def of_single(self, distance: int) -> str:
+        """A distance in `single`, as C text."""
+        return distance_text(distance, self.leads[0])
+
+    def of_units(self, distance: int) -> str:
+        """A distance in `units`, likewise."""
+        return distance_text(distance, self.leads[1])
+
+    def of_total(self, distance: int) -> str:
+        """A distance in the totals, likewise."""
+        return distance_text(distance, self.leads[2])
+
+    @property
+    def all_leads(self) -> "List[str]":
+        """The leading dimensions that distances are, each once."""
+        return [name for name in dict.fromkeys(self.leads) if name]
 
 
 class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
     """One kernel, whose work-items have a block of the result each."""
 
-    name = "contraction"
+    name, leads = "contraction", True
     nest_class = Contraction
 
     def takes(self, nest: Contraction, context: Context) -> bool:
@@ -400,10 +421,10 @@ def _lanes(nest: Contraction) -> int:
     return nest.unit if nest.columns >= nest.unit else 1
 
 
-def _flat(nest: Contraction) -> str:
-    """The map from the position to the place in the first result."""
+def _flat(nest: Contraction, to_place: "Callable[[Shape], str]" = memory_map) -> str:
+    """The map from the position to the place in the first result. to_place: that from the index."""
     root = nest.partition.roots[0]
-    return compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, memory_map(root.shape)))
+    return compose(algebra.call("shape", "unmap", nest.shape.text), compose(root.map, to_place(root.shape)))
 
 
 def _direct(nest: Contraction) -> Tuple[int, int]:
@@ -411,9 +432,9 @@ def _direct(nest: Contraction) -> Tuple[int, int]:
     else 0."""
     roots, no = nest.partition.roots, (0, 0)
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot or nest.columns < nest.unit \
-            or roots[0].shape.dtype != nest.dot.shape.dtype:
+            or roots[0].shape.dtype != nest.dot.shape.dtype or not has_strides(roots[0].shape):
         return no
-    flat, (name, (_, last)) = compose(_positions(nest), _flat(nest)), _columns(nest, nest.unit)
+    flat, (name, (_, last)) = compose(_positions(nest), _flat(nest, stride_map)), _columns(nest, nest.unit)
     along = algebra.access(flat, name)[0].stride if last else None
     row = algebra.access(flat, _row(nest))[0].stride if nest.rows is not None else nest.columns
     line = algebra.access(flat, _line(nest))[0].stride if nest.lines is not None else 0
@@ -449,10 +470,13 @@ def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
               for name, count in counts]
     first = {_row(nest): f"row_block * {schedule.rows}", _line(nest): f"line_block * {schedule.lines}",
              "unit": "first_unit", "column": f"first_unit * {nest.unit}", "lane": "0", "vec": "0"}
-    box = ", ".join(f"{name} in [0, {count - 1}]" for name, count in counts)
+    leads = [v for v in algebra.info(flat).variables if v.kind == "rt"]
+    box = ", ".join([*(f"{name} in [0, {count - 1}]" for name, count in counts),
+                     *(f"{v.name} in [{v.lo}, {v.hi}]" for v in leads)])
     at = ", ".join(first.get(v.name, v.name) for v in algebra.info(flat).variables)
     by_dims = algebra.call("map", "dims", flat)
-    block = algebra.simplify(f"({', '.join(name for name, _ in counts)}) -> ({at}), domain: {box}")
+    names = ", ".join(name for name, _ in counts) + (f"){{{', '.join(v.name for v in leads)}" + "}" if leads else ")")
+    block = algebra.simplify(f"({names} -> ({at}), domain: {box}")
     return compose(block, by_dims)
 
 
@@ -534,13 +558,14 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         nest.all_units, schedule.tile_units, schedule.ahead, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, _loops(nest, schedule),
-        total, to, to_line, step, element)
+        total, to, to_line, step, element,
+        (nest.single.shape.lead, nest.units.shape.lead, nest.partition.roots[0].shape.lead if schedule.to else ""))
     reads = [nest.single, nest.units, *buffers_of(nest.epilogue, nest.epilogue.entry)]
     functions = [function_text(d, context.helpers, nest.epilogue, f, context.excess)
                  for f in reversed(nest.epilogue.functions[1:])]
     return Kernel(grid, nest, arguments(d, reads, [root.buffer for root in nest.partition.roots], nest.shared),
-                  Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)), Report(seen, code),
-                  matrix=words.matrix)
+                  Text("kernels/contraction_cpu", record, functions, d.launch_bounds(schedule.threads)),
+                  Report(seen, code, leads=record.all_leads), matrix=words.matrix)
 
 
 def _loops(nest: Contraction, schedule: ContractionSchedule) -> "List[StepLoop]":

@@ -143,7 +143,7 @@ class SumRecord:
 class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
     """A kernel whose blocks have a tile of the result each; a second one where the sum is cut into parts."""
 
-    name = "contraction"
+    name, leads = "contraction", True
     nest_class = TiledProduct
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:

@@ -12,7 +12,8 @@ The interface, `gen/heroes/hero.py`:
 - `Hero.name` is in reports and manifests. `Hero.sides` says whether the hero's kernels write side results too;
   `Hero.members` whether it takes nests that are made of others, and only these; `Hero.walks` whether its kernel is a
   walk that the concatenate hero may join to others; `Hero.overwrites` whether its kernels read an element before they
-  write at its place, `Hero.reads_first` (`gen/heroes/hero.py`) whether those of a choice do.
+  write at its place, `Hero.reads_first` (`gen/heroes/hero.py`) whether those of a choice do; `Hero.leads` whether all
+  addresses are C text of maps, so that leading dimensions may be given at run time.
 - `Hero.takes` says whether the hero may write a nest. It asks the nest, `Context.device` and `Context.target`: not what
   a fusion, device or target is called, but what it can do. `Device.cpu` (`gen/schedule/`) tells CPUs from GPUs,
   `Device.wide` (`gen/schedule/`) says whether kernels are written in a CPU's vectors. The hero refuses what it is not
@@ -189,7 +190,8 @@ class Hero(Generic[N, S]):
     side is a nest of its own). members: whether it takes nests that are made of others, and these alone. walks: whether
     its one kernel is a walk, which another kernel may do in a range of its blocks. overwrites: whether its kernels read
     an element before they write at its place, so that a result may lie over an operand where the maps allow it
-    (gen/plan/overwrite.py).
+    (gen/plan/overwrite.py). leads: whether all addresses of its kernels are C text of maps, which may name a leading
+    dimension (gen/program/leads.py).
     """
 
     name = ""
@@ -198,6 +200,7 @@ class Hero(Generic[N, S]):
     members = False
     walks = False
     overwrites = False
+    leads = False
 
     def takes(self, nest: N, context: Context) -> bool:
         """Whether it may write this nest of its class; it may still find that no schedule fits. Refused: it is of the

@@ -11,15 +11,15 @@ from gen.emit.body import Body
 from gen.emit.form import Form
 from gen.emit.helpers import Helpers
 from gen.emit.maps import INDEX_TYPES, conditions
-from gen.statements import Assign, Return, Statement
+from gen.statements import Assign, Call, Return, Statement
 from gen.emit.values import Touched
 from gen.heroes.walk import Walk
 from gen.hlo import dtypes
 from gen.plan.buffer import Buffer, Role
-from gen.plan.buffers import buffers_of
+from gen.plan.buffers import buffers_of, leads_of
 from gen.plan.digits import place
 from gen.plan.nest import TOO_LARGE, BuildError, Nest
-from gen.plan.partition import Function, Partition
+from gen.plan.partition import EMPTY, Function, Partition
 from gen.schedule import Schedule
 
 
@@ -51,10 +51,13 @@ class Grid:
 
 @dataclass
 class CFunction:
+    """leads: the leading dimensions among its arguments."""
+
     name: str
     type: str
     arguments: str
     lines: List[Statement]
+    leads: "Sequence[str]" = ()
 
 
 @dataclass(frozen=True)
@@ -154,12 +157,14 @@ class Report:
 
     touched: the buffers that are read and written, each with the map to the position in it. code: of a step or of an
     element; None where `scheduled` kernels have it. refusals: who did not write the nest although it is made for its
-    kind, and why. manifest: what a manifest says beside name, schedule and launch."""
+    kind, and why. manifest: what a manifest says beside name, schedule and launch. leads: leading dimensions that the
+    text names beside those of the maps in `touched`."""
 
     touched: "List[Touched]" = field(default_factory=list)
     code: "Optional[StepCode]" = None
     refusals: "List[str]" = field(default_factory=list)
     manifest: "Dict[str, str]" = field(default_factory=dict)
+    leads: "Sequence[str]" = ()
 
 
 @dataclass
@@ -228,6 +233,14 @@ class Kernel:
         return [argument.buffer for argument in self.arguments]
 
     @property
+    def leads(self) -> List[str]:
+        """The leading dimensions that it takes behind its pointers: those that its accesses or its functions name."""
+        named = {name for access in self.report.touched if access.position != EMPTY
+                 for result in algebra.info(access.position).results for name in result.variables}
+        named.update(self.report.leads, *(function.leads for function in self.text.functions))
+        return [name for name in leads_of(buffer.shape for buffer in self.buffers) if name in named]
+
+    @property
     def chooses_words(self) -> bool:
         """True if a call chooses how the kernel accesses words."""
         return any(argument.word for argument in self.arguments)
@@ -282,16 +295,20 @@ def function_text(d: Target, helpers: Helpers, partition: Partition, function: F
     assert function.root is not None
     values = body.values_of(function.root, function.body, function.index)
     leaves = function.root.shape.leaves()
-    pointers = arguments(d, buffers_of(partition, function), ())
-    parameters = [*map(str, pointers)] + [f"{d.index[index_type]} i{k}" for k in range(len(function.dims))]
+    buffers = buffers_of(partition, function)
+    leads = list(leads_of(buffer.shape for buffer in buffers))
+    parameters = [*map(str, arguments(d, buffers, ())), *(f"{d.index['long']} {name}" for name in leads),
+                  *(f"{d.index[index_type]} i{k}" for k in range(len(function.dims)))]
     moved = [body.moved(value) for value in values]
     types = [body.type(value.dtype, 1, value.bits) for value in moved]
+    unread = [Call("(void)", name) for name in leads if not body.uses(name)]
     if len(leaves) == 1:
         return CFunction(function.name, types[0], ", ".join(parameters) or "void",
-                         body.text.lines + [Return(moved[0].text)])
+                         [*unread, *body.text.lines, Return(moved[0].text)], leads)
     parameters += [f"{t} *o{k}" for k, t in enumerate(types)]
     return CFunction(function.name, "void", ", ".join(parameters),
-                     body.text.lines + [Assign(f"*o{k}", value.text) for k, value in enumerate(moved)])
+                     [*unread, *body.text.lines, *(Assign(f"*o{k}", value.text) for k, value in enumerate(moved))],
+                     leads)
 
 
 def kernel_of(d: Target, helpers: Helpers, excess: bool, grid: Grid, nest: Nest, partitions: "Sequence[Partition]",

@@ -173,7 +173,7 @@ def _at_last(thread: str, loop: LoopSchedule) -> str:
 class LoopHero(Hero[Nest, LoopSchedule]):
     """Every nest, in the memory order of its first result."""
 
-    name, walks, overwrites = "loop", True, True
+    name, walks, overwrites, leads = "loop", True, True, True
     nest_class: Type[Nest] = Nest
 
     def schedules(self, nest: Nest, context: Context) -> "Iterable[LoopSchedule]":

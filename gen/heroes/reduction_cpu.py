@@ -87,7 +87,7 @@ Candidate = Tuple[Digits, SweepSchedule]
 class ReductionCpuHero(Hero[Reduction, Candidate]):
     """A sweep, and a second kernel that combines its parts."""
 
-    name, sides = "reduction", True
+    name, sides, leads = "reduction", True, True
     nest_class = Reduction
 
     def takes(self, nest: Reduction, context: Context) -> bool:

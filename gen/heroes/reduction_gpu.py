@@ -174,7 +174,7 @@ class Candidate(NamedTuple):
 class ReductionGpuHero(Hero[Reduction, Candidate]):
     """A block's share of the results, and a second kernel that combines parts."""
 
-    name, sides = "reduction", True
+    name, sides, leads = "reduction", True, True
     nest_class = Reduction
 
     def takes(self, nest: Reduction, context: Context) -> bool:

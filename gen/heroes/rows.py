@@ -33,7 +33,7 @@ class RegisterArray:
 class RowsHero(Hero[Rows, S]):
     """All stages in one kernel."""
 
-    name, sides, members = "rows", True, True
+    name, sides, members, leads = "rows", True, True, True
     nest_class = Rows
     columns = False     # whether it reduces by columns too
 

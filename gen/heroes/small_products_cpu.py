@@ -122,7 +122,7 @@ class SmallProductsRecord:
 class SmallProductsCpuHero(Hero[SmallProduct, SmallProductsSchedule]):
     """One kernel, whose work-items have some products each."""
 
-    name = "contraction"
+    name, leads = "contraction", True
     nest_class = SmallProduct
 
     def takes(self, nest: SmallProduct, context: Context) -> bool:
@@ -173,10 +173,10 @@ def _counts(nest: SmallProduct, schedule: SmallProductsSchedule) -> "List[Tuple[
 
 
 def _direct(nest: SmallProduct) -> bool:
-    """Return true if the result is the products themselves: nothing follows from them."""
+    """Return true if the result is the products themselves: nothing follows from them, and its rows are neighbours."""
     roots = nest.partition.roots
     if len(roots) > 1 or nest.epilogue.root_read(roots[0]).source is not nest.dot \
-            or roots[0].shape.dtype != nest.dot.shape.dtype:
+            or roots[0].shape.dtype != nest.dot.shape.dtype or roots[0].shape.lead:
         return False
     flat = algebra.info(compose(algebra.call("shape", "unmap", nest.shape.text),
                                 compose(roots[0].map, memory_map(roots[0].shape))))

@@ -55,7 +55,7 @@ class StripsRecord:
 class StripsCpuHero(Hero[Strips, StripsSchedule]):
     """One kernel for all parts."""
 
-    name, members = "strips", True
+    name, members, leads = "strips", True, True
     nest_class = Strips
 
     def takes(self, nest: Strips, context: Context) -> bool:
@@ -98,8 +98,8 @@ class StripsCpuHero(Hero[Strips, StripsSchedule]):
         touched = [access for kernel in kernels for access in kernel.report.touched
                    if access.buffer not in nest.between]
         return [Kernel(choice.grids[0], nest, arguments(d, reads, writes, nest.shared),
-                       Text("kernels/strips_cpu", strips, attribute=d.launch_bounds(1)), Report(touched),
-                       sections=kernels)]
+                       Text("kernels/strips_cpu", strips, attribute=d.launch_bounds(1)),
+                       Report(touched, leads=[name for kernel in kernels for name in kernel.leads]), sections=kernels)]
 
 
 HERO = StripsCpuHero()

@@ -29,7 +29,8 @@ class HloError(Exception):
 @dataclass(frozen=True)
 class Shape:
     """A shape as a value. `text` is canonical; `kind` is 'array', 'tuple' or 'token' (opaque types and buffers are
-    'token' too). place: of an array that is a part of a larger buffer, the map from its positions to the buffer's."""
+    'token' too). place: of an array that is a part of a larger buffer, the map from its positions to the buffer's.
+    lead: the runtime variable in that map which is the distance between the buffer's rows ("": it is a number)."""
 
     text: str
     kind: str = "array"
@@ -42,6 +43,12 @@ class Shape:
     children: Tuple["Shape", ...] = ()
     dynamic: bool = False
     place: str = ""
+    lead: str = ""
+
+    @property
+    def dense(self) -> "Shape":
+        """The shape of the same array in a buffer of its own."""
+        return replace(self, place="", lead="")
 
     def leaves(self) -> "List[Shape]":
         """The shapes inside that are no tuples, in order; of an array: itself."""
@@ -199,7 +206,8 @@ class Fusion:
     result may take, same: parameters whose buffer each launch gives for an earlier one too, which is read in their
     place (all of flattened numbers). lasting: parameters that many launches read unchanged, of flattened numbers: weights,
     and what no iteration of a loop around the launch changes. filled: the module's. small: of a program with loops, where few bytes are read and
-    written. symbol: what the names of its kernels and their functions begin with, where that is not its name."""
+    written. symbol: what the names of its kernels and their functions begin with, where that is not its name. placed:
+    of results that are parts of larger buffers, by flattened numbers, the shapes with their places."""
 
     name: str
     computation: Computation
@@ -211,6 +219,7 @@ class Fusion:
     small: bool = False
     lasting: FrozenSet[int] = frozenset()
     symbol: str = ""
+    placed: "Dict[int, Shape]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

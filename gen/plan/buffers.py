@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Iterable, Iterator, List, Optional, Set, Tuple
+from typing import Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from gen import algebra
 from gen.hlo import Instruction, Shape, dtypes
@@ -17,6 +17,20 @@ def memory_map(shape: Shape) -> str:
     """Logical index to the position in the buffer."""
     index = algebra.call("shape", "map", shape.text)
     return compose(index, shape.place) if shape.place else index
+
+
+def scheduled_map(shape: Shape) -> str:
+    """That map for schedules, which count with numbers: a leading dimension that the caller gives is one more than a
+    row. No address follows from it."""
+    index = memory_map(shape)
+    return algebra.substitute(index, **{name: least + 1 for name, (least, _) in leads_of([shape]).items()}) \
+        if shape.lead else index
+
+
+def leads_of(shapes: "Iterable[Shape]") -> "Dict[str, Tuple[int, int]]":
+    """Return the leading dimensions that are runtime variables in the shapes' maps, with their bounds."""
+    return {v.name: (v.lo, v.hi) for shape in dict.fromkeys(shapes) if shape.lead
+            for v in algebra.info(shape.place).of_kind("rt")}
 
 
 def strides_of(shape: Shape) -> "Tuple[int, ...]":

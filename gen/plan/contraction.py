@@ -14,15 +14,16 @@ of which the operands move by constant strides. The algebra proves that nothing 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
-from gen.hlo import Instruction, dtypes
+from gen.hlo import Instruction, Shape, dtypes
 from gen.plan.buffer import Buffer
-from gen.plan.buffers import has_types, memory_map, operand_buffer, reads_of
+from gen.plan.buffers import has_types, leads_of, memory_map, operand_buffer, reads_of
 from gen.plan.cells import Along, Cell, along
 from gen.plan.digits import digit_sizes, position
+from gen.plan.leads import stride_map, text
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
@@ -183,7 +184,7 @@ def tiled(nest: Nest, strip: int = 0) -> Nest:
 
 class _Operands(NamedTuple):
     """The operands' buffers, and the maps from an index of some of the product's columns and from the loops over the
-    sum to the indices in these."""
+    sum to the indices in these. positions: those to the positions there, as gen/plan/leads.py has them."""
 
     buffers: Tuple[Buffer, ...]
     indices: Tuple[str, ...]
@@ -191,7 +192,7 @@ class _Operands(NamedTuple):
 
     @property
     def positions(self) -> "Tuple[str, ...]":
-        return tuple(compose(index, memory_map(buffer.shape)) for index, buffer in zip(self.indices, self.buffers))
+        return tuple(compose(index, stride_map(buffer.shape)) for index, buffer in zip(self.indices, self.buffers))
 
 
 def _operands(nest: Nest, dot: Instruction, column: int, start: int, end: int) -> Optional[_Operands]:
@@ -316,8 +317,9 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     rows = max(shared, key=lambda k: (outer[k].size, k), default=None)
     lines = max((k for k in shared if k != rows), key=lambda k: (outer[k].size, k), default=None)
     order = sorted((k for k in range(len(outer)) if k not in (rows, lines)), key=lambda k: -outer[k].strips)
-    starts = [_start(outer, unit, min(whole, columns), begin, strides, by)
-              for begin, strides, by in zip(moved.begins, moved.strides, ("single", "units"))]
+    starts = [_start(outer, unit, min(whole, columns), begin, strides, by, buffer.shape)
+              for begin, strides, by, buffer in zip(moved.begins, moved.strides, ("single", "units"),
+                                                    (main.buffers[1 - of], main.buffers[of]))]
     return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
                        (starts[0], starts[1]), wide, outer, rows, lines, tuple(order), columns, unit,
                        units["unit"] or unit * group, last_unit, steps, group, tuple(windows))
@@ -333,7 +335,7 @@ def _strip_number(nest: Nest, dot: Instruction, column: int, at: str, strip: int
         if read is None or not read.buffers[1 - of].shape.place:
             return ""
         index, shape = compose(at, read.indices[1 - of]), read.buffers[1 - of].shape
-    whole = compose(index, memory_map(replace(shape, place="")))
+    whole = compose(index, memory_map(shape.dense))
     return compose(whole, f"(d0) -> (d0 floordiv {strip}), domain: d0 in [0, {shape.elements - 1}]")
 
 
@@ -427,15 +429,19 @@ def _begin(operands: _Operands, dot: Instruction, of: int, found: "Sequence[_Fou
     return begin[0] if begin else None
 
 
-def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, strides: "Dict[str, int]", by: str) -> str:
+def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, strides: "Dict[str, int]", by: str,
+           of: Shape) -> str:
     """(g0, .., unit, lane) -> (position): in an operand, in the first cells, whose places are counted from 0."""
     names = [f"g{k}" for k in range(len(outer))]
     box = [f"{name} in [0, {digit.size - 1}]" for name, digit in zip(names, outer)]
     box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {min(unit, columns) - 1}]"]
-    terms = [f"{name} * {getattr(digit, by)}" for name, digit in zip(names, outer) if digit.window is None]
-    terms += [*(f"{name} * {strides[name]}" for name in ("unit", "lane")), str(begin)]
-    return algebra.simplify(f"({', '.join([*names, 'unit', 'lane'])}) -> ({' + '.join(terms)}), "
-                            f"domain: {', '.join(box)}")
+    terms = [f"{name} * {text(getattr(digit, by), of.lead)}" for name, digit in zip(names, outer)
+             if digit.window is None]
+    terms += [*(f"{name} * {text(strides[name], of.lead)}" for name in ("unit", "lane")), text(begin, of.lead)]
+    leads = leads_of([of])
+    box += [f"{name} in [{low}, {high}]" for name, (low, high) in leads.items()]
+    return algebra.simplify(f"({', '.join([*names, 'unit', 'lane'])}){'{%s}' % ', '.join(leads) if leads else ''} -> "
+                            f"({' + '.join(terms)}), domain: {', '.join(box)}")
 
 
 def columns_map(sizes: "Sequence[int]", unit: int, columns: int) -> str:

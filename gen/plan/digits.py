@@ -15,7 +15,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import Shape, dtypes
-from gen.plan.buffers import buffer_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, reads_of, scheduled_map
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, Partition, Root, compose
 from gen.schedule import SPREAD_ELEMENTS, SPREAD_ROW, Interleaving
@@ -92,14 +92,14 @@ def iteration_space(partition: Partition, shape: Shape, further: "Sequence[Tuple
     further: names and maps from the index to a number that must have a stride along each digit, as a write must."""
     accesses = [MemoryMap(name, True, 0, 0, flat) for name, flat in further]
     for root in partition.roots if writes is None else writes:
-        flat = compose(root.map, memory_map(root.shape))
+        flat = compose(root.map, scheduled_map(root.shape))
         width = dtypes.storage_bytes(root.shape.dtype)
         accesses.append(MemoryMap(root.buffer.pointer, True, width, root.shape.bytes, flat))
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims:
             leaf = buffer.shape
-            flat = compose(read.map, memory_map(leaf))
+            flat = compose(read.map, scheduled_map(leaf))
             accesses.append(MemoryMap(buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes, flat))
     return space_of(accesses, shape)
 

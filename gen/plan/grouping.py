@@ -20,7 +20,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.hlo import Computation, Instruction, Leaf, Shape, dtypes
-from gen.plan.buffers import buffer_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, memory_map, reads_of, scheduled_map
 from gen.plan.digits import (IterationSpace, MemoryMap, StridedAccess, interleaved, meeting, position, space_of,
                              transposed)
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity
@@ -116,7 +116,7 @@ def _greedy(group: "Sequence[Leaf]", reads: "Dict[int, Reads]", same: str) -> "T
 
 def _space(group: "Sequence[Leaf]") -> Shape:
     """The first result's shape, or only its positions where shapes differ."""
-    first = replace(group[0].shape, place="")
+    first = group[0].shape.dense
     if all((leaf.shape.dims, leaf.shape.minor_to_major) == (first.dims, first.minor_to_major) for leaf in group):
         return first
     return _flat(first)
@@ -149,12 +149,12 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
                           "alone", shape.dims, INLINE, cuts)
     unmap, width = algebra.call("shape", "unmap", shape.text), dtypes.storage_bytes(shape.dtype)
     own = partition.roots[0].buffer
-    reads: Reads = [MemoryMap(own.pointer, True, width, shape.bytes, compose(unmap, memory_map(shape)))]
+    reads: Reads = [MemoryMap(own.pointer, True, width, shape.bytes, compose(unmap, scheduled_map(shape)))]
     for read, _ in reads_of(partition, partition.entry):
         buffer = buffer_of(partition, read)
         if buffer and buffer.shape.dims:
             width = dtypes.storage_bytes(buffer.shape.dtype)
-            flat = compose(unmap, compose(read.map, memory_map(buffer.shape)))
+            flat = compose(unmap, compose(read.map, scheduled_map(buffer.shape)))
             start = algebra.evaluate(flat, *(v.lo for v in algebra.info(flat).variables)) if flat != EMPTY else None
             # another part of the same buffer is another access
             name = f"{buffer.pointer}+{start[0] if start else 0}"
@@ -163,7 +163,7 @@ def _reads(computation: Computation, leaf: Leaf, cuts: "Dict[Instruction, int]")
 
 
 def _iteration_space(kernel: Kernel, reads: "Dict[int, Reads]") -> Optional[IterationSpace]:
-    shape = replace(kernel[0][0].shape, place="")
+    shape = kernel[0][0].shape.dense
     position_map = memory_map(shape)
     return space_of([read._replace(map=compose(position_map, compose(at, read.map))) for leaf, at in kernel
                      for read in reads[leaf.number]], shape)

@@ -39,6 +39,10 @@ def planned(fusion: Fusion, of: PlanClass = PlanClass()) -> Planned:
         return Planned([whole.nest(fusion, op)] if any(leaf.elements for leaf in op.shape.leaves()) else [], "")
     graph = products.arranged(fusion.computation, of, fusion.lasting)
     computation, leaves = lower.lowered(replace(fusion, computation=element_loops.lowered(graph)))
+    for instruction in computation.instructions:    # of an op on a larger matrix, whose shape it took
+        if instruction.shape.lead and instruction.opcode != "parameter":
+            instruction.shape = instruction.shape.dense
+    leaves = [leaf._replace(shape=fusion.placed.get(leaf.number, leaf.shape)) for leaf in leaves]
     name = f"sett_{fusion.symbol or fusion.name}"
     update, why = update_nests.find(fusion, computation, leaves, name)
     costs = GPU_COSTS if not of.cpu else SMALL_COSTS if fusion.small else CPU_COSTS

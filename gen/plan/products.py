@@ -40,6 +40,7 @@ from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
+from gen.plan.leads import has_strides, stride_map
 from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
@@ -100,6 +101,9 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
         if dtypes.is_complex(accumulator(product)):
             value = _of_complex(x, product, operands, of)
         elif of.panels:
+            if product.opcode == "convolution":     # cells of windows are numbers in the text
+                operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
+                            for value in operands]
             read = _as_read(product, operands, users)
             value = _arranged(x, read, operands, of.panels, in_place=not lasts.intersection(product.operands))
             value = value and x.laid_out(value, product.shape)
@@ -365,7 +369,8 @@ def _small(x: Expander, dot: Instruction, operands: "Sequence[Instruction]", pan
             or contiguous(dot) is not None and _is_worth_it(dot, columns, rows, panels):
         return None
     both = [x.convert(operand, kind) for operand in operands]
-    apart = [not _strides(value) or any(_strides(value, d) and value.shape.dims[d] > 1 for d in Sides.of(dot, k).batch)
+    apart = [not _strides(value, leads=False)
+             or any(_strides(value, d) and value.shape.dims[d] > 1 for d in Sides.of(dot, k).batch)
              for k, value in enumerate(both)]
     if all(apart) and contiguous(dot) is None:
         return None
@@ -688,7 +693,7 @@ def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction
     types = {operand.shape.dtype for operand in operands}
     own = len(types) == 1 and types <= {kind, *TILED_OPERANDS[kind]}
     both = [operand if own else x.convert(operand, kind) for operand in operands]
-    both = [value if _strides(value) else _stored(x, value) for value in both]
+    both = [value if _strides(value, leads=False) else _stored(x, value) for value in both]
     shape = array_shape(kind, product.shape.dims, product.shape.minor_to_major)
     value = x.add("dot", shape, both, **{**product.attributes, TILED: None})
     return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
@@ -782,15 +787,18 @@ def _last_size(product: Instruction) -> int:
     return product.shape.dims[next(d for d in product.shape.minor_to_major if product.shape.dims[d] > 1)]
 
 
-def _strides(value: Instruction, contiguous: "Optional[int]" = None) -> bool:
-    """Whether a value is in memory, at a constant stride along each dimension, which is 1 along one of them."""
+def _strides(value: Instruction, contiguous: "Optional[int]" = None, leads: bool = True) -> bool:
+    """Whether a value is in memory, at a constant stride along each dimension, which is 1 along one of them. leads: the
+    caller may give its leading dimension."""
     index, of = identity(value.shape.dims), value
     while moves_only(of) and of.opcode != "get-tuple-element" and not of.attributes.get(STORED):
         index, of = compose(index, operand_map(of, 0)), of.operands[0]
     if index == EMPTY or of.shape.kind != "array" or not (
             of.opcode == "parameter" or stops(of) or of.attributes.get(PARTS)):
         return False
-    flat = compose(index, memory_map(of.shape))
+    if of.shape.lead and not leads or not has_strides(of.shape):
+        return False
+    flat = compose(index, stride_map(of.shape))
     if flat == EMPTY or algebra.guards(flat):
         return False
     steps = {v.name: algebra.access(flat, v.name)[0].stride for v in algebra.info(flat).variables}

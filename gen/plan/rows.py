@@ -18,7 +18,7 @@ from gen import algebra
 from gen.hlo import Instruction, Shape, combiner, dtypes
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffer import Buffer, Role
-from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of
+from gen.plan.buffers import buffer_of, buffers_of, memory_map, reads_of, scheduled_map
 from gen.plan.contraction import Contraction
 from gen.plan.digits import IterationSpace, MemoryMap, space_of
 from gen.plan.nest import Nest
@@ -86,13 +86,13 @@ class Rows(Nest):
         maps += [MemoryMap("column", True, 0, 0, column_of) for column_of in self.column_of]
         for stage in self.stages:
             maps += [MemoryMap(root.buffer.pointer, True, dtypes.storage_bytes(root.shape.dtype), root.shape.bytes,
-                               compose(root.map, memory_map(root.shape))) for root in stage.writes]
+                               compose(root.map, scheduled_map(root.shape))) for root in stage.writes]
             for read, _ in reads_of(stage.inputs, stage.inputs.entry):
                 buffer = buffer_of(stage.inputs, read)
                 if buffer and buffer.shape.dims:
                     leaf = buffer.shape
                     maps.append(MemoryMap(buffer.pointer, False, dtypes.storage_bytes(leaf.dtype), leaf.bytes,
-                                          compose(read.map, memory_map(leaf))))
+                                          compose(read.map, scheduled_map(leaf))))
         return space_of(maps, self.space)
 
 
@@ -242,8 +242,8 @@ def _plain(nest: Nest) -> bool:
     """Whether a nest is of a kind, and of types, that stages may have."""
     if type(nest) not in (Nest, Reduction) or nest.layout or nest.stored:
         return False
-    if any(root.at or root.shape.place or root.shape.dtype in dtypes.PACKED for part in (nest, *nest.sides)
-           for root in part.partition.roots):
+    if any(root.at or root.shape.place and not root.shape.lead or root.shape.dtype in dtypes.PACKED
+           for part in (nest, *nest.sides) for root in part.partition.roots):
         return False
     if not isinstance(nest, Reduction):
         return True

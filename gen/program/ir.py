@@ -123,7 +123,8 @@ class Program:
     of a program of one call this is the fusion itself. aliases: results that the module lets take a parameter's buffer,
     with the parameter's number. traced: see gen/program/trace.py; what is not done then is not written. weights: the
     parameters that are large constants (gen/program/weights.py); the caller passes one pointer for all of them.
-    prepared: arrays that NAME_prepare fills and runs only read (gen/program/once.py), of a program in one language."""
+    prepared: arrays that NAME_prepare fills and runs only read (gen/program/once.py), of a program in one language.
+    leads: the arrays whose leading dimensions the caller gives, in the order in which it does (gen/program/leads.py)."""
 
     name: str
     params: List[Array]
@@ -134,6 +135,7 @@ class Program:
     traced: bool = False
     weights: Dict[Array, Weight] = field(default_factory=dict)
     prepared: List[Array] = field(default_factory=list)
+    leads: List[Array] = field(default_factory=list)
 
     @property
     def read_only(self) -> "Set[Array]":

@@ -25,6 +25,7 @@ class Chain:
     threads: int = 1
     names: "Iterator[str]" = field(default_factory=lambda: map("decided_{}".format, itertools.count()))
     blocks = 1
+    leads = ()
     dynamic_bytes = 0
     table = None
 

@@ -145,7 +145,7 @@ def stored(program: Program, spans: "Mapping[Array, Tuple[int, int]]", aliases: 
             for array in block}
     if in_results:
         for number, result in enumerate(program.results):
-            if number not in aliases and result in spans:
+            if number not in aliases and result in spans and not result.shape.lead:
                 inside = _inside(result, spans[result][0], [a for a in block if a not in places], live)
                 places.update((a, Place("results", number, offset, a.shape)) for a, offset in inside.items())
     left = [array for array in block if array not in places]

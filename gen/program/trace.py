@@ -71,7 +71,7 @@ class _Tracer:
         more = [] if ends else [self.limit]
         whole = replace(self.program.whole, name=name)
         made = Program(name, [*params, *more], list(self.results), [*self.start, *body], whole, traced=True,
-                       weights=self.program.weights).with_symbols()
+                       weights=self.program.weights, leads=self.program.leads).with_symbols()
         return Trace(made, self.seen, None if ends else self.cut)
 
     def _nodes(self, nodes: "Sequence[Node]", others: "Dict[Array, Array]", done: Optional[Array],

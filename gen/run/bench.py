@@ -234,7 +234,10 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     """`gen bench`: the programs of all files, or each of their fusions by itself. RunError with status 3 where there is
     no device."""
     options = options or BenchOptions()
-    found = [(Path(file).name, program) for file in files
+    options.run.larger = False      # what is timed makes no copies
+    if options.run.leads and apart:
+        raise run.RunError("expected no --apart beside --lead: it names arrays of the program")
+    found = [(Path(file).name, pipeline.with_leads(program, options.run.leads)) for file in files
              for program in programs.programs(run.load(file, options.run.fill_constants), apart)]
     report = Report(target, run.find_device(target, options.run), compiler_version(), options)
     with jobs.temporary_folder("sett_rivals_") as folder:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
 
-from gen import algebra, bounds, jobs
+from gen import algebra, bounds, jobs, pipeline
 from gen.hlo import Fusion, dtypes
 from gen.hlo.opcodes import is_whole
 from gen.program import build as programs
@@ -223,7 +223,7 @@ def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
     """`gen check`: every call of a file's program against its reference. HloError, RunError for what cannot be checked."""
     options = options or Options()
-    program = programs.program(load(file, options.fill_constants))
+    program = pipeline.with_leads(programs.program(load(file, options.fill_constants)), options.leads)
     find_device(target, options)
     with jobs.temporary_folder("sett_check_") as work:
         built = objects.build(program, Path(work), target, options)

@@ -91,7 +91,8 @@ class Built:
     """A program's files, as gen build wrote them: its folder and its manifest. source: all of it as one fusion. library:
     the shared object that it is compiled into, and its number there, as the harness reads them. traced: of a program of
     several calls that is to be checked, the one whose results are those of all calls, from `trace`
-    (gen/program/trace.py). oracle, oracles: what it is compared with, and its calls."""
+    (gen/program/trace.py). oracle, oracles: what it is compared with, and its calls. larger: whether arrays
+    whose leading dimensions it takes are put inside of larger ones."""
 
     folder: Path
     manifest: Manifest
@@ -103,6 +104,7 @@ class Built:
     trace: Optional[Trace] = None
     oracle: Optional[Oracle] = None
     oracles: Sequence[Oracle] = ()
+    larger: bool = True
 
     @property
     def calls(self) -> "List[Call]":
@@ -148,6 +150,28 @@ def _buffers(entries: Sequence[Dict[str, Any]], aligned: "Optional[Sequence[int]
                               entry.get("index_below", 0), entry.get("distinct", [0]), entry.get("sorted", [0]),
                               int("varies" in entry), entry.get("definite", 0), entry.get("file", "0"), alignment))
     return buffers
+
+
+class Lead(NamedTuple):
+    """A leading dimension of a parameter or a result, as gen/run/harness/leads.h has it: `struct sett_lead`."""
+
+    result: int
+    number: int
+    rows: int
+    row: int
+    lead: int
+    element: int
+
+
+WIDER = 3   # elements between the rows of a check's larger arrays: vectors lose their alignment
+
+
+def _leads(manifest: Manifest) -> List[Lead]:
+    """The leading dimensions that a program takes, in their order."""
+    found = {of["lead"]["number"]: Lead(side, n, of["elements"] // of["lead"]["least"], of["lead"]["least"],
+                                        of["lead"]["least"] + WIDER, dtypes.storage_bytes(of["dtype"]))
+             for side, key in enumerate(("params", "results")) for n, of in enumerate(manifest[key]) if "lead" in of}
+    return [found[number] for number in sorted(found)]
 
 
 class ComparedFusion(NamedTuple):
@@ -199,7 +223,8 @@ def weights_file(manifest: Manifest, folder: Path) -> Path:
 @dataclass
 class Entry:
     """A program in a library, as templates/files/harness.c.j2 prints it. at: what the names of its functions begin
-    with; header: the path of its API; weights: the number of their pointer among the parameters, 0 where there are none."""
+    with; header: the path of its API; weights: the number of their pointer among the parameters, 0 where there are none.
+    leads: its leading dimensions; larger: whether its arrays are put inside of larger ones."""
 
     at: str
     name: str
@@ -210,6 +235,8 @@ class Entry:
     may_alias: List[int]
     compared: Compared
     weights: int
+    leads: List[Lead]
+    larger: bool
 
 
 def _entry(at: str, built: Built, runner: Runner, compared: Compared) -> Entry:
@@ -224,7 +251,7 @@ def _entry(at: str, built: Built, runner: Runner, compared: Compared) -> Entry:
                  _buffers(given_params(manifest, built.folder), aligned.get("params")),
                  _buffers(manifest["results"], aligned.get("results")), numbers("aliases"),
                  numbers("may_alias") if "may_alias" in manifest else [], compared,
-                 manifest.get("weights", {"pointer": 0})["pointer"])
+                 manifest.get("weights", {"pointer": 0})["pointer"], _leads(manifest), built.larger)
 
 
 def glue(all_: "Sequence[Built]", runner: Runner, with_reference: bool = False) -> str:
@@ -493,11 +520,13 @@ def build(source: pipeline.Source, folder: Path, target: str, options: Options, 
     whole = program.whole
     options.step(f"generate {program.name} ({len(whole.computation.instructions)} ops)")
     folder.mkdir(parents=True, exist_ok=True)
+    if program.leads and options.larger and target in ("cuda", "hip"):
+        raise RunError(f"{target}: arrays are put inside of larger ones in the host's memory alone: {target}-on-cpu", 3)
 
     def written(of: Program) -> Built:
         about = pipeline.build_all(of, str(folder), [runner.target.name], options.schedule, options.excess_precision,
                                    options.most_bytes)
-        return Built(folder, about, of.whole, program=of)
+        return Built(folder, about, of.whole, program=of, larger=options.larger)
 
     built, flushes = written(program), runner.target.flushes
     if checked:

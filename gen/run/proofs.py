@@ -4,7 +4,6 @@ once."""
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
@@ -124,7 +123,7 @@ def written_once(kernels: "Sequence[Nest]", results: "Dict[Buffer, int]") -> Opt
             for shape, root in nest.written_roots(in_parts):
                 if not shape.elements:
                     continue
-                part = replace(root.shape, place="")
+                part = root.shape.dense
                 flat = compose(algebra.call("shape", "unmap", shape.text), compose(root.map, memory_map(part)))
                 if root.shape.place:    # each position of the part once, then each of those where it belongs
                     wrong = _exactly([Piece(shape, flat)], part.elements)

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import List, Optional, Sequence
 
-from gen import hlo, jobs
+from gen import hlo, jobs, pipeline
 from gen.program import build as programs
 from gen.run import cost as costs, objects
 from gen.run.objects import Built, compile_fusion, load
@@ -68,7 +68,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     row-major."""
     options = options or Options()
     module = load(file, options.fill_constants)
-    program = programs.program(module)
+    program = pipeline.with_leads(programs.program(module), options.leads)
     files = parameter_files(module, Path(in_dir))
     _check_sizes(files, [hlo.row_major(array.shape) if options.row_major else array.shape for array in program.params])
     device, emulated = find_device(target, options), not runner_of(target).timed
