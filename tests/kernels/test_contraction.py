@@ -651,6 +651,30 @@ def test_few_rows_of_a_large_operand() -> None:
                 assert kernel.loop.units - (kernel.loop.long_blocks < kernel.loop.unit_blocks) >= kernel.loop.tile_units, (m, n, kernel.loop)
 
 
+FAR = """HloModule e
+
+ENTRY e {{
+  x = f32[2,7,7,{0}]{{3,2,1,0}} parameter(0)
+  w = f32[3,3,{0},{0}]{{3,2,1,0}} parameter(1)
+  ROOT c = f32[2,7,7,{0}]{{3,2,1,0}} convolution(x, w), window={{size=3x3 pad=1_1x1_1}}, dim_labels=b01f_01io->b01f
+}}
+"""
+
+
+def test_images_share_columns_that_the_cache_does_not_hold() -> None:
+    """Work-items of two images with the same columns follow one another, and tiles prefetch the next chunk of the
+    columns; neither where the cache holds the kernel."""
+    for features, far in ((512, 128 * 512), (64, 0)):
+        (fusion,) = fusions(FAR.format(features))
+        file = target_file(fusion, "c", "cpu")
+        loop = file.kernels[-1].loop
+        assert isinstance(loop, ContractionSchedule) and (loop.far, loop.tile_units) == (far, 0)
+        assert ("unit_block = bl_x >> 1;" in file.text) == (features == 512)
+    (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,1100]{1,0}", "f32[600,1100]{1,0}", ROWS))
+    loop = target_file(fusion, "c", "cpu").kernels[-1].loop
+    assert isinstance(loop, ContractionSchedule) and loop.far == 0      # many rows share it
+
+
 def test_many_work_items_are_in_groups() -> None:
     """In OpenCL, which calls a function for each group."""
     (fusion,) = fusions(NAMED["many"][1])
