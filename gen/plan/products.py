@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import copy as copies
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import algebra
@@ -40,6 +40,7 @@ from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
+from gen.plan.convolution_as_dot import as_dot
 from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
@@ -90,21 +91,31 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
 
     lasts = _lasting(computation, lasting)
 
+    def arranged_as(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+                    in_place: bool) -> Optional[Instruction]:
+        if not _is_product(product, of):
+            return None
+        if dtypes.is_complex(accumulator(product)):
+            return _of_complex(x, product, operands, of)
+        if of.panels:
+            read = _as_read(product, operands, users)
+            value = _arranged(x, read, operands, of.panels, in_place)
+            return value and x.laid_out(value, product.shape)
+        return _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
+
     def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
         if product.opcode not in PRODUCTS or not product.shape.elements:
             return None
-        if not _is_product(product, of):
-            return _left(into, product, operands, of)
         x = Expander(product, names, into.instructions, [])
-        before = len(into.instructions)
-        if dtypes.is_complex(accumulator(product)):
-            value = _of_complex(x, product, operands, of)
-        elif of.panels:
-            read = _as_read(product, operands, users)
-            value = _arranged(x, read, operands, of.panels, in_place=not lasts.intersection(product.operands))
-            value = value and x.laid_out(value, product.shape)
-        else:
-            value = _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
+        before, in_place, value = len(into.instructions), not lasts.intersection(product.operands), None
+        if product.opcode == "convolution" and group_count(product) == 1:
+            found = as_dot(x, product, operands, _memory_strides)
+            value = arranged_as(x, found.dot, found.dot.operands, in_place) if found else None
+            if found and value:
+                value = found.back(x, value, product)
+            else:
+                del into.instructions[before:]
+        value = value or arranged_as(x, product, operands, in_place)
         for added in into.instructions[before:]:
             added.computation = into
         return value or _left(into, product, operands, of)
@@ -582,9 +593,13 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
     in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
-    if in_place and _strides(value, j):
+    sides, steps, width = Sides.of(product, of), _memory_strides(value), _panel_width(size, kind, panels)
+    is_panel = size == width and steps is not None and min(abs(steps[d]) for d in sides.contracted) == width
+    if (in_place or is_panel) and steps is not None and steps[j] == 1:
         return value
-    return _in_panels(x, value, Sides.of(product, of), j, _panel_width(size, kind, panels))
+    if product.opcode == "convolution" and steps:       # panels are copied in long pieces
+        sides = replace(sides, contracted=tuple(sorted(sides.contracted, key=lambda d: -abs(steps[d]))))
+    return _in_panels(x, value, sides, j, width)
 
 
 # ---- in groups of narrow numbers ----
@@ -762,17 +777,25 @@ def _last_size(product: Instruction) -> int:
 
 def _strides(value: Instruction, contiguous: "Optional[int]" = None) -> bool:
     """Whether a value is in memory, at a constant stride along each dimension, which is 1 along one of them."""
+    steps = _memory_strides(value)
+    return steps is not None and (contiguous is None or steps[contiguous] == 1)
+
+
+def _memory_strides(value: Instruction) -> "Optional[List[int]]":
+    """Return the stride in memory along each dimension of a value; None if it is not in memory, or a stride is not
+    constant. Along a dimension of one element it is 0."""
     index, of = identity(value.shape.dims), value
     while moves_only(of) and of.opcode != "get-tuple-element" and not of.attributes.get(STORED):
         index, of = compose(index, operand_map(of, 0)), of.operands[0]
     if index == EMPTY or of.shape.kind != "array" or not (
             of.opcode == "parameter" or stops(of) or of.attributes.get(PARTS)):
-        return False
+        return None
     flat = compose(index, memory_map(of.shape))
     if flat == EMPTY or algebra.guards(flat):
-        return False
+        return None
     steps = {v.name: algebra.access(flat, v.name)[0].stride for v in algebra.info(flat).variables}
-    return None not in steps.values() and (contiguous is None or steps.get(f"i{contiguous}") == 1)
+    found = [steps.get(f"i{d}", 0) for d in range(value.shape.rank)]
+    return None if None in steps.values() else [step or 0 for step in found]
 
 
 def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, width: int, group: int = 1) -> Instruction:

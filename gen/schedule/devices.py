@@ -125,8 +125,8 @@ class Panels(NamedTuple):
     vector_steps: of a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
     in_place_bytes: of the operand's matrix, at most, that is read in place; many_rows: rows of the other operand, at
     least, for which such a matrix is copied too (f32 6272x64x256: 1.05 ms, in place 1.15); in_place_rows: pixels of a
-    convolution's result, at most, for which a larger one is (98 pixels, 3x3, 512 to 512 features in one thread: 3.2 ms, in
-    panels 4.0); dot_rows: the same of a dot, whose work-items have panels of their own (f32
+    convolution's result, at most, for which a larger one is (98 pixels, 3x3, 512 to 512 features in one thread: 3.9 ms, in
+    panels 4.3); dot_rows: the same of a dot, whose work-items have panels of their own (f32
     64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3); in_place_columns: of the
     result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in
     place, 121 copied). few_rows: the most rows of a product that read a
@@ -283,8 +283,8 @@ class ContractionCpuNumbers:
     packed_ahead: int = 16
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
     # the same where tiles prefetch the next chunk's units, a line each, and rows, at most, for which they do (in one
-    # thread: convolution of 3x3 over 98 pixels, 512 to 512 features, 4.71 ms, with prefetches 3.05; product of
-    # 64x64x65536 4.5, 3.6; of 1024x1024x1024 13.8, 15.0)
+    # thread: convolutions of 3x3 over 98 pixels, 512 to 512 features: 4.4 ms, with prefetches 3.9; 392 pixels, 256 to
+    # 256: 4.1, 3.6; product of 64x64x65536 4.5, 3.6; of 1024x1024x1024 13.8, 15.0)
     far_chunk: int = 128
     far_rows: int = 512
 

@@ -481,6 +481,61 @@ def of_read(a: str, b: str, read: str, d: str, words: str = BATCHED) -> str:
     return dot(a, b, d, words).replace("  ROOT d =", f"  s = {read}\n  ROOT d =").replace("dot(a, b)", "dot(a, s)")
 
 
+def as_dot(seed: int) -> str:
+    """One random convolution that is a dot: along each dimension of the image its window has one element or one place."""
+    r = random.Random(seed)
+    rank, t = r.choice([1, 2, 2, 3]), r.choice(["f32", "f32", "f64", "s32"])
+    batch, features, results = r.choice([1, 2, 3]), r.choice([1, 3, 8, 17]), r.choice([4, 8, 16, 17, 33, 40])
+    image, size, out, words = [], [], [], []
+    for _ in range(rank):
+        count, step, rest, kept = r.choice([1, 2, 3, 5, 8, 14]), r.choice([1, 1, 2, 3]), r.choice([0, 0, 1, 2]), r.random() < 0.7
+        rest = min(rest, step - 1) if kept else 0
+        image.append((count - 1) * step + 1 + rest)
+        size.append(1 if kept else count)
+        out.append(count if kept else 1)
+        words.append((step if kept else r.choice([1, 4]), 1 if kept or count == 1 else step))
+
+    def labelled(letters: str, sizes: "List[int]") -> "tuple[str, str, List[int]]":
+        of = [*letters, *map(str, range(rank))]
+        order = [*range(rank + 2)]
+        r.shuffle(order)
+        minor = [*range(rank + 2)][::-1]
+        if r.random() < 0.3:
+            r.shuffle(minor)
+        dims = [sizes[d] for d in order]
+        return "".join(of[d] for d in order), f"{t}[{','.join(map(str, dims))}]{{{','.join(map(str, minor))}}}", dims
+
+    x, x_shape, _ = labelled("bf", [batch, features, *image])
+    w, w_shape, _ = labelled("io", [features, results, *size])
+    y, y_shape, dims = labelled("bf", [batch, results, *out])
+    window = " ".join(f"{name}={'x'.join(map(str, of))}" for name, of in (
+        ("size", size), ("stride", [stride for stride, _ in words]), ("rhs_dilate", [dilation for _, dilation in words])))
+    if r.random() < 0.2:        # a kernel that is read backwards stays a convolution
+        window += f" rhs_reversal={'x'.join(r.choice('01') for _ in range(rank))}"
+    lines = [f"  x = {x_shape} parameter(0)", f"  w = {w_shape} parameter(1)",
+             f"  c = {y_shape} convolution(x, w), window={{{window}}}, dim_labels={x}_{w}->{y}"]
+    if r.random() < 0.5:
+        lines.append(f"  n = {plain(t, dims)} maximum(c, c)")
+    lines[-1] = "  ROOT " + lines[-1].lstrip()
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("first, target, device", PRODUCTS)
+def test_convolutions_that_are_dots(first: int, target: str, device: str, tmp_path: Path) -> None:
+    texts = {f"d{seed}": as_dot(seed).replace("HloModule e", f"HloModule d{seed}") for seed in range(first, first + BATCH)}
+    agree(texts, target, device, tmp_path)
+
+
+def test_pixels_are_one_dimension() -> None:
+    """A convolution of one element goes through the pixels of an image as one row."""
+    for labels, x, w, y, columns in (("bf01_oi01->bf01", "2,12,20,18", "30,12,1,1", "2,30,20,18", 360),
+                                     ("b01f_01io->b01f", "2,20,18,12", "1,1,12,30", "2,20,18,30", 30)):
+        (fusion,) = fusions(f"HloModule e\n\nENTRY e {{\n  x = f32[{x}]{{3,2,1,0}} parameter(0)\n  w = f32[{w}]{{3,2,1,0}} parameter(1)\n"
+                            f"  ROOT c = f32[{y}]{{3,2,1,0}} convolution(x, w), window={{size=1x1}}, dim_labels={labels}\n}}\n")
+        (nest,) = tiled(fusion)
+        assert nest.columns == columns and not nest.windows and nest.dot.opcode == "dot"
+
+
 CONVOLUTION = """HloModule e
 
 ENTRY e {{
@@ -673,6 +728,14 @@ def test_images_share_columns_that_the_cache_does_not_hold() -> None:
     (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,1100]{1,0}", "f32[600,1100]{1,0}", ROWS))
     loop = target_file(fusion, "c", "cpu").kernels[-1].loop
     assert isinstance(loop, ContractionSchedule) and loop.far == 0      # many rows share it
+
+
+def test_tiles_go_through_the_longest_digit() -> None:
+    """Panels of a kernel [features, window] are copied in its own order; tiles go through its input features."""
+    (fusion,) = fusions(CONVOLUTION.format("10,11,40", "8,9,70", "size=3x3").replace("3,3,12,20", "70,40,3,3").replace(
+        "b01f_01io", "b01f_oi01"))
+    (nest,) = tiled(fusion)
+    assert nest.steps[-1].size == 40 and nest.steps[-1].units == 9 * nest.steps[-1].single * nest.unit, nest.steps
 
 
 def test_many_work_items_are_in_groups() -> None:
