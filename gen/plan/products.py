@@ -539,7 +539,8 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     """The product for register tiles; None where its result's contiguous dimension is of the batch, or too short."""
     kind = _sum_type(product)
     if product.opcode == "convolution":
-        return _by_pixels(x, product, operands, panels) or _by_features(x, product, operands, panels)
+        return _by_pixels(x, product, operands, panels) or _by_images(x, product, operands, panels) \
+            or _by_features(x, product, operands, panels)
     found = contiguous(product)
     if found is None:
         return None
@@ -593,8 +594,10 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
     in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
-    sides, steps, width = Sides.of(product, of), _memory_strides(value), _panel_width(size, kind, panels)
-    is_panel = size == width and steps is not None and min(abs(steps[d]) for d in sides.contracted) == width
+    box = tuple(size if d == j else count for d, count in enumerate(value.shape.dims))      # of a group
+    sides, steps, width = Sides.of(product, of), _memory_strides(value, box), _panel_width(size, kind, panels)
+    is_panel = size == width and steps is not None and \
+        min((abs(steps[d]) for d in sides.contracted if value.shape.dims[d] > 1), default=width) == width
     if (in_place or is_panel) and steps is not None and steps[j] == 1:
         return value
     if product.opcode == "convolution" and steps:       # panels are copied in long pieces
@@ -708,6 +711,39 @@ def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instructio
     return _laid_out(x, product, [base, kernel if _strides(kernel) else _stored(x, kernel)], shape.minor_to_major, 0)
 
 
+def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+               panels: Panels) -> Optional[Instruction]:
+    """A convolution that sums over images, as the gradient of weights does, as the sum of those of some images each:
+    these stay in the cache while the kernel stands at all places. Each part is a group of features. None of others, and
+    where the parts' results are large beside the operands."""
+    labels, kind = product.attributes["dim_labels"], _sum_type(product)
+    (base, kernel), (inputs, outputs), dims = operands, labels.rhs[:2], product.shape.dims
+    count, bytes_ = kernel.shape.dims[inputs], dtypes.storage_bytes(kind)
+    read = (base.shape.elements + kernel.shape.elements) * bytes_
+    most = read // (panels.images_share * product.shape.elements * bytes_)
+    parts = max((n for n in range(1, min(count, most) + 1) if count % n == 0), default=1)
+    if group_count(product) > 1 or parts == 1 or read < panels.images_bytes or math.prod(dims[d] for d in labels.out[2:]) == 1:
+        return None
+    before, of = len(x.into), kernel.shape.dims
+    apart = x.reshape(kernel, (*of[:inputs], parts, count // parts, *of[inputs + 1:]))
+    order = [d + (d > inputs) for d in range(len(of))]
+    order[inputs] = inputs + 1
+    order.insert(outputs, inputs)
+    grouped = list(of)
+    grouped[inputs], grouped[outputs] = count // parts, parts * of[outputs]
+    turned = x.reshape(_transposed(x, apart, order), grouped)
+    f = labels.out[1]
+    sums = Instruction(product.name, "convolution", array_shape(kind, (*dims[:f], parts * dims[f], *dims[f + 1:])),
+                       [base, turned], {**product.attributes, "feature_group_count": parts}, line=product.line,
+                       col=product.col, computation=product.computation)
+    value = _by_features(x, sums, [base, turned], panels)
+    if value is None:
+        del x.into[before:]
+        return None
+    value = x.sum(x.reshape(value, (*dims[:f], parts, *dims[f:])), [f])
+    return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
+
+
 def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                  panels: Panels) -> Optional[Instruction]:
     """A convolution whose kernel is read in units along its output features, which are neighbours in the result that is
@@ -781,10 +817,10 @@ def _strides(value: Instruction, contiguous: "Optional[int]" = None) -> bool:
     return steps is not None and (contiguous is None or steps[contiguous] == 1)
 
 
-def _memory_strides(value: Instruction) -> "Optional[List[int]]":
-    """Return the stride in memory along each dimension of a value; None if it is not in memory, or a stride is not
-    constant. Along a dimension of one element it is 0."""
-    index, of = identity(value.shape.dims), value
+def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = ()) -> "Optional[List[int]]":
+    """Return the stride in memory along each dimension of a value, or of its first elements in a box; None if it is not
+    in memory, or a stride is not constant. Along a dimension of one element it is 0."""
+    index, of = identity(box or value.shape.dims), value
     while moves_only(of) and of.opcode != "get-tuple-element" and not of.attributes.get(STORED):
         index, of = compose(index, operand_map(of, 0)), of.operands[0]
     if index == EMPTY or of.shape.kind != "array" or not (

@@ -526,6 +526,49 @@ def test_convolutions_that_are_dots(first: int, target: str, device: str, tmp_pa
     agree(texts, target, device, tmp_path)
 
 
+def gradient(seed: int) -> str:
+    """One random convolution that sums over images, as the gradient of weights does."""
+    r = random.Random(seed)
+    images, size, stride, window = r.choice([2, 3, 4, 6]), r.choice([5, 8, 11]), r.choice([1, 1, 2]), r.choice([2, 3])
+    inputs, outputs, low, t = r.choice([3, 8, 17]), r.choice([16, 32, 33, 48, 64]), r.choice([0, 1]), r.choice(["f32", "f32", "f64", "s32"])
+    out = (size + 2 * low - window) // stride + 1
+    rest = window - (size + 2 * low - (out - 1) * stride)
+    x, y, labels = r.choice([([images, size, size, inputs], [images, out, out, outputs], "f01b_i01o->01bf"),
+                             ([images, inputs, size, size], [images, outputs, out, out], "fb01_io01->bf01"),
+                             ([size, images, inputs, size], [outputs, out, out, images], "0fb1_o01i->b0f1")])
+    sizes = {"b": inputs, "f": outputs, "0": window, "1": window}
+    y_shape = plain(t, [sizes[letter] for letter in labels.split("->")[1]])
+    lines = [f"  x = {plain(t, x)} parameter(0)", f"  y = {plain(t, y)} parameter(1)",
+             f"  c = {y_shape} convolution(x, y), window={{size={out}x{out} pad={low}_{low + rest}x{low}_{low + rest} "
+             f"rhs_dilate={stride}x{stride}}}, dim_labels={labels}"]
+    if r.random() < 0.5:
+        lines.append(f"  n = {y_shape} negate(c)")
+    lines[-1] = "  ROOT " + lines[-1].lstrip()
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_parts_of_images(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, Panels(1, 1, 1, 1 << 14, images_bytes=1, images_share=1))
+    texts = {f"g{seed}": gradient(seed).replace("HloModule e", f"HloModule g{seed}") for seed in range(first, first + BATCH)}
+    agree(texts, target, device, tmp_path)
+
+
+def test_large_images_are_summed_in_parts() -> None:
+    """The gradient of weights: each image is a group, where the images' bytes are many beside those of the weights."""
+    for images, size, groups in ((2, 56, 2), (2, 14, 1), (3, 56, 3)):
+        (fusion,) = fusions(f"""HloModule e
+
+ENTRY e {{
+  x = f32[{images},{size},{size},64]{{3,2,1,0}} parameter(0)
+  y = f32[{images},{size},{size},64]{{3,2,1,0}} parameter(1)
+  ROOT c = f32[3,3,64,64]{{3,2,1,0}} convolution(x, y), window={{size={size}x{size} pad=1_1x1_1}}, dim_labels=f01b_i01o->01bf
+}}
+""")
+        (nest,) = tiled(fusion)
+        assert nest.dot.attributes.get("feature_group_count", 1) == groups and nest.units.pointer == "p1", (images, size)
+
+
 def test_pixels_are_one_dimension() -> None:
     """A convolution of one element goes through the pixels of an image as one row."""
     for labels, x, w, y, columns in (("bf01_oi01->bf01", "2,12,20,18", "30,12,1,1", "2,30,20,18", 360),
