@@ -3,6 +3,9 @@
 Along each dimension of the image, the window of such a convolution has one element, or it has one place, and there is no
 padding below and no hole in the base. The product keeps the first dimensions and sums over the others. What it reads of
 the base is a slice, which stays in place.
+
+Where the contiguous dimension of the result is of the image, a product on a CPU reads rows of pixels. It stays a
+convolution, which reads rows of the kernel, if these pixels are not neighbours, or are few beside the features of a row.
 """
 
 from __future__ import annotations
@@ -35,8 +38,10 @@ class AsDot:
         return x.laid_out(x.reshape(turned, convolution.shape.dims), convolution.shape)
 
 
-def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instruction]", strides: Strides) -> Optional[AsDot]:
-    """Return a convolution of one group as a dot; None if it is none."""
+def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instruction]", strides: Strides,
+           longer: int = 0) -> Optional[AsDot]:
+    """Return a convolution of one group as a dot; None if it is none. longer: the most features of a row of the kernel
+    for each pixel of a row; 0: there are no rows."""
     window, labels, shape = convolution.attributes["window"], convolution.attributes["dim_labels"], convolution.shape
     kept: "List[int]" = []
     summed: "List[int]" = []
@@ -58,11 +63,15 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
     order = tuple(result.index(d) for d in sorted(result))
     minor = [result.index(d) for d in shape.minor_to_major if d in result]
     dims = tuple(shape.dims[d] for d in result)
-    joined, count = dims, len(kept)
+    first = next((d for d in minor if dims[d] > 1), 0)      # the contiguous one
+    pixels, joined, count = 0 < first < len(dims) - 1, dims, len(kept)
     if count > 1 and _neighbours(base, minor, count, strides):
         joined, count = (dims[0], math.prod(dims[1:-1]), dims[-1]), 1
         base = x.reshape(base, (*joined[:2], *base.shape.dims[1 + len(kept):]))
         minor = [d if d == 0 else 1 if d < len(dims) - 1 else 2 for d in minor if d in (0, 1, len(dims) - 1)]
+    if longer and pixels and (bounds[image[first - 1]][2] > 1
+                              or dims[-1] > longer * joined[min(first, count)] and _is_row(kernel, strides)):
+        return None
     dot = Instruction(
         convolution.name, "dot", array_shape(shape.dtype, joined, tuple(minor)), [base, kernel],
         {**{name: convolution.attributes[name] for name in convolution.attributes if name not in CONVOLUTION},
@@ -74,6 +83,12 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
 
 # Attributes that a dot does not have.
 CONVOLUTION = ("window", "dim_labels", "feature_group_count", "batch_group_count")
+
+
+def _is_row(value: Instruction, strides: Strides) -> bool:
+    """Return true if the last dimension is contiguous in memory."""
+    found = strides(value)
+    return found is not None and found[-1] == 1
 
 
 def _neighbours(base: Instruction, minor: "Sequence[int]", count: int, strides: Strides) -> bool:

@@ -109,7 +109,7 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
         x = Expander(product, names, into.instructions, [])
         before, in_place, value = len(into.instructions), not lasts.intersection(product.operands), None
         if product.opcode == "convolution" and group_count(product) == 1:
-            found = as_dot(x, product, operands, _memory_strides)
+            found = as_dot(x, product, operands, _memory_strides, of.panels.longer_features if of.panels else 0)
             value = arranged_as(x, found.dot, found.dot.operands, in_place) if found else None
             if found and value:
                 value = found.back(x, value, product)
