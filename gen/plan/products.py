@@ -23,7 +23,8 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   in operands and result.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 * A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
-  Where each group has one feature, of one feature, the base is read in units too.
+  Where each group has one feature, of one feature, the base is read in units too. One whose window has one element is a
+  dot (gen/plan/convolution_as_dot.py). One that sums over large images is the sum of those of some images each.
 * For a GPU the operands keep their type, and any strides will do: tiles are converted as they are loaded.
 """
 
@@ -722,7 +723,8 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
     read = (base.shape.elements + kernel.shape.elements) * bytes_
     most = read // (panels.images_share * product.shape.elements * bytes_)
     parts = max((n for n in range(1, min(count, most) + 1) if count % n == 0), default=1)
-    if group_count(product) > 1 or parts == 1 or read < panels.images_bytes or math.prod(dims[d] for d in labels.out[2:]) == 1:
+    places = math.prod(dims[d] for d in labels.out[2:])
+    if group_count(product) > 1 or parts == 1 or read < panels.images_bytes or places == 1:
         return None
     before, of = len(x.into), kernel.shape.dims
     apart = x.reshape(kernel, (*of[:inputs], parts, count // parts, *of[inputs + 1:]))
