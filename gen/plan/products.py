@@ -723,8 +723,8 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
     read = (base.shape.elements + kernel.shape.elements) * bytes_
     most = read // (panels.images_share * product.shape.elements * bytes_)
     parts = max((n for n in range(1, min(count, most) + 1) if count % n == 0), default=1)
-    places = math.prod(dims[d] for d in labels.out[2:])
-    if group_count(product) > 1 or parts == 1 or read < panels.images_bytes or places == 1:
+    places, taps = math.prod(dims[d] for d in labels.out[2:]), math.prod(product.attributes["window"].size)
+    if group_count(product) > 1 or parts == 1 or read < panels.images_bytes or not 1 < places < taps:
         return None
     before, of = len(x.into), kernel.shape.dims
     apart = x.reshape(kernel, (*of[:inputs], parts, count // parts, *of[inputs + 1:]))
