@@ -24,7 +24,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import jax
 import numpy as np
-from programs import EMPTY, ROOT, Ours, Theirs, inputs, turns, wrong
+from programs import EMPTY, ROOT, Ours, Theirs, aligned, inputs, turns, wrong
 
 from gen import algebra
 from gen.program import build
@@ -91,7 +91,8 @@ def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: 
 
 def convolution(name: str, batch: int, size: int, channels: int, filters: int, window: int, stride: int = 1, groups: int = 1,
                 order: str = "nhwc", kind: str = "forward") -> Case:
-    """Of images of size by size pixels; the output has size / stride. kind: forward, or the gradient of "input" or "weights"."""
+    """Of images of size by size pixels; the output has size / stride. kind: forward, or the gradient of "input" or "weights", as XLA rewrites
+    JAX's; groups are of one channel each."""
     out, low = -(-size // stride), (window - 1) // 2
     high = (out - 1) * stride + window - size - low
     image = {"nhwc": lambda s, c: [batch, s, s, c], "nchw": lambda s, c: [batch, c, s, s]}[order]
@@ -111,15 +112,16 @@ def convolution(name: str, batch: int, size: int, channels: int, filters: int, w
         given, pointers = [x, w], (("x", 0), ("y", -1))
     elif kind == "input":       # the flipped weights over the spread gradient
         spread = f" lhs_dilate={stride}x{stride}" * (stride > 1)
+        turned = of_weights if groups > 1 else of_weights.replace("i", "?").replace("o", "i").replace("?", "o")
         line = (f"c = {x} convolution(p0, p1), window={{size={window}x{window} pad={pads(window - 1 - low, window - 1 - high + (size + low + high - window) % stride)}"
-                f"{spread} rhs_reversal=1x1}}, dim_labels={labels}_{of_weights.replace('i', '?').replace('o', 'i').replace('?', 'o')}->{labels}")
+                f"{spread} rhs_reversal=1x1}}, dim_labels={labels}_{turned}->{labels}{grouped}")
         given, pointers = [y, w], (("y", 0), ("x", -1))
     else:                       # images are the channels that are summed
         spread = f" rhs_dilate={stride}x{stride}" * (stride > 1)
         as_sum, last = labels.replace("b", "?").replace("f", "b").replace("?", "f"), window - size - low + (out - 1) * stride
         of_y = labels.replace("b", "i").replace("f", "o")
         line = (f"c = {w} convolution(p0, p1), window={{size={out}x{out} pad={pads(low, last)}{spread}}}, "
-                f"dim_labels={as_sum}_{of_y}->{of_weights.replace('i', 'b').replace('o', 'f')}")
+                f"dim_labels={as_sum}_{of_y}->{of_weights.replace('i', 'b').replace('o', 'f')}{grouped.replace('feature', 'batch')}")
         given, pointers = [x, y], (("x", 0), ("y", 1))
     alike = Convolution({"forward": 0, "input": 1, "weights": 2}[kind])
 
@@ -222,16 +224,18 @@ def cases() -> Iterator[Case]:
     yield attention("attention_causal_8x512x512x64", 8, 512, 512, 64, True)
     yield attention("attention_decode_32x1x2048x128", 32, 1, 2048, 128, False)
     for order in ("nhwc", "nchw"):
-        yield convolution("resnet_first_7x7", 2, 224, 3, 64, 7, 2, order=order)
-        yield convolution("resnet_3x3_64", 2, 56, 64, 64, 3, order=order)
-        yield convolution("resnet_1x1_64", 2, 56, 64, 256, 1, order=order)
-        yield convolution("resnet_3x3_128_stride", 2, 56, 128, 128, 3, 2, order=order)
-        yield convolution("resnet_3x3_256", 2, 14, 256, 256, 3, order=order)
-        yield convolution("resnet_3x3_512", 2, 7, 512, 512, 3, order=order)
-        yield convolution("mobilenet_depthwise_144", 2, 56, 144, 144, 3, groups=144, order=order)
-        for kind in ("input", "weights"):
-            yield convolution("resnet_3x3_64", 2, 56, 64, 64, 3, order=order, kind=kind)
-            yield convolution("resnet_3x3_128_stride", 2, 56, 128, 128, 3, 2, order=order, kind=kind)
+        for name, *sizes in LAYERS:
+            for kind in ("forward", "input", "weights"):
+                if name != "resnet_first_7x7" or kind != "input":
+                    yield convolution(name, *sizes, order=order, kind=kind)
+
+
+# Of ResNet-50 and MobileNet-v2: the name, images, pixels of a side, channels, filters, window, stride, groups.
+LAYERS = [("resnet_first_7x7", 2, 224, 3, 64, 7, 2), ("resnet_3x3_64", 2, 56, 64, 64, 3), ("resnet_1x1_64", 2, 56, 64, 256, 1),
+          ("resnet_3x3_128_stride", 2, 56, 128, 128, 3, 2), ("resnet_3x3_256", 2, 14, 256, 256, 3), ("resnet_1x1_512_stride", 2, 28, 512, 1024, 1, 2),
+          ("resnet_3x3_512", 2, 7, 512, 512, 3), ("resnet_1x1_2048", 2, 7, 2048, 512, 1), ("mobilenet_1x1_24", 2, 56, 24, 144, 1),
+          ("mobilenet_1x1_144", 2, 56, 144, 24, 1), ("mobilenet_1x1_160", 2, 7, 160, 960, 1), ("mobilenet_depthwise_144", 2, 56, 144, 144, 3, 1, 144),
+          ("mobilenet_depthwise_192_stride", 2, 28, 192, 192, 3, 2, 192)]
 
 
 class Library:
@@ -277,7 +281,7 @@ def row_of(case: Case, libraries: "Dict[str, Any]", limits: Any, peaks: "Dict[st
             ours = Ours(program, Path(work), given)
             theirs = Theirs(case.text, given)
             row["differs"] = wrong(ours, program, None, theirs.call())
-            spare = np.zeros_like(ours.results[0])
+            spare = aligned(np.zeros_like(ours.results[0]))
             beside = {"XLA:CPU": theirs}
             for name, made in libraries.items():
                 if case.alike and (isinstance(case.alike, Product) or hasattr(made, "spend_convolution")):

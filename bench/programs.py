@@ -69,6 +69,15 @@ def in_layout(array: Any, shape: Shape) -> Any:
     return np.ascontiguousarray(array if is_row_major(shape) else array.transpose(tuple(reversed(shape.minor_to_major))))
 
 
+def aligned(array: Any) -> Any:
+    """The array at a multiple of 64 bytes, where XLA's arrays begin as well: vectors there are in one line of the cache."""
+    space = np.zeros(array.nbytes + 64, np.uint8)
+    at = -space.ctypes.data % 64
+    moved = space[at:at + array.nbytes].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    return moved
+
+
 class Ours:
     """The generated function, compiled."""
 
@@ -81,10 +90,10 @@ class Ours:
         self.run, needed = loaded[f"{program.name}_c_run_on"], loaded[f"{program.name}_c_scratch_bytes"]
         needed.restype = ctypes.c_size_t
         self.bytes = needed()
-        self.kept = [in_layout(array, of.shape) for array, of in zip(given, program.plain_params)]
+        self.kept = [aligned(in_layout(array, of.shape)) for array, of in zip(given, program.plain_params)]
         if program.weights:
             self.kept.append(np.fromfile(folder / about["files"]["weights"], np.uint8))
-        self.results = [np.zeros(max(1, array.shape.bytes), np.uint8) for array in program.results]
+        self.results = [aligned(np.zeros(max(1, array.shape.bytes), np.uint8)) for array in program.results]
         self.scratch = np.zeros(self.bytes + 128, np.uint8)
         self.params = (ctypes.c_void_p * max(1, len(self.kept)))(*(a.ctypes.data for a in self.kept))
         self.outs = (ctypes.c_void_p * max(1, len(self.results)))(*(a.ctypes.data for a in self.results))

@@ -47,7 +47,8 @@ MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TI
 class ContractionSchedule(Schedule):
     """lines, rows, units: of a block; line_blocks, row_blocks, unit_blocks: of a matrix of the result. long_blocks:
     blocks of columns that have `units`; those after them have one unit less. tile_units: of a tile, at most; 0: of the
-    block. ahead: whether a tile prefetches the next chunk's units. chunk: of the last digit's steps that a tile takes;
+    block. ahead: whether a tile prefetches units some steps ahead. far: the
+    distance of the next chunk's units, which tiles prefetch; 0: they prefetch none. chunk: of the last digit's steps that a tile takes;
     runs: of the steps of the digit before it. to, to_line:
     the distances of rows and of lines in the result, where totals lie there; 0: they are in an array of the
     work-item. packed: whether a chunk's columns are copied to a panel first."""
@@ -63,6 +64,7 @@ class ContractionSchedule(Schedule):
     ahead: bool = False
     chunk: int = 1
     runs: int = 1
+    far: int = 0
     to: int = 0
     to_line: int = 0
     packed: bool = False
@@ -70,7 +72,7 @@ class ContractionSchedule(Schedule):
     def text(self) -> str:
         words = [f"{f'{self.lines} lines of ' * (self.lines > 1)}{self.rows} rows by {self.units * self.lanes} columns",
                  f"{f'{self.runs} times ' * (self.runs > 1)}{self.chunk} steps at once"]
-        words += ["in a panel of the work-item"] * self.packed
+        words += ["in a panel of the work-item"] * self.packed + ["the next ones prefetched"] * (self.far != 0)
         return ", ".join([super().text(), *words, "totals in the result" if self.to else "totals in an array"])
 
 
@@ -211,7 +213,7 @@ class ContractionCpuRecord:
     units: where the operands' blocks begin, as C text; line_step, row_step, wide, next_unit: the distances of lines,
     rows and units in them (wide: -1 where a unit has one element of `single`). lines, last_lines, rows, last_rows: of a
     block, of the last one. part_rows: of blocks before the last one, if they are no whole tiles; else 0. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile, at
-    most (0: of a block). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
+    most (0: of a block). far: distance of the next chunk's units, which tiles prefetch (0: none). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
     whether they have different numbers of rows; covered: whether each element of the result is in one. loops: over the
     sum. total: where the totals of a block begin in the result, as C text; "": they are in an array. to, to_line: the
     distances of their rows and lines. step: a unit of the epilogue; element: of a row that has no unit. leads: the
@@ -243,6 +245,7 @@ class ContractionCpuRecord:
     all_units: int
     tile_units: int
     ahead: bool
+    far: int
     overlap: int
     blocks: List[Block]
     cells: List[Cells]
@@ -312,6 +315,9 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         packed = _is_packed(nest, context)
         if packed:
             most, block = min(numbers.packed_units, all_units), numbers.packed_rows
+        fetched = not tile and not packed and _is_far(nest, context)
+        if fetched:
+            chunk = numbers.far_chunk
         count, block = -(-all_units // most), min(rows, block)
         sizes = [1, 1, *(digit.size for digit in nest.steps)]
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
@@ -323,6 +329,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
             row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
             long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, ahead=ahead, chunk=chunk, runs=runs,
+            far=_far(nest, chunk, runs) if fetched else 0,
             to=to, to_line=to_line, packed=packed)
         items, group = math.prod(size for _, size in _counts(nest, schedule)), context.device.group
         threads = group if items >= context.device.group_items * group else 1
@@ -351,9 +358,22 @@ HERO = ContractionCpuHero()
 
 def _counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str, int]]":
     """The digits of a work-item's number."""
-    outer = [(f"g{k}", nest.outer[k].size) for k in nest.order]
-    return [*outer, ("unit_block", schedule.unit_blocks), ("line_block", schedule.line_blocks),
-            ("row_block", schedule.row_blocks)]
+    def sizes(order: "Iterable[int]") -> "List[Tuple[str, int]]":
+        return [(f"g{k}", nest.outer[k].size) for k in order]
+
+    shared = _shared(nest, schedule)
+    return [*sizes(k for k in nest.order if k not in shared), ("unit_block", schedule.unit_blocks), *sizes(shared),
+            ("line_block", schedule.line_blocks), ("row_block", schedule.row_blocks)]
+
+
+def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
+    """The digits whose work-items with the same columns follow one another, so that these columns stay in the cache:
+    those that do not move `units`, if less memory is read so than if all columns followed one another; else none."""
+    shared = [k for k in nest.order if not nest.outer[k].units and not nest.outer[k].strips]
+    times = math.prod(nest.outer[k].size for k in shared)
+    columns = schedule.unit_blocks * math.prod(nest.outer[k].size for k in nest.order
+                                               if k not in shared and not nest.outer[k].single)
+    return shared if columns * nest.single.shape.bytes < times * nest.units.shape.bytes else []
 
 
 def _is_packed(nest: Contraction, context: Context) -> bool:
@@ -372,7 +392,28 @@ def _is_skinny(nest: Contraction, context: Context) -> bool:
     if nest.next_unit != nest.unit and nest.wide != 0:
         return False
     large = panels is not None and _bytes(nest) > panels.in_place_bytes and nest.steps[-1].size >= numbers.chunk
+    if nest.line.size > 1 and rows * nest.line.size > max(numbers.skinny):
+        return False
     return rows <= max(numbers.few_rows) or (rows in numbers.skinny and large)
+
+
+def _is_far(nest: Contraction, context: Context) -> bool:
+    """True if the operand that has columns does not stay in the cache, and few rows share it."""
+    panels = context.device.panels
+    rows = math.prod(digit.size for digit in nest.outer if not digit.units)
+    return panels is not None and nest.units.shape.bytes > panels.in_place_bytes \
+        and rows <= context.device.contraction_cpu.far_rows
+
+
+def _far(nest: Contraction, chunk: int, runs: int) -> int:
+    """The distance from a chunk's units to those of the next one; 0 if there is one chunk."""
+    for digit, by in zip(nest.steps[::-1], (chunk, runs, *[1] * len(nest.steps))):
+        if digit.size > by:
+            return by * digit.units
+    for window in reversed(nest.windows):
+        if len(window.parts) > 1:
+            return window.parts[1].units - window.parts[0].units
+    return 0
 
 
 def _bytes(nest: Contraction) -> int:
@@ -555,7 +596,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         last_rows, schedule.rows * (last_rows < schedule.rows and not numbers.whole_tiles(schedule.rows)),
         schedule.runs * schedule.chunk * schedule.units * nest.unit * schedule.packed,
         nest.columns, nest.unit,
-        nest.all_units, schedule.tile_units, schedule.ahead, nest.overlap, _blocks(nest, schedule),
+        nest.all_units, schedule.tile_units, schedule.ahead, schedule.far, nest.overlap, _blocks(nest, schedule),
         [_cells(nest, schedule, number, to, to_line) for number in range(len(nest.windows))],
         nest.rows is not None and nest.outer[nest.rows].window is not None, nest.covered, _loops(nest, schedule),
         total, to, to_line, step, element,

@@ -51,7 +51,7 @@ def along(convolution: Instruction, k: int) -> Along:
     for place, taps in of_place.items():
         alike.setdefault((place % every, tuple(taps)), []).append(place)
     parts = [Cell(of[0], len(of), taps[0], len(taps)) for (_, taps), of in alike.items()]
-    single = [Cell(of[0], len(of), tap, 1) for tap, of in of_tap.items()]
+    single = [Cell(of[0], len(of), tap, 1) for tap, of in sorted(of_tap.items())]
     features = convolution.operands[1].shape.dims[labels.rhs[0]]
     cells = single if features >= SHORT_SUM and len(single) <= len(parts) else parts
     return Along(every, taps_every, tuple(cells))

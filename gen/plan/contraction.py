@@ -30,7 +30,7 @@ from gen.plan.plan import TILED
 from gen.plan.products import SMALL, WIDENED, Sides, group_count, narrow_type
 from gen.plan.small_product import small_product
 from gen.plan.tiled_product import tiled_product
-from gen.schedule import LINE
+from gen.schedule import LINE, SHORT_SUM
 
 
 # types that no vector holds
@@ -296,7 +296,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     sums = [Digit(size, single[name], units[name], 0, taps.get(name)) for name, size in counts.items()]
     if group > 1 and sums.pop() != Digit(group, 1, 1):
         return None
-    steps = _joined(_merged(sorted(sums, key=lambda digit: (-abs(digit.units), -abs(digit.single)))))
+    steps = _joined(_longest_last(_merged(sorted(sums, key=lambda digit: (-abs(digit.units), -abs(digit.single))))))
     strips = _strips(number, sizes)
     if strips is None:
         return None
@@ -470,6 +470,14 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 def _goes_on(above: Digit, below: Digit) -> bool:
     return (above.single, above.units, above.strips) == tuple(step * below.size for step in below[1:4])
+
+
+def _longest_last(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":
+    """The steps, of which the longest digit is the last one where that is short: tiles go through it."""
+    longest = max(steps, key=lambda digit: digit.size, default=None)
+    if longest is None or steps[-1].size >= SHORT_SUM or longest.size <= steps[-1].size:
+        return steps
+    return *(digit for digit in steps if digit is not longest), longest
 
 
 def _joined(steps: "Tuple[Digit, ...]") -> "Tuple[Digit, ...]":

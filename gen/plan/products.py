@@ -23,7 +23,8 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   in operands and result.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 * A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
-  Where each group has one feature, of one feature, the base is read in units too.
+  Where each group has one feature, of one feature, the base is read in units too. One whose window has one element is a
+  dot (gen/plan/convolution_as_dot.py). One that sums over large images is the sum of those of some images each.
 * For a GPU the operands keep their type, and any strides will do: tiles are converted as they are loaded.
 """
 
@@ -31,7 +32,8 @@ from __future__ import annotations
 
 import copy as copies
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import algebra
@@ -40,6 +42,7 @@ from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
+from gen.plan.convolution_as_dot import as_dot
 from gen.plan.leads import has_strides, stride_map
 from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
@@ -91,24 +94,34 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
 
     lasts = _lasting(computation, lasting)
 
-    def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
-        if product.opcode not in PRODUCTS or not product.shape.elements:
-            return None
+    def arranged_as(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+                    in_place: bool) -> Optional[Instruction]:
         if not _is_product(product, of):
-            return _left(into, product, operands, of)
-        x = Expander(product, names, into.instructions, [])
-        before = len(into.instructions)
+            return None
         if dtypes.is_complex(accumulator(product)):
-            value = _of_complex(x, product, operands, of)
-        elif of.panels:
+            return _of_complex(x, product, operands, of)
+        if of.panels:
             if product.opcode == "convolution":     # cells of windows are numbers in the text
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
             read = _as_read(product, operands, users)
-            value = _arranged(x, read, operands, of.panels, in_place=not lasts.intersection(product.operands))
-            value = value and x.laid_out(value, product.shape)
-        else:
-            value = _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
+            value = _arranged(x, read, operands, of.panels, in_place)
+            return value and x.laid_out(value, product.shape)
+        return _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
+
+    def put(into: Computation, product: Instruction, operands: "List[Instruction]") -> Optional[Instruction]:
+        if product.opcode not in PRODUCTS or not product.shape.elements:
+            return None
+        x = Expander(product, names, into.instructions, [])
+        before, in_place, value = len(into.instructions), not lasts.intersection(product.operands), None
+        if product.opcode == "convolution" and group_count(product) == 1:
+            found = as_dot(x, product, operands, partial(_memory_strides, leads=False), of.panels.longer_features if of.panels else 0)
+            value = arranged_as(x, found.dot, found.dot.operands, in_place) if found else None
+            if found and value:
+                value = found.back(x, value, product)
+            else:
+                del into.instructions[before:]
+        value = value or arranged_as(x, product, operands, in_place)
         for added in into.instructions[before:]:
             added.computation = into
         return value or _left(into, product, operands, of)
@@ -534,7 +547,8 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     """The product for register tiles; None where its result's contiguous dimension is of the batch, or too short."""
     kind = _sum_type(product)
     if product.opcode == "convolution":
-        return _by_pixels(x, product, operands, panels) or _by_features(x, product, operands, panels)
+        return _by_pixels(x, product, operands, panels) or _by_images(x, product, operands, panels) \
+            or _by_features(x, product, operands, panels)
     found = contiguous(product)
     if found is None:
         return None
@@ -588,9 +602,15 @@ def _units(x: Expander, product: Instruction, value: Instruction, of: int, j: in
     matrix = math.prod(loop_sizes(product)) * size * bytes_
     most = panels.dot_rows if product.opcode == "dot" else panels.in_place_rows
     in_place = size >= LINE // bytes_ and (rows <= most or matrix <= panels.in_place_bytes and rows < panels.many_rows)
-    if in_place and _strides(value, j):
+    box = tuple(size if d == j else count for d, count in enumerate(value.shape.dims))      # of a group
+    sides, steps, width = Sides.of(product, of), _memory_strides(value, box), _panel_width(size, kind, panels.units)
+    is_panel = size == width and steps is not None and \
+        min((abs(steps[d]) for d in sides.contracted if value.shape.dims[d] > 1), default=width) == width
+    if (in_place or is_panel) and steps is not None and steps[j] == 1:
         return value
-    return _in_panels(x, value, Sides.of(product, of), j, _panel_width(size, kind, panels.units))
+    if product.opcode == "convolution" and steps:       # panels are copied in long pieces
+        sides = replace(sides, contracted=tuple(sorted(sides.contracted, key=lambda d: -abs(steps[d]))))
+    return _in_panels(x, value, sides, j, width)
 
 
 # ---- in groups of narrow numbers ----
@@ -720,6 +740,40 @@ def _by_pixels(x: Expander, product: Instruction, operands: "Sequence[Instructio
     return _laid_out(x, product, [base, kernel if _strides(kernel) else _stored(x, kernel)], shape.minor_to_major, 0)
 
 
+def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+               panels: Panels) -> Optional[Instruction]:
+    """A convolution that sums over images, as the gradient of weights does, as the sum of those of some images each:
+    these stay in the cache while the kernel stands at all places. Each part is a group of features. None of others, and
+    where the parts' results are large beside the operands."""
+    labels, kind = product.attributes["dim_labels"], _sum_type(product)
+    (base, kernel), (inputs, outputs), dims = operands, labels.rhs[:2], product.shape.dims
+    count, bytes_ = kernel.shape.dims[inputs], dtypes.storage_bytes(kind)
+    read = (base.shape.elements + kernel.shape.elements) * bytes_
+    most = read // (panels.images_share * product.shape.elements * bytes_)
+    parts = max((n for n in range(1, min(count, most) + 1) if count % n == 0), default=1)
+    places, taps = math.prod(dims[d] for d in labels.out[2:]), math.prod(product.attributes["window"].size)
+    if group_count(product) > 1 or parts == 1 or read < panels.images_bytes or not 1 < places < taps:
+        return None
+    before, of = len(x.into), kernel.shape.dims
+    apart = x.reshape(kernel, (*of[:inputs], parts, count // parts, *of[inputs + 1:]))
+    order = [d + (d > inputs) for d in range(len(of))]
+    order[inputs] = inputs + 1
+    order.insert(outputs, inputs)
+    grouped = list(of)
+    grouped[inputs], grouped[outputs] = count // parts, parts * of[outputs]
+    turned = x.reshape(_transposed(x, apart, order), grouped)
+    f = labels.out[1]
+    sums = Instruction(product.name, "convolution", array_shape(kind, (*dims[:f], parts * dims[f], *dims[f + 1:])),
+                       [base, turned], {**product.attributes, "feature_group_count": parts}, line=product.line,
+                       col=product.col, computation=product.computation)
+    value = _by_features(x, sums, [base, turned], panels)
+    if value is None:
+        del x.into[before:]
+        return None
+    value = x.sum(x.reshape(value, (*dims[:f], parts, *dims[f:])), [f])
+    return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
+
+
 def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
                  panels: Panels) -> Optional[Instruction]:
     """A convolution whose kernel is read in units along its output features, which are neighbours in the result that is
@@ -790,19 +844,28 @@ def _last_size(product: Instruction) -> int:
 def _strides(value: Instruction, contiguous: "Optional[int]" = None, leads: bool = True) -> bool:
     """Whether a value is in memory, at a constant stride along each dimension, which is 1 along one of them. leads: the
     caller may give its leading dimension."""
-    index, of = identity(value.shape.dims), value
+    steps = _memory_strides(value, leads=leads)
+    return steps is not None and (contiguous is None or steps[contiguous] == 1)
+
+
+def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = (), leads: bool = True) -> "Optional[List[int]]":
+    """Return the stride in memory along each dimension of a value, or of its first elements in a box; None if it is not
+    in memory, or a stride is not constant. Along a dimension of one element it is 0. leads: the caller may give its
+    leading dimension."""
+    index, of = identity(box or value.shape.dims), value
     while moves_only(of) and of.opcode != "get-tuple-element" and not of.attributes.get(STORED):
         index, of = compose(index, operand_map(of, 0)), of.operands[0]
     if index == EMPTY or of.shape.kind != "array" or not (
             of.opcode == "parameter" or stops(of) or of.attributes.get(PARTS)):
-        return False
+        return None
     if of.shape.lead and not leads or not has_strides(of.shape):
-        return False
+        return None
     flat = compose(index, stride_map(of.shape))
     if flat == EMPTY or algebra.guards(flat):
-        return False
+        return None
     steps = {v.name: algebra.access(flat, v.name)[0].stride for v in algebra.info(flat).variables}
-    return None not in steps.values() and (contiguous is None or steps.get(f"i{contiguous}") == 1)
+    found = [steps.get(f"i{d}", 0) for d in range(value.shape.rank)]
+    return None if None in steps.values() else [step or 0 for step in found]
 
 
 def _in_panels(x: Expander, value: Instruction, sides: Sides, j: int, width: int, group: int = 1) -> Instruction:

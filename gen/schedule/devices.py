@@ -124,8 +124,9 @@ class Panels(NamedTuple):
     least_steps: multiplications of a product, at least; filled_steps: where the operand is filled up with zeros;
     vector_steps: of a product by a vector (16x16: 0.03 us; as a loop 0.18; 8x8: as long, or 4 times).
     in_place_bytes: of the operand's matrix, at most, that is read in place; many_rows: rows of the other operand, at
-    least, for which such a matrix is copied too (f32 6272x64x256: 1.05 ms, in place 1.15); in_place_rows: rows of the other operand,
-    at most, for which a larger one is; dot_rows: the same of a dot, whose work-items have panels of their own (f32
+    least, for which such a matrix is copied too (f32 6272x64x256: 1.05 ms, in place 1.15); in_place_rows: pixels of a
+    convolution's result, at most, for which a larger one is (98 pixels, 3x3, 512 to 512 features in one thread: 3.9 ms, in
+    panels 4.3); dot_rows: the same of a dot, whose work-items have panels of their own (f32
     64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3); in_place_columns: of the
     result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in
     place, 121 copied). few_rows: the most rows of a product that read a
@@ -134,7 +135,12 @@ class Panels(NamedTuple):
     lie otherwise (bf16 by 4096x4096 in two threads: 8 rows 1.8 ms, in panels 5.6; 16 rows 3.6; 17 rows 9.0, 6.8). units: of a panel, the best
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
-    at most. complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
+    at most. images_bytes: operands of a convolution that sums over images, at least, for parts of these images;
+    images_share: the least ratio of the operands' bytes to those of the parts' results (gradient of 3x3 weights of two
+    images of 56x56, 64 to 64 features, in one thread: 3.6 ms, in two parts 3.0; 128 to 128 features with stride 2, ratio
+    3.4: no faster). longer_features: the most features in place, for each pixel of a row, of a convolution that becomes a
+    product whose rows are pixels (in one thread: 512 to 2048 features of 49 pixels 2.49 ms, by rows of features 1.85;
+    960 to 160: 0.23, 0.24). complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
     becomes one of real numbers whose operands are copied (c64 in two threads: 512x512x512 then takes 7.7 ms in place of
     271, 8x1000x1000 5.4 in place of 10.1, but 4x1000x1000 7.6 in place of 5.8). Of others the larger operand is
     read in place (4x1000x1000: 0.29 ms, as loops 3.7), but those of fewer multiplications than least_steps (10000 of
@@ -157,7 +163,7 @@ class Panels(NamedTuple):
     filled_steps: int = 8192
     vector_steps: int = 256
     in_place_bytes: int = 256 << 10
-    in_place_rows: int = 32
+    in_place_rows: int = 128
     many_rows: int = 1024
     dot_rows: int = 384
     units: Tuple[int, ...] = (4, 3)
@@ -167,6 +173,9 @@ class Panels(NamedTuple):
     long_sum: int = 1 << 14
     sum_parts: int = 32
     parts_bytes: int = 1 << 20
+    images_bytes: int = 1 << 20
+    images_share: int = 4
+    longer_features: int = 4
     complex_least: int = 8
     small_rows: int = 24
     small_steps: int = 1024
@@ -297,6 +306,11 @@ class ContractionCpuNumbers:
     matrix_block: Tuple[int, int] = (32, 16)
     long_matrix_block: Tuple[int, int] = (384, 16)
     long_matrix_array: Tuple[int, int] = (96, 8)
+    # the same where tiles prefetch the next chunk's units, a line each, and rows, at most, for which they do (in one
+    # thread: convolutions of 3x3 over 98 pixels, 512 to 512 features: 4.4 ms, with prefetches 3.9; 392 pixels, 256 to
+    # 256: 4.1, 3.6; product of 64x64x65536 4.5, 3.6; of 1024x1024x1024 13.8, 15.0)
+    far_chunk: int = 128
+    far_rows: int = 512
 
     def whole_tiles(self, rows: int) -> bool:
         """Return true if rows of a block are whole tiles of all instruction sets."""

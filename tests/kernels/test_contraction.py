@@ -532,6 +532,109 @@ def of_read(a: str, b: str, read: str, d: str, words: str = BATCHED) -> str:
     return dot(a, b, d, words).replace("  ROOT d =", f"  s = {read}\n  ROOT d =").replace("dot(a, b)", "dot(a, s)")
 
 
+def as_dot(seed: int) -> str:
+    """One random convolution that is a dot: along each dimension of the image its window has one element or one place."""
+    r = random.Random(seed)
+    rank, t = r.choice([1, 2, 2, 3]), r.choice(["f32", "f32", "f64", "s32"])
+    batch, features, results = r.choice([1, 2, 3]), r.choice([1, 3, 8, 17]), r.choice([4, 8, 16, 17, 33, 40])
+    image, size, out, words = [], [], [], []
+    for _ in range(rank):
+        count, step, rest, kept = r.choice([1, 2, 3, 5, 8, 14]), r.choice([1, 1, 2, 3]), r.choice([0, 0, 1, 2]), r.random() < 0.7
+        rest = min(rest, step - 1) if kept else 0
+        image.append((count - 1) * step + 1 + rest)
+        size.append(1 if kept else count)
+        out.append(count if kept else 1)
+        words.append((step if kept else r.choice([1, 4]), 1 if kept or count == 1 else step))
+
+    def labelled(letters: str, sizes: "List[int]") -> "tuple[str, str, List[int]]":
+        of = [*letters, *map(str, range(rank))]
+        order = [*range(rank + 2)]
+        r.shuffle(order)
+        minor = [*range(rank + 2)][::-1]
+        if r.random() < 0.3:
+            r.shuffle(minor)
+        dims = [sizes[d] for d in order]
+        return "".join(of[d] for d in order), f"{t}[{','.join(map(str, dims))}]{{{','.join(map(str, minor))}}}", dims
+
+    x, x_shape, _ = labelled("bf", [batch, features, *image])
+    w, w_shape, _ = labelled("io", [features, results, *size])
+    y, y_shape, dims = labelled("bf", [batch, results, *out])
+    window = " ".join(f"{name}={'x'.join(map(str, of))}" for name, of in (
+        ("size", size), ("stride", [stride for stride, _ in words]), ("rhs_dilate", [dilation for _, dilation in words])))
+    if r.random() < 0.2:        # a kernel that is read backwards stays a convolution
+        window += f" rhs_reversal={'x'.join(r.choice('01') for _ in range(rank))}"
+    lines = [f"  x = {x_shape} parameter(0)", f"  w = {w_shape} parameter(1)",
+             f"  c = {y_shape} convolution(x, w), window={{{window}}}, dim_labels={x}_{w}->{y}"]
+    if r.random() < 0.5:
+        lines.append(f"  n = {plain(t, dims)} maximum(c, c)")
+    lines[-1] = "  ROOT " + lines[-1].lstrip()
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("first, target, device", PRODUCTS)
+def test_convolutions_that_are_dots(first: int, target: str, device: str, tmp_path: Path) -> None:
+    texts = {f"d{seed}": as_dot(seed).replace("HloModule e", f"HloModule d{seed}") for seed in range(first, first + BATCH)}
+    agree(texts, target, device, tmp_path)
+
+
+def gradient(seed: int) -> str:
+    """One random convolution that sums over images, as the gradient of weights does."""
+    r = random.Random(seed)
+    images, size, stride, window = r.choice([2, 3, 4, 6]), r.choice([5, 8, 11]), r.choice([1, 1, 2]), r.choice([2, 3])
+    inputs, outputs, low, t = r.choice([3, 8, 17]), r.choice([16, 32, 33, 48, 64]), r.choice([0, 1]), r.choice(["f32", "f32", "f64", "s32"])
+    out = (size + 2 * low - window) // stride + 1
+    rest = window - (size + 2 * low - (out - 1) * stride)
+    x, y, labels = r.choice([([images, size, size, inputs], [images, out, out, outputs], "f01b_i01o->01bf"),
+                             ([images, inputs, size, size], [images, outputs, out, out], "fb01_io01->bf01"),
+                             ([size, images, inputs, size], [outputs, out, out, images], "0fb1_o01i->b0f1")])
+    sizes = {"b": inputs, "f": outputs, "0": window, "1": window}
+    y_shape = plain(t, [sizes[letter] for letter in labels.split("->")[1]])
+    lines = [f"  x = {plain(t, x)} parameter(0)", f"  y = {plain(t, y)} parameter(1)",
+             f"  c = {y_shape} convolution(x, y), window={{size={out}x{out} pad={low}_{low + rest}x{low}_{low + rest} "
+             f"rhs_dilate={stride}x{stride}}}, dim_labels={labels}"]
+    if r.random() < 0.5:
+        lines.append(f"  n = {y_shape} negate(c)")
+    lines[-1] = "  ROOT " + lines[-1].lstrip()
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_parts_of_images(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, Panels(1, 1, 1, 1 << 14, images_bytes=1, images_share=1))
+    texts = {f"g{seed}": gradient(seed).replace("HloModule e", f"HloModule g{seed}") for seed in range(first, first + BATCH)}
+    agree(texts, target, device, tmp_path)
+
+
+def test_large_images_are_summed_in_parts() -> None:
+    """The gradient of weights: each image is a group, where the images' bytes are many beside those of the weights."""
+    for images, size, groups in ((2, 56, 2), (2, 14, 1), (3, 56, 3)):
+        (fusion,) = fusions(f"""HloModule e
+
+ENTRY e {{
+  x = f32[{images},{size},{size},64]{{3,2,1,0}} parameter(0)
+  y = f32[{images},{size},{size},64]{{3,2,1,0}} parameter(1)
+  ROOT c = f32[3,3,64,64]{{3,2,1,0}} convolution(x, y), window={{size={size}x{size} pad=1_1x1_1}}, dim_labels=f01b_i01o->01bf
+}}
+""")
+        (nest,) = tiled(fusion)
+        assert nest.dot.attributes.get("feature_group_count", 1) == groups and nest.units.pointer == "p1", (images, size)
+
+
+def test_pixels_are_one_dimension() -> None:
+    """A convolution of one element goes through the pixels of an image as one row."""
+    for labels, x, w, y, columns in (("bf01_oi01->bf01", "2,12,20,18", "30,12,1,1", "2,30,20,18", 360),
+                                     ("b01f_01io->b01f", "2,20,18,12", "1,1,12,30", "2,20,18,30", 30)):
+        (fusion,) = fusions(f"HloModule e\n\nENTRY e {{\n  x = f32[{x}]{{3,2,1,0}} parameter(0)\n  w = f32[{w}]{{3,2,1,0}} parameter(1)\n"
+                            f"  ROOT c = f32[{y}]{{3,2,1,0}} convolution(x, w), window={{size=1x1}}, dim_labels={labels}\n}}\n")
+        (nest,) = tiled(fusion)
+        assert nest.columns == columns and not nest.windows and nest.dot.opcode == "dot"
+    for labels, x, w, y, stride in (("bf01_io01->bf01", "2,12,7,7", "12,200,1,1", "2,200,7,7", 1),      # rows of features
+                                    ("bf01_oi01->bf01", "2,12,40,36", "30,12,1,1", "2,30,20,18", 2)):    # no neighbours
+        (fusion,) = fusions(f"HloModule e\n\nENTRY e {{\n  x = f32[{x}]{{3,2,1,0}} parameter(0)\n  w = f32[{w}]{{3,2,1,0}} parameter(1)\n"
+                            f"  ROOT c = f32[{y}]{{3,2,1,0}} convolution(x, w), window={{size=1x1 stride={stride}x{stride}}}, dim_labels={labels}\n}}\n")
+        assert [nest.dot.opcode for nest in tiled(fusion)] == ["convolution"]
+
+
 CONVOLUTION = """HloModule e
 
 ENTRY e {{
@@ -700,6 +803,38 @@ def test_few_rows_of_a_large_operand() -> None:
         for kernel in target_file(fusion, "c", "cpu").kernels:
             if isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units:
                 assert kernel.loop.units - (kernel.loop.long_blocks < kernel.loop.unit_blocks) >= kernel.loop.tile_units, (m, n, kernel.loop)
+
+
+FAR = """HloModule e
+
+ENTRY e {{
+  x = f32[2,7,7,{0}]{{3,2,1,0}} parameter(0)
+  w = f32[3,3,{0},{0}]{{3,2,1,0}} parameter(1)
+  ROOT c = f32[2,7,7,{0}]{{3,2,1,0}} convolution(x, w), window={{size=3x3 pad=1_1x1_1}}, dim_labels=b01f_01io->b01f
+}}
+"""
+
+
+def test_images_share_columns_that_the_cache_does_not_hold() -> None:
+    """Work-items of two images with the same columns follow one another, and tiles prefetch the next chunk of the
+    columns; neither where the cache holds the kernel."""
+    for features, far in ((512, 128 * 512), (64, 0)):
+        (fusion,) = fusions(FAR.format(features))
+        file = target_file(fusion, "c", "cpu")
+        loop = file.kernels[-1].loop
+        assert isinstance(loop, ContractionSchedule) and (loop.far, loop.tile_units) == (far, 0)
+        assert ("unit_block = bl_x >> 1;" in file.text) == (features == 512)
+    (fusion,) = fusions(dot("f32[600,300]{1,0}", "f32[300,1100]{1,0}", "f32[600,1100]{1,0}", ROWS))
+    loop = target_file(fusion, "c", "cpu").kernels[-1].loop
+    assert isinstance(loop, ContractionSchedule) and loop.far == 0      # many rows share it
+
+
+def test_tiles_go_through_the_longest_digit() -> None:
+    """Panels of a kernel [features, window] are copied in its own order; tiles go through its input features."""
+    (fusion,) = fusions(CONVOLUTION.format("10,11,40", "8,9,70", "size=3x3").replace("3,3,12,20", "70,40,3,3").replace(
+        "b01f_01io", "b01f_oi01"))
+    (nest,) = tiled(fusion)
+    assert nest.steps[-1].size == 40 and nest.steps[-1].units == 9 * nest.steps[-1].single * nest.unit, nest.steps
 
 
 def test_many_work_items_are_in_groups() -> None:

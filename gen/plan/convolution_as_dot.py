@@ -1,0 +1,115 @@
+"""Convolutions that are products of matrices.
+
+Along each dimension of the image, the window of such a convolution has one element, or it has one place, and there is no
+padding below and no hole in the base. The product keeps the first dimensions and sums over the others. What it reads of
+the base is a slice, which stays in place.
+
+Where the contiguous dimension of the result is of the image, a product on a CPU reads rows of pixels. It stays a
+convolution, which reads rows of the kernel, if these pixels are not neighbours, or are few beside the features of a row.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Callable, List, Optional, Sequence, Tuple
+
+from gen.hlo import Instruction, array_shape
+from gen.hlo.expansion import Expander
+
+# The strides of an array's dimensions in memory; None: it is not in memory so.
+Strides = Callable[[Instruction], Optional[Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class AsDot:
+    """dot: the product, whose result is [batch, image, features]. dims: of this result where the image's dimensions are
+    not joined. order: of these dimensions, in the convolution's result."""
+
+    dot: Instruction
+    dims: Tuple[int, ...]
+    order: Tuple[int, ...]
+
+    def back(self, x: Expander, value: Instruction, convolution: Instruction) -> Instruction:
+        """Return the convolution's result, made of the dot's."""
+        value = x.reshape(value, self.dims)
+        to = array_shape(value.shape.dtype, tuple(self.dims[d] for d in self.order))
+        turned = x.add("transpose", to, [value], dimensions=self.order)
+        return x.laid_out(x.reshape(turned, convolution.shape.dims), convolution.shape)
+
+
+def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instruction]", strides: Strides,
+           longer: int = 0) -> Optional[AsDot]:
+    """Return a convolution of one group as a dot; None if it is none. longer: the most features of a row of the kernel
+    for each pixel of a row; 0: there are no rows."""
+    window, labels, shape = convolution.attributes["window"], convolution.attributes["dim_labels"], convolution.shape
+    kept: "List[int]" = []
+    summed: "List[int]" = []
+    bounds = [(0, size, 1) for size in operands[0].shape.dims]
+    for k, (at, out) in enumerate(zip(labels.lhs[2:], labels.out[2:])):
+        taps = window.size[k]
+        count, step = (shape.dims[out], window.stride[k]) if taps == 1 else (taps, window.dilation[k])
+        if taps > 1 and (shape.dims[out] > 1 or window.reversal[k]) or window.low[k] or window.base_dilation[k] > 1 \
+                or (count - 1) * step >= operands[0].shape.dims[at]:
+            return None
+        bounds[at] = (0, (count - 1) * step + 1, step)
+        (kept if taps == 1 else summed).append(k)
+    image, sums = ([labels.lhs[2 + k] for k in some] for some in (kept, summed))
+    base = _turned(x, _sliced(x, operands[0], bounds), (labels.lhs[0], *image, labels.lhs[1], *sums))
+    kernel = _turned(x, operands[1], (labels.rhs[0], *(labels.rhs[2 + k] for k in summed), labels.rhs[1],
+                                      *(labels.rhs[2 + k] for k in kept)))
+    kernel = x.reshape(kernel, kernel.shape.dims[:len(summed) + 2])
+    result = (labels.out[0], *(labels.out[2 + k] for k in kept), labels.out[1])     # dimensions, in the dot's order
+    order = tuple(result.index(d) for d in sorted(result))
+    minor = [result.index(d) for d in shape.minor_to_major if d in result]
+    dims = tuple(shape.dims[d] for d in result)
+    first = next((d for d in minor if dims[d] > 1), 0)      # the contiguous one
+    pixels, joined, count = 0 < first < len(dims) - 1, dims, len(kept)
+    if count > 1 and _neighbours(base, minor, count, strides):
+        joined, count = (dims[0], math.prod(dims[1:-1]), dims[-1]), 1
+        base = x.reshape(base, (*joined[:2], *base.shape.dims[1 + len(kept):]))
+        minor = [d if d == 0 else 1 if d < len(dims) - 1 else 2 for d in minor if d in (0, 1, len(dims) - 1)]
+    if longer and pixels and (bounds[image[first - 1]][2] > 1
+                              or dims[-1] > longer * joined[min(first, count)] and _is_row(kernel, strides)):
+        return None
+    dot = Instruction(
+        convolution.name, "dot", array_shape(shape.dtype, joined, tuple(minor)), [base, kernel],
+        {**{name: convolution.attributes[name] for name in convolution.attributes if name not in CONVOLUTION},
+         "lhs_batch_dims": (), "rhs_batch_dims": (), "lhs_contracting_dims": tuple(range(1 + count, base.shape.rank)),
+         "rhs_contracting_dims": tuple(range(len(summed) + 1))},
+        line=convolution.line, col=convolution.col, computation=convolution.computation)
+    return AsDot(dot, dims, order)
+
+
+# Attributes that a dot does not have.
+CONVOLUTION = ("window", "dim_labels", "feature_group_count", "batch_group_count")
+
+
+def _is_row(value: Instruction, strides: Strides) -> bool:
+    """Return true if the last dimension is contiguous in memory."""
+    found = strides(value)
+    return found is not None and found[-1] == 1
+
+
+def _neighbours(base: Instruction, minor: "Sequence[int]", count: int, strides: Strides) -> bool:
+    """Return true if dimensions 1 to `count` are one in memory, of the base and of a result whose dimensions are
+    `minor`, the contiguous one first."""
+    found = strides(base)
+    at = minor.index(count)
+    return found is not None and list(minor[at:at + count]) == list(range(count, 0, -1)) \
+        and all(found[d] == found[d + 1] * base.shape.dims[d + 1] for d in range(1, count))
+
+
+def _sliced(x: Expander, value: Instruction, bounds: "Sequence[Tuple[int, int, int]]") -> Instruction:
+    if all(bound == (0, size, 1) for bound, size in zip(bounds, value.shape.dims)):
+        return value
+    dims = tuple(-(-limit // step) for _, limit, step in bounds)
+    return x.add("slice", array_shape(value.shape.dtype, dims), [value], slice=tuple(bounds))
+
+
+def _turned(x: Expander, value: Instruction, order: "Sequence[int]") -> Instruction:
+    """Return the value with dimension order[k] as dimension k."""
+    if list(order) == list(range(value.shape.rank)):
+        return value
+    to = array_shape(value.shape.dtype, tuple(value.shape.dims[d] for d in order))
+    return x.add("transpose", to, [value], dimensions=tuple(order))
