@@ -28,7 +28,7 @@ static void sett_product_f32(const float *restrict p0, const float *restrict p1,
   (void)number;
   const float *const single = p0 + 0;
   const float *const of_units = p1 + 0;
-  float total[960];
+  float total[960] __attribute__((aligned(64)));
   const int rows = 20;
   sett_product_f32_sums(3, rows, single, of_units, 24, total, 32);
   for (int i = 0; i < rows; ++i) {

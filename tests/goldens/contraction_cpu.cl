@@ -27,7 +27,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_product_f32(__
 {
   __global const float *const single = p0 + 0;
   __global const float *const of_units = p1 + 0;
-  float total[960];
+  float total[960] __attribute__((aligned(64)));
   const int rows = 20;
   sett_product_f32_sums(3, rows, single, of_units, 24, total, 32);
   for (int i = 0; i < rows; ++i) {
