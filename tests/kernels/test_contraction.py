@@ -26,6 +26,7 @@ from gen.heroes.small_products_cpu import SmallProductsSchedule
 from gen.hlo import Fusion
 from gen.pipeline import target_file
 from gen.plan import contraction, nests
+from gen.plan.cells import along
 from gen.plan.partition import EMPTY
 from gen.plan.small_product import SmallProduct
 from gen.schedule import DEVICES, Panels
@@ -650,6 +651,30 @@ def test_few_rows_of_a_large_operand() -> None:
         for kernel in target_file(fusion, "c", "cpu").kernels:
             if isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units:
                 assert kernel.loop.units - (kernel.loop.long_blocks < kernel.loop.unit_blocks) >= kernel.loop.tile_units, (m, n, kernel.loop)
+
+
+def test_cells() -> None:
+    """Each pair of a place and a tap that meets an element of the base is in one cell, and no other pair is."""
+    r = random.Random(SEED)
+    for _ in range(100):
+        size, window, stride, dilation, holes = (r.randint(1, 7) for _ in range(5))
+        low, high, features = r.randint(-3, 7), r.randint(-3, 7), r.choice((1, 64))
+        places = ((size - 1) * holes + 1 + low + high - (window - 1) * dilation - 1) // stride + 1
+        if places < 1 or size < 1 - low or size < 1 - high:
+            continue
+        (fusion,) = fusions(f"""HloModule e
+
+ENTRY e {{
+  x = f32[1,{features},{size}]{{2,1,0}} parameter(0)
+  w = f32[1,{features},{window}]{{2,1,0}} parameter(1)
+  ROOT c = f32[1,1,{places}]{{2,1,0}} convolution(x, w), window={{size={window} stride={stride} pad={low}_{high} lhs_dilate={holes} rhs_dilate={dilation}}}, dim_labels=bf0_oi0->bf0
+}}
+""")
+        convolution = next(i for i in fusion.computation.instructions if i.opcode == "convolution")
+        of = along(convolution, 0)
+        found = sorted((cell.place + of.every * n, cell.tap + of.taps_every * m) for cell in of.cells for n in range(cell.places) for m in range(cell.taps))
+        assert found == [(place, tap) for place in range(places) for tap in range(window)
+                         if (at := place * stride + tap * dilation - low) % holes == 0 and 0 <= at // holes < size]
 
 
 def test_work_items_go_along_rows() -> None:
