@@ -197,7 +197,7 @@ class ContractionCpuRecord:
     units: where the operands' blocks begin, as C text; line_step, row_step, wide, next_unit: the distances of lines,
     rows and units in them (wide: -1 where a unit has one element of `single`). lines, last_lines, rows, last_rows: of a
     block, of the last one. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile, at
-    most (0: of a block; where columns are packed a block is one tile if this does not divide it). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
+    most (0: of a block). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
     whether they have different numbers of rows; covered: whether each element of the result is in one. loops: over the
     sum. total: where the totals of a block begin in the result, as C text; "": they are in an array. to, to_line: the
     distances of their rows and lines. step: a unit of the epilogue; element: of a row that has no unit."""
@@ -266,7 +266,10 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             most = min(-(-all_units // blocks), numbers.skinny_units)
         packed = _is_packed(nest, context)
         if packed:
-            tile, most, chunk = numbers.packed_tile, min(numbers.packed_units, all_units), numbers.packed_chunk
+            most = min(numbers.packed_tile, all_units)
+            wide = -(-all_units // numbers.packed_units)
+            if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks have a unit less
+                tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
         sizes = [1, 1, *(digit.size for digit in nest.steps)]
         few_steps = not nest.windows and math.prod(sizes) <= numbers.few_steps
         matrix = rows * math.prod(sizes) * dtypes.storage_bytes(nest.single.shape.dtype)

@@ -284,10 +284,11 @@ class ContractionCpuNumbers:
     few_steps: int = 128
     few_steps_rows: int = 24
     kept_bytes: int = 1 << 20
-    # of a work-item that copies columns to a panel: the same; units, of which a tile has `packed_tile` where these
-    # divide a block's; steps of a panel (f32 by 4096x4096 in two threads: 17 rows 4.5 ms, 32 6.0, 64 10.8; 3 units and
-    # 256 steps: 4.8, 6.8, 11.3); rows for which it does not pay (f32 16x3072x768: 0.85 ms without, 0.90 with; 32: 1.48,
-    # 1.37); steps that it prefetches ahead (f32 64x4096x4096 in one thread: 22.5 ms; without 25.6)
+    # of a work-item that copies columns to a panel: the same; units, where nearly all blocks have as many; units of a
+    # tile, and of other blocks; steps of a panel of packed_units (f32 by 4096x4096 in two threads: 17 rows 4.5 ms, 32
+    # 6.0, 64 10.8; 3 units and 256 steps: 4.8, 6.8, 11.3); rows for which it does not pay (f32 16x3072x768: 0.85 ms
+    # without, 0.90 with; 32: 1.48, 1.37); steps that it prefetches ahead (f32 64x4096x4096 in one thread: 22.5 ms;
+    # without 25.6)
     packed_rows: int = 192
     packed_units: int = 6
     packed_tile: int = 3
