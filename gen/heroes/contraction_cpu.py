@@ -276,7 +276,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         along_rows = few_steps or not nest.windows and not packed and matrix > numbers.kept_bytes
         direct = _direct(nest)
         of_block = numbers.packed_rows if packed else numbers.rows
-        if few_steps and most > 1 and rows > of_block and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
+        if few_steps and not packed and most > 1 and rows > of_block \
+                and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             of_block = numbers.few_steps_rows
         count, block = -(-all_units // most), min(rows, of_block)
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
