@@ -51,7 +51,8 @@ class ContractionSchedule(Schedule):
     distance of the next chunk's units, which tiles prefetch; 0: they prefetch none. chunk: of the last digit's steps that a tile takes;
     runs: of the steps of the digit before it. to, to_line:
     the distances of rows and of lines in the result, where totals lie there; 0: they are in an array of the
-    work-item. packed: whether a chunk's columns are copied to a panel first."""
+    work-item. packed: whether a chunk's columns are copied to a panel first. along_rows: whether the next work-item has
+    the next block of columns, not of rows."""
 
     lines: int = 1
     line_blocks: int = 1
@@ -68,11 +69,13 @@ class ContractionSchedule(Schedule):
     to: int = 0
     to_line: int = 0
     packed: bool = False
+    along_rows: bool = False
 
     def text(self) -> str:
         words = [f"{f'{self.lines} lines of ' * (self.lines > 1)}{self.rows} rows by {self.units * self.lanes} columns",
                  f"{f'{self.runs} times ' * (self.runs > 1)}{self.chunk} steps at once"]
         words += ["in a panel of the work-item"] * self.packed + ["the next ones prefetched"] * (self.far != 0)
+        words += ["along rows"] * self.along_rows
         return ", ".join([super().text(), *words, "totals in the result" if self.to else "totals in an array"])
 
 
@@ -314,24 +317,35 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             most = min(-(-all_units // blocks), numbers.skinny_units)
         packed = _is_packed(nest, context)
         if packed:
-            most, block = min(numbers.packed_units, all_units), numbers.packed_rows
+            most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
+            wide = -(-all_units // numbers.packed_units)
+            if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks have a unit less
+                tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
         fetched = not tile and not packed and _is_far(nest, context)
         if fetched:
             chunk = numbers.far_chunk
-        count, block = -(-all_units // most), min(rows, block)
         sizes = [1, 1, *(digit.size for digit in nest.steps)]
+        plain = not nest.windows and not _in_groups(nest, context)
+        few_steps = plain and math.prod(sizes) <= numbers.few_steps
+        matrix = rows * math.prod(sizes) * dtypes.storage_bytes(nest.single.shape.dtype)
+        along_rows = few_steps or plain and not packed and matrix > numbers.kept_bytes
+        direct = _direct(nest)
+        if few_steps and not packed and most > 1 and rows > block \
+                and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
+            block = numbers.few_steps_rows
+        count, block = -(-all_units // most), min(rows, block)
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
         chunk = _even(sizes[-1], chunk)
         alone = chunk * runs == math.prod(sizes) and nest.covered
         lines = _even(nest.line.size, max(1, numbers.rows // rows))
-        to, to_line = _direct(nest) if alone or not nest.overlap else (0, 0)
+        to, to_line = direct if alone or not nest.overlap else (0, 0)
         schedule = ContractionSchedule(
             lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
             row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
             long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, ahead=ahead, chunk=chunk, runs=runs,
             far=_far(nest, chunk, runs) if fetched else 0,
-            to=to, to_line=to_line, packed=packed)
-        items, group = math.prod(size for _, size in _counts(nest, schedule)), context.device.group
+            to=to, to_line=to_line, packed=packed, along_rows=along_rows and rows > block)
+        items, group = math.prod(size for _, size in counts(nest, schedule)), context.device.group
         threads = group if items >= context.device.group_items * group else 1
         return [replace(schedule, threads=context.threads or threads)]
 
@@ -342,10 +356,10 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         begins = [_begin(nest, schedule, start) for start in nest.starts]
         if schedule.to:
             begins.append(_begin(nest, schedule, compose(_positions(nest), _flat(nest))))
-        return [*begins, place(_counts(nest, schedule), schedule.threads)[0]]
+        return [*begins, place(counts(nest, schedule), schedule.threads)[0]]
 
     def grids(self, choice: Choice[Contraction, ContractionSchedule], context: Context) -> "List[Grid]":
-        index, blocks = place(_counts(choice.nest, choice.schedule), choice.schedule.threads)
+        index, blocks = place(counts(choice.nest, choice.schedule), choice.schedule.threads)
         positions = _positions(choice.nest, _lanes(choice.nest))
         return [Grid(choice.nest.name, choice.schedule, choice.index, blocks, positions)]
 
@@ -356,14 +370,18 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
 HERO = ContractionCpuHero()
 
 
-def _counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str, int]]":
+def counts(nest: Contraction, schedule: ContractionSchedule) -> "List[Tuple[str, int]]":
     """The digits of a work-item's number."""
     def sizes(order: "Iterable[int]") -> "List[Tuple[str, int]]":
         return [(f"g{k}", nest.outer[k].size) for k in order]
 
+    units, rows = ("unit_block", schedule.unit_blocks), [("line_block", schedule.line_blocks),
+                                                        ("row_block", schedule.row_blocks)]
+    if schedule.along_rows:
+        columns = [k for k in nest.order if not nest.outer[k].single and not nest.outer[k].strips]
+        return [*sizes(k for k in nest.order if k not in columns), *rows, *sizes(columns), units]
     shared = _shared(nest, schedule)
-    return [*sizes(k for k in nest.order if k not in shared), ("unit_block", schedule.unit_blocks), *sizes(shared),
-            ("line_block", schedule.line_blocks), ("row_block", schedule.row_blocks)]
+    return [*sizes(k for k in nest.order if k not in shared), units, *sizes(shared), *rows]
 
 
 def _shared(nest: Contraction, schedule: ContractionSchedule) -> "List[int]":
@@ -485,6 +503,14 @@ def _direct(nest: Contraction) -> Tuple[int, int]:
     return (row, line) if row and row > 0 else no
 
 
+def _row_bytes(nest: Contraction) -> int:
+    """The distance of rows in the first result; 0 where it is not constant, or there is one row."""
+    if nest.rows is None:
+        return 0
+    stride = algebra.access(compose(_positions(nest), _flat(nest)), _row(nest))[0].stride
+    return abs(stride or 0) * dtypes.storage_bytes(nest.partition.roots[0].shape.dtype)
+
+
 def _epilogue(nest: Contraction) -> Form:
     """What a unit of the epilogue computes; an element of it, where a row has no unit."""
     partition, unmap = nest.epilogue, algebra.call("shape", "unmap", nest.shape.text)
@@ -505,18 +531,17 @@ def _total(body: Body, dtype: str, lanes: int) -> List[Value]:
 
 def _begin(nest: Contraction, schedule: ContractionSchedule, flat: str) -> str:
     """The map from a work-item's coordinates to the value of a map at the first element of its block."""
-    counts = _counts(nest, schedule)
     units = nest.columns // nest.unit if schedule.unit_blocks > 1 else 1
-    counts = [("first_unit", units) if name == "unit_block" else (name, count)
-              for name, count in counts]
+    digits = [("first_unit", units) if name == "unit_block" else (name, count)
+              for name, count in counts(nest, schedule)]
     first = {_row(nest): f"row_block * {schedule.rows}", _line(nest): f"line_block * {schedule.lines}",
              "unit": "first_unit", "column": f"first_unit * {nest.unit}", "lane": "0", "vec": "0"}
     leads = [v for v in algebra.info(flat).variables if v.kind == "rt"]
-    box = ", ".join([*(f"{name} in [0, {count - 1}]" for name, count in counts),
+    box = ", ".join([*(f"{name} in [0, {count - 1}]" for name, count in digits),
                      *(f"{v.name} in [{v.lo}, {v.hi}]" for v in leads)])
     at = ", ".join(first.get(v.name, v.name) for v in algebra.info(flat).variables)
     by_dims = algebra.call("map", "dims", flat)
-    names = ", ".join(name for name, _ in counts) + (f"){{{', '.join(v.name for v in leads)}" + "}" if leads else ")")
+    names = ", ".join(name for name, _ in digits) + (f"){{{', '.join(v.name for v in leads)}" + "}" if leads else ")")
     block = algebra.simplify(f"({names} -> ({at}), domain: {box}")
     return compose(block, by_dims)
 
@@ -560,7 +585,7 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
         context.helpers.texts.setdefault("cells", macro("parts/contraction.j2", "cells", d=d))
     if not nest.covered:
         context.helpers.texts.setdefault(words.clear, macro("parts/contraction.j2", "clear", d=d, w=words, lanes=nest.unit))
-    placing, _ = Placing.of([(name, size) for name, size in _counts(nest, schedule) if size > 1],
+    placing, _ = Placing.of([(name, size) for name, size in counts(nest, schedule) if size > 1],
                              schedule.threads, index_type)
     seen = [Touched("read", buffer, start) for buffer, start in zip((nest.single, nest.units), nest.starts)]
 

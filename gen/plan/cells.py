@@ -41,10 +41,16 @@ def along(convolution: Instruction, k: int) -> Along:
     every, taps_every = holes // math.gcd(stride, holes), holes // math.gcd(dilation, holes)
     of_tap: Dict[int, List[int]] = {}
     of_place: Dict[int, List[int]] = {}
+
+    def position(place: int, tap: int) -> int:
+        return place * stride + tap * dilation - window.low[k]
+
+    # of places that are `every` apart, the first tap that meets no hole, after which each taps_every-th one meets none
+    first = [next((tap for tap in range(min(taps_every, window.size[k])) if position(place, tap) % holes == 0),
+                  window.size[k]) for place in range(min(every, places))]
     for place in range(places):
-        for tap in range(window.size[k]):
-            at = place * stride + tap * dilation - window.low[k]
-            if at % holes == 0 and 0 <= at // holes < size:
+        for tap in range(first[place % every], window.size[k], taps_every):
+            if 0 <= position(place, tap) // holes < size:
                 of_tap.setdefault(tap, []).append(place)
                 of_place.setdefault(place, []).append(tap)
     alike: Dict[Tuple[int, Tuple[int, ...]], List[int]] = {}

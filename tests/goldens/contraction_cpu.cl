@@ -10,6 +10,7 @@ static inline __attribute__((always_inline)) void sett_product_f32_sums(const in
     const int adds = k0 > 0;
     __global const float *const a = single + (ptrdiff_t)k0 * 1;
     __global const float *const b = of_units + (ptrdiff_t)k0 * 40;
+    /* register tiles of ROWS by UNITS, down the block */
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
@@ -27,9 +28,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sett_product_f32(__
 {
   __global const float *const single = p0 + 0;
   __global const float *const of_units = p1 + 0;
-  float total[960];
+  float total[960] __attribute__((aligned(64)));
   const int rows = 20;
   sett_product_f32_sums(3, rows, single, of_units, 24, total, 32);
+  /* epilogue: the results, from the sums in total */
   for (int i = 0; i < rows; ++i) {
     const float *from = total + i * 48;
     const uint g0 = (uint)i;

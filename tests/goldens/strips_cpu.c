@@ -10,6 +10,7 @@ static inline __attribute__((always_inline)) void sett_strips_f32_part0_sums(con
     const int adds = 0;
     const float *const a = single;
     const float *const b = of_units;
+    /* register tiles of ROWS by UNITS, down the block */
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;
@@ -226,6 +227,7 @@ static inline __attribute__((always_inline)) void sett_strips_f32_part4_sums(con
     const int adds = 0;
     const float *const a = single;
     const float *const b = of_units;
+    /* register tiles of ROWS by UNITS, down the block */
     int j = 0;
     for (; j + UNITS <= units; j += UNITS) {
       const ptrdiff_t from = j + 1 < units ? j * (ptrdiff_t)16 : last_from, to = j + 1 < units ? j * (ptrdiff_t)16 : last_to;

@@ -22,12 +22,13 @@ import pytest
 from drawn import BATCH, COUNT, ON_CPUS, SEED, agree, fusions, in_parts, in_turn, marked, plain, shape
 from gen_run import gen
 from gen import run, schedule
-from gen.heroes.contraction_cpu import ContractionSchedule
+from gen.heroes.contraction_cpu import ContractionSchedule, counts
 from gen.heroes.small_products_cpu import SmallProductsSchedule
 from gen.hlo import Fusion
 from gen.pipeline import target_file
 from gen.plan import contraction, nests
 from gen.plan.buffer import Role
+from gen.plan.cells import along
 from gen.plan.partition import EMPTY
 from gen.plan.small_product import SmallProduct
 from gen.schedule import DEVICES, Panels
@@ -237,9 +238,9 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
     """Blocks of few rows and columns, and sums of few products."""
     for name in ("cpu", "pocl-cpu"):
         device = DEVICES[name]
-        numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3}, packed_rows=48, packed_units=2,
-                          packed_least_rows=0, matrix_chunk=20, matrix_block=(20, 3), long_matrix_block=(40, 5),
-                          long_matrix_array=(23, 2))
+        numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3}, packed_rows=48, packed_units=4,
+                          packed_tile=2, packed_chunk=8, packed_least_rows=0, matrix_chunk=20, matrix_block=(20, 3), long_matrix_block=(40, 5),
+                          long_matrix_array=(23, 2), few_steps=16, kept_bytes=1 << 10)
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, panels=panels, contraction_cpu=numbers))
 
 
@@ -793,11 +794,12 @@ def test_explain_says_where_tiles_do_not_move_evenly(tmp_path: Path) -> None:
 
 
 def test_few_rows_of_a_large_operand() -> None:
-    """It is read in place, in tiles that hold all rows or half of them; a small one is not."""
-    for m, k, tile in ((8, 300, 3), (12, 300, 2), (15, 300, 3), (12, 60, 0), (17, 300, 0)):
+    """It is read in place, in tiles that hold all rows or half of them; a small one is not. Of more rows it is copied."""
+    for m, k, tile in ((8, 300, 3), (12, 300, 2), (15, 300, 3), (12, 60, 0), (17, 300, 3)):
         (fusion,) = fusions(dot(f"f32[{m},{k}]{{1,0}}", f"f32[{k},1100]{{1,0}}", f"f32[{m},1100]{{1,0}}", ROWS))
         (kernel,) = target_file(fusion, "c", "cpu").kernels
         assert isinstance(kernel.loop, ContractionSchedule) and kernel.loop.tile_units == tile, (m, k, kernel.loop)
+        assert kernel.loop.packed == (m > 16)
     for m, n in itertools.product(range(1, 17), (144, 256, 288, 448, 1024)):      # a block is as wide as a tile, at least
         (fusion,) = fusions(dot(f"f32[{m},1024]{{1,0}}", f"f32[1024,{n}]{{1,0}}", f"f32[{m},{n}]{{1,0}}", ROWS))
         for kernel in target_file(fusion, "c", "cpu").kernels:
@@ -835,6 +837,50 @@ def test_tiles_go_through_the_longest_digit() -> None:
         "b01f_01io", "b01f_oi01"))
     (nest,) = tiled(fusion)
     assert nest.steps[-1].size == 40 and nest.steps[-1].units == 9 * nest.steps[-1].single * nest.unit, nest.steps
+
+
+def test_cells() -> None:
+    """Each pair of a place and a tap that meets an element of the base is in one cell, and no other pair is."""
+    r = random.Random(SEED)
+    for _ in range(100):
+        size, window, stride, dilation, holes = (r.randint(1, 7) for _ in range(5))
+        low, high, features = r.randint(-3, 7), r.randint(-3, 7), r.choice((1, 64))
+        places = ((size - 1) * holes + 1 + low + high - (window - 1) * dilation - 1) // stride + 1
+        if places < 1 or size < 1 - low or size < 1 - high:
+            continue
+        (fusion,) = fusions(f"""HloModule e
+
+ENTRY e {{
+  x = f32[1,{features},{size}]{{2,1,0}} parameter(0)
+  w = f32[1,{features},{window}]{{2,1,0}} parameter(1)
+  ROOT c = f32[1,1,{places}]{{2,1,0}} convolution(x, w), window={{size={window} stride={stride} pad={low}_{high} lhs_dilate={holes} rhs_dilate={dilation}}}, dim_labels=bf0_oi0->bf0
+}}
+""")
+        convolution = next(i for i in fusion.computation.instructions if i.opcode == "convolution")
+        of = along(convolution, 0)
+        found = sorted((cell.place + of.every * n, cell.tap + of.taps_every * m) for cell in of.cells for n in range(cell.places) for m in range(cell.taps))
+        assert found == [(place, tap) for place in range(places) for tap in range(window)
+                         if (at := place * stride + tap * dilation - low) % holes == 0 and 0 <= at // holes < size]
+
+
+def test_work_items_go_along_rows() -> None:
+    """Where steps are few, or the operand that has the rows is large. A block then has few rows if it stores to many pages,
+    or what follows from the sums. The digits of the batch stay before the rows, those of the columns come after them."""
+    for batch, m, k, n, negated, rows, digits in (
+            ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 96, ["row_block", "unit_block"]),
+            ([], 500, 16, 960, True, 24, ["row_block", "unit_block"]), ([], 500, 256, 1024, False, 96, ["g1", "row_block"]),
+            ([], 300, 64, 4096, True, 192, ["row_block", "unit_block"]),     # in panels of their own
+            ([], 1100, 256, 1024, False, 96, ["row_block", "g1"]), ([3], 500, 16, 1024, False, 24, ["g0", "row_block", "unit_block"])):
+        shapes = [plain("f32", [*batch, *of]) for of in ((m, k), (k, n), (m, n))]
+        text = dot(*shapes, f"lhs_contracting_dims={{{1 + len(batch)}}}, rhs_contracting_dims={{{len(batch)}}}"
+                   + ", lhs_batch_dims={0}, rhs_batch_dims={0}" * len(batch))
+        if negated:
+            text = text.replace("ROOT d =", "d =").replace("\n}", f"\n  ROOT r = {shapes[2]} negate(d)\n}}")
+        (fusion,) = fusions(text)
+        kernel = target_file(fusion, "c", "cpu").kernels[-1]
+        assert isinstance(kernel.loop, ContractionSchedule) and isinstance(kernel.nest, contraction.Contraction)
+        found = [name for name, size in counts(kernel.nest, kernel.loop) if size > 1]
+        assert (kernel.loop.rows, found) == (rows, digits), (m, k, n, kernel.loop, found)
 
 
 def test_many_work_items_are_in_groups() -> None:

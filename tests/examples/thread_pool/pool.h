@@ -69,7 +69,7 @@ static void pool_run(pool *p, pool_work *work, void *context, size_t count) {
   p->context = context;
   p->count = count;
   for (n = 0; n < p->threads; ++n) p->next[n] = pool_range(p, n);
-  p->step = count / (size_t)(4 * p->threads) + 1; /* several steps a thread, so that a slow one holds nobody up */
+  p->step = count / (size_t)(16 * p->threads) + 1; /* several steps a thread, so that a slow one holds nobody up */
   ++p->round;
   pthread_cond_broadcast(&p->begun);
   pool_parts(p, 0);
