@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -30,7 +30,7 @@ from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
 from gen.plan.partition import compose
-from gen.plan.tiled_product import TiledProduct
+from gen.plan.tiled_product import Inside, TiledProduct
 from gen.schedule import Device, GpuTile, Schedule
 from gen.targets import COMPLEX, TINY
 
@@ -63,6 +63,17 @@ class ContractionGpuSchedule(Schedule):
         return f"total[i][j * {self.vec} + vec]" if self.vec > 1 else "total[i][j]"
 
 
+class ConditionText(NamedTuple):
+    """A condition under which an element of an operand exists: the sum of a line's and a step's value is not negative,
+    where it could be (low), and at most `last`, where it could be more (high)."""
+
+    line: str
+    step: str
+    last: int
+    low: bool
+    high: bool
+
+
 @dataclass(frozen=True)
 class TiledOperand:
     """The copy of an operand to shared memory, a part of a template's record.
@@ -70,7 +81,8 @@ class TiledOperand:
     name: a or b. pointer: of the buffer. lines: of the tile. passes: times that each thread copies `vec` elements; own:
     the condition that it has something to copy in a pass ("": it always has). line, step: of what it copies, in the
     tile. first: the number of the block's tile; count: the lines of the operand; last: the last line that a copy may
-    begin with. line_at, step_at: where the line begins in the operand, how far the step is from there."""
+    begin with. line_at, step_at: where the line begins in the operand, how far the step is from there. conditions:
+    under which an element exists."""
 
     name: str
     pointer: str
@@ -85,6 +97,7 @@ class TiledOperand:
     last: int
     line_at: str
     step_at: str
+    conditions: List[ConditionText]
 
 
 @dataclass(frozen=True)
@@ -99,6 +112,28 @@ class LoadedOperand(TiledOperand):
     put: str
 
 
+class ExactOperand(NamedTuple):
+    """An element of an operand, as the steps of a sum are added one by one. line_at, step_at, conditions: as those of
+    TiledOperand, of the result's row or column; value: the element `element`, in the type of the sums."""
+
+    pointer: str
+    element: str
+    line_at: str
+    step_at: str
+    conditions: List[ConditionText]
+    value: str
+
+
+class ExactSum(NamedTuple):
+    """A sum of the elements that exist, for those that are NaN: zeros in place of the others make NaN of infinities.
+    kind: its type; of_thread: the sum in a thread's registers; added: the sum with a product."""
+
+    kind: str
+    of_thread: str
+    operands: List[ExactOperand]
+    added: str
+
+
 @dataclass(frozen=True)
 class ContractionGpuRecord:
     """templates/kernels/contraction_gpu.j2 prints this record.
@@ -106,8 +141,8 @@ class ContractionGpuRecord:
     kind: the type of the sums; unit: sums that a word of shared memory holds; word: its type. pitch: elements from a
     step to the next in each tile. steps: of the sum; part_steps: of a part of it. row: the row in the tile of a thread's
     row `i`; column: words of the tile's row before the thread's word `j`; group: the same of its columns `j`, in groups
-    of `vec`. added: the sum with a product of the registers a and b. rows, columns: of the result. step: the epilogue of
-    `vec` sums, or what stores the sums of a part."""
+    of `vec`. added: the sum with a product of the registers a and b. rows, columns: of the result. exact: None where
+    all elements exist or sums are integers. step: the epilogue of `vec` sums, or what stores the sums of a part."""
 
     placing: Placing
     kind: str
@@ -125,6 +160,7 @@ class ContractionGpuRecord:
     rows: int
     columns: int
     vec: int
+    exact: Optional[ExactSum]
     step: StepCode
 
 
@@ -168,7 +204,7 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         return [_summed(nest) if schedule.parts > 1 else _epilogue(nest, schedule)]
 
     def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
-        whole = [element_map(nest, k) for k in (0, 1)]
+        whole = [sum_map(nest, of) for of in nest.sums]
         parts = [part_map(nest, schedule)] if schedule.parts > 1 else []
         return [*whole, *parts, place(block_counts(nest, schedule), schedule.threads)[0]]
 
@@ -249,15 +285,25 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 
 # ---- maps ----
 
-def element_map(nest: TiledProduct, operand: int) -> str:
-    """(batch, line, step) -> (position in an operand)."""
-    line, step = (algebra.substitute(text, vec=0) for text in (nest.line_map(operand), nest.step_map(operand)))
+def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
+    """(batch, line, step) -> (position in an operand, or the sum of a condition), whether the element exists or not."""
+    both = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
+        (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
+    line, step = (algebra.substitute(text, vec=0) for text in both)
     lines, steps = algebra.info(line), algebra.info(step)
     box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in lines.variables]
     box += [f"step in [0, {nest.counts['step'] - 1}]"]
     text = steps.results[0].text.replace("group", "step")
     return algebra.simplify(f"({', '.join(v.name for v in lines.variables)}, step) -> "
                             f"({lines.results[0].text} + {text}), domain: {', '.join(box)}")
+
+
+def element_map(nest: TiledProduct, operand: int) -> str:
+    """(batch, line, step) -> (position in an operand), of the elements that exist."""
+    position = sum_map(nest, operand)
+    inside = [f"{algebra.info(sum_map(nest, Inside(n))).results[0].text} in [0, {nest.conditions[n].last}]"
+              for n in nest.conditions_of(operand)]
+    return algebra.simplify(", ".join([position, *inside]))
 
 
 def _position(nest: TiledProduct) -> str:
@@ -370,11 +416,24 @@ def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "T
     return StepCode.of_body(body, form.loop.vec), body.touched
 
 
-def operand_texts(nest: TiledProduct, operand: int, index: str) -> "Tuple[str, str]":
-    """C texts of where `line` of `batch` begins in an operand, and of how far `step` is from there."""
-    line = algebra.rename(algebra.substitute(nest.line_map(operand), vec=0), "batch", "line")
+def operand_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "Tuple[str, str]":
+    """C texts of where a line of `batch` begins in an operand, and of how far `step` is from there. name: the line's."""
+    line = algebra.rename(algebra.substitute(nest.line_map(operand), vec=0), "batch", name)
     step = algebra.rename(algebra.substitute(nest.step_map(operand), vec=0), "step")
     return algebra.c_text(line, index, "added").results[0], algebra.c_text(step, index, "added").results[0]
+
+
+def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "List[ConditionText]":
+    """The conditions of an operand, in the variables of `operand_texts`."""
+    found = []
+    for number in nest.conditions_of(operand):
+        (low, high), = algebra.ranges(sum_map(nest, Inside(number)))
+        line = algebra.rename(algebra.substitute(nest.inside_line_map(number), vec=0), "batch", name)
+        step = algebra.rename(algebra.substitute(nest.inside_step_map(number), vec=0), "step")
+        last = nest.conditions[number].last
+        texts = algebra.c_text(line, index).results[0], algebra.c_text(step, index, "added").results[0]
+        found.append(ConditionText(*texts, last, low < 0, high > last))
+    return found
 
 
 def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: str, copied: str) -> Dict[str, Any]:
@@ -387,7 +446,23 @@ def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: s
     return {"name": "ab"[k], "pointer": nest.operands[k].pointer, "lines": lines, "vec": vec, "line": line, "step": step,
             "passes": -(-lines * schedule.block.steps // vec // schedule.threads), "own": " && ".join(own),
             "first": f"{side}_block", "count": count, "last": count - (1 if nest.along_steps(k) else vec),
-            "line_at": line_at, "step_at": step_at}
+            "line_at": line_at, "step_at": step_at, "conditions": condition_texts(nest, k, index)}
+
+
+def exact_sum(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Optional[ExactSum]:
+    """The sum that takes the place of one that is NaN; None where a zero in place of an element changes none."""
+    nest, d, kind, t = choice.nest, context.target, choice.nest.dot.shape.dtype, choice.index
+    if not nest.conditions or kind not in ("f32", "f64"):
+        return None
+    operands = []
+    for k, (name, buffer) in enumerate(zip(("row", "column"), nest.operands)):
+        dtype = buffer.shape.dtype
+        body = Body(d, context.helpers, _summed(nest), t, context.excess)
+        value = body.real(Value(body.from_memory(dtype, f"of_{name}"), dtype, 1, dtype == "f16")).text
+        operands.append(ExactOperand(buffer.pointer, d.memory(dtype), *operand_texts(nest, k, t, name),
+                                     condition_texts(nest, k, t, name), value))
+    return ExactSum(d.types[kind], choice.schedule.of_thread(), operands,
+                    ADDED[kind].format(a=operands[0].value, b=operands[1].value, sum="sum"))
 
 
 def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, context: Context) -> "Tuple[LoadedOperand, Touched]":
@@ -444,7 +519,7 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     record = ContractionGpuRecord(
         placing, d.types[kind], tile, unit, _word(WORD), (tile.rows + padding, tile.columns + padding),
         [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, column,
-        group, ADDED[kind], counts["row"], counts["column"], schedule.vec, written.code)
+        group, ADDED[kind], counts["row"], counts["column"], schedule.vec, exact_sum(choice, context), written.code)
     return kernel_of_tiles(choice, context, Text("kernels/contraction_gpu", record), [touched for _, touched in both],
                            written)
 

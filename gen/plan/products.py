@@ -53,6 +53,7 @@ PRODUCTS = ("dot", "convolution")
 # The attribute that says, for people, why a product stays a loop.
 WHY_LOOP = "why_loop"
 
+WORD = 16       # bytes of a GPU's widest access
 # The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
 TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
 
@@ -150,8 +151,8 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
     if not _sum_type(product):
         return f"tiles do not add {kind}"
     if of.shared_tiles:
-        return f"{count} multiplications; tiles take {of.shared_tiles.least_steps} at least" if is_dot \
-            else "tiles of shared memory are for dot alone"
+        return f"{count} multiplications; tiles take {of.shared_tiles.least_steps} at least" \
+            if count < of.shared_tiles.least_steps else _why_not_for_gpus(product)
     found, panels = contiguous(product) if is_dot else None, of.panels or Panels()
     if is_dot and found is None:
         return "neighbours in its result are of the batch"
@@ -184,11 +185,7 @@ def _sum_type(product: Instruction) -> str:
 def _is_product(i: Instruction, of: PlanClass) -> bool:
     if i.opcode == "dot" and dtypes.is_complex(accumulator(i)):
         return i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
-    if of.shared_tiles:
-        return i.opcode == "dot" and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
-    if i.opcode not in ("dot", "convolution") or not _sum_type(i) or not i.shape.elements:
-        return False
-    return math.prod(loop_sizes(i)) > 1
+    return i.opcode in PRODUCTS and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
 
 
 def _kept_size(dot: Instruction, operand: int) -> int:
@@ -657,19 +654,49 @@ def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruct
 
 def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
               tiles: SharedTiles) -> Optional[Instruction]:
-    """The product for tiles of shared memory, by a vector as a reduce; None where it is too small. An operand that is
-    computed is stored first; operands of two types are converted."""
-    by_vector = _by_vector(x, product, operands, tiles.vector_steps)
-    kind, rows = _sum_type(product), [_kept_size(product, k) for k in (0, 1)]
-    if by_vector or min(rows) < 2 or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps:
+    """The product for tiles of shared memory, by a vector as a reduce; None where it is too small, or has no rows by
+    columns. An operand that is computed is stored first; operands of two types are converted."""
+    by_vector = _by_vector(x, product, operands, tiles.vector_steps) if product.opcode == "dot" else None
+    if by_vector or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps \
+            or _why_not_for_gpus(product):
         return by_vector
-    types = {operand.shape.dtype for operand in operands}
+    kind, types = _sum_type(product), {operand.shape.dtype for operand in operands}
     own = len(types) == 1 and types <= {kind, *TILED_OPERANDS[kind]}
     both = [operand if own else x.convert(operand, kind) for operand in operands]
+    if product.opcode == "convolution":
+        both = _features_beside(x, product, both, tiles)
     both = [value if _strides(value) else _stored(x, value) for value in both]
     shape = array_shape(kind, product.shape.dims, product.shape.minor_to_major)
-    value = x.add("dot", shape, both, **{**product.attributes, TILED: None})
+    value = x.add(product.opcode, shape, both, **{**product.attributes, TILED: None})
     return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
+
+
+def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+                     tiles: SharedTiles) -> "List[Instruction]":
+    """The operands of a convolution, stored with neighbouring features where neighbours in the base are of the image and
+    a window moves over them. An element of such a base is copied by itself, and one of few bytes takes as long as a
+    whole word."""
+    base, kernel = operands
+    labels, window = product.attributes["dim_labels"], product.attributes["window"]
+    size, features = dtypes.storage_bytes(base.shape.dtype), kernel.shape.dims[labels.rhs[0]]
+    image = any(_strides(base, d) and base.shape.dims[d] > 1 for d, *along in zip(
+        labels.lhs[2:], window.size, window.stride, window.low, window.high) if along != [1, 1, 0, 0])
+    if not image or size > tiles.few_bytes or features % (WORD // size):
+        return [*operands]
+    return [_stored(x, base, (labels.lhs[1],)), _stored(x, kernel, (labels.rhs[0], labels.rhs[1]))]
+
+
+def _why_not_for_gpus(product: Instruction) -> str:
+    """Why a product is no rows by columns for tiles of shared memory; "": it is."""
+    if product.opcode == "dot":
+        return "" if min(_kept_size(product, k) for k in (0, 1)) > 1 else "one of its operands is a vector"
+    window, groups = product.attributes["window"], group_count(product)
+    features = product.shape.dims[product.attributes["dim_labels"].out[1]]
+    if max(window.base_dilation, default=1) > 1:
+        return "its base has holes"
+    if features == groups:
+        return "its groups have one feature each"
+    return "" if product.shape.elements > features else "its window has one place"
 
 
 # ---- convolutions ----

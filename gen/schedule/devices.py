@@ -178,10 +178,11 @@ class SharedTiles(NamedTuple):
     """When a product is arranged for tiles of a GPU's shared memory (gen/plan/products.py). Chosen, not measured.
 
     least_steps: multiplications of a product, at least; vector_steps: of a product by a vector, which is then a
-    reduce."""
+    reduce. few_bytes: of an element, at most, where a convolution's base is stored with neighbouring features."""
 
     least_steps: int = 4096
     vector_steps: int = 4096
+    few_bytes: int = 2
 
 
 class PlanClass(NamedTuple):

@@ -125,6 +125,75 @@ def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
           tmp_path, part)
 
 
+def conv(x: str, w: str, result: str, window: str, labels: str, *after: str, more: str = "") -> str:
+    lines = [f"  x = {x} parameter(0)", f"  w = {w} parameter(1)",
+             f"  c = {result} convolution(x, w), window={{{window}}}, dim_labels={labels}{more}", *after]
+    lines[-1] = "  ROOT " + lines[-1].lstrip()
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+NHWC, NCHW, PADDED = "b01f_01io->b01f", "bf01_oi01->bf01", "size=3x3 pad=1_1x1_1"
+# A convolution's kernels, by hero, and the text
+CONVOLUTIONS: "Dict[str, tuple[List[str], str]]" = {
+    "padded": (["contraction"], conv("bf16[2,7,9,16]{3,2,1,0}", "bf16[3,3,16,40]{3,2,1,0}", "bf16[2,7,9,40]{3,2,1,0}", PADDED, NHWC)),
+    "of_f32": (["contraction"], conv("f32[2,7,9,12]{3,2,1,0}", "f32[3,3,12,20]{3,2,1,0}", "f32[2,7,9,20]{3,2,1,0}", PADDED, NHWC)),
+    "by_features": (["contraction"], conv(
+        "bf16[2,9,11,13]{3,2,1,0}", "bf16[24,9,3,3]{3,2,1,0}", "f32[2,24,6,7]{3,2,1,0}", "size=3x3 stride=2x2 pad=1_1x1_1", NCHW)),
+    "features_apart": (["transpose", "transpose", "contraction"], conv(
+        "bf16[2,16,9,10]{3,2,1,0}", "bf16[40,16,3,3]{3,2,1,0}", "bf16[2,40,9,10]{3,2,1,0}", PADDED, NCHW)),
+    "of_s8": (["contraction"], conv(
+        "s8[1,12,12,16]{3,2,1,0}", "s8[3,3,16,32]{3,2,1,0}", "s32[1,11,11,32]{3,2,1,0}", "size=3x3 pad=-1_2x2_-1", NHWC)),
+    "of_u8_by_features": (["contraction"], conv(
+        "u8[2,16,6,6]{3,2,1,0}", "u8[20,16,1,1]{3,2,1,0}", "s32[2,20,6,6]{3,2,1,0}", "size=1x1", NCHW)),
+    "of_f64": (["contraction"], conv("f64[2,6,7,5]{3,2,1,0}", "f64[2,3,5,18]{3,2,1,0}", "f64[2,6,9,18]{3,2,1,0}", "size=2x3 pad=0_1x2_2", NHWC)),
+    "of_f16_reversed": (["contraction"], conv(
+        "f16[2,8,9,8]{3,2,1,0}", "f16[3,3,8,16]{3,2,1,0}", "f32[2,3,7,16]{3,2,1,0}", "size=3x3 stride=2x1 pad=1_1x1_1 rhs_dilate=2x2 rhs_reversal=1x0",
+        NHWC)),
+    "grouped": (["contraction"], conv(
+        "f32[2,6,7,24]{3,2,1,0}", "f32[3,3,8,48]{3,2,1,0}", "f32[2,6,7,48]{3,2,1,0}", PADDED, NHWC, more=", feature_group_count=3")),
+    "of_batch_groups": (["contraction"], conv(
+        "bf16[4,6,7,8]{3,2,1,0}", "bf16[3,3,8,32]{3,2,1,0}", "bf16[2,6,7,32]{3,2,1,0}", PADDED, NHWC, more=", batch_group_count=2")),
+    "gradient_of_kernel": (["contraction", "contraction"], conv(
+        "bf16[8,10,10,16]{3,2,1,0}", "bf16[8,10,10,24]{3,2,1,0}", "f32[3,3,16,24]{3,2,1,0}", "size=10x10 pad=1_1x1_1", "f01b_i01o->01bf")),
+    "one_place_in_memory": (["contraction", "contraction"], conv(
+        "f32[6,1,1,32]{3,2,1,0}", "f32[3,3,32,20]{3,2,1,0}", "f32[6,1,1,20]{3,2,1,0}", PADDED, NHWC)),
+    "epilogue": (["contraction"], conv(
+        "bf16[2,7,9,16]{3,2,1,0}", "bf16[3,3,16,40]{3,2,1,0}", "f32[2,7,9,40]{3,2,1,0}", PADDED, NHWC, "  b = f32[40]{0} parameter(2)",
+        "  k = f32[2,7,9,40]{3,2,1,0} broadcast(b), dimensions={3}", "  s = f32[2,7,9,40]{3,2,1,0} add(c, k)",
+        "  m = f32[2,7,9,40]{3,2,1,0} maximum(s, k)")),
+    "of_one_feature_each": (["loop"], conv(
+        "f32[2,7,9,32]{3,2,1,0}", "f32[3,3,1,32]{3,2,1,0}", "f32[2,7,9,32]{3,2,1,0}", PADDED, NHWC, more=", feature_group_count=32")),
+}
+# of the operands and of the result
+CONVOLVED = [("f32", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("f16", "f32"), ("s8", "s32"), ("u8", "s32"), ("f64", "f64"), ("s32", "s32")]
+
+
+@in_parts
+@pytest.mark.parametrize("device", ["sm_80", pytest.param("sm_90", marks=pytest.mark.peer)])
+def test_who_writes_a_convolution(device: str, part: str, tmp_path: Path) -> None:
+    for name, (heroes, text) in of_part(CONVOLUTIONS.items(), part):
+        (fusion,) = fusions(text)
+        assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes, name
+        (tmp_path / name).mkdir()
+        ptx(text, device, tmp_path / name)
+
+
+@in_parts
+@pytest.mark.parametrize("target, device", ON)
+def test_convolutions(target: str, device: str, part: str, tmp_path: Path) -> None:
+    agree({name: text.replace("HloModule e", f"HloModule {name}") for name, (_, text) in CONVOLUTIONS.items()}, target, device,
+          tmp_path, part)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("first", range(SEED * 7000, SEED * 7000 + COUNT * BATCH, BATCH))
+@pytest.mark.parametrize("target, device", ON)
+def test_drawn_convolutions(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch)
+    agree({f"c{seed}": test_contraction.convolution(seed, CONVOLVED).replace("HloModule e", f"HloModule c{seed}")
+           for seed in range(first, first + BATCH)}, target, device, tmp_path)
+
+
 SUMS = {"bf16": "f32", "f16": "f32", "s8": "s32", "u8": "s32", "f64": "f64"}
 
 
