@@ -451,6 +451,20 @@ def test_what_wgmma_needs_is_asked_for(left_out: str, tmp_path: Path, monkeypatc
     assert result.status == "FAIL", result
 
 
+def test_a_fence_behind_the_barrier_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the barrier other threads' wgmma may be ahead of the fence that shows them a thread's copies."""
+    one_tile(monkeypatch, WARPGROUP_TILES[-1], most_parts=1)
+    (fusion,) = fusions(OF_WARPGROUPS["turned"])
+    options = run.Options(rounds=1, schedule="sm_90a")
+    built = run.build(fusion, tmp_path, "cuda-on-cpu", options)
+    kernel = tmp_path / "e.cu"
+    text, count = re.subn(r"^( +)(show_to_wgmma\(\);)\n +(__syncthreads\(\);)", r"\1\3\n\1\2", kernel.read_text(), flags=re.M)
+    assert count == 1
+    kernel.write_text(text)
+    (result,) = run.check_built([built], "cuda-on-cpu", options)
+    assert result.status == "FAIL" and "a fence" in str(result), result
+
+
 def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
     """What a lane holds in a slot, in PTX's order of registers."""
     of = algebra.call("nested", "ptx", layout, side).split("\t")[0]
