@@ -32,11 +32,9 @@ from gen.plan.digits import place
 from gen.plan.partition import compose
 from gen.plan.tiled_product import Inside, TiledProduct
 from gen.schedule import Device, GpuTile, Schedule
-from gen.targets import COMPLEX, TINY
+from gen.targets import COMPLEX, TINY, Target
 
 WORD = 16       # bytes of the widest access of a thread
-ADDED = {"f32": "fmaf({a}, {b}, {sum})", "f64": "fma({a}, {b}, {sum})",
-         "s32": "(int)((unsigned){sum} + (unsigned){a} * (unsigned){b})"}
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ class ContractionGpuRecord:
     kind: the type of the sums; unit: sums that a word of shared memory holds; word: its type. pitch: elements from a
     step to the next in each tile. steps: of the sum; part_steps: of a part of it. row: the row in the tile of a thread's
     row `i`; column: words of the tile's row before the thread's word `j`; group: the same of its columns `j`, in groups
-    of `vec`. added: the sum with a product of the registers a and b. rows, columns: of the result. exact: None where
+    of `vec`. added: a thread's sum with a product. rows, columns: of the result. exact: None where
     all elements exist or sums are integers. step: the epilogue of `vec` sums, or what stores the sums of a part."""
 
     placing: Placing
@@ -431,7 +429,7 @@ def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "l
         line = algebra.rename(algebra.substitute(nest.inside_line_map(number), vec=0), "batch", name)
         step = algebra.rename(algebra.substitute(nest.inside_step_map(number), vec=0), "step")
         last = nest.conditions[number].last
-        texts = algebra.c_text(line, index).results[0], algebra.c_text(step, index, "added").results[0]
+        texts = algebra.c_text(line, index, "term").results[0], algebra.c_text(step, index, "added").results[0]
         found.append(ConditionText(*texts, last, low < 0, high > last))
     return found
 
@@ -462,7 +460,7 @@ def exact_sum(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Con
         operands.append(ExactOperand(buffer.pointer, d.memory(dtype), *operand_texts(nest, k, t, name),
                                      condition_texts(nest, k, t, name), value))
     return ExactSum(d.types[kind], choice.schedule.of_thread(), operands,
-                    ADDED[kind].format(a=operands[0].value, b=operands[1].value, sum="sum"))
+                    added(d, kind, operands[0].value, operands[1].value, "sum"))
 
 
 def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, context: Context) -> "Tuple[LoadedOperand, Touched]":
@@ -477,6 +475,12 @@ def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, conte
     operand = LoadedOperand(**tiled(nest, schedule, k, t, at), along=along, element=d.memory(dtype), value=value,
                             word=_word(size), put=_word(sum_bytes * vec))
     return operand, Touched("read", buffer, element_map(nest, k), size if vec > 1 else 0)
+
+
+def added(d: Target, kind: str, a: str, b: str, total: str) -> str:
+    """A sum with one product more, by one rounding; integers wrap around."""
+    return f"(int)((unsigned){total} + (unsigned){a} * (unsigned){b})" if kind == "s32" \
+        else f"{d.math('fma', kind)}({a}, {b}, {total})"
 
 
 def _word(size: int) -> str:
@@ -519,7 +523,7 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     record = ContractionGpuRecord(
         placing, d.types[kind], tile, unit, _word(WORD), (tile.rows + padding, tile.columns + padding),
         [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, column,
-        group, ADDED[kind], counts["row"], counts["column"], schedule.vec, exact_sum(choice, context), written.code)
+        group, added(d, kind, "a.at[i]", "b.at[j]", "total[i][j]"), counts["row"], counts["column"], schedule.vec, exact_sum(choice, context), written.code)
     return kernel_of_tiles(choice, context, Text("kernels/contraction_gpu", record), [touched for _, touched in both],
                            written)
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import copy as copies
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from gen import algebra
@@ -40,6 +40,7 @@ from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
+from gen.plan.cells import Phase, phases
 from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
 from gen.plan.plan import TILED, stops
 from gen.schedule import LINE, Panels, PlanClass, SharedTiles
@@ -152,7 +153,7 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
         return f"tiles do not add {kind}"
     if of.shared_tiles:
         return f"{count} multiplications; tiles take {of.shared_tiles.least_steps} at least" \
-            if count < of.shared_tiles.least_steps else _why_not_for_gpus(product)
+            if count < of.shared_tiles.least_steps else _why_not_for_gpus(product, of.shared_tiles)
     found, panels = contiguous(product) if is_dot else None, of.panels or Panels()
     if is_dot and found is None:
         return "neighbours in its result are of the batch"
@@ -658,11 +659,13 @@ def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction
     columns. An operand that is computed is stored first; operands of two types are converted."""
     by_vector = _by_vector(x, product, operands, tiles.vector_steps) if product.opcode == "dot" else None
     if by_vector or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps \
-            or _why_not_for_gpus(product):
+            or _why_not_for_gpus(product, tiles):
         return by_vector
     kind, types = _sum_type(product), {operand.shape.dtype for operand in operands}
     own = len(types) == 1 and types <= {kind, *TILED_OPERANDS[kind]}
     both = [operand if own else x.convert(operand, kind) for operand in operands]
+    if product.opcode == "convolution" and max(product.attributes["window"].base_dilation, default=1) > 1:
+        return _by_phases(x, product, both, tiles)
     if product.opcode == "convolution":
         both = _features_beside(x, product, both, tiles)
     both = [value if _strides(value) else _stored(x, value) for value in both]
@@ -686,14 +689,54 @@ def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Inst
     return [_stored(x, base, (labels.lhs[1],)), _stored(x, kernel, (labels.rhs[0], labels.rhs[1]))]
 
 
-def _why_not_for_gpus(product: Instruction) -> str:
+def _by_phases(x: Expander, product: Instruction, operands: "Sequence[Instruction]", tiles: SharedTiles) -> Instruction:
+    """A convolution whose base has holes as convolutions of the base without them, one for each phase of the places:
+    no element of a hole is multiplied. Their results take turns in the result."""
+    labels, shape = product.attributes["dim_labels"], product.shape
+    along = [phases(product, k) for k in range(len(labels.out) - 2)]
+
+    def part(of: "Sequence[Phase]") -> Instruction:
+        dims = list(shape.dims)
+        for phase, d in zip(of, labels.out[2:]):
+            dims[d] = phase.places
+        to = array_shape(shape.dtype, tuple(dims), shape.minor_to_major)
+        if not all(phase.taps for phase in of):
+            return x.splat(0, to)
+        window, kernel = product.attributes["window"], operands[1]
+        bounds = [(0, size, 1) for size in kernel.shape.dims]
+        for k, (phase, d) in enumerate(zip(of, labels.rhs[2:])):
+            last = phase.tap + phase.taps_every * (phase.taps - 1)
+            first = window.size[k] - 1 - last if window.reversal[k] else phase.tap
+            bounds[d] = first, first + last - phase.tap + 1, phase.taps_every
+        taps = tuple(-(-(end - first) // step) for first, end, step in bounds)
+        kernel = x.add("slice", array_shape(kernel.shape.dtype, taps), [kernel], slice=bounds)
+        size, stride, dilation, low, high = zip(*((p.taps, p.stride, p.dilation, p.low, p.high) for p in of))
+        moved = replace(window, size=size, stride=stride, dilation=dilation, low=low, high=high,
+                        base_dilation=(1,) * len(of))
+        made = Instruction(product.name, "convolution", to, [operands[0], kernel], {**product.attributes, "window": moved},
+                           line=product.line, col=product.col, computation=product.computation)
+        return _for_gpus(x, made, made.operands, tiles) or x.add("convolution", to, made.operands, **made.attributes)
+
+    def joined(of: "Tuple[Phase, ...]") -> Instruction:
+        if len(of) == len(along):
+            return part(of)
+        d, parts = labels.out[2 + len(of)], [joined((*of, phase)) for phase in along[len(of)]]
+        most, dims = parts[0].shape.dims[d], parts[0].shape.dims
+        beside = [x.reshape(_filled(x, value, d, most - value.shape.dims[d]), (*dims[:d + 1], 1, *dims[d + 1:]))
+                  for value in parts]
+        flat = x.reshape(x.concatenate(beside, d + 1), (*dims[:d], most * len(parts), *dims[d + 1:]))
+        return x.slice(flat, d, 0, shape.dims[d])
+    return x.laid_out(joined(()), shape)
+
+
+def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
     """Why a product is no rows by columns for tiles of shared memory; "": it is."""
     if product.opcode == "dot":
         return "" if min(_kept_size(product, k) for k in (0, 1)) > 1 else "one of its operands is a vector"
-    window, groups = product.attributes["window"], group_count(product)
-    features = product.shape.dims[product.attributes["dim_labels"].out[1]]
-    if max(window.base_dilation, default=1) > 1:
-        return "its base has holes"
+    features, groups = product.shape.dims[product.attributes["dim_labels"].out[1]], group_count(product)
+    count = math.prod(len(phases(product, k)) for k in range(product.shape.rank - 2))
+    if count > tiles.phases:
+        return f"the holes of its base make {count} phases of places; at most {tiles.phases} are kernels of their own"
     if features == groups:
         return "its groups have one feature each"
     return "" if product.shape.elements > features else "its window has one place"

@@ -178,11 +178,13 @@ class SharedTiles(NamedTuple):
     """When a product is arranged for tiles of a GPU's shared memory (gen/plan/products.py). Chosen, not measured.
 
     least_steps: multiplications of a product, at least; vector_steps: of a product by a vector, which is then a
-    reduce. few_bytes: of an element, at most, where a convolution's base is stored with neighbouring features."""
+    reduce. few_bytes: of an element, at most, where a convolution's base is stored with neighbouring features.
+    phases: of a convolution whose base has holes, at most; each is a kernel of its own."""
 
     least_steps: int = 4096
     vector_steps: int = 4096
     few_bytes: int = 2
+    phases: int = 16
 
 
 class PlanClass(NamedTuple):
@@ -707,7 +709,7 @@ _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coale
 EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(groups=("s8", "u8"))),     # a work-group costs some 4 ns
-    replace(_GPU, name="opencl-gpu", language="opencl", units=64),
+    replace(_GPU, shared_tiles=SharedTiles(), name="opencl-gpu", language="opencl", units=64),
     replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"))),
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine: one core, few bytes; its numbers are chosen

@@ -35,7 +35,7 @@ from test_contraction import BATCHED, ROWS, TURNED, dot
 TYPES = [*test_contraction.FLOATS, *test_contraction.NUMBERS, ("f16", "f16", "f16"), ("u8", "u8", "u8")]
 COLUMNS = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
 
-ON = [("cuda-on-cpu", "sm_80"), pytest.param("hip-on-cpu", "gfx90a", marks=pytest.mark.peer)]
+ON = [("cuda-on-cpu", "sm_80"), *(pytest.param(*on, marks=pytest.mark.peer) for on in (("hip-on-cpu", "gfx90a"), ("opencl", "opencl-gpu")))]
 
 
 # those of matrix instructions
@@ -161,6 +161,12 @@ CONVOLUTIONS: "Dict[str, tuple[List[str], str]]" = {
         "bf16[2,7,9,16]{3,2,1,0}", "bf16[3,3,16,40]{3,2,1,0}", "f32[2,7,9,40]{3,2,1,0}", PADDED, NHWC, "  b = f32[40]{0} parameter(2)",
         "  k = f32[2,7,9,40]{3,2,1,0} broadcast(b), dimensions={3}", "  s = f32[2,7,9,40]{3,2,1,0} add(c, k)",
         "  m = f32[2,7,9,40]{3,2,1,0} maximum(s, k)")),
+    "with_holes": (["contraction"] * 4 + ["loop"], conv(
+        "bf16[2,7,6,16]{3,2,1,0}", "bf16[3,3,16,24]{3,2,1,0}", "f32[2,14,11,24]{3,2,1,0}", "size=3x3 pad=1_2x1_1 lhs_dilate=2x2", NHWC)),
+    "with_holes_between_places": (["contraction", "loop"], conv(
+        "f32[2,9,8,8]{3,2,1,0}", "f32[2,3,8,24]{3,2,1,0}", "f32[2,7,12,24]{3,2,1,0}", "size=2x3 pad=0_0x1_0 lhs_dilate=1x2 rhs_reversal=0x1 rhs_dilate=2x2", NHWC)),
+    "with_many_holes": (["loop"], conv(
+        "f32[2,3,3,8]{3,2,1,0}", "f32[5,5,8,24]{3,2,1,0}", "f32[2,11,11,24]{3,2,1,0}", "size=5x5 pad=2_2x2_2 lhs_dilate=5x5", NHWC)),
     "of_one_feature_each": (["loop"], conv(
         "f32[2,7,9,32]{3,2,1,0}", "f32[3,3,1,32]{3,2,1,0}", "f32[2,7,9,32]{3,2,1,0}", PADDED, NHWC, more=", feature_group_count=32")),
 }
