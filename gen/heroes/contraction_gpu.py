@@ -224,6 +224,31 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         kernels = [self.tiles_kernel(choice, context)]
         return [*kernels, _sum_kernel(choice, context)] if choice.schedule.parts > 1 else kernels
 
+    def instruction(self, nest: TiledProduct) -> str:
+        """What multiplies, for people."""
+        return f"multiply-add of {nest.dot.shape.dtype}, one a thread"
+
+    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
+               context: Context) -> "List[Tuple[SharedAccess, str]]":
+        """The accesses of shared memory, each with the type of its elements."""
+        return [(access, nest.dot.shape.dtype) for access in shared_accesses(nest, schedule, context.device)]
+
+    def describe(self, choice: Choice[TiledProduct, ContractionGpuSchedule], grid: Grid, context: Context) -> "List[str]":
+        nest, schedule, tile = choice.nest, choice.schedule, choice.schedule.block
+        if grid is not choice.grids[0]:
+            return [f"adds up the {schedule.parts} parts of each sum"]
+        counts = nest.counts
+        sizes = ", ".join(f"{counts[name]} {name}s" for name in ("row", "column", "step"))
+        batch = f", {counts['batch']} in the batch" if counts["batch"] > 1 else ""
+        parts = f"{schedule.parts} parts (split-k)" if schedule.parts > 1 else "whole (no split-k)"
+        lines = [f"product: {sizes}{batch}; elements exist under {len(nest.conditions)} conditions",
+                 f"instruction: {self.instruction(nest)}; sums: {parts}",
+                 f"tile: {tile.rows}x{tile.columns} by {tile.steps} steps, {tile.stages} stages in shared memory"]
+        accesses = self.shared(nest, schedule, context)
+        found = [algebra.call("banks", *["--vector", "e"] * (access.elements > 1), access.map, of) for access, of in accesses]
+        wrong = [answer for answer in found if not answer.startswith("yes")]
+        return [*lines, *(f"bank conflicts: {answer}" for answer in wrong or [f"none in {len(found)} kinds of accesses"])]
+
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         """The kernel whose blocks have a tile each."""
         return _kernel(choice, context)

@@ -146,6 +146,15 @@ class ContractionMmaHero(ContractionGpuHero):
         tiles += [tile_map(nest, schedule.block, k) for k in (0, 1)]
         return [*super().maps(nest, schedule, context), *tiles, *copied_maps(nest, schedule), *sum_maps(nest, schedule)]
 
+    def instruction(self, nest: TiledProduct) -> str:
+        of, dtype = _instruction(nest), nest.operands[0].shape.dtype
+        return f"mma.sync {of.shape}, {dtype} added as {of.sums}"
+
+    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
+               context: Context) -> "List[Tuple[SharedAccess, str]]":
+        assert isinstance(schedule, ContractionMmaSchedule)
+        return [(access, nest.operands[0].shape.dtype) for access in shared_accesses(nest, schedule)]
+
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         return _kernel(choice, context)
 

@@ -114,6 +114,14 @@ class ContractionWgmmaHero(ContractionGpuHero):
         _, end = tile_bytes(choice.nest, choice.schedule.block)
         return [replace(first, dynamic_bytes=end), *others]
 
+    def instruction(self, nest: TiledProduct) -> str:
+        return f"wgmma m{DOWN}k{DEEP} of all columns of the tile, {nest.operands[0].shape.dtype} added as f32"
+
+    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
+               context: Context) -> "List[Tuple[SharedAccess, str]]":
+        assert isinstance(schedule, ContractionWgmmaSchedule)
+        return [(access, nest.operands[0].shape.dtype) for access in shared_accesses(nest, schedule)]
+
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         return _kernel(choice, context)
 

@@ -269,6 +269,54 @@ def test_copies_are_coalesced(dtype: str, a: str, b: str, words: str) -> None:
         assert answer.startswith("yes"), f"{k}: {answer}"
 
 
+@pytest.mark.parametrize("name", ["padded", "by_features", "of_s8", "of_f64", "gradient_of_kernel"])
+def test_convolutions_meet_no_bank_twice(name: str) -> None:
+    nest, chosen = scheduled(CONVOLUTIONS[name][1])
+    for access in contraction_mma.shared_accesses(nest, chosen):
+        no_banks_conflict(access, nest.operands[0].shape.dtype)
+
+
+@pytest.mark.parametrize("labels, x, w", [("b01f_01io->b01f", "4,16,16,64", "3,3,64,64"), ("bf01_oi01->bf01", "4,64,16,16", "64,64,3,3")])
+def test_copies_of_a_window_are_coalesced(labels: str, x: str, w: str) -> None:
+    """Copies of the elements under a window read no more than they need, whichever way the base lies: neighbours are features."""
+    y = "4,16,16,64" if labels == NHWC else "4,64,16,16"
+    text = conv(f"bf16[{x}]{{3,2,1,0}}", f"bf16[{w}]{{3,2,1,0}}", f"bf16[{y}]{{3,2,1,0}}", PADDED, labels)
+    (fusion,) = fusions(text)
+    device, d = DEVICES["sm_90"], TARGETS["cuda"].of_file()
+    (nest,) = (nest for nest in planned(fusion, device.plan_class).nests if isinstance(nest, TiledProduct))
+    (chosen,) = contraction_mma.HERO.schedules(nest, Context(d, device, Helpers(d), False, [], lambda nest, context: []))
+    assert chosen.loads == (8, 8)
+    for k in (0, 1):
+        copied, count = algebra.info(contraction_mma.copy_map(nest, chosen, k)), nest.counts[("row", "column")[k]]
+        line, step = (result.text for result in copied.results)
+        box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in copied.variables) + f", {line} in [0, {count - 1}]"
+        batch = "0, " * (len(algebra.info(contraction_gpu.sum_map(nest, k)).variables) - 2)
+        # at the middle of the window, all of whose elements exist
+        at = algebra.info(compose(f"(th_x, pass) -> ({batch}{line}, {step} + 256), domain: {box}", contraction_gpu.sum_map(nest, k)))
+        access = algebra.simplify(f"(th_x)[pass, e] -> ({at.results[0].text} + e), domain: {box}, e in [0, 7]")
+        answer = algebra.call("coalescing", "--vector", "e", access, "bf16")
+        assert answer.startswith("yes"), f"{k}: {answer}"
+
+
+EXPLAINED = {
+    ("padded", "sm_80"): ["product: 126 rows, 40 columns, 144 steps; elements exist under 2 conditions",
+                          "instruction: mma.sync m16n8k16, bf16 added as f32; sums: whole (no split-k)",
+                          "tile: 64x64 by 32 steps, 4 stages in shared memory", "bank conflicts: none in 4 kinds of accesses"],
+    ("gradient_of_kernel", "sm_80"): ["sums: 4 parts (split-k)", "adds up the 4 parts of each sum"],
+    ("of_f32", "sm_80"): ["instruction: multiply-add of f32, one a thread; sums: whole (no split-k)"],
+    ("wide", "sm_90a"): ["instruction: wgmma m64k16 of all columns of the tile, bf16 added as f32; sums: whole (no split-k)"],
+}
+
+
+@pytest.mark.parametrize("name, device", EXPLAINED)
+def test_explain_says_how_a_gpu_multiplies(name: str, device: str, tmp_path: Path) -> None:
+    wide = conv("bf16[16,32,32,64]{3,2,1,0}", "bf16[3,3,64,128]{3,2,1,0}", "bf16[16,32,32,128]{3,2,1,0}", PADDED, NHWC)
+    (tmp_path / "e.hlo").write_text({**{name: text for name, (_, text) in CONVOLUTIONS.items()}, "wide": wide}[name])
+    done = gen("explain", tmp_path / "e.hlo", "--target", "cuda", "--device", device, "--stage", "schedule")
+    for line in EXPLAINED[name, device]:
+        assert line in done.stdout, done.stdout
+
+
 def test_lanes_hold_what_the_instruction_multiplies() -> None:
     """The rows that lanes give to ldmatrix, whose lane l then holds 4 bytes of row l / 4 of each matrix, are the fragments
     of sett_mma_layouts.h, whichever way the tile lies."""
