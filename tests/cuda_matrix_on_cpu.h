@@ -246,8 +246,8 @@ static inline void sett_wgmma_add(const sett_product &p) {
 static inline void sett_wgmma(int line, const sett_product &p) {
   auto &own = sett_own_products();
   sett_exchange(line, 0xffffffffu, 0, -1);
-  if (sett_own_copies().unfenced || sett_late_copies() || !own.fenced || own.products == SETT_PRODUCTS || p.a >> 62 != 1 || p.b >> 62 != 1 ||
-      (p.a | p.b) >> 49 & 7) {
+  if (sett_own_copies().unfenced || sett_late_copies() || !own.fenced || own.products == SETT_PRODUCTS ||
+      p.a >> 62 != 1 || p.b >> 62 != 1 || (p.a | p.b) >> 49 & 7) {
     sett_fail("thread %d: wgmma of line %d without a fence, or with a descriptor of another kind", sett.current, line);
     sett_wait();
   }

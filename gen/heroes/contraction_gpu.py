@@ -498,7 +498,7 @@ def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, conte
     value = body.real(Value(body.from_memory(dtype, element), dtype, 1, dtype == "f16")).text
     at = load_map(schedule, k, along, context.device.contraction_gpu.run_bytes // sum_bytes)
     operand = LoadedOperand(**tiled(nest, schedule, k, t, at), along=along, element=d.memory(dtype), value=value,
-                            word=_word(size), put=_word(sum_bytes * vec))
+                            word=word_type(size), put=word_type(sum_bytes * vec))
     return operand, Touched("read", buffer, element_map(nest, k), size if vec > 1 else 0)
 
 
@@ -508,7 +508,7 @@ def added(d: Target, kind: str, a: str, b: str, total: str) -> str:
         else f"{d.math('fma', kind)}({a}, {b}, {total})"
 
 
-def _word(size: int) -> str:
+def word_type(size: int) -> str:
     return {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}[size]
 
 
@@ -546,7 +546,7 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     (row, column), (_, group) = ([algebra.c_text(text, t, "term").results[0] for text in thread_maps(schedule, unit, by)]
                                  for by in (unit, schedule.vec))
     record = ContractionGpuRecord(
-        placing, d.types[kind], tile, unit, _word(WORD), (tile.rows + padding, tile.columns + padding),
+        placing, d.types[kind], tile, unit, word_type(WORD), (tile.rows + padding, tile.columns + padding),
         [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, column,
         group, added(d, kind, "a.at[i]", "b.at[j]", "total[i][j]"), counts["row"], counts["column"], schedule.vec, exact_sum(choice, context), written.code)
     return kernel_of_tiles(choice, context, Text("kernels/contraction_gpu", record), [touched for _, touched in both],

@@ -259,9 +259,14 @@ def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) 
 
 
 def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """The index of an element in a fragment (lhs, rhs, acc) of the instruction. box: the extents of variables; given:
-    the layout's variables by these, the others are 0."""
-    layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{_instruction(nest).layout}.{fragment}"))
+    """As `held_in`, of the instruction of a product."""
+    return held_in(_instruction(nest).layout, fragment, box, **given)
+
+
+def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
+    """The index of an element in a fragment (lhs, rhs, acc) of the layouts of a name. box: the extents of variables;
+    given: the layout's variables by these, the others are 0."""
+    layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{name}.{fragment}"))
     inner = (f"({', '.join(box)}) -> ({', '.join(given.get(v.name, '0') for v in algebra.info(layout).variables)}), "
              f"domain: {', '.join(f'{name} in [0, {count - 1}]' for name, count in box.items())}")
     return [result.text for result in algebra.info(compose(inner, layout)).results]

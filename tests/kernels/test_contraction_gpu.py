@@ -21,7 +21,8 @@ from drawn import BATCH, COUNT, SEED, agree, fusions, in_parts, of_part, ptx
 from gen_run import gen
 from gen import algebra, run, schedule
 from gen.emit.helpers import Helpers
-from gen.heroes import contraction_gpu, contraction_mma, contraction_wgmma
+from gen.emit.templates import macro
+from gen.heroes import contraction_gpu, contraction_mfma, contraction_mma, contraction_wgmma
 from gen.heroes.hero import Context
 from gen.pipeline import build_all, target_file
 from gen.plan.nests import planned
@@ -35,7 +36,7 @@ from test_contraction import BATCHED, ROWS, TURNED, dot
 TYPES = [*test_contraction.FLOATS, *test_contraction.NUMBERS, ("f16", "f16", "f16"), ("u8", "u8", "u8")]
 COLUMNS = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
 
-ON = [("cuda-on-cpu", "sm_80"), *(pytest.param(*on, marks=pytest.mark.peer) for on in (("hip-on-cpu", "gfx90a"), ("opencl", "opencl-gpu")))]
+ON = [("cuda-on-cpu", "sm_80"), *(pytest.param(*on, marks=pytest.mark.peer) for on in (("hip-on-cpu", "gfx90a"), ("hip-on-cpu", "gfx942"), ("opencl", "opencl-gpu")))]
 
 
 # those of matrix instructions
@@ -517,6 +518,87 @@ def test_a_fence_behind_the_barrier_is_found(tmp_path: Path, monkeypatch: pytest
     kernel.write_text(text)
     (result,) = run.check_built([built], "cuda-on-cpu", options)
     assert result.status == "FAIL" and "a fence" in str(result), result
+
+
+# Of what wavefronts multiply: whichever way operands lie, of whole tiles and not
+OF_WAVES = {f"{dtype}_{name}": dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS.get(dtype, dtype)}[{result}]{{1,0}}", words)
+            for dtype in contraction_mfma.INSTRUCTIONS
+            for name, a, b, result, words in (("rows", "64,96", "96,128", "64,128", ROWS), ("turned", "67,45", "72,45", "67,72", TURNED),
+                                              ("columns", "80,136", "80,144", "136,144", COLUMNS))}
+
+
+def by_waves(text: str) -> "tuple[TiledProduct, contraction_mfma.ContractionMfmaSchedule]":
+    device, d = DEVICES["gfx942"], TARGETS["hip"].of_file()
+    (fusion,) = fusions(text)
+    (nest,) = planned(fusion, device.plan_class._replace(shared_tiles=SharedTiles(1, 1))).nests
+    assert isinstance(nest, TiledProduct)
+    context = Context(d, device, Helpers(d), False, [], lambda nest, context: [])
+    assert contraction_mfma.HERO.takes(nest, context)
+    (chosen,) = contraction_mfma.HERO.schedules(nest, context)
+    assert isinstance(chosen, contraction_mfma.ContractionMfmaSchedule)
+    return nest, chosen
+
+
+@in_parts
+def test_waves(part: str, tmp_path: Path) -> None:
+    for device, types in (("gfx90a", ("f32", "f64", "s8")), ("gfx942", tuple(contraction_mfma.INSTRUCTIONS))):
+        texts = {name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WAVES.items() if name.split("_")[0] in types}
+        for name, text in of_part(texts.items(), part):
+            (fusion,) = fusions(text, name)
+            assert "MFMA" in target_file(fusion, "hip", device).kernels[0].loop.text(), name
+        agree(texts, "hip-on-cpu", device, tmp_path / device, part)
+
+
+@pytest.mark.parametrize("dtype", contraction_mfma.INSTRUCTIONS)
+@pytest.mark.parametrize("a, b, words", [("512,1024", "1024,512", ROWS), ("512,1024", "512,1024", TURNED), ("1024,512", "1024,512", COLUMNS)])
+def test_waves_meet_no_bank_twice(dtype: str, a: str, b: str, words: str) -> None:
+    nest, chosen = by_waves(dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS.get(dtype, dtype)}[512,512]{{1,0}}", words))
+    for tile in DEVICES["gfx942"].contraction_gpu.wave_tiles[bits(dtype) // 8]:
+        for access in contraction_mfma.shared_accesses(nest, replace(chosen, threads=tile.threads, block=tile)):
+            no_banks_conflict(access, dtype)
+
+
+def test_subnormals_that_an_instruction_flushes() -> None:
+    """The device's MFMA of 16 bits makes zeros of subnormals: sums are added in plain code."""
+    for name in ("bf16_rows", "f16_rows"):
+        (fusion,) = fusions(OF_WAVES[name])
+        assert "MFMA" not in target_file(fusion, "hip", "gfx90a").kernels[0].loop.text()
+
+
+@pytest.mark.peer
+def test_waves_without_instructions(tmp_path: Path) -> None:
+    """The plain code beside each instruction computes the same."""
+    options, built = run.Options(rounds=1, schedule="gfx942"), []
+    for name, text in OF_WAVES.items():
+        if name.endswith("_turned"):
+            (fusion,) = fusions(text.replace("HloModule e", f"HloModule {name}"), name)
+            built.append(run.build(fusion, tmp_path / name, "hip-on-cpu", options))
+            kernel = tmp_path / name / f"{name}.hip"
+            assert kernel.read_text().count("defined(SETT_MFMA)") == 1
+            kernel.write_text(kernel.read_text().replace("defined(SETT_MFMA)", "0"))
+    assert [result.status for result in run.check_built(built, "hip-on-cpu", options)] == ["PASS"] * 5
+
+
+@pytest.mark.parametrize("device, dtype, instruction", [
+    ("gfx90a", "f32", "v_mfma_f32_16x16x4f32"), ("gfx90a", "f64", "v_mfma_f64_16x16x4f64"), ("gfx90a", "s8", "v_mfma_i32_16x16x16i8"),
+    ("gfx942", "f32", "v_mfma_f32_16x16x4_f32"), ("gfx942", "f64", "v_mfma_f64_16x16x4_f64"), ("gfx942", "bf16", "v_mfma_f32_16x16x16_bf16"),
+    ("gfx942", "f16", "v_mfma_f32_16x16x16_f16"), ("gfx942", "s8", "v_mfma_i32_16x16x32_i8")])
+def test_clang_compiles_mfma(device: str, dtype: str, instruction: str, tmp_path: Path) -> None:
+    """Where there is no hipcc, a clang that knows the device compiles the functions of instructions."""
+    clang = shutil.which("clang-19") or shutil.which("clang")
+    arguments = [str(clang), "-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", f"--offload-arch={device}", "-O2", "-S", "-o", "-"]
+    if not clang or subprocess.run([*arguments, "/dev/null"], capture_output=True).returncode:
+        pytest.skip("no clang for the device")
+    of, d = contraction_mfma.INSTRUCTIONS[dtype], TARGETS["hip"].of_file()
+    kind, element = d.types[of.sums], d.memory(dtype)
+    text = macro("parts/mfma.j2", "mfma", d=d, name="multiplied", of=dtype, unit=16 * 8 // bits(dtype), instruction=of, kind=kind, element=element)
+    (tmp_path / "e.hip").write_text(
+        f"#define __device__ __attribute__((device))\n{text}\n"
+        f"__device__ __attribute__((used)) void e({kind} *sum, const {element} *a, const {element} *b) {{ multiplied(sum, a, b); }}\n")
+    done = subprocess.run([*arguments, str(tmp_path / "e.hip")], capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    each = 8 if instruction.endswith("32_i8") else of.group
+    assert done.stdout.count(instruction) == 16 * 8 // bits(dtype) // each, done.stdout
 
 
 def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
