@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, List, Sequence
 
 from gen.heroes import (concatenate, concatenate_cpu, contraction_cpu, contraction_gpu,
-                        contraction_mfma, contraction_mma, contraction_wgmma, distribute, fft, fft_gpu, lapack, loop, matrices,
-                        matrices_gpu,
+                        contraction_mfma, contraction_mma, contraction_wgmma, distribute, fft, fft_gpu, lapack, loop,
+                        matrices, matrices_gpu,
                         pad_cpu, reduction_cpu, reduction_gpu, rows_cpu, rows_gpu, scan_cpu, scan_gpu, scatter,
                         small_products_cpu, sort_cpu, sort_gpu, strips_cpu, table, transpose_cpu, transpose_gpu,
                         transpose_lines, update_in_place, window_cpu, window_scatter)

@@ -1,15 +1,15 @@
 """The contraction hero on GPUs whose wavefronts multiply matrices: products by AMD's MFMA instructions.
 
-A block of threads computes a tile of the result, each wavefront of 64 a part of it. While it multiplies the parts of both
-operands that are in one half of the tiles in shared memory, it loads the next steps into registers.
+A block of threads computes a tile of the result, each wavefront of 64 threads a part of it. While it multiplies one half
+of the tiles in shared memory, it loads the next steps of both operands into registers.
 
-An instruction multiplies 16 rows by 16 columns, 4 groups of steps deep; sett_mma_layouts.h says which lane holds which
-element, and which sum. A lane reads 16 bytes of a line at once: its elements of several instructions, whose steps are so
-permuted alike in both operands.
+An instruction multiplies 16 rows by 16 columns. sett_mma_layouts.h says which lane holds which element, and which sum. A
+lane reads 16 bytes of a line at once, which are its elements for several instructions. So steps reach the instructions
+in another order, which is the same in both operands.
 
-A row of a tile in shared memory is a line, or a step where neighbours in memory are lines. A line is rotated by 16 bytes
-after every rows that lie in all banks, a step by 16 lines after the steps of 16 bytes: the lanes that read together read
-all banks.
+A row of a tile in shared memory is a line, or a step where neighbours in memory are lines. Rows are rotated, so that
+lanes that read together read from all banks: lines by 16 bytes more after each 128 bytes, steps by 16 lines more after
+as many steps as 16 bytes hold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from gen import algebra
 from gen.emit.templates import macro
 from gen.emit.values import Touched
 from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, ExactSum, SharedAccess, \
-    TiledOperand, best, block_counts, element_map, exact_sum, kernel_of_tiles, part_steps, sums_written, tiled, word_type
+    TiledOperand, best, block_counts, element_map, exact_sum, kernel_of_tiles, part_steps, sums_written, tiled, \
+    word_type
 from gen.heroes.contraction_mma import copied_maps, copy_map, element_bytes, held_in, texts
 from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Kernel, Placing, StepCode, Text
@@ -29,7 +30,8 @@ from gen.plan.partition import compose
 from gen.plan.tiled_product import TiledProduct
 from gen.schedule import GpuTile
 
-SIDE, LANES, BANKS = 16, 64, 128    # rows and columns of an instruction; a wavefront; bytes of shared memory read at once
+SIDE, LANES = 16, 64    # rows and columns of an instruction; threads of a wavefront
+BANKS = 128             # bytes of shared memory that are read at once
 
 
 class Instruction(NamedTuple):

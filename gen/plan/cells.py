@@ -24,9 +24,10 @@ class Cell(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Every so many places of a window, whose taps are under elements of a base with holes: a window over the base without
-    the holes. first, places: the first of the places, and how many there are. tap, taps: the first one and how many, in
-    steps of `taps_every`; no taps: nothing is under them. stride, dilation, low, high: of the window."""
+    """The places of a window, at an even distance, that have the same taps over elements of a base with holes. They are a
+    window over the base without the holes. first, places: the first place, and their number. tap, taps: the first tap and
+    their number, `taps_every` taps apart; 0 taps: no element is under them. stride, dilation, low, high: of the
+    window."""
 
     first: int
     places: int

@@ -235,8 +235,8 @@ class ContractionGpuNumbers:
     # for wgmma, where the device has it; a thread has two rows. Not timed.
     warpgroup_tiles: Tuple[GpuTile, ...] = ()
     warpgroup_sum_cost: int = 1000  # as sum_cost
-    # for MFMA, by bytes of an element: 4 wavefronts, whose threads have 4 rows of each instruction. Not timed. wave_types:
-    # of the elements that the device multiplies so; its instructions flush none of their subnormals.
+    # for MFMA, by bytes of an element: 4 wavefronts, whose threads have 4 rows of each instruction. Not timed.
+    # wave_types: of the elements that the device multiplies so; its instructions flush none of their subnormals.
     wave_tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
         size: (GpuTile(128, 128, 16, 4, 64 // size, 1), GpuTile(64, 64, 8, 2, 64 // size, 0.6),
                GpuTile(32, 32, 4, 1, 64 // size, 0.3)) for size in (1, 2, 4, 8)})
