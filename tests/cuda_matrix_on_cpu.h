@@ -127,6 +127,7 @@ struct sett_copy {
 struct sett_thread_copies {
   uint64_t block;
   bool unfenced; // copies have arrived that wgmma does not see
+  bool late;     // they had, at the last barrier: other threads do not know of a fence behind it
   int copies, groups, group[SETT_COPIES];
   sett_copy copy[SETT_COPIES];
 };
@@ -134,7 +135,7 @@ static sett_thread_copies sett_copies[SETT_THREADS];
 
 static inline sett_thread_copies &sett_own_copies(void) {
   sett_thread_copies &own = sett_copies[sett.current];
-  if (own.block != sett_blocks) own.copies = own.groups = own.unfenced = 0;
+  if (own.block != sett_blocks) own.copies = own.groups = own.unfenced = own.late = 0;
   own.block = sett_blocks;
   return own;
 }
@@ -171,6 +172,20 @@ static inline void sett_ptx_cp_async_wait_group(int left) {
 }
 #define sett_ptx_cp_async(to, from, bytes, read) sett_cp_async(__LINE__, to, from, bytes, read)
 static inline void sett_ptx_fence_proxy_async(void) { sett_own_copies().unfenced = false; }
+static inline void sett_barrier_of_copies(int line) {
+  auto &own = sett_own_copies();
+  own.late = own.unfenced;
+  sett_barrier(line);
+}
+#undef __syncthreads
+#define __syncthreads() sett_barrier_of_copies(__LINE__)
+
+// Whether wgmma of any thread of the block may miss copies of another one.
+static inline bool sett_late_copies(void) {
+  for (unsigned t = 0; t < blockDim.x; ++t)
+    if (sett_copies[t].block == sett_blocks && sett_copies[t].late) return true;
+  return false;
+}
 
 // ---- wgmma ----
 
@@ -231,8 +246,8 @@ static inline void sett_wgmma_add(const sett_product &p) {
 static inline void sett_wgmma(int line, const sett_product &p) {
   auto &own = sett_own_products();
   sett_exchange(line, 0xffffffffu, 0, -1);
-  if (sett_own_copies().unfenced || !own.fenced || own.products == SETT_PRODUCTS || p.a >> 62 != 1 || p.b >> 62 != 1 ||
-      (p.a | p.b) >> 49 & 7) {
+  if (sett_own_copies().unfenced || sett_late_copies() || !own.fenced || own.products == SETT_PRODUCTS ||
+      p.a >> 62 != 1 || p.b >> 62 != 1 || (p.a | p.b) >> 49 & 7) {
     sett_fail("thread %d: wgmma of line %d without a fence, or with a descriptor of another kind", sett.current, line);
     sett_wait();
   }

@@ -18,4 +18,6 @@ static const cudaError_t hipSuccess = cudaSuccess, hipErrorInvalidValue = cudaEr
 #define hipMemcpyDeviceToHost cudaMemcpyDeviceToHost
 #define hipStreamSynchronize cudaStreamSynchronize
 #define __shfl_down(...) sett_shfl_down(__LINE__, SETT_LANES == 64 ? ~(uint64_t)0 : 0xffffffffu, __VA_ARGS__)
+#define __shfl(...) sett_shfl(__LINE__, SETT_LANES == 64 ? ~(uint64_t)0 : 0xffffffffu, __VA_ARGS__)
+#include "hip_matrix_on_cpu.h"
 #endif

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, List, Sequence
 
 from gen.heroes import (concatenate, concatenate_cpu, contraction_cpu, contraction_gpu,
-                        contraction_mma, contraction_wgmma, distribute, fft, fft_gpu, lapack, loop, matrices,
-                        matrices_gpu,
+                        contraction_mfma, contraction_mma, contraction_wgmma, distribute, fft, fft_gpu, lapack, loop,
+                        matrices, matrices_gpu,
                         pad_cpu, reduction_cpu, reduction_gpu, rows_cpu, rows_gpu, scan_cpu, scan_gpu, scatter,
                         small_products_cpu, sort_cpu, sort_gpu, strips_cpu, table, transpose_cpu, transpose_gpu,
                         transpose_lines, update_in_place, window_cpu, window_scatter)
@@ -19,7 +19,7 @@ HEROES: Sequence[Hero[Any, Any]] = (
     matrices_gpu.HERO, matrices.HERO, lapack.HERO, sort_cpu.HERO, sort_gpu.HERO, sort_gpu.ROWS, fft_gpu.HERO,
     fft.HERO, scatter.HERO,
     strips_cpu.HERO, contraction_cpu.HERO, small_products_cpu.HERO, contraction_wgmma.HERO, contraction_mma.HERO,
-    contraction_gpu.HERO,
+    contraction_mfma.HERO, contraction_gpu.HERO,
     concatenate_cpu.HERO, concatenate.HERO, update_in_place.HERO, distribute.HERO, rows_cpu.HERO, rows_gpu.HERO,
     reduction_cpu.HERO, reduction_gpu.HERO, scan_cpu.HERO, scan_gpu.HERO, transpose_gpu.HERO, transpose_lines.HERO,
     transpose_cpu.HERO, window_cpu.HERO, window_scatter.HERO, pad_cpu.HERO, table.HERO, loop.HERO)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Dict, Iterable, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from gen import algebra
 from gen.emit.body import Body
@@ -30,13 +30,11 @@ from gen.plan.buffer import Buffer
 from gen.plan.buffers import buffers_of, touches
 from gen.plan.digits import place
 from gen.plan.partition import compose
-from gen.plan.tiled_product import TiledProduct
+from gen.plan.tiled_product import Inside, TiledProduct
 from gen.schedule import Device, GpuTile, Schedule
-from gen.targets import COMPLEX, TINY
+from gen.targets import COMPLEX, TINY, Target
 
 WORD = 16       # bytes of the widest access of a thread
-ADDED = {"f32": "fmaf({a}, {b}, {sum})", "f64": "fma({a}, {b}, {sum})",
-         "s32": "(int)((unsigned){sum} + (unsigned){a} * (unsigned){b})"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +61,17 @@ class ContractionGpuSchedule(Schedule):
         return f"total[i][j * {self.vec} + vec]" if self.vec > 1 else "total[i][j]"
 
 
+class ConditionText(NamedTuple):
+    """A condition under which an element of an operand exists: the sum of a line's and a step's value is not negative,
+    where it could be (low), and at most `last`, where it could be more (high)."""
+
+    line: str
+    step: str
+    last: int
+    low: bool
+    high: bool
+
+
 @dataclass(frozen=True)
 class TiledOperand:
     """The copy of an operand to shared memory, a part of a template's record.
@@ -70,7 +79,8 @@ class TiledOperand:
     name: a or b. pointer: of the buffer. lines: of the tile. passes: times that each thread copies `vec` elements; own:
     the condition that it has something to copy in a pass ("": it always has). line, step: of what it copies, in the
     tile. first: the number of the block's tile; count: the lines of the operand; last: the last line that a copy may
-    begin with. line_at, step_at: where the line begins in the operand, how far the step is from there."""
+    begin with. line_at, step_at: where the line begins in the operand, how far the step is from there. conditions:
+    under which an element exists."""
 
     name: str
     pointer: str
@@ -85,6 +95,7 @@ class TiledOperand:
     last: int
     line_at: str
     step_at: str
+    conditions: List[ConditionText]
 
 
 @dataclass(frozen=True)
@@ -99,6 +110,28 @@ class LoadedOperand(TiledOperand):
     put: str
 
 
+class ExactOperand(NamedTuple):
+    """An element of an operand, as the steps of a sum are added one by one. line_at, step_at, conditions: as those of
+    TiledOperand, of the result's row or column; value: the element `element`, in the type of the sums."""
+
+    pointer: str
+    element: str
+    line_at: str
+    step_at: str
+    conditions: List[ConditionText]
+    value: str
+
+
+class ExactSum(NamedTuple):
+    """A sum of the elements that exist, for those that are NaN: zeros in place of the others make NaN of infinities.
+    kind: its type; of_thread: the sum in a thread's registers; added: the sum with a product."""
+
+    kind: str
+    of_thread: str
+    operands: List[ExactOperand]
+    added: str
+
+
 @dataclass(frozen=True)
 class ContractionGpuRecord:
     """templates/kernels/contraction_gpu.j2 prints this record.
@@ -106,8 +139,8 @@ class ContractionGpuRecord:
     kind: the type of the sums; unit: sums that a word of shared memory holds; word: its type. pitch: elements from a
     step to the next in each tile. steps: of the sum; part_steps: of a part of it. row: the row in the tile of a thread's
     row `i`; column: words of the tile's row before the thread's word `j`; group: the same of its columns `j`, in groups
-    of `vec`. added: the sum with a product of the registers a and b. rows, columns: of the result. step: the epilogue of
-    `vec` sums, or what stores the sums of a part."""
+    of `vec`. added: a thread's sum with a product. rows, columns: of the result. exact: None where
+    all elements exist or sums are integers. step: the epilogue of `vec` sums, or what stores the sums of a part."""
 
     placing: Placing
     kind: str
@@ -125,6 +158,7 @@ class ContractionGpuRecord:
     rows: int
     columns: int
     vec: int
+    exact: Optional[ExactSum]
     step: StepCode
 
 
@@ -168,7 +202,7 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         return [_summed(nest) if schedule.parts > 1 else _epilogue(nest, schedule)]
 
     def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
-        whole = [element_map(nest, k) for k in (0, 1)]
+        whole = [sum_map(nest, of) for of in nest.sums]
         parts = [part_map(nest, schedule)] if schedule.parts > 1 else []
         return [*whole, *parts, place(block_counts(nest, schedule), schedule.threads)[0]]
 
@@ -189,6 +223,31 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
     def build(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> "List[Kernel]":
         kernels = [self.tiles_kernel(choice, context)]
         return [*kernels, _sum_kernel(choice, context)] if choice.schedule.parts > 1 else kernels
+
+    def instruction(self, nest: TiledProduct) -> str:
+        """What multiplies, for people."""
+        return f"multiply-add of {nest.dot.shape.dtype}, one a thread"
+
+    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
+               context: Context) -> "List[Tuple[SharedAccess, str]]":
+        """The accesses of shared memory, each with the type of its elements."""
+        return [(access, nest.dot.shape.dtype) for access in shared_accesses(nest, schedule, context.device)]
+
+    def describe(self, choice: Choice[TiledProduct, ContractionGpuSchedule], grid: Grid, context: Context) -> "List[str]":
+        nest, schedule, tile = choice.nest, choice.schedule, choice.schedule.block
+        if grid is not choice.grids[0]:
+            return [f"adds up the {schedule.parts} parts of each sum"]
+        counts = nest.counts
+        sizes = ", ".join(f"{counts[name]} {name}s" for name in ("row", "column", "step"))
+        batch = f", {counts['batch']} in the batch" if counts["batch"] > 1 else ""
+        parts = f"{schedule.parts} parts (split-k)" if schedule.parts > 1 else "whole (no split-k)"
+        lines = [f"product: {sizes}{batch}; elements exist under {len(nest.conditions)} conditions",
+                 f"instruction: {self.instruction(nest)}; sums: {parts}",
+                 f"tile: {tile.rows}x{tile.columns} by {tile.steps} steps, {tile.stages} stages in shared memory"]
+        accesses = self.shared(nest, schedule, context)
+        found = [algebra.call("banks", *["--vector", "e"] * (access.elements > 1), access.map, of) for access, of in accesses]
+        wrong = [answer for answer in found if not answer.startswith("yes")]
+        return [*lines, *(f"bank conflicts: {answer}" for answer in wrong or [f"none in {len(found)} kinds of accesses"])]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         """The kernel whose blocks have a tile each."""
@@ -249,15 +308,25 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 
 # ---- maps ----
 
-def element_map(nest: TiledProduct, operand: int) -> str:
-    """(batch, line, step) -> (position in an operand)."""
-    line, step = (algebra.substitute(text, vec=0) for text in (nest.line_map(operand), nest.step_map(operand)))
+def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
+    """(batch, line, step) -> (position in an operand, or the sum of a condition), whether the element exists or not."""
+    both = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
+        (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
+    line, step = (algebra.substitute(text, vec=0) for text in both)
     lines, steps = algebra.info(line), algebra.info(step)
     box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in lines.variables]
     box += [f"step in [0, {nest.counts['step'] - 1}]"]
     text = steps.results[0].text.replace("group", "step")
     return algebra.simplify(f"({', '.join(v.name for v in lines.variables)}, step) -> "
                             f"({lines.results[0].text} + {text}), domain: {', '.join(box)}")
+
+
+def element_map(nest: TiledProduct, operand: int) -> str:
+    """(batch, line, step) -> (position in an operand), of the elements that exist."""
+    position = sum_map(nest, operand)
+    inside = [f"{algebra.info(sum_map(nest, Inside(n))).results[0].text} in [0, {nest.conditions[n].last}]"
+              for n in nest.conditions_of(operand)]
+    return algebra.simplify(", ".join([position, *inside]))
 
 
 def _position(nest: TiledProduct) -> str:
@@ -370,11 +439,24 @@ def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "T
     return StepCode.of_body(body, form.loop.vec), body.touched
 
 
-def operand_texts(nest: TiledProduct, operand: int, index: str) -> "Tuple[str, str]":
-    """C texts of where `line` of `batch` begins in an operand, and of how far `step` is from there."""
-    line = algebra.rename(algebra.substitute(nest.line_map(operand), vec=0), "batch", "line")
+def operand_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "Tuple[str, str]":
+    """C texts of where a line of `batch` begins in an operand, and of how far `step` is from there. name: the line's."""
+    line = algebra.rename(algebra.substitute(nest.line_map(operand), vec=0), "batch", name)
     step = algebra.rename(algebra.substitute(nest.step_map(operand), vec=0), "step")
     return algebra.c_text(line, index, "added").results[0], algebra.c_text(step, index, "added").results[0]
+
+
+def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "List[ConditionText]":
+    """The conditions of an operand, in the variables of `operand_texts`."""
+    found = []
+    for number in nest.conditions_of(operand):
+        (low, high), = algebra.ranges(sum_map(nest, Inside(number)))
+        line = algebra.rename(algebra.substitute(nest.inside_line_map(number), vec=0), "batch", name)
+        step = algebra.rename(algebra.substitute(nest.inside_step_map(number), vec=0), "step")
+        last = nest.conditions[number].last
+        texts = algebra.c_text(line, index, "term").results[0], algebra.c_text(step, index, "added").results[0]
+        found.append(ConditionText(*texts, last, low < 0, high > last))
+    return found
 
 
 def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: str, copied: str) -> Dict[str, Any]:
@@ -387,7 +469,23 @@ def tiled(nest: TiledProduct, schedule: ContractionGpuSchedule, k: int, index: s
     return {"name": "ab"[k], "pointer": nest.operands[k].pointer, "lines": lines, "vec": vec, "line": line, "step": step,
             "passes": -(-lines * schedule.block.steps // vec // schedule.threads), "own": " && ".join(own),
             "first": f"{side}_block", "count": count, "last": count - (1 if nest.along_steps(k) else vec),
-            "line_at": line_at, "step_at": step_at}
+            "line_at": line_at, "step_at": step_at, "conditions": condition_texts(nest, k, index)}
+
+
+def exact_sum(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Optional[ExactSum]:
+    """The sum that takes the place of one that is NaN; None where a zero in place of an element changes none."""
+    nest, d, kind, t = choice.nest, context.target, choice.nest.dot.shape.dtype, choice.index
+    if not nest.conditions or kind not in ("f32", "f64"):
+        return None
+    operands = []
+    for k, (name, buffer) in enumerate(zip(("row", "column"), nest.operands)):
+        dtype = buffer.shape.dtype
+        body = Body(d, context.helpers, _summed(nest), t, context.excess)
+        value = body.real(Value(body.from_memory(dtype, f"of_{name}"), dtype, 1, dtype == "f16")).text
+        operands.append(ExactOperand(buffer.pointer, d.memory(dtype), *operand_texts(nest, k, t, name),
+                                     condition_texts(nest, k, t, name), value))
+    return ExactSum(d.types[kind], choice.schedule.of_thread(), operands,
+                    added(d, kind, operands[0].value, operands[1].value, "sum"))
 
 
 def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, context: Context) -> "Tuple[LoadedOperand, Touched]":
@@ -400,11 +498,17 @@ def _operand(choice: Choice[TiledProduct, ContractionGpuSchedule], k: int, conte
     value = body.real(Value(body.from_memory(dtype, element), dtype, 1, dtype == "f16")).text
     at = load_map(schedule, k, along, context.device.contraction_gpu.run_bytes // sum_bytes)
     operand = LoadedOperand(**tiled(nest, schedule, k, t, at), along=along, element=d.memory(dtype), value=value,
-                            word=_word(size), put=_word(sum_bytes * vec))
+                            word=word_type(size), put=word_type(sum_bytes * vec))
     return operand, Touched("read", buffer, element_map(nest, k), size if vec > 1 else 0)
 
 
-def _word(size: int) -> str:
+def added(d: Target, kind: str, a: str, b: str, total: str) -> str:
+    """A sum with one product more, by one rounding; integers wrap around."""
+    return f"(int)((unsigned){total} + (unsigned){a} * (unsigned){b})" if kind == "s32" \
+        else f"{d.math('fma', kind)}({a}, {b}, {total})"
+
+
+def word_type(size: int) -> str:
     return {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}[size]
 
 
@@ -442,9 +546,9 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     (row, column), (_, group) = ([algebra.c_text(text, t, "term").results[0] for text in thread_maps(schedule, unit, by)]
                                  for by in (unit, schedule.vec))
     record = ContractionGpuRecord(
-        placing, d.types[kind], tile, unit, _word(WORD), (tile.rows + padding, tile.columns + padding),
+        placing, d.types[kind], tile, unit, word_type(WORD), (tile.rows + padding, tile.columns + padding),
         [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, column,
-        group, ADDED[kind], counts["row"], counts["column"], schedule.vec, written.code)
+        group, added(d, kind, "a.at[i]", "b.at[j]", "total[i][j]"), counts["row"], counts["column"], schedule.vec, exact_sum(choice, context), written.code)
     return kernel_of_tiles(choice, context, Text("kernels/contraction_gpu", record), [touched for _, touched in both],
                            written)
 

@@ -15,18 +15,19 @@ instruction are the even ones, the others the odd ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Iterable, List, NamedTuple, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from gen import algebra
 from gen.emit.templates import macro
 from gen.emit.values import Touched
-from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, SharedAccess, TiledOperand, \
-    best, block_counts, element_map, kernel_of_tiles, part_steps, sums_written, tiled, whole_columns
+from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, ExactSum, SharedAccess, \
+    TiledOperand, best, block_counts, element_map, exact_sum, kernel_of_tiles, part_steps, sum_map, sums_written, \
+    tiled, whole_columns
 from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Kernel, Placing, StepCode, Text
 from gen.hlo import dtypes
 from gen.plan.partition import compose
-from gen.plan.tiled_product import TiledProduct
+from gen.plan.tiled_product import Inside, TiledProduct
 from gen.schedule import GpuTile
 
 DOWN, ACROSS = 16, 8    # rows and columns of an instruction
@@ -96,7 +97,7 @@ class ContractionMmaRecord:
     type of the `registers` that a lane has of 16 lines and 32 bytes of the steps. bytes: of an element. parts: 32 bytes
     of the steps in a tile. downs, acrosses: instructions of a warp below and beside each other. row, group: the row in
     the tile of a thread's row `i`, and of its columns `j` in groups of `vec`. steps, part_steps, rows, columns, vec,
-    step: as ContractionGpuRecord."""
+    exact, step: as ContractionGpuRecord."""
 
     placing: Placing
     kind: str
@@ -117,6 +118,7 @@ class ContractionMmaRecord:
     rows: int
     columns: int
     vec: int
+    exact: Optional[ExactSum]
     step: StepCode
 
 
@@ -140,9 +142,18 @@ class ContractionMmaHero(ContractionGpuHero):
 
     def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
         assert isinstance(schedule, ContractionMmaSchedule)
-        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map, copied_map)]
-        return [*super().maps(nest, schedule, context), *tiles, *(tile_map(nest, schedule.block, k) for k in (0, 1)),
-                *sum_maps(nest, schedule)]
+        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map)]
+        tiles += [tile_map(nest, schedule.block, k) for k in (0, 1)]
+        return [*super().maps(nest, schedule, context), *tiles, *copied_maps(nest, schedule), *sum_maps(nest, schedule)]
+
+    def instruction(self, nest: TiledProduct) -> str:
+        of, dtype = _instruction(nest), nest.operands[0].shape.dtype
+        return f"mma.sync {of.shape}, {dtype} added as {of.sums}"
+
+    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
+               context: Context) -> "List[Tuple[SharedAccess, str]]":
+        assert isinstance(schedule, ContractionMmaSchedule)
+        return [(access, nest.operands[0].shape.dtype) for access in shared_accesses(nest, schedule)]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         return _kernel(choice, context)
@@ -212,13 +223,19 @@ def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int)
                             f"pass in [0, {-(-count // threads) - 1}], {number} in [0, {count - 1}]")
 
 
-def copied_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int) -> str:
-    """The element map with the steps that do not exist of the last tile: their addresses are computed."""
-    found, steps = algebra.info(element_map(nest, operand)), schedule.block.steps
+def copied_map(nest: TiledProduct, schedule: ContractionGpuSchedule, of: "int | Inside") -> str:
+    """The map of an operand, or of a condition, with the steps that do not exist of the last tile: their addresses are
+    computed."""
+    found, steps = algebra.info(sum_map(nest, of)), schedule.block.steps
     box = [f"{v.name} in [{v.lo}, {(v.hi // steps + 1) * steps - 1 if v.name == 'step' else v.hi}]"
            for v in found.variables]
     return algebra.simplify(f"({', '.join(v.name for v in found.variables)}) -> ({found.results[0].text}), "
                             f"domain: {', '.join(box)}")
+
+
+def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[str]":
+    """The maps of both operands and of all conditions, with such steps."""
+    return [copied_map(nest, schedule, of) for of in nest.sums]
 
 
 def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:
@@ -242,9 +259,14 @@ def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) 
 
 
 def held(nest: TiledProduct, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
-    """The index of an element in a fragment (lhs, rhs, acc) of the instruction. box: the extents of variables; given:
-    the layout's variables by these, the others are 0."""
-    layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{_instruction(nest).layout}.{fragment}"))
+    """As `held_in`, of the instruction of a product."""
+    return held_in(_instruction(nest).layout, fragment, box, **given)
+
+
+def held_in(name: str, fragment: str, box: "Dict[str, int]", **given: str) -> "List[str]":
+    """The index of an element in a fragment (lhs, rhs, acc) of the layouts of a name. box: the extents of variables;
+    given: the layout's variables by these, the others are 0."""
+    layout = algebra.call("map", "dims", algebra.call("nested", "map", f"{name}.{fragment}"))
     inner = (f"({', '.join(box)}) -> ({', '.join(given.get(v.name, '0') for v in algebra.info(layout).variables)}), "
              f"domain: {', '.join(f'{name} in [0, {count - 1}]' for name, count in box.items())}")
     return [result.text for result in algebra.info(compose(inner, layout)).results]
@@ -352,6 +374,6 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
         placing, d.types[nest.dot.shape.dtype], d.memory(dtype), mma, register, registers, size, tile,
         tile.steps * size // (2 * WORD), tile.thread_rows // 2, tile.thread_columns // 2,
         [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, group,
-        counts["row"], counts["column"], schedule.vec, written.code)
+        counts["row"], counts["column"], schedule.vec, exact_sum(choice, context), written.code)
     return kernel_of_tiles(choice, context, Text("kernels/contraction_mma", record), [touched for _, touched in both],
                            written)

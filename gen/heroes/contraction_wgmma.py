@@ -10,14 +10,15 @@ lines. Word w of 16 bytes of row r lies at place w xor (r mod 8), as wgmma reads
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Iterable, List, Tuple
+from typing import Iterable, List, Optional, Tuple
 
 from gen import algebra
 from gen.emit.templates import macro
 from gen.emit.values import Touched
-from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, SharedAccess, TiledOperand, \
-    best, block_counts, element_map, kernel_of_tiles, part_steps, sums_written, tiled, whole_columns
-from gen.heroes.contraction_mma import ACROSS, copied_map, copy_map, element_bytes, held, texts
+from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, ExactSum, SharedAccess, \
+    TiledOperand, best, block_counts, element_map, exact_sum, kernel_of_tiles, part_steps, sums_written, tiled, \
+    whole_columns
+from gen.heroes.contraction_mma import ACROSS, copied_maps, copy_map, element_bytes, held, texts
 from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Grid, Kernel, Placing, StepCode, Text
 from gen.plan.partition import compose
@@ -61,7 +62,8 @@ class ContractionWgmmaRecord:
     """templates/kernels/contraction_wgmma.j2 prints this record.
 
     element: the type of elements in memory; bytes: of one; wgmma: the function of an instruction. parts: 16 steps in a
-    tile. row, group, steps, part_steps, rows, columns, vec, step: as ContractionMmaRecord."""
+    tile. row, group, steps, part_steps, rows, columns, vec, exact, step: as
+    ContractionMmaRecord."""
 
     placing: Placing
     element: str
@@ -77,6 +79,7 @@ class ContractionWgmmaRecord:
     rows: int
     columns: int
     vec: int
+    exact: Optional[ExactSum]
     step: StepCode
 
 
@@ -102,14 +105,22 @@ class ContractionWgmmaHero(ContractionGpuHero):
 
     def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
         assert isinstance(schedule, ContractionWgmmaSchedule)
-        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map, copied_map)]
-        return [*super().maps(nest, schedule, context), *tiles, *(tile_map(nest, schedule.block, k) for k in (0, 1)),
-                *sum_maps(nest, schedule)]
+        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map)]
+        tiles += [tile_map(nest, schedule.block, k) for k in (0, 1)]
+        return [*super().maps(nest, schedule, context), *tiles, *copied_maps(nest, schedule), *sum_maps(nest, schedule)]
 
     def grids(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> "List[Grid]":
         first, *others = super().grids(choice, context)
         _, end = tile_bytes(choice.nest, choice.schedule.block)
         return [replace(first, dynamic_bytes=end), *others]
+
+    def instruction(self, nest: TiledProduct) -> str:
+        return f"wgmma m{DOWN}k{DEEP} of all columns of the tile, {nest.operands[0].shape.dtype} added as f32"
+
+    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
+               context: Context) -> "List[Tuple[SharedAccess, str]]":
+        assert isinstance(schedule, ContractionWgmmaSchedule)
+        return [(access, nest.operands[0].shape.dtype) for access in shared_accesses(nest, schedule)]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         return _kernel(choice, context)
@@ -206,6 +217,6 @@ def _kernel(choice: Choice[TiledProduct, ContractionGpuSchedule], context: Conte
     record = ContractionWgmmaRecord(
         placing, d.memory(dtype), element_bytes(nest), wgmma, tile, tile.steps // DEEP,
         [operand for operand, _ in both], counts["step"], part_steps(counts["step"], schedule.parts, tile), row, group,
-        counts["row"], counts["column"], schedule.vec, written.code)
+        counts["row"], counts["column"], schedule.vec, exact_sum(choice, context), written.code)
     return kernel_of_tiles(choice, context, Text("kernels/contraction_wgmma", record), [touched for _, touched in both],
                            written)

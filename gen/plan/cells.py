@@ -23,6 +23,41 @@ class Cell(NamedTuple):
     taps: int
 
 
+class Phase(NamedTuple):
+    """The places of a window, at an even distance, that have the same taps over elements of a base with holes. They are a
+    window over the base without the holes. first, places: the first place, and their number. tap, taps: the first tap and
+    their number, `taps_every` taps apart; 0 taps: no element is under them. stride, dilation, low, high: of the
+    window."""
+
+    first: int
+    places: int
+    tap: int
+    taps: int
+    taps_every: int
+    stride: int
+    dilation: int
+    low: int
+    high: int
+
+
+def phases(convolution: Instruction, k: int) -> "List[Phase]":
+    """The phases of dimension k of the window; phase n begins at place n."""
+    window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
+    size, places = convolution.operands[0].shape.dims[labels.lhs[2 + k]], convolution.shape.dims[labels.out[2 + k]]
+    stride, dilation, holes, low = window.stride[k], window.dilation[k], window.base_dilation[k], window.low[k]
+    every, taps_every = holes // math.gcd(stride, holes), holes // math.gcd(dilation, holes)
+    found = []
+    for first in range(min(every, places)):
+        at = [(tap, (first * stride + tap * dilation - low) // holes) for tap in range(min(taps_every, window.size[k]))
+              if (first * stride + tap * dilation - low) % holes == 0]
+        tap, begin = at[0] if at else (0, 0)
+        taps, count = -(-(window.size[k] - tap) // taps_every) if at else 0, -(-(places - first) // every)
+        by, apart = stride * every // holes, dilation * taps_every // holes
+        found.append(Phase(first, count, tap, taps, taps_every, by, apart, -begin,
+                           (count - 1) * by + (taps - 1) * apart + 1 + begin - size))
+    return found
+
+
 class Along(NamedTuple):
     """The cells of a dimension. every, taps_every: the distance between places, and between taps, of a cell."""
 

@@ -42,6 +42,7 @@ from gen.hlo.copy import copied
 from gen.hlo.expansion import Expander
 from gen.hlo.opcodes import ELEMENTWISE
 from gen.plan.buffers import memory_map
+from gen.plan.cells import Phase, phases
 from gen.plan.convolution_as_dot import as_dot
 from gen.plan.leads import has_strides, stride_map
 from gen.plan.partition import EMPTY, PARTS, STORED, compose, identity, loop_sizes, moves_only, operand_map
@@ -57,6 +58,7 @@ PRODUCTS = ("dot", "convolution")
 # The attribute that says, for people, why a product stays a loop.
 WHY_LOOP = "why_loop"
 
+WORD = 16       # bytes of a GPU's widest access
 # The types in which tiles of shared memory add, each with those that it is made from while they are loaded.
 TILED_OPERANDS = {"f32": ("bf16", "f16"), "f64": ("f32",), "s32": ("s8", "u8", "s16", "u16", "u32")}
 
@@ -115,7 +117,8 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
         x = Expander(product, names, into.instructions, [])
         before, in_place, value = len(into.instructions), not lasts.intersection(product.operands), None
         if product.opcode == "convolution" and group_count(product) == 1:
-            found = as_dot(x, product, operands, partial(_memory_strides, leads=False), of.panels.longer_features if of.panels else 0)
+            found = as_dot(x, product, operands, partial(_memory_strides, leads=False),
+                           of.panels.longer_features if of.panels else 0)
             value = arranged_as(x, found.dot, found.dot.operands, in_place) if found else None
             if found and value:
                 value = found.back(x, value, product)
@@ -167,8 +170,8 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
     if not _sum_type(product):
         return f"tiles do not add {kind}"
     if of.shared_tiles:
-        return f"{count} multiplications; tiles take {of.shared_tiles.least_steps} at least" if is_dot \
-            else "tiles of shared memory are for dot alone"
+        return f"{count} multiplications; tiles take {of.shared_tiles.least_steps} at least" \
+            if count < of.shared_tiles.least_steps else _why_not_for_gpus(product, of.shared_tiles)
     found, panels = contiguous(product) if is_dot else None, of.panels or Panels()
     if is_dot and found is None:
         return "neighbours in its result are of the batch"
@@ -202,11 +205,7 @@ def _sum_type(product: Instruction) -> str:
 def _is_product(i: Instruction, of: PlanClass) -> bool:
     if i.opcode == "dot" and dtypes.is_complex(accumulator(i)):
         return i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
-    if of.shared_tiles:
-        return i.opcode == "dot" and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
-    if i.opcode not in ("dot", "convolution") or not _sum_type(i) or not i.shape.elements:
-        return False
-    return math.prod(loop_sizes(i)) > 1
+    return i.opcode in PRODUCTS and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
 
 
 def _kept_size(dot: Instruction, operand: int) -> int:
@@ -704,19 +703,91 @@ def _filled(x: Expander, value: Instruction, along: int, count: int) -> Instruct
 
 def _for_gpus(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
               tiles: SharedTiles) -> Optional[Instruction]:
-    """The product for tiles of shared memory, by a vector as a reduce; None where it is too small. An operand that is
-    computed is stored first; operands of two types are converted."""
-    by_vector = _by_vector(x, product, operands, tiles.vector_steps)
-    kind, rows = _sum_type(product), [_kept_size(product, k) for k in (0, 1)]
-    if by_vector or min(rows) < 2 or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps:
+    """The product for tiles of shared memory, by a vector as a reduce; None where it is too small, or has no rows by
+    columns. An operand that is computed is stored first; operands of two types are converted."""
+    by_vector = _by_vector(x, product, operands, tiles.vector_steps) if product.opcode == "dot" else None
+    if by_vector or product.shape.elements * math.prod(loop_sizes(product)) < tiles.least_steps \
+            or _why_not_for_gpus(product, tiles):
         return by_vector
-    types = {operand.shape.dtype for operand in operands}
+    kind, types = _sum_type(product), {operand.shape.dtype for operand in operands}
     own = len(types) == 1 and types <= {kind, *TILED_OPERANDS[kind]}
     both = [operand if own else x.convert(operand, kind) for operand in operands]
+    if product.opcode == "convolution" and max(product.attributes["window"].base_dilation, default=1) > 1:
+        return _by_phases(x, product, both, tiles)
+    if product.opcode == "convolution":
+        both = _features_beside(x, product, both, tiles)
     both = [value if _strides(value, leads=False) else _stored(x, value) for value in both]
     shape = array_shape(kind, product.shape.dims, product.shape.minor_to_major)
-    value = x.add("dot", shape, both, **{**product.attributes, TILED: None})
+    value = x.add(product.opcode, shape, both, **{**product.attributes, TILED: None})
     return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
+
+
+def _features_beside(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
+                     tiles: SharedTiles) -> "List[Instruction]":
+    """The operands of a convolution, stored with neighbouring features where neighbours in the base are of the image and
+    a window moves over them. An element of such a base is copied by itself, and one of few bytes takes as long as a
+    whole word."""
+    base, kernel = operands
+    labels, window = product.attributes["dim_labels"], product.attributes["window"]
+    size, features = dtypes.storage_bytes(base.shape.dtype), kernel.shape.dims[labels.rhs[0]]
+    image = any(_strides(base, d) and base.shape.dims[d] > 1 for d, *along in zip(
+        labels.lhs[2:], window.size, window.stride, window.low, window.high) if along != [1, 1, 0, 0])
+    if not image or size > tiles.few_bytes or features % (WORD // size):
+        return [*operands]
+    return [_stored(x, base, (labels.lhs[1],)), _stored(x, kernel, (labels.rhs[0], labels.rhs[1]))]
+
+
+def _by_phases(x: Expander, product: Instruction, operands: "Sequence[Instruction]", tiles: SharedTiles) -> Instruction:
+    """A convolution whose base has holes as convolutions of the base without them, one for each phase of the places:
+    no element of a hole is multiplied. Their results take turns in the result."""
+    labels, shape = product.attributes["dim_labels"], product.shape
+    along = [phases(product, k) for k in range(len(labels.out) - 2)]
+
+    def part(of: "Sequence[Phase]") -> Instruction:
+        dims = list(shape.dims)
+        for phase, d in zip(of, labels.out[2:]):
+            dims[d] = phase.places
+        to = array_shape(shape.dtype, tuple(dims), shape.minor_to_major)
+        if not all(phase.taps for phase in of):
+            return x.splat(0, to)
+        window, kernel = product.attributes["window"], operands[1]
+        bounds = [(0, size, 1) for size in kernel.shape.dims]
+        for k, (phase, d) in enumerate(zip(of, labels.rhs[2:])):
+            last = phase.tap + phase.taps_every * (phase.taps - 1)
+            first = window.size[k] - 1 - last if window.reversal[k] else phase.tap
+            bounds[d] = first, first + last - phase.tap + 1, phase.taps_every
+        taps = tuple(-(-(end - first) // step) for first, end, step in bounds)
+        kernel = x.add("slice", array_shape(kernel.shape.dtype, taps), [kernel], slice=bounds)
+        size, stride, dilation, low, high = zip(*((p.taps, p.stride, p.dilation, p.low, p.high) for p in of))
+        moved = replace(window, size=size, stride=stride, dilation=dilation, low=low, high=high,
+                        base_dilation=(1,) * len(of))
+        made = Instruction(product.name, "convolution", to, [operands[0], kernel], {**product.attributes, "window": moved},
+                           line=product.line, col=product.col, computation=product.computation)
+        return _for_gpus(x, made, made.operands, tiles) or x.add("convolution", to, made.operands, **made.attributes)
+
+    def joined(of: "Tuple[Phase, ...]") -> Instruction:
+        if len(of) == len(along):
+            return part(of)
+        d, parts = labels.out[2 + len(of)], [joined((*of, phase)) for phase in along[len(of)]]
+        most, dims = parts[0].shape.dims[d], parts[0].shape.dims
+        beside = [x.reshape(_filled(x, value, d, most - value.shape.dims[d]), (*dims[:d + 1], 1, *dims[d + 1:]))
+                  for value in parts]
+        flat = x.reshape(x.concatenate(beside, d + 1), (*dims[:d], most * len(parts), *dims[d + 1:]))
+        return x.slice(flat, d, 0, shape.dims[d])
+    return x.laid_out(joined(()), shape)
+
+
+def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
+    """Why a product is no rows by columns for tiles of shared memory; "": it is."""
+    if product.opcode == "dot":
+        return "" if min(_kept_size(product, k) for k in (0, 1)) > 1 else "one of its operands is a vector"
+    features, groups = product.shape.dims[product.attributes["dim_labels"].out[1]], group_count(product)
+    count = math.prod(len(phases(product, k)) for k in range(product.shape.rank - 2))
+    if count > tiles.phases:
+        return f"the holes of its base make {count} phases of places; at most {tiles.phases} are kernels of their own"
+    if features == groups:
+        return "its groups have one feature each"
+    return "" if product.shape.elements > features else "its window has one place"
 
 
 # ---- convolutions ----

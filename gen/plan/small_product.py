@@ -46,7 +46,7 @@ def small_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str,
     """The nest of such products; None where operands have no constant strides, or the result has no row after another.
     at: the map from the position in the result to the product's index; sides: the sizes of the operands' own sides."""
     found = moves(nest, dot, at)
-    if found is None:
+    if found is None or found.conditions:
         return None
     for order in ((0, 1), (1, 0)):
         count, columns = sides[order[0]] * sides[order[1]], sides[order[1]]
@@ -56,7 +56,7 @@ def small_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str,
                 and not any(d.strides[order[1]] for d in rows):
             batch = [d for d in found.digits if d.position >= count]
             return SmallProduct(nest.name, nest.shape, nest.partition, dot, epilogue, in_order(found.buffers, order),
-                                in_order(found.first, order), merged(batch, order), merged(rows, order),
+                                in_order(found.first, order), (), merged(batch, order), merged(rows, order),
                                 merged(below, order), merged(found.sums, order))
     return None
 

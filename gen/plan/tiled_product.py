@@ -1,9 +1,12 @@
-"""A nest around a product of two matrices, or of many, in whose operands each digit has one stride: a GPU reads them in
-tiles of shared memory.
+"""A nest around a product of two matrices, or of many, or around a convolution, in whose operands each digit has one
+stride: a GPU reads them in tiles of shared memory.
 
 The positions of the result, in the order of memory, are digits. Along those of the rows only the first operand moves,
 along those of the columns only the second, along those of the batch both or none. The digits of the sum are its steps.
 Each digit has one stride in each operand: any order of dimensions is a map, not a copy.
+
+A convolution's rows are the places of its window, its steps the elements of the window and the input features. Padding
+is no element of the base: conditions, which are sums of strides too, say which elements exist. The others are zero.
 """
 
 from __future__ import annotations
@@ -19,14 +22,31 @@ from gen.plan.buffers import memory_map, operand_buffer
 from gen.plan.digits import digit_sizes, merged_digits, position
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Partition, Root, compose, identity, loop_sizes
+from gen.plan.products import group_count
 
 
 class Digit(NamedTuple):
-    """A digit: the positions of the result, then the elements of each operand, that a step of it is worth."""
+    """A digit: the positions of the result, then the elements of each operand, that a step of it is worth. inside: what
+    it is worth in each condition of the nest."""
 
     size: int
     position: int
     strides: Tuple[int, int]
+    inside: Tuple[int, ...] = ()
+
+
+class Condition(NamedTuple):
+    """A condition under which an element of an operand exists: the sum that starts at `first` is in [0, last]."""
+
+    operand: int
+    first: int
+    last: int
+
+
+class Inside(NamedTuple):
+    """The number of a condition."""
+
+    number: int
 
 
 @dataclass(eq=False)
@@ -36,12 +56,14 @@ class StridedProduct(Nest):
     dot: the product. epilogue: from its elements to the results (`partition` goes on to compute them itself).
 
     operands: the one that has the rows, and the one that has the columns. first: the position of the first element in
-    each. batch, rows, columns, steps: the digits, major first."""
+    each. conditions: under which elements of the operands exist. batch, rows, columns, steps: the digits, major
+    first."""
 
     dot: Instruction
     epilogue: Partition
     operands: Tuple[Buffer, Buffer]
     first: Tuple[int, int]
+    conditions: Tuple[Condition, ...]
     batch: Tuple[Digit, ...]
     rows: Tuple[Digit, ...]
     columns: Tuple[Digit, ...]
@@ -69,23 +91,47 @@ class StridedProduct(Nest):
     def line_map(self, operand: int, vec: int = 1) -> str:
         """(batch, group)[vec] -> (position of a line's first element in an operand). A group is `vec` neighbouring
         lines."""
+        return self._of_lines(operand, vec, self.first[operand], operand)
+
+    def step_map(self, operand: int, vec: int = 1) -> str:
+        """(group)[vec] -> (elements from a line's first one in an operand). A group is `vec` neighbouring steps."""
+        return self._of_steps(vec, operand)
+
+    def _of_lines(self, operand: int, vec: int, first: int, of: "int | Inside") -> str:
         lines = self.lines(operand)
-        terms = [str(self.first[operand]), *terms_of("batch", self.batch, operand),
-                 *terms_of(f"(group * {vec} + vec)", lines, operand)]
+        terms = [str(first), *terms_of("batch", self.batch, of), *terms_of(f"(group * {vec} + vec)", lines, of)]
         groups = math.prod(digit.size for digit in lines) // vec
         return algebra.simplify(
             f"(batch, group)[vec] -> ({' + '.join(terms)}), domain: batch in [0, {self.counts['batch'] - 1}], "
             f"group in [0, {groups - 1}], vec in [0, {vec - 1}]")
 
-    def step_map(self, operand: int, vec: int = 1) -> str:
-        """(group)[vec] -> (elements from a line's first one in an operand). A group is `vec` neighbouring steps."""
-        terms = terms_of(f"(group * {vec} + vec)", self.steps, operand)
+    def _of_steps(self, vec: int, of: "int | Inside") -> str:
+        terms = terms_of(f"(group * {vec} + vec)", self.steps, of)
         return algebra.simplify(f"(group)[vec] -> ({' + '.join(terms) or '0'}), domain: "
                                 f"group in [0, {self.counts['step'] // vec - 1}], vec in [0, {vec - 1}]")
 
 
 class TiledProduct(StridedProduct):
     """A nest around a product whose operands a GPU reads in tiles of shared memory."""
+
+    def conditions_of(self, operand: int) -> "List[int]":
+        """The numbers of the conditions of an operand."""
+        return [number for number, condition in enumerate(self.conditions) if condition.operand == operand]
+
+    @property
+    def sums(self) -> "List[int | Inside]":
+        """All sums of strides: the operands' positions, and the conditions."""
+        return [0, 1, *map(Inside, range(len(self.conditions)))]
+
+    def inside_line_map(self, number: int, vec: int = 1) -> str:
+        """(batch, group)[vec] -> (the sum of a condition at a line's first element). A group is `vec` neighbouring
+        lines."""
+        condition = self.conditions[number]
+        return self._of_lines(condition.operand, vec, condition.first, Inside(number))
+
+    def inside_step_map(self, number: int, vec: int = 1) -> str:
+        """(group)[vec] -> (what the steps add to the sum of a condition). A group is `vec` neighbouring steps."""
+        return self._of_steps(vec, Inside(number))
 
     def along_steps(self, operand: int) -> bool:
         """Whether neighbours in an operand's memory are steps, not lines."""
@@ -103,35 +149,62 @@ class TiledProduct(StridedProduct):
                 line, step = self.line_map(operand, 1 if along else vec), self.step_map(operand, vec if along else 1)
                 here, other = (step, line) if along else (line, step)
                 access, beside = algebra.access(here, "vec")[0], algebra.access(other, "vec")[0]
-                if access.stride == 1 and access.align % vec == 0 and beside.align % vec == 0:
+                inside = [self.inside_step_map(n, vec) if along else self.inside_line_map(n, vec)
+                          for n in self.conditions_of(operand)]
+                if access.stride == 1 and access.align % vec == 0 and beside.align % vec == 0 \
+                        and all(algebra.access(of, "vec")[0].stride == 0 for of in inside):
                     return vec
             vec //= 2
         return 1
 
 
-def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str") -> "List[str]":
-    """The terms of a sum: what each digit of a number is worth, in an operand or (of: "position") in the result."""
+def terms_of(name: str, digits: "Sequence[Digit]", of: "int | str | Inside") -> "List[str]":
+    """The terms of a sum: what each digit of a number is worth, in an operand, in a condition, or (of: "position") in
+    the result."""
     terms, below = [], 1
     for digit in reversed(digits):
-        worth = digit.position if isinstance(of, str) else digit.strides[of]
+        worth = digit.position if isinstance(of, str) else digit.inside[of.number] if isinstance(of, Inside) \
+            else digit.strides[of]
         terms.append(f"(({name}) floordiv {below}) mod {digit.size} * {worth}")
         below *= digit.size
     return terms[::-1]
 
 
 class Moves(NamedTuple):
-    """The operands of a product: their buffers, the position of the first element in each, the digits of the result and
-    those of the sum, major first."""
+    """The operands of a product: their buffers, the position of the first element in each, the conditions under which
+    elements exist, the digits of the result and those of the sum, major first."""
 
     buffers: Tuple[Buffer, Buffer]
     first: Tuple[int, int]
+    conditions: Tuple[Condition, ...]
     digits: List[Digit]
     sums: List[Digit]
 
+    def moved(self, digit: Digit, operand: int) -> bool:
+        """Whether an operand moves along a digit."""
+        return digit.strides[operand] != 0 or any(
+            worth for worth, condition in zip(digit.inside, self.conditions) if condition.operand == operand)
 
-def moves(nest: Nest, dot: Instruction, at: str) -> Optional[Moves]:
+
+class Strides(NamedTuple):
+    """A sum: its value at the first element, and its stride along each variable."""
+
+    first: int
+    along: Dict[str, int]
+
+
+def _strides(text: str) -> Optional[Strides]:
+    """The strides of a map's only result; None if one is not constant."""
+    names = [variable.name for variable in algebra.info(text).variables]
+    steps = {name: algebra.access(text, name)[0].stride for name in names}
+    start = algebra.evaluate(text, *[0] * len(names))
+    found = {name: step for name, step in steps.items() if step is not None}
+    return Strides(start[0], found) if start is not None and len(found) == len(names) else None
+
+
+def moves(nest: Nest, dot: Instruction, at: str, splits: "Sequence[str]" = ()) -> Optional[Moves]:
     """Return how the operands move along the digits; None if a stride is not constant. at: the map from the position in
-    the result to the product's index."""
+    the result to the product's index. splits: maps from the position that say, too, where it is split into digits."""
     own = Partition(nest.partition.computation, [Root(0, dot.shape, dot, 0, identity(dot.shape.dims))], nest.name,
                     dot.shape.dims, INLINE, nest.partition.cuts)
     (entry,) = (e for e in own.entry.body.entries if e.instruction is dot)
@@ -141,39 +214,73 @@ def moves(nest: Nest, dot: Instruction, at: str) -> Optional[Moves]:
         return None
     flats = [compose(read.map, memory_map(buffer.shape)) for read, buffer in zip(reads, found)]
     loops = dict(zip(entry.regions[0].ranges, loop_sizes(dot)))
-    sizes = digit_sizes(nest.shape.elements, [at])
-    strides, first = [], []
-    for flat in flats:
+    sizes = digit_sizes(nest.shape.elements, [at, *splits])
+    sums, inside, conditions = [], [], []
+    for k, flat in enumerate(flats):
         moved = compose(compose(position(sizes), at), flat)
-        if moved == EMPTY or algebra.guards(moved):
+        if moved == EMPTY:
             return None
-        steps = {v.name: algebra.access(moved, v.name)[0].stride for v in algebra.info(moved).variables}
-        start = algebra.evaluate(moved, *[0] * len(steps))
-        if None in steps.values() or start is None:
+        facts = algebra.info(moved)
+        counts = {**{f"g{n}": size for n, size in enumerate(sizes)}, **loops}
+        if any(v.name not in counts for v in facts.variables):
             return None
-        strides.append({name: step or 0 for name, step in steps.items()})
-        first.append(start[0])
+        box = f"({', '.join(v.name for v in facts.variables)}) -> ({{}}), domain: " + ", ".join(
+            f"{v.name} in [0, {counts[v.name] - 1}]" for v in facts.variables)
+        sums.append(_strides(box.format(facts.results[0].text)))
+        # where the elements along a variable alone decide, its interval does
+        within = [(guard.text, guard.lo, guard.hi) for guard in algebra.guards(moved)]
+        within += [(v.name, v.lo, v.hi) for v in facts.variables if (v.lo, v.hi) != (0, counts[v.name] - 1)]
+        for text, low, high in within:
+            inside.append(_strides(box.format(f"{text} - {low}")))
+            conditions.append(Condition(k, inside[-1].first if inside[-1] else 0, high - low))
+    (left, right), bounded = sums, [of for of in inside if of]
+    if left is None or right is None or len(bounded) < len(inside):
+        return None
+
+    def digit(name: str, size: int, weight: int) -> Digit:
+        return Digit(size, weight, (left.along.get(name, 0), right.along.get(name, 0)),
+                     tuple(of.along.get(name, 0) for of in bounded))
     weights = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
-    digits = [Digit(size, weight, (strides[0][f"g{k}"], strides[1][f"g{k}"]))
-              for k, (size, weight) in enumerate(zip(sizes, weights))]
-    sums = [Digit(size, 0, (strides[0][name], strides[1][name])) for name, size in loops.items()]
-    return Moves((found[0], found[1]), (first[0], first[1]), digits, sums)
+    digits = [digit(f"g{k}", size, weight) for k, (size, weight) in enumerate(zip(sizes, weights))]
+    return Moves((found[0], found[1]), (left.first, right.first), tuple(conditions), digits,
+                 [digit(name, size, 0) for name, size in loops.items()])
 
 
 def tiled_product(nest: Nest, dot: Instruction, epilogue: Partition, at: str) -> Optional[TiledProduct]:
     """The nest of a product; None where its operands do not move by strides. at: as for `moves`."""
-    found = moves(nest, dot, at)
+    found = moves(nest, dot, at, _groups(dot, at))
     if found is None:
         return None
-    of = [[d for d in found.digits if d.strides[k] and not d.strides[1 - k]] for k in (0, 1)]
-    batch = [d for d in found.digits if bool(d.strides[0]) == bool(d.strides[1])]
+    moved = [(found.moved(d, 0), found.moved(d, 1)) for d in found.digits]
+    of = [[d for d, by in zip(found.digits, moved) if by[k] and not by[1 - k]] for k in (0, 1)]
+    batch = [d for d, by in zip(found.digits, moved) if by[0] == by[1]]
     if not of[0] or not of[1]:
         return None
     # the columns are the side whose neighbours are nearer to each other in the result
     order = (1, 0) if of[0][-1].position < of[1][-1].position else (0, 1)
+    conditions = tuple(condition._replace(operand=order[condition.operand]) for condition in found.conditions)
     return TiledProduct(nest.name, nest.shape, nest.partition, dot, epilogue, in_order(found.buffers, order),
-                        in_order(found.first, order), merged(batch, order), merged(of[order[0]], order),
-                        merged(of[order[1]], order), merged(found.sums, order))
+                        in_order(found.first, order), conditions, merged(batch, order), merged(of[order[0]], order),
+                        merged(of[order[1]], order), merged(_steps(dot, found.sums), order))
+
+
+def _groups(dot: Instruction, at: str) -> "List[str]":
+    """The map from the position to the group of a convolution's feature, if there are groups."""
+    groups = group_count(dot)
+    if groups == 1:
+        return []
+    dims, column = dot.shape.dims, dot.attributes["dim_labels"].out[1]
+    box = ", ".join(f"d{d} in [0, {size - 1}]" for d, size in enumerate(dims))
+    return [compose(at, f"({', '.join(f'd{d}' for d in range(len(dims)))}) -> (d{column} floordiv "
+                        f"{dims[column] // groups}), domain: {box}")]
+
+
+def _steps(dot: Instruction, sums: "List[Digit]") -> "List[Digit]":
+    """The digits of the sum, major first: those of a window and of features so that the nearest neighbours in an
+    operand are neighbours."""
+    if dot.opcode != "convolution":
+        return sums
+    return sorted(sums, key=lambda d: -min((abs(stride) for stride in d.strides if stride), default=0))
 
 
 T = TypeVar("T")
@@ -185,5 +292,6 @@ def in_order(both: "Tuple[T, T]", order: "Tuple[int, int]") -> "Tuple[T, T]":
 
 def merged(digits: "Sequence[Digit]", order: "Tuple[int, int]") -> "Tuple[Digit, ...]":
     """The digits, neighbours along which every stride goes on as one; operands in their order."""
-    worths = [(digit.size, (digit.position, *in_order(digit.strides, order))) for digit in digits]
-    return tuple(Digit(size, worth[0], (worth[1], worth[2])) for size, worth in merged_digits(worths))
+    worths = [(digit.size, (digit.position, *in_order(digit.strides, order), *digit.inside)) for digit in digits]
+    return tuple(Digit(size, worth[0], (worth[1], worth[2]), tuple(worth[3:]))
+                 for size, worth in merged_digits(worths))

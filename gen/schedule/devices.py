@@ -194,10 +194,13 @@ class SharedTiles(NamedTuple):
     """When a product is arranged for tiles of a GPU's shared memory (gen/plan/products.py). Chosen, not measured.
 
     least_steps: multiplications of a product, at least; vector_steps: of a product by a vector, which is then a
-    reduce."""
+    reduce. few_bytes: of an element, at most, where a convolution's base is stored with neighbouring features.
+    phases: of a convolution whose base has holes, at most; each is a kernel of its own."""
 
     least_steps: int = 4096
     vector_steps: int = 4096
+    few_bytes: int = 2
+    phases: int = 16
 
 
 class PlanClass(NamedTuple):
@@ -248,6 +251,12 @@ class ContractionGpuNumbers:
     # for wgmma, where the device has it; a thread has two rows. Not timed.
     warpgroup_tiles: Tuple[GpuTile, ...] = ()
     warpgroup_sum_cost: int = 1000  # as sum_cost
+    # for MFMA, by bytes of an element: 4 wavefronts, whose threads have 4 rows of each instruction. Not timed.
+    # wave_types: of the elements that the device multiplies so; its instructions flush none of their subnormals.
+    wave_tiles: Mapping[int, Tuple[GpuTile, ...]] = field(default_factory=lambda: {
+        size: (GpuTile(128, 128, 16, 4, 64 // size, 1), GpuTile(64, 64, 8, 2, 64 // size, 0.6),
+               GpuTile(32, 32, 4, 1, 64 // size, 0.3)) for size in (1, 2, 4, 8)})
+    wave_types: Tuple[str, ...] = ()
     padding: int = 4            # elements between the steps of a tile, so that no banks conflict
     run_bytes: int = 32         # that neighbouring threads read of one line, along the steps
     part_steps: int = 128       # of a part, at least, where the sum is cut into parts
@@ -758,7 +767,7 @@ _GPU = Device("", "", cpu=False, units=0, warp=32, line=16, step_bytes=32, coale
 EMBEDDED = "embedded"
 DEVICES: Dict[str, Device] = {device.name: device for device in (
     replace(_CPU, name="pocl-cpu", language="opencl", group=16, panels=Panels(groups=("s8", "u8"))),     # a work-group costs some 4 ns
-    replace(_GPU, name="opencl-gpu", language="opencl", units=64),
+    replace(_GPU, shared_tiles=SharedTiles(), name="opencl-gpu", language="opencl", units=64),
     replace(_CPU, panels=Panels(groups=("bf16", "s8", "u8"), group_units=tuple(range(16, 1, -1)))),
     replace(_CPU, name="cpu-scalar", lanes=1),
     # a small machine: one core, few bytes; its numbers are chosen
@@ -772,8 +781,11 @@ DEVICES: Dict[str, Device] = {device.name: device for device in (
             contraction_gpu=ContractionGpuNumbers(warpgroup_tiles=(
                 GpuTile(128, 256, 2, 64, 64, 1, 4), GpuTile(128, 128, 2, 32, 64, 0.75, 4),
                 GpuTile(64, 64, 2, 16, 64, 0.35, 4)))),
-    replace(_GPU, shared_tiles=SharedTiles(), name="gfx90a", language="hip", warp=64, units=104),   # a die of an MI250
-    replace(_GPU, shared_tiles=SharedTiles(), name="gfx942", language="hip", warp=64, units=304),   # MI300X
+    replace(_GPU, shared_tiles=SharedTiles(), name="gfx90a", language="hip", warp=64, units=104,    # a die of an MI250
+            # its instructions of 16 bits flush subnormals
+            contraction_gpu=ContractionGpuNumbers(wave_types=("f32", "f64", "s8"))),
+    replace(_GPU, shared_tiles=SharedTiles(), name="gfx942", language="hip", warp=64, units=304,    # MI300X
+            contraction_gpu=ContractionGpuNumbers(wave_types=("f32", "f64", "bf16", "f16", "s8"))),
     replace(_GPU, shared_tiles=SharedTiles(), name="gfx1100", language="hip", units=96),            # RX 7900 XTX
 )}
 DEFAULT = {"opencl": "pocl-cpu", "cuda": "sm_80", "hip": "gfx90a", "c": "cpu"}

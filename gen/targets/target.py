@@ -71,6 +71,8 @@ class Target:
     last: str = ""                    # what follows a kernel's pointers
     inlined: str = ""                 # before a function that takes registers as arrays, which calls would put in memory
     shared: str = ""    # what stands before an array that a work-group shares, and where its work-items meet: GPUs
+    shared_pointer: str = ""          # the address space of such an array, before what a pointer to it points to
+    aligned: str = "__attribute__((aligned({bytes})))"     # of an array that begins at a multiple of so many bytes
     barrier: str = ""
     memory_barrier: str = ""          # the same where they also wait for what others read and write in buffers
     shared_bytes: int = 0             # that any work-group may have

@@ -8,15 +8,15 @@ template <bool aligned> static __global__ __launch_bounds__(64) void sett_produc
   const unsigned part = bl_x >> 1;
   const unsigned column_block = bl_x & 1;
   const unsigned thread = th_x;
-  const float *a_at[2]; /* where the lines begin */
   union { uint4 all; float at[4]; } a_next[2];
+  const float *a_at[2]; /* where the lines begin */
   #pragma unroll
   for (unsigned pass = 0; pass < 2; ++pass) {
     const unsigned tile_line = (thread >> 1), line = tile_line < 20 ? tile_line : 19;
     a_at[pass] = p0 + line * 300;
   }
-  const float *b_at[2]; /* where the lines begin */
   union { uint4 all; float at[4]; } b_next[2];
+  const float *b_at[2]; /* where the lines begin */
   #pragma unroll
   for (unsigned pass = 0; pass < 2; ++pass) {
     const unsigned tile_line = column_block * 32 + (thread & 7) * 4, line = tile_line < 40 ? tile_line : 36;
@@ -60,7 +60,7 @@ template <bool aligned> static __global__ __launch_bounds__(64) void sett_produc
     *(uint4 *)&b_tile[0][step][line] = converted.all;
   }
   __syncthreads();
-  for (int half = 0; first < end; half ^= 1) {
+  for (int stage = 0; first < end; stage ^= 1) {
     first += 16;
     if (first < end) {
       #pragma unroll
@@ -89,9 +89,9 @@ template <bool aligned> static __global__ __launch_bounds__(64) void sett_produc
       union { uint4 all[1]; float at[4]; } a;
       union { uint4 all[1]; float at[4]; } b;
       #pragma unroll
-      for (unsigned i = 0; i < 4; i += 4) a.all[i / 4] = *(const uint4 *)&a_tile[half][step][((thread >> 3) * 4 + i)];
+      for (unsigned i = 0; i < 4; i += 4) a.all[i / 4] = *(const uint4 *)&a_tile[stage][step][((thread >> 3) * 4 + i)];
       #pragma unroll
-      for (unsigned j = 0; j < 1; ++j) b.all[j] = *(const uint4 *)&b_tile[half][step][(thread & 7) * 4];
+      for (unsigned j = 0; j < 1; ++j) b.all[j] = *(const uint4 *)&b_tile[stage][step][(thread & 7) * 4];
       #pragma unroll
       for (int i = 0; i < 4; ++i)
         #pragma unroll
@@ -102,7 +102,7 @@ template <bool aligned> static __global__ __launch_bounds__(64) void sett_produc
       for (unsigned pass = 0; pass < 2; ++pass) {
         const unsigned line = (thread >> 1), step = ((thread & 1) * 4 + pass * 8);
         #pragma unroll
-        for (int e = 0; e < 4; ++e) a_tile[half ^ 1][step + e][line] = a_next[pass].at[e];
+        for (int e = 0; e < 4; ++e) a_tile[stage ^ 1][step + e][line] = a_next[pass].at[e];
       }
       #pragma unroll
       for (unsigned pass = 0; pass < 2; ++pass) {
@@ -110,7 +110,7 @@ template <bool aligned> static __global__ __launch_bounds__(64) void sett_produc
         union { uint4 all; float at[4]; } converted;
         #pragma unroll
         for (int e = 0; e < 4; ++e) converted.at[e] = b_next[pass].at[e];
-        *(uint4 *)&b_tile[half ^ 1][step][line] = converted.all;
+        *(uint4 *)&b_tile[stage ^ 1][step][line] = converted.all;
       }
     }
     __syncthreads();

@@ -174,10 +174,14 @@ class FewRows(Draw):
         return [r.choice([[], [], [2]]), *r.choice([[few, many], [many, few]]), steps]
 
 
-def convolution(seed: int) -> str:
+# of a convolution's operands and of its result
+ALIKE = [(t, t) for t in ("f32", "f32", "f64", "s32")]
+
+
+def convolution(seed: int, types: "List[tuple[str, str]]" = ALIKE) -> str:
     """One random convolution: of one group, of groups of features or of batches, some with one feature each."""
     r = random.Random(seed)
-    t = r.choice(["f32", "f32", "f64", "s32"])
+    t, result = r.choice(types)
     while True:
         rank = r.choice([1, 2, 2, 2, 3])
         image, size = ([r.choice(of) for _ in range(rank)] for of in ([1, 3, 4, 5, 8, 14, 18, 21, 40], [1, 2, 3, 4]))
@@ -218,9 +222,9 @@ def convolution(seed: int) -> str:
         window += word("rhs_reversal", [r.choice([0, 1]) for _ in range(rank)])
     grouped = f", {kind}_group_count={groups}" if kind else ""
     lines = [f"  x = {plain(t, x)} parameter(0)", f"  w = {plain(t, w)} parameter(1)",
-             f"  c = {plain(t, y)} convolution(x, w), window={{{window.strip()}}}, dim_labels={labels}{grouped}"]
+             f"  c = {plain(result, y)} convolution(x, w), window={{{window.strip()}}}, dim_labels={labels}{grouped}"]
     if r.random() < 0.5:
-        lines.append(f"  n = {plain(t, y)} maximum(c, c)")
+        lines.append(f"  n = {plain(result, y)} maximum(c, c)")
     lines[-1] = "  ROOT " + lines[-1].lstrip()
     return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
 

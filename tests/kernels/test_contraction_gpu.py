@@ -21,7 +21,8 @@ from drawn import BATCH, COUNT, SEED, agree, fusions, in_parts, of_part, ptx
 from gen_run import gen
 from gen import algebra, run, schedule
 from gen.emit.helpers import Helpers
-from gen.heroes import contraction_gpu, contraction_mma, contraction_wgmma
+from gen.emit.templates import macro
+from gen.heroes import contraction_gpu, contraction_mfma, contraction_mma, contraction_wgmma
 from gen.heroes.hero import Context
 from gen.pipeline import build_all, target_file
 from gen.plan.nests import planned
@@ -35,7 +36,7 @@ from test_contraction import BATCHED, ROWS, TURNED, dot
 TYPES = [*test_contraction.FLOATS, *test_contraction.NUMBERS, ("f16", "f16", "f16"), ("u8", "u8", "u8")]
 COLUMNS = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
 
-ON = [("cuda-on-cpu", "sm_80"), pytest.param("hip-on-cpu", "gfx90a", marks=pytest.mark.peer)]
+ON = [("cuda-on-cpu", "sm_80"), *(pytest.param(*on, marks=pytest.mark.peer) for on in (("hip-on-cpu", "gfx90a"), ("hip-on-cpu", "gfx942"), ("opencl", "opencl-gpu")))]
 
 
 # those of matrix instructions
@@ -125,6 +126,81 @@ def test_named(target: str, device: str, part: str, tmp_path: Path) -> None:
           tmp_path, part)
 
 
+def conv(x: str, w: str, result: str, window: str, labels: str, *after: str, more: str = "") -> str:
+    lines = [f"  x = {x} parameter(0)", f"  w = {w} parameter(1)",
+             f"  c = {result} convolution(x, w), window={{{window}}}, dim_labels={labels}{more}", *after]
+    lines[-1] = "  ROOT " + lines[-1].lstrip()
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+NHWC, NCHW, PADDED = "b01f_01io->b01f", "bf01_oi01->bf01", "size=3x3 pad=1_1x1_1"
+# A convolution's kernels, by hero, and the text
+CONVOLUTIONS: "Dict[str, tuple[List[str], str]]" = {
+    "padded": (["contraction"], conv("bf16[2,7,9,16]{3,2,1,0}", "bf16[3,3,16,40]{3,2,1,0}", "bf16[2,7,9,40]{3,2,1,0}", PADDED, NHWC)),
+    "of_f32": (["contraction"], conv("f32[2,7,9,12]{3,2,1,0}", "f32[3,3,12,20]{3,2,1,0}", "f32[2,7,9,20]{3,2,1,0}", PADDED, NHWC)),
+    "by_features": (["contraction"], conv(
+        "bf16[2,9,11,13]{3,2,1,0}", "bf16[24,9,3,3]{3,2,1,0}", "f32[2,24,6,7]{3,2,1,0}", "size=3x3 stride=2x2 pad=1_1x1_1", NCHW)),
+    "features_apart": (["transpose", "transpose", "contraction"], conv(
+        "bf16[2,16,9,10]{3,2,1,0}", "bf16[40,16,3,3]{3,2,1,0}", "bf16[2,40,9,10]{3,2,1,0}", PADDED, NCHW)),
+    "of_s8": (["contraction"], conv(
+        "s8[1,12,12,16]{3,2,1,0}", "s8[3,3,16,32]{3,2,1,0}", "s32[1,11,11,32]{3,2,1,0}", "size=3x3 pad=-1_2x2_-1", NHWC)),
+    "of_u8_by_features": (["contraction"], conv(
+        "u8[2,16,6,6]{3,2,1,0}", "u8[20,16,1,1]{3,2,1,0}", "s32[2,20,6,6]{3,2,1,0}", "size=1x1", NCHW)),
+    "of_f64": (["contraction"], conv("f64[2,6,7,5]{3,2,1,0}", "f64[2,3,5,18]{3,2,1,0}", "f64[2,6,9,18]{3,2,1,0}", "size=2x3 pad=0_1x2_2", NHWC)),
+    "of_f16_reversed": (["contraction"], conv(
+        "f16[2,8,9,8]{3,2,1,0}", "f16[3,3,8,16]{3,2,1,0}", "f32[2,3,7,16]{3,2,1,0}", "size=3x3 stride=2x1 pad=1_1x1_1 rhs_dilate=2x2 rhs_reversal=1x0",
+        NHWC)),
+    "grouped": (["contraction"], conv(
+        "f32[2,6,7,24]{3,2,1,0}", "f32[3,3,8,48]{3,2,1,0}", "f32[2,6,7,48]{3,2,1,0}", PADDED, NHWC, more=", feature_group_count=3")),
+    "of_batch_groups": (["contraction"], conv(
+        "bf16[4,6,7,8]{3,2,1,0}", "bf16[3,3,8,32]{3,2,1,0}", "bf16[2,6,7,32]{3,2,1,0}", PADDED, NHWC, more=", batch_group_count=2")),
+    "gradient_of_kernel": (["contraction", "contraction"], conv(
+        "bf16[8,10,10,16]{3,2,1,0}", "bf16[8,10,10,24]{3,2,1,0}", "f32[3,3,16,24]{3,2,1,0}", "size=10x10 pad=1_1x1_1", "f01b_i01o->01bf")),
+    "one_place_in_memory": (["contraction", "contraction"], conv(
+        "f32[6,1,1,32]{3,2,1,0}", "f32[3,3,32,20]{3,2,1,0}", "f32[6,1,1,20]{3,2,1,0}", PADDED, NHWC)),
+    "epilogue": (["contraction"], conv(
+        "bf16[2,7,9,16]{3,2,1,0}", "bf16[3,3,16,40]{3,2,1,0}", "f32[2,7,9,40]{3,2,1,0}", PADDED, NHWC, "  b = f32[40]{0} parameter(2)",
+        "  k = f32[2,7,9,40]{3,2,1,0} broadcast(b), dimensions={3}", "  s = f32[2,7,9,40]{3,2,1,0} add(c, k)",
+        "  m = f32[2,7,9,40]{3,2,1,0} maximum(s, k)")),
+    "with_holes": (["contraction"] * 4 + ["loop"], conv(
+        "bf16[2,7,6,16]{3,2,1,0}", "bf16[3,3,16,24]{3,2,1,0}", "f32[2,14,11,24]{3,2,1,0}", "size=3x3 pad=1_2x1_1 lhs_dilate=2x2", NHWC)),
+    "with_holes_between_places": (["contraction", "loop"], conv(
+        "f32[2,9,8,8]{3,2,1,0}", "f32[2,3,8,24]{3,2,1,0}", "f32[2,7,12,24]{3,2,1,0}", "size=2x3 pad=0_0x1_0 lhs_dilate=1x2 rhs_reversal=0x1 rhs_dilate=2x2", NHWC)),
+    "with_many_holes": (["loop"], conv(
+        "f32[2,3,3,8]{3,2,1,0}", "f32[5,5,8,24]{3,2,1,0}", "f32[2,11,11,24]{3,2,1,0}", "size=5x5 pad=2_2x2_2 lhs_dilate=5x5", NHWC)),
+    "of_one_feature_each": (["loop"], conv(
+        "f32[2,7,9,32]{3,2,1,0}", "f32[3,3,1,32]{3,2,1,0}", "f32[2,7,9,32]{3,2,1,0}", PADDED, NHWC, more=", feature_group_count=32")),
+}
+# of the operands and of the result
+CONVOLVED = [("f32", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("f16", "f32"), ("s8", "s32"), ("u8", "s32"), ("f64", "f64"), ("s32", "s32")]
+
+
+@in_parts
+@pytest.mark.parametrize("device", ["sm_80", pytest.param("sm_90", marks=pytest.mark.peer)])
+def test_who_writes_a_convolution(device: str, part: str, tmp_path: Path) -> None:
+    for name, (heroes, text) in of_part(CONVOLUTIONS.items(), part):
+        (fusion,) = fusions(text)
+        assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes, name
+        (tmp_path / name).mkdir()
+        ptx(text, device, tmp_path / name)
+
+
+@in_parts
+@pytest.mark.parametrize("target, device", ON)
+def test_convolutions(target: str, device: str, part: str, tmp_path: Path) -> None:
+    agree({name: text.replace("HloModule e", f"HloModule {name}") for name, (_, text) in CONVOLUTIONS.items()}, target, device,
+          tmp_path, part)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("first", range(SEED * 7000, SEED * 7000 + COUNT * BATCH, BATCH))
+@pytest.mark.parametrize("target, device", ON)
+def test_drawn_convolutions(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch)
+    agree({f"c{seed}": test_contraction.convolution(seed, CONVOLVED).replace("HloModule e", f"HloModule c{seed}")
+           for seed in range(first, first + BATCH)}, target, device, tmp_path)
+
+
 SUMS = {"bf16": "f32", "f16": "f32", "s8": "s32", "u8": "s32", "f64": "f64"}
 
 
@@ -192,6 +268,54 @@ def test_copies_are_coalesced(dtype: str, a: str, b: str, words: str) -> None:
         answer = algebra.call("coalescing", *vector, f"(th_x)[pass, e] -> ({at.results[0].text} + e), domain: {box}, "
                               f"e in [0, {chosen.loads[k] - 1}]", dtype)
         assert answer.startswith("yes"), f"{k}: {answer}"
+
+
+@pytest.mark.parametrize("name", ["padded", "by_features", "of_s8", "of_f64", "gradient_of_kernel"])
+def test_convolutions_meet_no_bank_twice(name: str) -> None:
+    nest, chosen = scheduled(CONVOLUTIONS[name][1])
+    for access in contraction_mma.shared_accesses(nest, chosen):
+        no_banks_conflict(access, nest.operands[0].shape.dtype)
+
+
+@pytest.mark.parametrize("labels, x, w", [("b01f_01io->b01f", "4,16,16,64", "3,3,64,64"), ("bf01_oi01->bf01", "4,64,16,16", "64,64,3,3")])
+def test_copies_of_a_window_are_coalesced(labels: str, x: str, w: str) -> None:
+    """Copies of the elements under a window read no more than they need, whichever way the base lies: neighbours are features."""
+    y = "4,16,16,64" if labels == NHWC else "4,64,16,16"
+    text = conv(f"bf16[{x}]{{3,2,1,0}}", f"bf16[{w}]{{3,2,1,0}}", f"bf16[{y}]{{3,2,1,0}}", PADDED, labels)
+    (fusion,) = fusions(text)
+    device, d = DEVICES["sm_90"], TARGETS["cuda"].of_file()
+    (nest,) = (nest for nest in planned(fusion, device.plan_class).nests if isinstance(nest, TiledProduct))
+    (chosen,) = contraction_mma.HERO.schedules(nest, Context(d, device, Helpers(d), False, [], lambda nest, context: []))
+    assert chosen.loads == (8, 8)
+    for k in (0, 1):
+        copied, count = algebra.info(contraction_mma.copy_map(nest, chosen, k)), nest.counts[("row", "column")[k]]
+        line, step = (result.text for result in copied.results)
+        box = ", ".join(f"{v.name} in [{v.lo}, {v.hi}]" for v in copied.variables) + f", {line} in [0, {count - 1}]"
+        batch = "0, " * (len(algebra.info(contraction_gpu.sum_map(nest, k)).variables) - 2)
+        # at the middle of the window, all of whose elements exist
+        at = algebra.info(compose(f"(th_x, pass) -> ({batch}{line}, {step} + 256), domain: {box}", contraction_gpu.sum_map(nest, k)))
+        access = algebra.simplify(f"(th_x)[pass, e] -> ({at.results[0].text} + e), domain: {box}, e in [0, 7]")
+        answer = algebra.call("coalescing", "--vector", "e", access, "bf16")
+        assert answer.startswith("yes"), f"{k}: {answer}"
+
+
+EXPLAINED = {
+    ("padded", "sm_80"): ["product: 126 rows, 40 columns, 144 steps; elements exist under 2 conditions",
+                          "instruction: mma.sync m16n8k16, bf16 added as f32; sums: whole (no split-k)",
+                          "tile: 64x64 by 32 steps, 4 stages in shared memory", "bank conflicts: none in 4 kinds of accesses"],
+    ("gradient_of_kernel", "sm_80"): ["sums: 4 parts (split-k)", "adds up the 4 parts of each sum"],
+    ("of_f32", "sm_80"): ["instruction: multiply-add of f32, one a thread; sums: whole (no split-k)"],
+    ("wide", "sm_90a"): ["instruction: wgmma m64k16 of all columns of the tile, bf16 added as f32; sums: whole (no split-k)"],
+}
+
+
+@pytest.mark.parametrize("name, device", EXPLAINED)
+def test_explain_says_how_a_gpu_multiplies(name: str, device: str, tmp_path: Path) -> None:
+    wide = conv("bf16[16,32,32,64]{3,2,1,0}", "bf16[3,3,64,128]{3,2,1,0}", "bf16[16,32,32,128]{3,2,1,0}", PADDED, NHWC)
+    (tmp_path / "e.hlo").write_text({**{name: text for name, (_, text) in CONVOLUTIONS.items()}, "wide": wide}[name])
+    done = gen("explain", tmp_path / "e.hlo", "--target", "cuda", "--device", device, "--stage", "schedule")
+    for line in EXPLAINED[name, device]:
+        assert line in done.stdout, done.stdout
 
 
 def test_lanes_hold_what_the_instruction_multiplies() -> None:
@@ -380,6 +504,101 @@ def test_what_wgmma_needs_is_asked_for(left_out: str, tmp_path: Path, monkeypatc
     kernel.write_text(text)
     (result,) = run.check_built([built], "cuda-on-cpu", options)
     assert result.status == "FAIL", result
+
+
+def test_a_fence_behind_the_barrier_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the barrier other threads' wgmma may be ahead of the fence that shows them a thread's copies."""
+    one_tile(monkeypatch, WARPGROUP_TILES[-1], most_parts=1)
+    (fusion,) = fusions(OF_WARPGROUPS["turned"])
+    options = run.Options(rounds=1, schedule="sm_90a")
+    built = run.build(fusion, tmp_path, "cuda-on-cpu", options)
+    kernel = tmp_path / "e.cu"
+    text, count = re.subn(r"^( +)(show_to_wgmma\(\);)\n +(__syncthreads\(\);)", r"\1\3\n\1\2", kernel.read_text(), flags=re.M)
+    assert count == 1
+    kernel.write_text(text)
+    (result,) = run.check_built([built], "cuda-on-cpu", options)
+    assert result.status == "FAIL" and "a fence" in str(result), result
+
+
+# Of what wavefronts multiply: whichever way operands lie, of whole tiles and not
+OF_WAVES = {f"{dtype}_{name}": dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS.get(dtype, dtype)}[{result}]{{1,0}}", words)
+            for dtype in contraction_mfma.INSTRUCTIONS
+            for name, a, b, result, words in (("rows", "64,96", "96,128", "64,128", ROWS), ("turned", "67,45", "72,45", "67,72", TURNED),
+                                              ("columns", "80,136", "80,144", "136,144", COLUMNS))}
+
+
+def by_waves(text: str) -> "tuple[TiledProduct, contraction_mfma.ContractionMfmaSchedule]":
+    device, d = DEVICES["gfx942"], TARGETS["hip"].of_file()
+    (fusion,) = fusions(text)
+    (nest,) = planned(fusion, device.plan_class._replace(shared_tiles=SharedTiles(1, 1))).nests
+    assert isinstance(nest, TiledProduct)
+    context = Context(d, device, Helpers(d), False, [], lambda nest, context: [])
+    assert contraction_mfma.HERO.takes(nest, context)
+    (chosen,) = contraction_mfma.HERO.schedules(nest, context)
+    assert isinstance(chosen, contraction_mfma.ContractionMfmaSchedule)
+    return nest, chosen
+
+
+@in_parts
+def test_waves(part: str, tmp_path: Path) -> None:
+    for device, types in (("gfx90a", ("f32", "f64", "s8")), ("gfx942", tuple(contraction_mfma.INSTRUCTIONS))):
+        texts = {name: text.replace("HloModule e", f"HloModule {name}") for name, text in OF_WAVES.items() if name.split("_")[0] in types}
+        for name, text in of_part(texts.items(), part):
+            (fusion,) = fusions(text, name)
+            assert "MFMA" in target_file(fusion, "hip", device).kernels[0].loop.text(), name
+        agree(texts, "hip-on-cpu", device, tmp_path / device, part)
+
+
+@pytest.mark.parametrize("dtype", contraction_mfma.INSTRUCTIONS)
+@pytest.mark.parametrize("a, b, words", [("512,1024", "1024,512", ROWS), ("512,1024", "512,1024", TURNED), ("1024,512", "1024,512", COLUMNS)])
+def test_waves_meet_no_bank_twice(dtype: str, a: str, b: str, words: str) -> None:
+    nest, chosen = by_waves(dot(f"{dtype}[{a}]{{1,0}}", f"{dtype}[{b}]{{1,0}}", f"{SUMS.get(dtype, dtype)}[512,512]{{1,0}}", words))
+    for tile in DEVICES["gfx942"].contraction_gpu.wave_tiles[bits(dtype) // 8]:
+        for access in contraction_mfma.shared_accesses(nest, replace(chosen, threads=tile.threads, block=tile)):
+            no_banks_conflict(access, dtype)
+
+
+def test_subnormals_that_an_instruction_flushes() -> None:
+    """The device's MFMA of 16 bits makes zeros of subnormals: sums are added in plain code."""
+    for name in ("bf16_rows", "f16_rows"):
+        (fusion,) = fusions(OF_WAVES[name])
+        assert "MFMA" not in target_file(fusion, "hip", "gfx90a").kernels[0].loop.text()
+
+
+@pytest.mark.peer
+def test_waves_without_instructions(tmp_path: Path) -> None:
+    """The plain code beside each instruction computes the same."""
+    options, built = run.Options(rounds=1, schedule="gfx942"), []
+    for name, text in OF_WAVES.items():
+        if name.endswith("_turned"):
+            (fusion,) = fusions(text.replace("HloModule e", f"HloModule {name}"), name)
+            built.append(run.build(fusion, tmp_path / name, "hip-on-cpu", options))
+            kernel = tmp_path / name / f"{name}.hip"
+            assert kernel.read_text().count("defined(SETT_MFMA)") == 1
+            kernel.write_text(kernel.read_text().replace("defined(SETT_MFMA)", "0"))
+    assert [result.status for result in run.check_built(built, "hip-on-cpu", options)] == ["PASS"] * 5
+
+
+@pytest.mark.parametrize("device, dtype, instruction", [
+    ("gfx90a", "f32", "v_mfma_f32_16x16x4f32"), ("gfx90a", "f64", "v_mfma_f64_16x16x4f64"), ("gfx90a", "s8", "v_mfma_i32_16x16x16i8"),
+    ("gfx942", "f32", "v_mfma_f32_16x16x4_f32"), ("gfx942", "f64", "v_mfma_f64_16x16x4_f64"), ("gfx942", "bf16", "v_mfma_f32_16x16x16_bf16"),
+    ("gfx942", "f16", "v_mfma_f32_16x16x16_f16"), ("gfx942", "s8", "v_mfma_i32_16x16x32_i8")])
+def test_clang_compiles_mfma(device: str, dtype: str, instruction: str, tmp_path: Path) -> None:
+    """Where there is no hipcc, a clang that knows the device compiles the functions of instructions."""
+    clang = shutil.which("clang-19") or shutil.which("clang")
+    arguments = [str(clang), "-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", f"--offload-arch={device}", "-O2", "-S", "-o", "-"]
+    if not clang or subprocess.run([*arguments, "/dev/null"], capture_output=True).returncode:
+        pytest.skip("no clang for the device")
+    of, d = contraction_mfma.INSTRUCTIONS[dtype], TARGETS["hip"].of_file()
+    kind, element = d.types[of.sums], d.memory(dtype)
+    text = macro("parts/mfma.j2", "mfma", d=d, name="multiplied", of=dtype, unit=16 * 8 // bits(dtype), instruction=of, kind=kind, element=element)
+    (tmp_path / "e.hip").write_text(
+        f"#define __device__ __attribute__((device))\n{text}\n"
+        f"__device__ __attribute__((used)) void e({kind} *sum, const {element} *a, const {element} *b) {{ multiplied(sum, a, b); }}\n")
+    done = subprocess.run([*arguments, str(tmp_path / "e.hip")], capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    each = 8 if instruction.endswith("32_i8") else of.group
+    assert done.stdout.count(instruction) == 16 * 8 // bits(dtype) // each, done.stdout
 
 
 def fragment(layout: str, side: str, lane: int, slot: int) -> "tuple[int, int]":
