@@ -96,6 +96,14 @@ def seconds(text: str) -> int:
     return int(text)
 
 
+def dims(text: str) -> "Tuple[str, Tuple[int, ...]]":
+    """Sizes of an argument's dimensions, or of a symbol: 0=8x128, b=8."""
+    match = re.fullmatch(r"([A-Za-z0-9_]+)=([0-9]{1,18}(?:x[0-9]{1,18})*)", text)
+    if match is None or (len(match[2].split("x")) > 1 and not match[1].isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected ARGUMENT=SIZExSIZE.. or SYMBOL=SIZE, like 0=8x128 or b=8, found '{text}'")
+    return match[1], tuple(map(int, match[2].split("x")))
+
+
 def targets(text: str) -> List[str]:
     """Targets with commas between."""
     return [one_of("target", list(TARGETS))(name) for name in text.split(",") if name or text in ("", ",")]
@@ -130,6 +138,8 @@ def arguments() -> argparse.ArgumentParser:
             metavar="N",
             help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing",
         )
+        parser.add_argument("--dims", type=dims, action="append", default=[], metavar="NAME=N",
+                            help="sizes of open dimensions of StableHLO text: of argument 0, 0=8x128, or of a symbol, b=8")
         parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
         parser.add_argument("--profile", type=one_of("profile", [EMBEDDED]), metavar="P",
                             help=f"{EMBEDDED}: C11 for small machines, without vectors or threads; --target is c then")
@@ -223,7 +233,7 @@ def arguments() -> argparse.ArgumentParser:
 
 def options(given: argparse.Namespace) -> run.Options:
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device, excess_precision=given.excess_precision,
-                       fill_constants=given.fill_constants, row_major=getattr(given, "row_major", False),
+                       fill_constants=given.fill_constants, sizes=dict(given.dims), row_major=getattr(given, "row_major", False),
                        limit=getattr(given, "limit", None), most_bytes=given.most_bytes,
                        check_maps=proofs.check, say=PROGRESS.note, step=PROGRESS.step)
 
@@ -232,19 +242,25 @@ def options(given: argparse.Namespace) -> run.Options:
 
 
 def inputs(words: "List[str]") -> List[str]:
-    """The files that arguments name: a folder's .hlo files in the order of their names."""
+    """The files that arguments name: those of a folder in the order of their names."""
     files: List[str] = []
     for word in words:
         if not os.path.isdir(word):
             files += modules_of(word)
             continue
-        inside = sorted(str(path) for path in Path(word).glob("*.hlo") if path.is_file())
+        inside = in_folder(Path(word))
         if not inside:
-            raise run.RunError(f"{word}: expected .hlo files in this folder, found none: name the files")
+            raise run.RunError(f"{word}: expected .hlo or .mlir files in this folder, found none: name the files")
         files += [module for file in inside for module in modules_of(file)]
     if files.count("-") > 1:
         raise run.RunError("-: expected standard input once")
     return files
+
+
+def in_folder(folder: Path) -> List[str]:
+    """Return a folder's .hlo files, and its .mlir files beside which no .hlo file of the same name is."""
+    found = {path.stem: path for suffix in reversed(run.SUFFIXES) for path in folder.glob("*" + suffix) if path.is_file()}
+    return sorted(map(str, found.values()))
 
 
 def modules_of(file: str) -> List[str]:
@@ -342,7 +358,7 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump."""
     settings = options(given)
     settings.step(f"{file}: read")
-    module = run.load(file, settings.fill_constants)
+    module = run.load(file, settings.fill_constants, settings.sizes)
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
@@ -419,7 +435,7 @@ def do_explain(given: argparse.Namespace) -> int:
 
 
 def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
-    module = run.load(file, given.fill_constants)
+    module = run.load(file, given.fill_constants, dict(given.dims))
     stages = explain.stages(module, given.target, options(given), [given.stage] if given.stage else explain.STAGES)
     if given.svg:
         given.svg.write_text(explain.arena_svg(module, given.target[0], options(given)))
