@@ -34,7 +34,7 @@ def dense_bits(scanner: MlirScanner, value: Dense, resources: "Dict[str, str]") 
         if match is None:
             scanner.fail(value.start, 'expected "0x" and two hexadecimal digits for each byte')
         return _of_bytes(scanner, value, bytes.fromhex(match[1]), splat=True)
-    if _PLAIN.match(text) or text.startswith("("):
+    if text and (_PLAIN.match(text) or text.startswith("(") or not value.of.dims):
         if value.of.elements > SPLAT_LIMIT:
             scanner.fail(value.start, f"expected at most {SPLAT_LIMIT} elements of one value, found {value.of.text}")
         return Values(scanner, value).splat()

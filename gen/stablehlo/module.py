@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import operator
 import re
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
@@ -25,6 +26,16 @@ def is_stablehlo(text: str) -> bool:
 def parse(text: str, filename: str, sizes: "Optional[Mapping[str, Sequence[int]]]" = None) -> Module:
     """Read and check a module; HloError at the first fault. sizes: of open dimensions, by symbol or by the number of an
     argument."""
+    collecting = gc.isenabled()
+    gc.disable()    # a million ops are not searched again and again for what is no longer used
+    try:
+        return _parsed(text, filename, sizes or {})
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _parsed(text: str, filename: str, sizes: "Mapping[str, Sequence[int]]") -> Module:
     read = read_text(text, filename)
     scanner = read.scanner
     module = Module(read.name or "module", filename=filename, explicit_entry=True)
@@ -33,7 +44,7 @@ def parse(text: str, filename: str, sizes: "Optional[Mapping[str, Sequence[int]]
     entry = entry_of(read)
     if not entry.results:
         scanner.fail(entry.pos, f"expected results of '@{entry.name}', found none")
-    computation = builder.function(entry, _shapes(read, entry, sizes or {}))
+    computation = builder.function(entry, _shapes(read, entry, sizes))
     builder.row_major_results(computation)
     if builder.open_sizes:
         _without_unused(computation)

@@ -18,6 +18,7 @@ from gen.hlo.scanner import Scanner
 NESTING = 64    # brackets of attributes and types in one another
 
 SSA = re.compile(r"%([A-Za-z0-9_$.\-]+)(?:#([0-9]+))?")
+_BLANK = re.compile(r"(?:[ \t\r\n\f\v]+|//[^\n]*)*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_$.\-]*")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -124,6 +125,17 @@ class MlirScanner(Scanner):
 
         pos = min(pos, len(self.text))
         raise HloError(self.filename, *self.place(pos), _HLO_SHAPE.sub(written, message))
+
+    def skip(self) -> int:
+        """Move over blanks and comments, of which there are none before most tokens."""
+        pos = self.pos
+        char = self.text[pos:pos + 1]
+        if char > " " and char != "/":
+            return pos
+        match = _BLANK.match(self.text, pos)
+        assert match is not None
+        self.pos = match.end()
+        return self.pos
 
     def words_at(self, pos: int) -> str:
         if pos < len(self.text) and self.text[pos] in "%@#!":

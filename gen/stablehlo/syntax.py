@@ -13,11 +13,14 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from gen.hlo.graph import Shape
 from gen.stablehlo.scanner import SSA, Attributes, Dense, MlirScanner, Raw, Symbol, Word, type_text
-from gen.stablehlo.table import SHORT
+from gen.stablehlo.table import PLAIN, SHORT
 
 REGIONS = 64    # regions in one another
 
 _OP = re.compile(r'"([A-Za-z_][A-Za-z0-9_$.]*)"|([A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_0-9$]+)*)')
+# One result, operands and types on a line, a location by name or none.
+_PLAIN = re.compile(r"%([A-Za-z0-9_$.\-]+) = ([a-z_]+\.[a-z_0-9]+) ((?:%[A-Za-z0-9_$.\-]+(?:#[0-9]{1,5})?, )*"
+                    r"%[A-Za-z0-9_$.\-]+(?:#[0-9]{1,5})?) : ([^\n{}#@\"!]*[^\n{}#@\"! ])(?: loc\((?:#[a-z0-9]+|unknown)\))?\n")
 _KEYED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=")
 _RESULTS = re.compile(r"%([A-Za-z0-9_$.\-]+)(?::([0-9]+))?")
 _SLICE = re.compile(r"\s*([0-9]+)\s*:\s*([0-9]+)\s*(?::\s*([0-9]+)\s*)?")
@@ -105,6 +108,7 @@ class Reader:
         self.scanner = MlirScanner(text, filename)
         self.text = Text(self.scanner)
         self.depth = 0
+        self.signatures: Dict[str, Tuple[List[Shape], Optional[List[Shape]]]] = {}     # of plain ops, by their text
 
     def read(self) -> Text:
         scanner = self.scanner
@@ -347,11 +351,34 @@ class Reader:
                 scanner.fail(pos, "expected one block in a region, found a second")
             if not char:
                 scanner.expected("an op or '}' to close the region")
-            made.ops.append(self._op(pos))
+            plain = _PLAIN.match(text, pos)
+            made.ops.append(plain and plain[2] in PLAIN and self._plain(plain) or self._op(pos))
         self.depth -= 1
         return made
 
     # ops
+
+    def _plain(self, match: "re.Match[str]") -> Optional[Op]:
+        """The commonest line: `%0 = stablehlo.add %a, %b : TYPES` of an op that has operands only, read at once; None
+        where the types go on in the next line."""
+        scanner = self.scanner
+        scanner.pos = match.end()
+        start = match.start(4)
+        known = self.signatures.get(match[4])
+        if known is None:
+            scanner.pos = start
+            known = scanner.types_in()
+            if scanner.text[match.end(4):scanner.pos].strip() or scanner.pos < match.end(4):
+                scanner.pos = match.start()
+                return None
+            self.signatures[match[4]] = known
+            scanner.pos = match.end()
+        types, results = known
+        at = match.start(3)
+        uses = [Use((use[1], int(use[2]) if use[2] else 0), at + use.start()) for use in SSA.finditer(match[3])]
+        op = Op(match[2], match.start(2), [(match[1], 0)], uses, types_pos=start, line_pos=match.start())
+        self._typed(op, types, results)
+        return op
 
     def _op(self, pos: int) -> Op:
         scanner = self.scanner
@@ -437,8 +464,8 @@ class Reader:
             scanner.fail(op.types_pos, f"expected the types of {len(op.operands)} operands, found {len(op.types)}")
 
     def _short(self, op: Op) -> None:
-        own: "Optional[Callable[[Op], None]]" = getattr(self, "_" + op.name.replace(".", "_"), None)
-        if own:
+        if op.name in _OWN:
+            own: "Callable[[Op], None]" = getattr(self, "_" + op.name.replace(".", "_"))
             own(op)
             return
         row = SHORT.get(op.name)
@@ -533,7 +560,10 @@ class Reader:
         if not scanner.accept(":"):
             scanner.expected(f"':' and the types of '{op.name}'")
         op.types_pos = scanner.skip()
-        op.types, results = scanner.types_in()
+        self._typed(op, *scanner.types_in())
+
+    def _typed(self, op: Op, types: "List[Shape]", results: "Optional[List[Shape]]") -> None:
+        op.types = types
         if results is not None:
             op.results = results
         elif len(op.names) == 1 and op.types:
@@ -706,6 +736,9 @@ def _applied(name: str, pos: int, of: Shape) -> Region:
     return Region(pos, arguments, [made, end])
 
 
+# Ops whose short forms have methods of their own.
+_OWN = frozenset(("func.return", "func.call", "chlo.constant", *(f"stablehlo.{name}" for name in (
+    "return", "constant", "custom_call", "convolution", "dynamic_conv", "while", "reduce"))))
 _UNQUALIFIED = frozenset(("return", "call"))
 
 

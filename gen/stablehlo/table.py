@@ -177,6 +177,9 @@ FUNC = {"call": _own("callee", opcode="call")}
 # The names of attributes in short forms, by ops' full names.
 SHORT: "Dict[str, Dict[str, str]]" = {**{f"stablehlo.{name}": dict(row.short) for name, row in ROWS.items()},
                                       **{f"chlo.{name}": dict(row.short) for name, row in CHLO.items()}}
+# Ops that have operands only, by their full names: short forms without attributes.
+PLAIN = frozenset([f"stablehlo.{name}" for name, row in ROWS.items() if not row.short and row.regions == 0
+                   and not [key for key in row.attributes if key not in row.optional] and name not in ("custom_call", "dot_general")])
 
 
 def row_of(name: str) -> "Row | None":
