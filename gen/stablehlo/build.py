@@ -9,11 +9,12 @@ StableHLO writes them.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Set, Tuple, Union
+from types import MappingProxyType
+from typing import Any, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Set, Tuple, Union
 
 from gen.hlo.checker import Check, Draft
 from gen.hlo.dtypes import TABLE as TABLE_OF_TYPES
-from gen.hlo.graph import (Computation, Instruction, Module, Shape, array_shape, is_row_major, row_major, same_shape,
+from gen.hlo.graph import (Computation, HloError, Instruction, Module, Shape, array_shape, is_row_major, row_major, same_shape,
                            tuple_shape)
 from gen.hlo.kept import Kept
 from gen.hlo.opcodes import TABLE
@@ -21,8 +22,10 @@ from gen.stablehlo.scanner import MlirScanner, type_text
 from gen.stablehlo.sizes import values_of
 from gen.stablehlo.syntax import Argument, Function, Key, Op, Region, Text, Use, free_values
 
+RETURNS = ("func.return", "stablehlo.return", "mhlo.return")
 DEPTH = 96      # functions that call one another, and regions in them
 
+NO_NAMES: "Mapping[str, str]" = MappingProxyType({})
 _ODD = re.compile(r"[^A-Za-z0-9_.\-]")
 _REPEATED = frozenset(("constant", "iota", "broadcast"))    # ops that a region repeats, where all of it are
 
@@ -142,12 +145,15 @@ class Builder:
     # regions
 
     def ops(self, region: Region, scope: Scope) -> None:
-        for op in region.ops[:-1]:
+        for number, op in enumerate(region.ops[:-1]):
+            if op.name in RETURNS:
+                self.fail(region.ops[number + 1].pos, f"expected the end of the region after '{op.name}', found "
+                                                      f"'{region.ops[number + 1].name}'")
             self.bind(op, scope, self.lower(op, scope))
         if not region.ops:
             self.fail(region.pos, "expected an op that returns at the end of the region, found none")
         end = region.ops[-1]
-        if end.name not in ("func.return", "stablehlo.return", "mhlo.return"):
+        if end.name not in RETURNS:
             self.fail(end.pos, f"expected an op that returns at the end of the region, found '{end.name}'")
 
     def lower(self, op: Op, scope: Scope) -> "Optional[Instruction]":
@@ -201,10 +207,11 @@ class Builder:
 
     def with_captures(self, op: Op, number: int, scope: Scope, name: str, shapes: "Sequence[Shape]",
                       captures: "Sequence[Tuple[Key, Instruction]]", closes: bool,
-                      fixed: "Sequence[Optional[Instruction]]" = ()) -> Computation:
+                      fixed: "Sequence[Optional[Instruction]]" = (),
+                      results: "Optional[Sequence[Shape]]" = None) -> Computation:
         """Return the computation of a region whose only parameter is a tuple, or a value alone: its arguments, then
-        values from outside. closes: those are handed on in the result. fixed: of each argument the constant that it always
-        is, or None."""
+        values from outside. closes: its result has the arguments' shapes, and those values behind. fixed: of each argument
+        the constant that it always is, or None. results: the shapes of its result, None where it may have any."""
         region = op.regions[number]
         inner = self.inner(op, region, scope, name)
         if len(region.arguments) != len(shapes):
@@ -223,11 +230,23 @@ class Builder:
             inner.values[key] = self._repeat(always, inner) if always else given if one else (given, place)
         self.ops(region, inner)
         returned = self.returned(region, inner)
+        self.returns(op, region, returned, shapes if closes else results)
         if closes:
             returned += [self.value(Use(key, region.pos), inner) for key, _ in captures]
         self.finish(inner, returned, region.ops[-1])
         self.depth -= 1
         return inner.computation
+
+    def returns(self, op: Op, region: Region, returned: "Sequence[Instruction]", wanted: "Optional[Sequence[Shape]]") -> None:
+        """What a region returns must have the shapes that its op needs."""
+        if wanted is None:
+            return
+        end = region.ops[-1]
+        if len(returned) != len(wanted):
+            self.fail(end.pos, f"{op.name}: expected {len(wanted)} values from this region, found {len(returned)}")
+        for use, value, of in zip(end.operands, returned, wanted):
+            if not of.dynamic and not same_shape(value.shape, of):
+                self.fail(use.pos, f"{op.name}: expected {type_text(of)} from this region, found {type_text(value.shape)}")
 
     def captures(self, regions: "Sequence[Region]", scope: Scope) -> "List[Tuple[Key, Instruction]]":
         """Return the values that regions have from outside, but for those that they repeat."""
@@ -305,30 +324,41 @@ class Builder:
         return op.results[0] if len(op.results) == 1 else tuple_shape(op.results)
 
     def emit(self, scope: Scope, op: Op, opcode: str, operands: "Sequence[Instruction]", written: Optional[Shape] = None,
-             places: "Optional[Dict[str, int]]" = None, called: "Sequence[Called]" = (), raw: "Optional[Dict[str, str]]" = None,
+             names: "Mapping[str, str]" = NO_NAMES, called: "Sequence[Called]" = (), raw: "Optional[Dict[str, str]]" = None,
              **attributes: Any) -> Instruction:
-        """Add an instruction that stands for an op, or for a part of it. places: of attributes in the text."""
+        """Add an instruction that stands for an op, or for a part of it. names: of attributes in the text, by HLO's names; of a
+        field of a structure STRUCTURE/FIELD."""
         line, col = self.scanner.place(op.line_pos)
         made = Instruction(self.instruction_name(scope, op, opcode), opcode, written if written is not None else Shape(""),
                            list(operands), attributes, line=line, col=col, computation=scope.computation)
         uses = [use.pos for use in op.operands]
         draft = Draft(made, written, op.pos, op.types_pos or op.pos, uses + [op.pos] * (len(operands) - len(uses)),
-                      dict(places or {}), spoken=op.name)
+                      {key: op.attributes.places.get(name.split("/")[0], op.pos) for key, name in names.items()}, spoken=op.name)
         for key, computations in called:
             made.called += computations
             if TABLE.get(opcode) is not None and key in TABLE[opcode].attributes:
                 made.attributes[key] = computations[0]
             else:
                 draft.called[key] = computations
-                names = ", ".join("%" + computation.name for computation in computations)
-                raw = {**(raw or {}), key: f"{{{names}}}" if key.endswith("s") else names}
+                listed = ", ".join("%" + computation.name for computation in computations)
+                raw = {**(raw or {}), key: f"{{{listed}}}" if key.endswith("s") else listed}
             for computation in computations:
                 scope.computation.depth = max(scope.computation.depth, computation.depth + 1)
         if raw:
             made.attributes["raw"] = raw
         if not opcode.startswith("chlo."):
-            made.shape = (Check if opcode in TABLE else Kept)(self.scanner, draft).result()
+            made.shape = self.checked(draft, names)
         return scope.computation.add(made)
+
+    def checked(self, draft: Draft, names: "Mapping[str, str]") -> Shape:
+        """Return the shape that an op must have; a fault names attributes as the text does."""
+        try:
+            return (Check if draft.instruction.opcode in TABLE else Kept)(self.scanner, draft).result()
+        except HloError as error:
+            message = error.message
+            for key, name in names.items():
+                message = message.replace(f"'{key}'", f"'{name.split('/')[-1]}'")
+            raise HloError(error.filename, error.line, error.col, message) from None
 
     def instruction_name(self, scope: Scope, op: Op, opcode: str) -> str:
         name = op.names[0][0] if op.names else ""

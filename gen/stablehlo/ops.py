@@ -13,7 +13,7 @@ from gen.stablehlo.build import Builder, Called, Scope, shape_like
 from gen.stablehlo.literals import dense_bits, value_bits
 from gen.stablehlo.scanner import Attributes, Dense, Symbol, type_text
 from gen.stablehlo.syntax import Op
-from gen.stablehlo.table import REFUSED, ROWS, Row, row_of
+from gen.stablehlo.table import CHLO, REFUSED, ROWS, Row, row_of
 from gen.suggest import did_you_mean
 
 _FORMAT = re.compile(r"e([0-9]{1,3})m([0-9]{1,3})\Z")
@@ -51,7 +51,10 @@ class Lowering(Builder):
         if dialect in ("stablehlo", "mhlo"):
             self.fail(op.pos, f"expected an op of StableHLO, found '{op.name[:60]}'"
                               f"{did_you_mean(name[:60], [*ROWS, *REFUSED])}")
-        self.fail(op.pos, f"expected an op of stablehlo, chlo or func, found '{op.name[:60]}'")
+        if dialect == "chlo":
+            self.fail(op.pos, f"expected an op of CHLO, found '{op.name[:60]}'{did_you_mean(name[:60], CHLO)}")
+        near = f", did you mean 'stablehlo.{op.name}'?" if op.name in ROWS else ""
+        self.fail(op.pos, f"expected an op of stablehlo, chlo or func, found '{op.name[:60]}'{near}")
 
     def _judge(self, op: Op, row: Row) -> None:
         """The attributes and the number of regions that the table says."""
@@ -154,7 +157,7 @@ class Lowering(Builder):
 
     def _plain(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         attributes: Dict[str, Any] = {}
-        places = {}
+        names = {}
         kinds = TABLE[row.opcode].attributes if row.opcode in TABLE else {}
         for key, name in row.attributes.items():
             if name and key in op.attributes:
@@ -162,7 +165,7 @@ class Lowering(Builder):
                 if value is False and row.opcode in TABLE and name in TABLE[row.opcode].optional:
                     continue
                 attributes[name] = value
-                places[name] = self.place(op, key)
+                names[name] = key
         written = self.written(op)
         if written is None:
             written = self.open_result(op, row.opcode, operands)
@@ -171,7 +174,7 @@ class Lowering(Builder):
         if row.opcode in ELEMENTWISE and dtypes.is_complex(operands[0].shape.dtype if operands else "") \
                 and "chlo." + row.opcode in _COMPOSED and op.name.startswith("chlo."):
             return self._composed(op, row, scope, operands, attributes)
-        return self.emit(scope, op, row.opcode, operands, written, places, **attributes)
+        return self.emit(scope, op, row.opcode, operands, written, names, **attributes)
 
     def open_result(self, op: Op, opcode: str, operands: "Sequence[Instruction]") -> Optional[Shape]:
         """Return the shape of a result whose sizes the text leaves open, where HLO's checker does not infer it."""
@@ -237,7 +240,7 @@ class Lowering(Builder):
         if op.attributes.get("compare_type", "NOTYPE") != "NOTYPE":
             attributes["type"] = self.word(op, "compare_type", _COMPARE_TYPES)
         return self.emit(scope, op, "compare", operands, self.written(op),
-                         {"direction": self.place(op, "comparison_direction"), "type": self.place(op, "compare_type")},
+                         {"direction": "comparison_direction", "type": "compare_type"},
                          **attributes)
 
     def _reduce_precision(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
@@ -287,10 +290,10 @@ class Lowering(Builder):
     def _numbers(self, op: Op, scope: Scope, to: Shape) -> Instruction:
         """Numbers along a dimension, which are the same along the others."""
         along = self.integer(op, "iota_dimension")
-        places = {"iota_dimension": self.place(op, "iota_dimension")}
+        names = {"iota_dimension": "iota_dimension"}
         if to.kind != "array" or to.rank < 2 or not 0 <= along < to.rank:
-            return self.emit(scope, op, "iota", [], to, places, iota_dimension=along)
-        line = self.emit(scope, op, "iota", [], array_shape(to.dtype, (to.dims[along],)), places, iota_dimension=0)
+            return self.emit(scope, op, "iota", [], to, names, iota_dimension=along)
+        line = self.emit(scope, op, "iota", [], array_shape(to.dtype, (to.dims[along],)), names, iota_dimension=0)
         return self.emit(scope, op, "broadcast", [line], to, dimensions=(along,))
 
     # moves
@@ -317,7 +320,7 @@ class Lowering(Builder):
     def _spread(self, op: Op, scope: Scope, value: Instruction, dimensions: "Sequence[int]", to: Shape) -> Instruction:
         """A value along the other dimensions of a shape. A dimension of size 1 spreads over any size: it is left out
         by a reshape, as HLO's broadcasts only add dimensions."""
-        of, places = value.shape, {"dimensions": self.place(op, "broadcast_dimensions")}
+        of, names = value.shape, {"dimensions": "broadcast_dimensions"}
         if of.kind != "array" or to.kind != "array":
             self.fail(op.pos, f"{op.name}: expected arrays, found {type_text(of)} and {type_text(to)}")
         given = to
@@ -334,7 +337,7 @@ class Lowering(Builder):
             kept = [n for n in range(of.rank) if n not in spread]
             value = self.emit(scope, op, "reshape", [value], array_shape(of.dtype, tuple(of.dims[n] for n in kept)))
             dimensions = tuple(dimensions[n] for n in kept)
-        return self.emit(scope, op, "broadcast", [value], given, places, dimensions=dimensions)
+        return self.emit(scope, op, "broadcast", [value], given, names, dimensions=dimensions)
 
     def sized(self, op: Op, sizes_of: Instruction, number: int) -> Shape:
         """Return the shape of a result whose sizes an operand says, or the text."""
@@ -356,7 +359,7 @@ class Lowering(Builder):
     def _transpose(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         """No byte moves: the result has the operand's order in memory."""
         dimensions = self.integers(op, "permutation")
-        made = self.emit(scope, op, "transpose", operands, self.written(op), {"dimensions": self.place(op, "permutation")},
+        made = self.emit(scope, op, "transpose", operands, self.written(op), {"dimensions": "permutation"},
                          dimensions=dimensions)
         made.shape = permuted(operands[0].shape, dimensions)
         return made
@@ -368,7 +371,7 @@ class Lowering(Builder):
         lists = [self.integers(op, key) for key in ("start_indices", "limit_indices", "strides")]
         if len({len(numbers) for numbers in lists}) != 1:
             self.fail(self.place(op, "start_indices"), f"{op.name}: expected as many starts as limits and strides")
-        return self.emit(scope, op, "slice", operands, self.written(op), {"slice": self.place(op, "start_indices")},
+        return self.emit(scope, op, "slice", operands, self.written(op), {"slice": "start_indices"},
                          slice=tuple(zip(*lists)))
 
     def _real_dynamic_slice(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
@@ -379,7 +382,7 @@ class Lowering(Builder):
         lists = [self.integers(op, key) for key in ("edge_padding_low", "edge_padding_high", "interior_padding")]
         if len({len(numbers) for numbers in lists}) != 1:
             self.fail(self.place(op, "edge_padding_low"), f"{op.name}: expected as many numbers in low, high and interior")
-        return self.emit(scope, op, "pad", operands, self.written(op), {"padding": self.place(op, "edge_padding_low")},
+        return self.emit(scope, op, "pad", operands, self.written(op), {"padding": "edge_padding_low"},
                          padding=tuple(zip(*lists)))
 
     def _dynamic_pad(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
@@ -387,7 +390,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "pad", operands[:2], self.written(op), padding=tuple(zip(*lists)))
 
     def _concatenate(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        return self.emit(scope, op, "concatenate", operands, self.written(op), {"dimensions": self.place(op, "dimension")},
+        return self.emit(scope, op, "concatenate", operands, self.written(op), {"dimensions": "dimension"},
                          dimensions=(self.integer(op, "dimension"),))
 
     # at indices that are read
@@ -400,8 +403,8 @@ class Lowering(Builder):
         numbers = self.fields(op, "dimension_numbers", "offset_dims", "collapsed_slice_dims", "operand_batching_dims",
                               "start_indices_batching_dims", "start_index_map", "index_vector_dim")
         numbers = {key: value for key, value in numbers.items() if value != () or "batching" not in key}
-        places = {**dict.fromkeys(numbers, self.place(op, "dimension_numbers")), "slice_sizes": self.place(op, "slice_sizes")}
-        return self.emit(scope, op, "gather", operands, self.written(op), places, slice_sizes=slice_sizes,
+        names = {**{key: f"dimension_numbers/{key}" for key in numbers}, "slice_sizes": "slice_sizes"}
+        return self.emit(scope, op, "gather", operands, self.written(op), names, slice_sizes=slice_sizes,
                          raw=self._sorted(op, "indices_are_sorted"), **numbers)
 
     def _gather(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
@@ -419,13 +422,13 @@ class Lowering(Builder):
                    if value != () or "batching" not in key}
         combine = self.combiner(op, 0, scope, "scatter")
         return self.emit(scope, op, "scatter", operands, self.written(op),
-                         dict.fromkeys(numbers, self.place(op, "scatter_dimension_numbers")),
+                         {key: f"scatter_dimension_numbers/{key}" for key in numbers},
                          [Called("to_apply", [combine])], self._sorted(op, "indices_are_sorted", "unique_indices"), **numbers)
 
     # loops
 
     def _reduce(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        return self.emit(scope, op, "reduce", operands, self.written(op), {"dimensions": self.place(op, "dimensions")},
+        return self.emit(scope, op, "reduce", operands, self.written(op), {"dimensions": "dimensions"},
                          [Called("to_apply", [self.combiner(op, 0, scope, "reduce")])],
                          dimensions=self.integers(op, "dimensions"))
 
@@ -454,14 +457,14 @@ class Lowering(Builder):
     def _reduce_window(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         window = self._window_of(op, self.integers(op, "window_dimensions"), "base_dilations", "window_dilations")
         return self.emit(scope, op, "reduce-window", operands, self.written(op),
-                         {"window": self.place(op, "window_dimensions")},
+                         {"window": "window_dimensions"},
                          [Called("to_apply", [self.combiner(op, 0, scope, "reduce_window")])], window=window)
 
     def _select_and_scatter(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         rank = operands[0].shape.rank if operands else 0
         window = self._window_of(op, self.integers(op, "window_dimensions", default=(1,) * rank), "", "")
         return self.emit(scope, op, "select-and-scatter", operands, self.written(op),
-                         {"window": self.place(op, "window_dimensions")},
+                         {"window": "window_dimensions"},
                          [Called("select", [self.combiner(op, 0, scope, "select")]),
                           Called("scatter", [self.combiner(op, 1, scope, "scatter")])], window=window)
 
@@ -502,14 +505,14 @@ class Lowering(Builder):
                     found = self.integers(op, f"{what}_dims", value=value)
                     if found:
                         numbers[f"{side}_{'batch' if what == 'batching' else what}_dims"] = found
-        places = {}
-        for key, source in (("batch", "batching_dims"), ("contracting", "contracting_dims")):
-            for side in ("lhs", "rhs"):
-                places[f"{side}_{key}_dims"] = op.attributes.places.get(source, self.place(op, "dot_dimension_numbers"))
+        if "dot_dimension_numbers" in op.attributes:
+            names = {key: f"dot_dimension_numbers/{generic}" for key, generic in _DOT_NAMES}
+        else:
+            names = {key: "batching_dims" if "batch" in key else "contracting_dims" for key, _ in _DOT_NAMES}
         written = self.written(op)
         if written is None:
             written = self.open_product(op, operands, numbers)
-        return self.emit(scope, op, "dot", operands, written, places, raw=self._precision(op), **numbers)
+        return self.emit(scope, op, "dot", operands, written, names, raw=self._precision(op), **numbers)
 
     def open_product(self, op: Op, operands: "List[Instruction]", numbers: "Dict[str, Any]") -> Shape:
         """The shape of a product of sizes that the text leaves open, in the element type that it says."""
@@ -558,9 +561,8 @@ class Lowering(Builder):
             window = Window(window.size, window.stride, tuple(padding[::2]), tuple(padding[1::2]), window.base_dilation,
                             window.dilation, window.reversal)
         groups: Dict[str, Any] = {name: self.integer(op, name, 1) for name in ("feature_group_count", "batch_group_count")}
-        places = {"window": self.place(op, "window_strides"), "dim_labels": self.place(op, "dimension_numbers"),
-                  **{name: self.place(op, name) for name in groups}}
-        return self.emit(scope, op, "convolution", operands, self.written(op), places, raw=self._precision(op), window=window,
+        names = {"window": "window_strides", "dim_labels": "dimension_numbers", **{name: name for name in groups}}
+        return self.emit(scope, op, "convolution", operands, self.written(op), names, raw=self._precision(op), window=window,
                          dim_labels=labels, **groups)
 
     def _convolution(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
@@ -579,11 +581,11 @@ class Lowering(Builder):
         attributes: Dict[str, Any] = {"dimensions": (along + rank if along < 0 else along,)}
         if self.boolean(op, "is_stable"):
             attributes["is_stable"] = True
-        return self.emit(scope, op, "sort", operands, self.written(op), {"dimensions": self.place(op, "dimension")},
+        return self.emit(scope, op, "sort", operands, self.written(op), {"dimensions": "dimension"},
                          [Called("to_apply", [self.combiner(op, 0, scope, "compare")])], **attributes)
 
     def _top_k(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        return self.emit(scope, op, "topk", operands, self.written(op), {"k": self.place(op, "k")}, k=self.integer(op, "k"),
+        return self.emit(scope, op, "topk", operands, self.written(op), {"k": "k"}, k=self.integer(op, "k"),
                          largest=True)
 
     def _rng_bit_generator(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
@@ -603,7 +605,7 @@ class Lowering(Builder):
         return self.emit(scope, op, "opt-barrier", [self.bundle(scope, operands, op)])
 
     def _map(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        return self.emit(scope, op, "map", operands, self.written(op), {"dimensions": self.place(op, "dimensions")},
+        return self.emit(scope, op, "map", operands, self.written(op), {"dimensions": "dimensions"},
                          [Called("to_apply", [self.combiner(op, 0, scope, "map")])],
                          dimensions=self.integers(op, "dimensions"))
 
@@ -614,7 +616,8 @@ class Lowering(Builder):
             self.fail(op.pos, f"{op.name}: expected at least one value")
         shapes = [operand.shape for operand in operands]
         fixed = self._fixed(op, operands) if self.open_sizes else []
-        condition = self.with_captures(op, 0, scope, "condition", shapes, captures, closes=False, fixed=fixed)
+        condition = self.with_captures(op, 0, scope, "condition", shapes, captures, closes=False, fixed=fixed,
+                                       results=[array_shape("pred", ())])
         body = self.with_captures(op, 1, scope, "body", shapes, captures, closes=True, fixed=fixed)
         made = self.emit(scope, op, "while", [self.bundle(scope, whole, op)],
                          called=[Called("condition", [condition]), Called("body", [body])])
@@ -631,7 +634,7 @@ class Lowering(Builder):
         branches, given = [], []
         for number, region in enumerate(op.regions):
             captures = self.captures([region], scope)
-            branches.append(self.with_captures(op, number, scope, "branch", (), captures, closes=False))
+            branches.append(self.with_captures(op, number, scope, "branch", (), captures, closes=False, results=op.results))
             given.append(self.bundle(scope, [value for _, value in captures], op))
         called = ([Called("branch_computations", branches)] if key else
                   [Called("true_computation", branches[:1]), Called("false_computation", branches[1:])])
@@ -706,7 +709,7 @@ class Lowering(Builder):
         layouts = op.attributes.get("result_layouts")
         if self.written(op) is None:
             self.fail(op.types_pos, f"{op.name}: expected results of known sizes")
-        if not layouts:
+        if layouts is None:
             return self.written(op) if op.results else tuple_shape([])
         if not isinstance(layouts, list) or len(layouts) != len(op.results):
             self.wrong(op, "result_layouts", f"{len(op.results)} layouts")
@@ -746,8 +749,10 @@ class Lowering(Builder):
         of, along = operands[0].shape, self.integer(op, "dimension")
         if of.kind == "array" and not of.dynamic and 0 <= along < of.rank:
             return self.constant(scope, op, array_shape("s32", ()), [of.dims[along]])
+        if of.kind != "array" or not 0 <= along < of.rank:
+            self.fail(self.place(op, "dimension"), f"{op.name}: expected a dimension of {type_text(of)}, found {along}")
         return self.emit(scope, op, "get-dimension-size", operands, array_shape("s32", ()),
-                         {"dimensions": self.place(op, "dimension")}, raw={"dimensions": f"{{{along}}}"})
+                         {"dimensions": "dimension"}, raw={"dimensions": f"{{{along}}}"})
 
     def _set_dimension_size(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         along = self.integer(op, "dimension")

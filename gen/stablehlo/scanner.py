@@ -37,6 +37,8 @@ _INSIDE = re.compile(r'[^"<>\[\](){}\-]+|->|-')
 _CLOSE = {"<": ">", "(": ")", "[": "]", "{": "}"}
 # A shape of HLO in a message.
 _HLO_SHAPE = re.compile(rf"\b({'|'.join(sorted(TABLE, key=len, reverse=True))})\[([0-9,?<=]*)\](?:\{{[^}}]*\}})?")
+# An element type of HLO in a message: pred, s32, u8.
+_HLO_TYPE = re.compile(r"(?<![%@'.\w#])(?:(pred)|([su])(2|4|8|16|32|64))(?![\w.'])")
 
 
 class Word(str):
@@ -119,12 +121,15 @@ class MlirScanner(Scanner):
         self.aliases: Dict[str, Any] = {}       # attributes that have names: #loc1 = ..
 
     def fail(self, pos: int, message: str) -> NoReturn:
-        """A fault; shapes of HLO in the message are written as types of MLIR."""
+        """A fault; shapes and element types of HLO in the message are written as types of MLIR."""
         def written(match: "re.Match[str]") -> str:
             return _tensor_text(match[1], [size for size in match[2].split(",") if size])
 
+        def spelt(match: "re.Match[str]") -> str:
+            return "i1" if match[1] else ("ui" if match[2] == "u" else "i") + match[3]
+
         pos = min(pos, len(self.text))
-        raise HloError(self.filename, *self.place(pos), _HLO_SHAPE.sub(written, message))
+        raise HloError(self.filename, *self.place(pos), _HLO_TYPE.sub(spelt, _HLO_SHAPE.sub(written, message)))
 
     def skip(self) -> int:
         """Move over blanks and comments, of which there are none before most tokens."""
@@ -219,8 +224,9 @@ class MlirScanner(Scanner):
             self.fail(self.pos, "expected a tensor with a known number of dimensions, found an unranked one")
         dims = self.match(_DIMS, "dimensions").group()
         if self.peek() == "!":
-            self.fail(self.pos, "expected an element type that HLO has, found a quantised one: "
-                                "there are no kernels for quantised types")
+            quantised = self.text.startswith("!quant", self.pos)
+            self.fail(self.pos, "expected an element type that HLO has, found "
+                      + ("a quantised one: there are no kernels for quantised types" if quantised else self.words_at(self.pos)))
         element = self.match(_ELEMENT, "an element type").group()
         bounds: Tuple[str, ...] = ()
         if self.accept(","):
@@ -239,8 +245,8 @@ class MlirScanner(Scanner):
         if self.accept("("):
             before = [] if self.peek() == ")" else self.type_list()
             self.need(")", "or ',' in the types of the operands")
-            if self.peek() != "-":
-                return before, None
+            if not self.text.startswith("->", self.skip()):
+                self.expected("'->' and the types of the results")
         else:
             before = self.type_list()
         if not self.accept("->"):
