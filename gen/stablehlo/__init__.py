@@ -1,0 +1,1 @@
+"""StableHLO text, read into the graph of HLO."""
