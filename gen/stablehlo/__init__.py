@@ -4,7 +4,7 @@
     table       the one table of ops                     ops       what each op is in HLO
     build       functions and regions as computations    sizes     integers that are known early
     literals    the values of constants                  chlo      HLO's ops in place of chlo's
-    module      a text as a module
+    module      a text as a module                   tables    coefficients of chlo's functions
 
 Of gen, these files import gen.algebra, gen.hlo and gen.suggest alone.
 """

@@ -9,6 +9,7 @@ import re
 from typing import Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from gen.hlo.graph import Computation, Instruction, Module, Shape, array_shape
+from gen.stablehlo.chlo import decomposed
 from gen.stablehlo.ops import Lowering
 from gen.stablehlo.scanner import type_text
 from gen.stablehlo.syntax import Argument, Function, Text, read_text
@@ -54,7 +55,7 @@ def _parsed(text: str, filename: str, sizes: "Mapping[str, Sequence[int]]") -> M
         if read.attributes.get(key, 1) != 1:
             module.attributes[name] = str(read.attributes[key])
     _donations(read, entry, module)
-    # decomposed(module)
+    decomposed(module)
     return module
 
 
