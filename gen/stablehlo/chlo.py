@@ -345,6 +345,17 @@ def complex_square(x: Real, y: Real) -> Complex:
     return abs(x).equals(abs(y)).select(difference, difference * (abs(x) + abs(y))), half + half
 
 
+def complex_exponential(x: Real, y: Real) -> Complex:
+    """e^x cos y and e^x sin y, of which e^x alone may overflow. As in XLA, infinities times NaN are NaN."""
+    size, half = x.op("exponential"), (x * 0.5).op("exponential")
+    overflows = size.equals(math.inf)
+
+    def part(name: str) -> Real:
+        return overflows.select(half * y.op(name) * half, size * y.op(name))
+
+    return part("cosine"), y.equals(0).select(0, part("sine"))
+
+
 def of_parts(rule: "Callable[[Real, Real], Complex]") -> "Callable[[Expander, Instruction], Instruction]":
     """A rule that computes the real and the imaginary part of a function."""
     def made(x: Expander, i: Instruction) -> Instruction:
@@ -421,7 +432,8 @@ REAL: "Dict[str, Rule]" = {
     "top_k": top_k}
 COMPLEX: "Dict[str, Rule]" = {
     **{name: of_parts(rule) for name, rule in (("acos", acos), ("acosh", acosh), ("asin", asin), ("asinh", asinh),
-                                               ("atan", atan), ("atanh", atanh), ("square", complex_square))},
+                                               ("atan", atan), ("atanh", atanh), ("exponential", complex_exponential),
+                                               ("square", complex_square))},
     **{name: named(name) for name in ("cosh", "sinh", "tan")}, "conj": conjugate}
 
 

@@ -174,7 +174,10 @@ class Lowering(Builder):
         if row.opcode in ELEMENTWISE and dtypes.is_complex(operands[0].shape.dtype if operands else "") \
                 and "chlo." + row.opcode in _COMPOSED and op.name.startswith("chlo."):
             return self._composed(op, row, scope, operands, attributes)
-        return self.emit(scope, op, row.opcode, operands, written, names, **attributes)
+        made = self.emit(scope, op, row.opcode, operands, written, names, **attributes)
+        if row.opcode == "exponential" and dtypes.is_complex(made.shape.dtype):
+            made.opcode = "chlo.exponential"    # judged as HLO's, computed as XLA does
+        return made
 
     def open_result(self, op: Op, opcode: str, operands: "Sequence[Instruction]") -> Optional[Shape]:
         """Return the shape of a result whose sizes the text leaves open, where HLO's checker does not infer it."""
@@ -210,7 +213,7 @@ class Lowering(Builder):
         if len(operands) != arity:
             self.fail(op.pos, f"{op.name}: expected {arity} operand{'s' * (arity > 1)}, found {len(operands)}")
         of = operands[0].shape
-        if of.kind != "array" or dtypes.TABLE[of.dtype].kind not in ("float", "complex"):
+        if of.kind != "array" or dtypes.TABLE[of.dtype].kind not in ("float", "complex") and name != "square":
             self.fail(op.operands[0].pos, f"{op.name}: expected floats as operand 0, found {type_text(of)}")
         for use, operand in zip(op.operands[1:], operands[1:]):
             if (operand.shape.dtype, operand.shape.dims) != (of.dtype, of.dims):
