@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 from gen.hlo import dtypes
 from gen.hlo.expansion import Expander, expand
 from gen.hlo.graph import Instruction, Module, Shape, array_shape
-from gen.stablehlo.tables import TABLES, Polynomial
+from gen.stablehlo.tables import TABLES
 
 Number = Union["Real", float]
 
@@ -139,16 +139,14 @@ class Real:
         before it."""
         table = TABLES[self.dtype][name]
         assert len(table) == len(selected) + 1, name
-        t, over, under = self - table[0][0] if table[0][0] else self, *map(_list, table[0][1:])
-        for where, (centre, *polynomials) in zip(selected, table[1:]):
+        centre, over, under = table[0]
+        t = self - centre if centre else self
+        parts: "List[List[Number]]" = [[*over], [*under]]
+        for where, (centre, over, under) in zip(selected, table[1:]):
             t = where.select(self - centre, t)
-            over, under = ([where.select(self.number(new), old) for new, old in zip(polynomial, before)]
-                           for polynomial, before in zip(polynomials, (over, under)))
-        return t.polynomial(over) / t.polynomial(under) if len(under) > 1 else t.polynomial(over)
-
-
-def _list(polynomial: Polynomial) -> "List[Number]":
-    return list(polynomial)
+            parts = [[where.select(self.number(new), old) for new, old in zip(polynomial, before)]
+                     for polynomial, before in zip((over, under), parts)]
+        return t.polynomial(parts[0]) / t.polynomial(parts[1]) if len(under) > 1 else t.polynomial(parts[0])
 
 
 # ---- real functions ----
@@ -228,15 +226,16 @@ def erf_inv(x: Real) -> Real:
     edges = {"f32": (5.0,), "f64": (6.0, 15.0)}[x.dtype]
     tail = w.op("sqrt") * w.quotient("ERF_INV_TAIL", [z > math.sqrt(-math.expm1(-edge)) for edge in edges])
     tail = z.equals(1).select(math.inf, tail)
-    return (z < 0.5).select(centre, (x < 0).select(-tail, tail))
+    return (z < 0.625).select(centre, (x < 0).select(-tail, tail))
 
 
 def bessel_i1e(x: Real) -> Real:
     """e^-|x| I1(x), I1 the modified Bessel function of the first kind."""
     z = abs(x)
-    near = x * (x * x).quotient("BESSEL_I1") * (-z).op("exponential")
+    *edges, last = {"f32": (3, 8), "f64": (3, 8, 20)}[x.dtype]
+    near = x * z.quotient("BESSEL_I1", [z > edge for edge in edges])
     tail = (1 / z).quotient("BESSEL_I1_TAIL") / z.op("sqrt")
-    return (z < {"f32": 12, "f64": 20}[x.dtype]).select(near, (x < 0).select(-tail, tail))
+    return (z < last).select(near, (x < 0).select(-tail, tail))
 
 
 def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Instruction]":
@@ -278,12 +277,12 @@ def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
     a, inside = 0.5 * (far + near), x < 1
     low, high = x.op("minimum", 1), x.op("maximum", 1)
     inverse = 1 / (far + more)
-    above_low = 0.5 * (y * (y * inverse) + (near + less))       # a - low
-    slope = 0.5 * (inverse + 1 / (near + less))                 # (a - high) / y^2
-    root_low = (above_low * (a + low)).op("sqrt")               # sqrt(a^2 - low^2)
+    above_low = y * (y * inverse) + (near + less)       # 2 (a - low), where half of a subnormal number loses a bit
+    slope = 0.5 * (inverse + 1 / (near + less))         # (a - high) / y^2
+    root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # sqrt(a^2 - low^2)
     root_high = y * (slope * (a + high)).op("sqrt")
     d = (x > 1).select(root_high, root_low)
-    r = inside.select(y * (y * slope), above_low) + inside.select(root_high, root_low)
+    r = inside.select(y * (y * slope), 0.5 * above_low) + inside.select(root_high, root_low)
     huge, infinite, most, ratio = extremes(x, y)
     r = huge.select(ratio * ratio, r).op("log-plus-one")
     r = huge.select((0.5 * r + most.op("log")) + LOG_2, r)
