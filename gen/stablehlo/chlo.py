@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 from gen.hlo import dtypes
 from gen.hlo.expansion import Expander, expand
 from gen.hlo.graph import Instruction, Module, Shape, array_shape
-from gen.stablehlo.tables import TABLES
+from gen.stablehlo.tables import EULER_MACLAURIN, TABLES
 
 Number = Union["Real", float]
 
@@ -238,6 +238,75 @@ def bessel_i1e(x: Real) -> Real:
     return (z < last).select(near, (x < 0).select(-tail, tail))
 
 
+# terms before the sum becomes an integral
+ZETA_TERMS = {"f32": 5, "f64": 10}
+
+
+def positive_zeta(s: Real, q: Real) -> Real:
+    """The sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: some terms, and the rest by Euler and Maclaurin."""
+    def power(k: int, exponent: Real) -> Real:
+        """A power of q + k. What rounding takes from that sum is small: it counts to first order."""
+        total = q + k
+        back = total - q
+        lost = (q - (total - back)) + (k - back)
+        value = total.op("power", exponent)
+        return value + value * (exponent * lost / total)
+
+    terms = [power(k, -s) for k in range(1, ZETA_TERMS[q.dtype])]
+    b = q + ZETA_TERMS[q.dtype]
+    root = power(ZETA_TERMS[q.dtype], s * -0.5)     # b^-s might underflow where b^(1 - s) does not
+    square = b * b
+    series = s.number(EULER_MACLAURIN[s.dtype][-1])
+    for j in reversed(range(1, len(EULER_MACLAURIN[s.dtype]))):
+        series = series * ((s + (2 * j - 1)) * (s + 2 * j) / square) + EULER_MACLAURIN[s.dtype][j - 1]
+    value = root.equals(0).select(0.0, root * (root * (b / (s - 1) + (0.5 + s / b * series))))
+    value = value + sum(terms[-2::-1], terms[-1])
+    first = q.op("power", -s)
+    return first.equals(math.inf).select(first, value + first)
+
+
+def zeta(s: Real, q: Real) -> Real:
+    """Hurwitz' zeta function. For q < 0 and an integer s, a sum over all integers less one over those below q."""
+    even, integer = is_integer(s * 0.5), is_integer(s)
+    below = q < 0
+    right = positive_zeta(s, below.select(1 - q, q))
+    r = q - q.op("round-nearest-even")
+    up, down, near = positive_zeta(s, 1 + r), positive_zeta(s, 1 - r), abs(r).op("power", -s)
+    all_even = near + up + (down - right)
+    all_odd = (r < 0).select(-near, near) + up - (down - right)
+    value = below.select(integer.select(even.select(all_even, all_odd), math.nan), right)
+    value = ((q <= 0) & r.equals(0)).select(even.select(s.number(math.inf), math.nan), value)
+    return (s > 1).select(value, s.equals(1).select(s.number(math.inf), math.nan))
+
+
+def is_integer(x: Real) -> Real:
+    return x.op("floor").equals(x)
+
+
+EXACT_FACTORIALS = 12       # in f32: 12! has 19 significant bits
+
+
+def factorial(n: Real) -> Real:
+    """n! for an integer n >= 0: a product, and from 13 on Stirling's formula, by a root that does not overflow."""
+    product = (n >= 2).select(n.number(2), 1)
+    for k in range(3, EXACT_FACTORIALS + 1):
+        product = product * (n >= k).select(n.number(k), 1)
+    z = n + 1
+    inverse = 1 / z
+    rest = ((inverse * inverse).quotient("LGAMMA_REST") * inverse).op("exponential")
+    root = z.op("power", 0.5 * (z - 0.5))
+    stirling = root * (-z).op("exponential") * root * (rest * math.sqrt(2 * math.pi))
+    return (n > EXACT_FACTORIALS).select(stirling, product)
+
+
+def polygamma(n: Real, x: Real) -> Real:
+    """The derivative of digamma of order n."""
+    even = is_integer(n * 0.5)
+    value = factorial(n) * zeta(n + 1, x)
+    value = n.equals(0).select(digamma(x), even.select(-value, value))
+    return (is_integer(n) & (n >= 0)).select(value, math.nan)
+
+
 def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Instruction]":
     """A rule that computes a function of real arrays in f32 or f64."""
     def made(x: Expander, i: Instruction) -> Instruction:
@@ -416,8 +485,8 @@ REAL: "Dict[str, Rule]" = {
     **{name: named(name) for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh", "tan")},
     "atan": wide(arctangent_of), "bessel_i1e": wide(bessel_i1e), "conj": conjugate, "digamma": wide(digamma),
     "erf_inv": wide(erf_inv), "erfc": wide(erfc), "is_inf": is_infinite(), "is_neg_inf": is_infinite(-math.inf),
-    "is_pos_inf": is_infinite(math.inf), "lgamma": wide(lgamma), "next_after": next_after, "square": square,
-    "top_k": top_k}
+    "is_pos_inf": is_infinite(math.inf), "lgamma": wide(lgamma), "next_after": next_after,
+    "polygamma": wide(polygamma), "square": square, "top_k": top_k, "zeta": wide(zeta)}
 COMPLEX: "Dict[str, Rule]" = {
     **{name: of_parts(rule) for name, rule in (("acos", acos), ("acosh", acosh), ("asin", asin), ("asinh", asinh),
                                                ("atan", atan), ("atanh", atanh), ("square", complex_square))},

@@ -159,7 +159,7 @@ FITS: "Dict[str, Dict[str, Tuple[Fit, ...]]]" = {
         "ERF_INV_TAIL": (Fit(erf_inv_tail, LEAST_W, 6, (8, 8)), Fit(erf_inv_tail, 6, 15, (8, 8), 6),
                          Fit(erf_inv_tail, 15, 36.8, (8, 8), 15)),
         "BESSEL_I1": (Fit(bessel_factor, TINY, 3, (10, 9)), Fit(bessel_factor, 3, 8, (10, 9), 3),
-                      Fit(bessel_factor, 8, 20, (10, 9), 8)),
+                      Fit(bessel_factor, 8, 20, (10, 9), 14)),
         "BESSEL_I1_TAIL": (Fit(bessel_tail, TINY, mp.mpf(1) / 20, (12, 0)),),
     },
 }
@@ -183,6 +183,11 @@ def text(numbers: "List[Any]", dtype: str) -> str:
     return "\n         ".join([*lines, line.rstrip() + ")"])
 
 
+def euler_maclaurin(count: int) -> "List[Any]":
+    """B(2 j) / (2 j)! of Bernoulli's numbers, for j from 1."""
+    return [mp.bernoulli(2 * j) / mp.factorial(2 * j) for j in range(1, count + 1)]
+
+
 HEAD = '''"""Coefficients of gen/stablehlo/chlo.py, which tests/stablehlo/derive_tables.py derives and explains.
 
 TABLES[type][name] has for each interval a centre c, and a numerator and a denominator in powers of x - c, lowest first.
@@ -196,6 +201,7 @@ Polynomial = Tuple[float, ...]
 Quotients = Tuple[Tuple[float, Polynomial, Polynomial], ...]
 
 TABLES: "Dict[str, Dict[str, Quotients]]" = {'''
+MACLAURIN_TERMS = {"f32": 5, "f64": 11}
 
 
 def main() -> None:
@@ -209,6 +215,11 @@ def main() -> None:
                 print(f"        ({float(fit.centre)}, {text(over, dtype)},\n         {text(under, dtype)}),")
             print("      ),")
         print("    },")
+    print("}")
+    print("# Bernoulli's number 2 j over (2 j)!, for j from 1")
+    print('EULER_MACLAURIN: "Dict[str, Polynomial]" = {')
+    for dtype, count in MACLAURIN_TERMS.items():
+        print(f'    "{dtype}":\n        {text(euler_maclaurin(count), dtype)},')
     print("}")
 
 
