@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 from gen.hlo import dtypes
 from gen.hlo.expansion import Expander, expand
 from gen.hlo.graph import Instruction, Module, Shape, array_shape
-from gen.stablehlo.tables import EULER_MACLAURIN, TABLES
+from gen.stablehlo.tables import DIGAMMA_ROOT, EULER_MACLAURIN, TABLES
 
 Number = Union["Real", float]
 
@@ -152,8 +152,6 @@ class Real:
 # ---- real functions ----
 
 HALF_LOG_2_PI_LESS_HALF = 0.41893853320467274178
-# digamma's root is the sum of two numbers of each type; less 1 too
-ROOT = {"f32": (1.46163213253021240234, 1.2438651139e-08), "f64": (1.46163214496836226158, 7.9678895543e-17)}
 
 
 def lgamma(x: Real) -> Real:
@@ -182,8 +180,8 @@ def digamma(x: Real) -> Real:
     w = small.select(z + 1, z)
     further = w >= 3
     ratio = w.quotient("DIGAMMA", [further])
-    high, low = ROOT[x.dtype]
-    from_root = (z - small.select(x.number(high - 1), x.number(high))) - low
+    high, low = DIGAMMA_ROOT[x.dtype]
+    from_root = (z - small.select(z.number(high - 1), high)) - low     # high - 1 is exact
     inverse = 1 / z
     square = inverse * inverse
     series = z.op("log") - 0.5 * inverse - square * square.quotient("DIGAMMA_REST")
@@ -232,7 +230,7 @@ def erf_inv(x: Real) -> Real:
 def bessel_i1e(x: Real) -> Real:
     """e^-|x| I1(x), I1 the modified Bessel function of the first kind."""
     z = abs(x)
-    *edges, last = {"f32": (3, 8), "f64": (3, 8, 20)}[x.dtype]
+    *edges, last = {"f32": (3, 8), "f64": (3, 8, 13, 20)}[x.dtype]
     near = x * z.quotient("BESSEL_I1", [z > edge for edge in edges])
     tail = (1 / z).quotient("BESSEL_I1_TAIL") / z.op("sqrt")
     return (z < last).select(near, (x < 0).select(-tail, tail))

@@ -159,7 +159,7 @@ FITS: "Dict[str, Dict[str, Tuple[Fit, ...]]]" = {
         "ERF_INV_TAIL": (Fit(erf_inv_tail, LEAST_W, 6, (8, 8)), Fit(erf_inv_tail, 6, 15, (8, 8), 6),
                          Fit(erf_inv_tail, 15, 36.8, (8, 8), 15)),
         "BESSEL_I1": (Fit(bessel_factor, TINY, 3, (10, 9)), Fit(bessel_factor, 3, 8, (10, 9), 3),
-                      Fit(bessel_factor, 8, 20, (10, 9), 14)),
+                      Fit(bessel_factor, 8, 13, (10, 9), 8), Fit(bessel_factor, 13, 20, (10, 9), 13)),
         "BESSEL_I1_TAIL": (Fit(bessel_tail, TINY, mp.mpf(1) / 20, (12, 0)),),
     },
 }
@@ -215,6 +215,12 @@ def main() -> None:
                 print(f"        ({float(fit.centre)}, {text(over, dtype)},\n         {text(under, dtype)}),")
             print("      ),")
         print("    },")
+    print("}")
+    print("# digamma's root as the sum of two numbers")
+    print('DIGAMMA_ROOT: "Dict[str, Tuple[float, float]]" = {')
+    for dtype in FITS:
+        high = rounded(ROOT, dtype)
+        print(f'    "{dtype}": ({high!r}, {rounded(ROOT - high, dtype)!r}),')
     print("}")
     print("# Bernoulli's number 2 j over (2 j)!, for j from 1")
     print('EULER_MACLAURIN: "Dict[str, Polynomial]" = {')
