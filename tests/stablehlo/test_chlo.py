@@ -6,6 +6,7 @@ from __future__ import annotations
 import cmath
 import math
 import random
+import re
 import struct
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
@@ -415,3 +416,59 @@ def test_tables_are_derived(capsys: "pytest.CaptureFixture[str]") -> None:
 
     derive_tables.main()
     assert capsys.readouterr().out == Path(str(chlo.__file__)).with_name("tables.py").read_text()
+
+
+# ---- others' results ----
+
+NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "c64": "complex64",
+         "c128": "complex128"}
+# relative to the value where that is above 1: tests/peer/test_stablehlo.py
+CLOSE = {"bf16": 2**-6, "f16": 2**-9, "f32": 1e-5, "f64": 1e-12, "c64": 1e-5, "c128": 1e-12}
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("dtype", list(NAMES))
+def test_stated_results(dtype: str, tmp_path: Path) -> None:
+    """Elementwise ops of StableHLO's own tests, on their inputs."""
+    several: List[Call] = []
+    wanted = []
+    for path in sorted(PEERS.glob("*.mlir")):
+        text = path.read_text()
+        ops = re.findall(r"= (\w+)\.(\w+) ", text)
+        if f"_{NAMES[dtype]}" not in path.stem or len(ops) != 1 or ops[0][0] != "chlo" or ops[0][1] == "top_k":
+            continue
+        if not path.with_suffix(".in").exists():
+            continue
+        results = unpacked(path.with_suffix(".out").read_bytes(), dtype)
+        values = unpacked(path.with_suffix(".in").read_bytes(), dtype)
+        operands = [(dtype, values[k:k + len(results)]) for k in range(0, len(values), len(results))]
+        several.append((ops[0][1], operands, dtype, {}))
+        wanted.append((path.stem, results))
+    if not several:
+        pytest.skip("SKIP: no ../shared/peer/stablehlo")
+    for (name, rights), results in zip(wanted, calls(several, tmp_path)):
+        for a, b in zip(results, rights):
+            near = a == b or (a != a and b != b) or abs(a - b) <= CLOSE[dtype] * max(1.0, abs(b))
+            assert near, f"{name}: {a}, not {b}"
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_beside_jax(dtype: str, tmp_path: Path) -> None:
+    """No function's largest error is above JAX's, where that is more than the ulps of `test_real_functions`."""
+    mpmath = pytest.importorskip("mpmath", reason="SKIP: no mpmath")
+    jax = pytest.importorskip("jax", reason="SKIP: no jax")
+    np = pytest.importorskip("numpy", reason="SKIP: no numpy")
+    mp = mpmath.mp
+    mp.dps = 50
+    functions = exact_functions(mp)
+    inputs = {op: [x for x in samples(op, dtype, 100) if abs(x) > 1e-30] for op in OWN}     # JAX takes subnormals for 0
+    made = calls([(op, [(dtype, xs)], dtype, {}) for op, xs in inputs.items()], tmp_path)
+    with jax.enable_x64(True):
+        for (op, xs), results in zip(inputs.items(), made):
+            theirs = getattr(jax.lax, op)(np.array(xs, NAMES[dtype])).tolist()
+            exact = [functions[op](mp.mpf(x)) for x in xs]
+            worst, their_worst = (max(error(got, right, dtype, mp) for got, right in zip(values, exact)
+                                      if abs(right) >= mp.ldexp(1, -100)) for values in (results, theirs))
+            print(f"{dtype} {op}: at most {worst:.2f} ulps, JAX {their_worst:.2f}")
+            assert worst <= max(ULPS, their_worst)
