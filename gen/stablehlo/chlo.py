@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 from gen.hlo import dtypes
 from gen.hlo.expansion import Expander, expand
 from gen.hlo.graph import Instruction, Module, Shape, array_shape
-from gen.stablehlo.tables import TABLES, Polynomial
+from gen.stablehlo.tables import DIGAMMA_ROOT, EULER_MACLAURIN, TABLES
 
 Number = Union["Real", float]
 
@@ -139,23 +139,19 @@ class Real:
         before it."""
         table = TABLES[self.dtype][name]
         assert len(table) == len(selected) + 1, name
-        t, over, under = self - table[0][0] if table[0][0] else self, *map(_list, table[0][1:])
-        for where, (centre, *polynomials) in zip(selected, table[1:]):
+        centre, over, under = table[0]
+        t = self - centre if centre else self
+        parts: "List[List[Number]]" = [[*over], [*under]]
+        for where, (centre, over, under) in zip(selected, table[1:]):
             t = where.select(self - centre, t)
-            over, under = ([where.select(self.number(new), old) for new, old in zip(polynomial, before)]
-                           for polynomial, before in zip(polynomials, (over, under)))
-        return t.polynomial(over) / t.polynomial(under) if len(under) > 1 else t.polynomial(over)
-
-
-def _list(polynomial: Polynomial) -> "List[Number]":
-    return list(polynomial)
+            parts = [[where.select(self.number(new), old) for new, old in zip(polynomial, before)]
+                     for polynomial, before in zip((over, under), parts)]
+        return t.polynomial(parts[0]) / t.polynomial(parts[1]) if len(under) > 1 else t.polynomial(parts[0])
 
 
 # ---- real functions ----
 
 HALF_LOG_2_PI_LESS_HALF = 0.41893853320467274178
-# digamma's root is the sum of two numbers of each type; less 1 too
-ROOT = {"f32": (1.46163213253021240234, 1.2438651139e-08), "f64": (1.46163214496836226158, 7.9678895543e-17)}
 
 
 def lgamma(x: Real) -> Real:
@@ -184,8 +180,8 @@ def digamma(x: Real) -> Real:
     w = small.select(z + 1, z)
     further = w >= 3
     ratio = w.quotient("DIGAMMA", [further])
-    high, low = ROOT[x.dtype]
-    from_root = (z - small.select(x.number(high - 1), x.number(high))) - low
+    high, low = DIGAMMA_ROOT[x.dtype]
+    from_root = (z - small.select(z.number(high - 1), high)) - low     # high - 1 is exact
     inverse = 1 / z
     square = inverse * inverse
     series = z.op("log") - 0.5 * inverse - square * square.quotient("DIGAMMA_REST")
@@ -228,15 +224,85 @@ def erf_inv(x: Real) -> Real:
     edges = {"f32": (5.0,), "f64": (6.0, 15.0)}[x.dtype]
     tail = w.op("sqrt") * w.quotient("ERF_INV_TAIL", [z > math.sqrt(-math.expm1(-edge)) for edge in edges])
     tail = z.equals(1).select(math.inf, tail)
-    return (z < 0.5).select(centre, (x < 0).select(-tail, tail))
+    return (z < 0.625).select(centre, (x < 0).select(-tail, tail))
 
 
 def bessel_i1e(x: Real) -> Real:
     """e^-|x| I1(x), I1 the modified Bessel function of the first kind."""
     z = abs(x)
-    near = x * (x * x).quotient("BESSEL_I1") * (-z).op("exponential")
+    *edges, last = {"f32": (3, 8), "f64": (3, 8, 13, 20)}[x.dtype]
+    near = x * z.quotient("BESSEL_I1", [z > edge for edge in edges])
     tail = (1 / z).quotient("BESSEL_I1_TAIL") / z.op("sqrt")
-    return (z < {"f32": 12, "f64": 20}[x.dtype]).select(near, (x < 0).select(-tail, tail))
+    return (z < last).select(near, (x < 0).select(-tail, tail))
+
+
+# terms before the sum becomes an integral
+ZETA_TERMS = {"f32": 5, "f64": 10}
+
+
+def positive_zeta(s: Real, q: Real) -> Real:
+    """The sum of (q + k)^-s over k >= 0, for s > 1 and q > 0: some terms, and the rest by Euler and Maclaurin."""
+    def power(k: int, exponent: Real) -> Real:
+        """A power of q + k. What rounding takes from that sum is small: it counts to first order."""
+        total = q + k
+        back = total - q
+        lost = (q - (total - back)) + (k - back)
+        value = total.op("power", exponent)
+        return value + value * (exponent * lost / total)
+
+    terms = [power(k, -s) for k in range(1, ZETA_TERMS[q.dtype])]
+    b = q + ZETA_TERMS[q.dtype]
+    root = power(ZETA_TERMS[q.dtype], s * -0.5)     # b^-s might underflow where b^(1 - s) does not
+    square = b * b
+    series = s.number(EULER_MACLAURIN[s.dtype][-1])
+    for j in reversed(range(1, len(EULER_MACLAURIN[s.dtype]))):
+        series = series * ((s + (2 * j - 1)) * (s + 2 * j) / square) + EULER_MACLAURIN[s.dtype][j - 1]
+    value = root.equals(0).select(0.0, root * (root * (b / (s - 1) + (0.5 + s / b * series))))
+    value = value + sum(terms[-2::-1], terms[-1])
+    first = q.op("power", -s)
+    return first.equals(math.inf).select(first, value + first)
+
+
+def zeta(s: Real, q: Real) -> Real:
+    """Hurwitz' zeta function. For q < 0 and an integer s, a sum over all integers less one over those below q."""
+    even, integer = is_integer(s * 0.5), is_integer(s)
+    below = q < 0
+    right = positive_zeta(s, below.select(1 - q, q))
+    r = q - q.op("round-nearest-even")
+    up, down, near = positive_zeta(s, 1 + r), positive_zeta(s, 1 - r), abs(r).op("power", -s)
+    all_even = near + up + (down - right)
+    all_odd = (r < 0).select(-near, near) + up - (down - right)
+    value = below.select(integer.select(even.select(all_even, all_odd), math.nan), right)
+    value = ((q <= 0) & r.equals(0)).select(even.select(s.number(math.inf), math.nan), value)
+    return (s > 1).select(value, s.equals(1).select(s.number(math.inf), math.nan))
+
+
+def is_integer(x: Real) -> Real:
+    return x.op("floor").equals(x)
+
+
+EXACT_FACTORIALS = 12       # in f32: 12! has 19 significant bits
+
+
+def factorial(n: Real) -> Real:
+    """n! for an integer n >= 0: a product, and from 13 on Stirling's formula, by a root that does not overflow."""
+    product = (n >= 2).select(n.number(2), 1)
+    for k in range(3, EXACT_FACTORIALS + 1):
+        product = product * (n >= k).select(n.number(k), 1)
+    z = n + 1
+    inverse = 1 / z
+    rest = ((inverse * inverse).quotient("LGAMMA_REST") * inverse).op("exponential")
+    root = z.op("power", 0.5 * (z - 0.5))
+    stirling = root * (-z).op("exponential") * root * (rest * math.sqrt(2 * math.pi))
+    return (n > EXACT_FACTORIALS).select(stirling, product)
+
+
+def polygamma(n: Real, x: Real) -> Real:
+    """The derivative of digamma of order n."""
+    even = is_integer(n * 0.5)
+    value = factorial(n) * zeta(n + 1, x)
+    value = n.equals(0).select(digamma(x), even.select(-value, value))
+    return (is_integer(n) & (n >= 0)).select(value, math.nan)
 
 
 def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Instruction]":
@@ -278,12 +344,12 @@ def arcsine(x: Real, y: Real) -> "Tuple[Real, Real]":
     a, inside = 0.5 * (far + near), x < 1
     low, high = x.op("minimum", 1), x.op("maximum", 1)
     inverse = 1 / (far + more)
-    above_low = 0.5 * (y * (y * inverse) + (near + less))       # a - low
-    slope = 0.5 * (inverse + 1 / (near + less))                 # (a - high) / y^2
-    root_low = (above_low * (a + low)).op("sqrt")               # sqrt(a^2 - low^2)
+    above_low = y * (y * inverse) + (near + less)       # 2 (a - low), where half of a subnormal number loses a bit
+    slope = 0.5 * (inverse + 1 / (near + less))         # (a - high) / y^2
+    root_low = (above_low * (0.5 * (a + low))).op("sqrt")       # sqrt(a^2 - low^2)
     root_high = y * (slope * (a + high)).op("sqrt")
     d = (x > 1).select(root_high, root_low)
-    r = inside.select(y * (y * slope), above_low) + inside.select(root_high, root_low)
+    r = inside.select(y * (y * slope), 0.5 * above_low) + inside.select(root_high, root_low)
     huge, infinite, most, ratio = extremes(x, y)
     r = huge.select(ratio * ratio, r).op("log-plus-one")
     r = huge.select((0.5 * r + most.op("log")) + LOG_2, r)
@@ -428,8 +494,8 @@ REAL: "Dict[str, Rule]" = {
     **{name: named(name) for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh", "tan")},
     "atan": wide(arctangent_of), "bessel_i1e": wide(bessel_i1e), "conj": conjugate, "digamma": wide(digamma),
     "erf_inv": wide(erf_inv), "erfc": wide(erfc), "is_inf": is_infinite(), "is_neg_inf": is_infinite(-math.inf),
-    "is_pos_inf": is_infinite(math.inf), "lgamma": wide(lgamma), "next_after": next_after, "square": square,
-    "top_k": top_k}
+    "is_pos_inf": is_infinite(math.inf), "lgamma": wide(lgamma), "next_after": next_after,
+    "polygamma": wide(polygamma), "square": square, "top_k": top_k, "zeta": wide(zeta)}
 COMPLEX: "Dict[str, Rule]" = {
     **{name: of_parts(rule) for name, rule in (("acos", acos), ("acosh", acosh), ("asin", asin), ("asinh", asinh),
                                                ("atan", atan), ("atanh", atanh), ("exponential", complex_exponential),

@@ -119,9 +119,9 @@ def erf_inv_tail(w: Any) -> Any:
     return z / mp.sqrt(w)
 
 
-def bessel_series(u: Any) -> Any:
-    """I1(x) / x for u = x^2."""
-    return mp.besseli(1, mp.sqrt(u)) / mp.sqrt(u)
+def bessel_factor(x: Any) -> Any:
+    """I1(x) e^-x / x."""
+    return mp.besseli(1, x) * mp.exp(-x) / x
 
 
 def bessel_tail(v: Any) -> Any:
@@ -129,7 +129,7 @@ def bessel_tail(v: Any) -> Any:
     return mp.besseli(1, 1 / v) * mp.exp(-1 / v) / mp.sqrt(v)
 
 
-QUARTER, LEAST_W = 0.25, 0.28       # -log(1 - 0.5^2) is 0.2877
+QUARTER, EDGE, LEAST_W = 0.25, 0.625, 0.49      # -log(1 - 0.625^2) is 0.495
 EIGHTH_SQUARED = mp.mpf(1) / 64
 FITS: "Dict[str, Dict[str, Tuple[Fit, ...]]]" = {
     "f32": {
@@ -141,10 +141,10 @@ FITS: "Dict[str, Dict[str, Tuple[Fit, ...]]]" = {
         "COTANGENT": (Fit(cotangent_factor, TINY, QUARTER - TINY, (2, 2)),),
         "ERF": (Fit(erf_factor, TINY, QUARTER, (5, 0)),),
         "ERFC": (Fit(erfc_factor, place(0.5), place(10.1), (11, 0)),),
-        "ERF_INV": (Fit(erf_inv_factor, TINY, QUARTER, (7, 0)),),
+        "ERF_INV": (Fit(erf_inv_factor, TINY, EDGE ** 2, (8, 0)),),
         "ERF_INV_TAIL": (Fit(erf_inv_tail, LEAST_W, 5, (4, 4)), Fit(erf_inv_tail, 5, 16.7, (4, 4), 5)),
-        "BESSEL_I1": (Fit(bessel_series, TINY, 144, (13, 0)),),
-        "BESSEL_I1_TAIL": (Fit(bessel_tail, TINY, mp.mpf(1) / 12, (5, 0)),),
+        "BESSEL_I1": (Fit(bessel_factor, TINY, 3, (5, 5)), Fit(bessel_factor, 3, 8, (5, 5), 3)),
+        "BESSEL_I1_TAIL": (Fit(bessel_tail, TINY, mp.mpf(1) / 8, (7, 0)),),
     },
     "f64": {
         "LGAMMA": (Fit(lgamma_factor, 0.75, 3, (10, 9), 0.75), Fit(mp.loggamma, 3, 8, (10, 9), 3)),
@@ -155,10 +155,11 @@ FITS: "Dict[str, Dict[str, Tuple[Fit, ...]]]" = {
         "COTANGENT": (Fit(cotangent_factor, TINY, QUARTER - TINY, (4, 4)),),
         "ERF": (Fit(erf_factor, TINY, QUARTER, (9, 0)),),
         "ERFC": (Fit(erfc_factor, place(0.5), place(27), (23, 0)),),
-        "ERF_INV": (Fit(erf_inv_factor, TINY, QUARTER, (14, 0)),),
+        "ERF_INV": (Fit(erf_inv_factor, TINY, EDGE ** 2, (17, 0)),),
         "ERF_INV_TAIL": (Fit(erf_inv_tail, LEAST_W, 6, (8, 8)), Fit(erf_inv_tail, 6, 15, (8, 8), 6),
                          Fit(erf_inv_tail, 15, 36.8, (8, 8), 15)),
-        "BESSEL_I1": (Fit(bessel_series, TINY, 400, (27, 0)),),
+        "BESSEL_I1": (Fit(bessel_factor, TINY, 3, (10, 9)), Fit(bessel_factor, 3, 8, (10, 9), 3),
+                      Fit(bessel_factor, 8, 13, (10, 9), 8), Fit(bessel_factor, 13, 20, (10, 9), 13)),
         "BESSEL_I1_TAIL": (Fit(bessel_tail, TINY, mp.mpf(1) / 20, (12, 0)),),
     },
 }
@@ -182,6 +183,11 @@ def text(numbers: "List[Any]", dtype: str) -> str:
     return "\n         ".join([*lines, line.rstrip() + ")"])
 
 
+def euler_maclaurin(count: int) -> "List[Any]":
+    """B(2 j) / (2 j)! of Bernoulli's numbers, for j from 1."""
+    return [mp.bernoulli(2 * j) / mp.factorial(2 * j) for j in range(1, count + 1)]
+
+
 HEAD = '''"""Coefficients of gen/stablehlo/chlo.py, which tests/stablehlo/derive_tables.py derives and explains.
 
 TABLES[type][name] has for each interval a centre c, and a numerator and a denominator in powers of x - c, lowest first.
@@ -195,6 +201,7 @@ Polynomial = Tuple[float, ...]
 Quotients = Tuple[Tuple[float, Polynomial, Polynomial], ...]
 
 TABLES: "Dict[str, Dict[str, Quotients]]" = {'''
+MACLAURIN_TERMS = {"f32": 5, "f64": 11}
 
 
 def main() -> None:
@@ -208,6 +215,17 @@ def main() -> None:
                 print(f"        ({float(fit.centre)}, {text(over, dtype)},\n         {text(under, dtype)}),")
             print("      ),")
         print("    },")
+    print("}")
+    print("# digamma's root as the sum of two numbers")
+    print('DIGAMMA_ROOT: "Dict[str, Tuple[float, float]]" = {')
+    for dtype in FITS:
+        high = rounded(ROOT, dtype)
+        print(f'    "{dtype}": ({high!r}, {rounded(ROOT - high, dtype)!r}),')
+    print("}")
+    print("# Bernoulli's number 2 j over (2 j)!, for j from 1")
+    print('EULER_MACLAURIN: "Dict[str, Polynomial]" = {')
+    for dtype, count in MACLAURIN_TERMS.items():
+        print(f'    "{dtype}":\n        {text(euler_maclaurin(count), dtype)},')
     print("}")
 
 
