@@ -2,7 +2,7 @@
 dimensions, names, donations, long and deep texts, damaged texts.
 
 ops.txt has a function for each op in the short form, the same in the generic form as MLIR prints it, and the graph as
-HLO text. bad.txt has texts with one fault each. `PYTHONPATH=. python3 tests/stablehlo/test_reader.py` writes the graphs
+HLO text, which is left out where it is longer than 60 lines. bad.txt has texts with one fault each. `PYTHONPATH=. python3 tests/stablehlo/test_reader.py` writes the graphs
 and the faults anew.
 """
 
@@ -20,7 +20,7 @@ import pytest
 
 from gen import hlo, run, stablehlo
 from gen.stablehlo import table
-from graphs import canonical
+from same_graph import canonical
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -74,16 +74,18 @@ def function(arguments: str, result: str, *lines: str) -> str:
 def test_op(name: str) -> None:
     short, generic, graph = OPS[name]
     module = parse(short)
-    assert hlo.print_module(module) == graph
+    again = hlo.print_module(module)
+    assert graph in ("", again)
     assert stablehlo.is_stablehlo(short) and stablehlo.is_stablehlo(generic)
     assert canonical(parse(generic)) == canonical(module)
-    again = hlo.parse(graph, "again.hlo")
-    assert canonical(again) == canonical(module), "the graph, printed and read as HLO text"
+    assert canonical(hlo.parse(again, "again.hlo")) == canonical(module), "the graph, printed and read as HLO text"
 
 
 def test_every_op_is_read_or_refused() -> None:
     assert not set(SPECIFICATION) - set(table.ROWS) - set(table.REFUSED)
     assert not set(table.ROWS) & set(table.REFUSED)
+    page = (ROOT / "gen" / "errors.md").read_text()
+    assert all(f"`{name}`" in page for name in table.REFUSED)
 
 
 def test_every_op_has_a_case() -> None:
@@ -283,6 +285,7 @@ def test_graphs_of_others() -> None:
 
 
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
+@pytest.mark.peer
 def test_some_of_others() -> None:
     """What is behind the reader takes the graph: every twelfth text."""
     for path in sorted(PEER.rglob("*.mlir"))[::12]:
@@ -293,7 +296,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(HERE))
     with (HERE / "ops.txt").open("w") as file:
         for title, (short, generic, _) in OPS.items():
-            file.write(f"==== {title}\n{short}---- generic\n{generic}---- hlo\n{hlo.print_module(parse(short))}")
+            graph = hlo.print_module(parse(short))
+            file.write(f"==== {title}\n{short}---- generic\n{generic}---- hlo\n{graph if graph.count(chr(10)) <= 60 else ''}")
     with (HERE / "bad.txt").open("w") as file:
         for title, (text, _) in BAD.items():
             file.write(f"==== {title}\n{text}---- error\n{fault(text)}\n")
