@@ -21,8 +21,9 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
-from gen import algebra, explain, hlo, jobs, pipeline, run
+from gen import algebra, explain, from_jax, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
+from gen.from_jax import example
 from gen.plan.nest import BuildError
 from gen.program import build as programs
 from gen.schedule import DEFAULT, DEVICES, EMBEDDED
@@ -358,6 +359,8 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump."""
     settings = options(given)
     settings.step(f"{file}: read")
+    functions = from_jax.split_functions(file)
+    examples = from_jax.lowered(file, settings.sizes, example="c" in given.target) if functions else []
     module = run.load(file, settings.fill_constants, settings.sizes)
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
@@ -377,7 +380,16 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
             if said:
                 PROGRESS.note(f"{file}: {said}")
-    read = [] if file == "-" else [Path(run.split(file)[0])]
+    if functions and "c" in given.target and not given.apart:
+        shown = [(about, examples[0].example)]
+        texts.update(example.files(shown, functions.path))
+        PROGRESS.note(f"{file}: {example.command(shown)} compares it with JAX's results")
+    for function in examples:
+        if function.left_out:
+            PROGRESS.note(f"{file}: {function.name} does not use {', '.join(function.left_out)}: left out")
+    read = [] if file == "-" else [Path(functions.path if functions else run.split(file)[0])]
+    read += [Path(path) for path in dict.fromkeys(path for function in examples for path in function.files)
+             if functions and os.path.abspath(functions.path) != path]
     texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
     stages = explain.stages(module, given.target, settings) if given.dump else {}
     return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text
