@@ -1,5 +1,5 @@
-"""What FILE names as a module: HLO text or StableHLO text, of a file, of one module in a file, or of standard input; or a
-function of JAX in a Python file, model.py:step."""
+"""What FILE names as a module: HLO text, StableHLO text or MLIR bytecode, of a file, of one module in a file, or of
+standard input; or a function of JAX in a Python file, model.py:step."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import Mapping, Optional, Sequence, Tuple
 
 from gen import from_jax, hlo, stablehlo
+from gen.from_jax import bytecode
 from gen.hlo import fill
 from gen.suggest import did_you_mean
 from gen.targets import RunError
 
 NO_TEXT = "expected HLO text or StableHLO text in UTF-8, found other bytes: JAX prints StableHLO text by .lower(..).as_text()"
-SUFFIXES = (".hlo", ".mlir")
+SUFFIXES = (".hlo", ".mlir", ".mlirbc")
 NOTHING_SET: "Mapping[str, Sequence[int]]" = MappingProxyType({})
 
 
@@ -25,9 +26,11 @@ def split(file: str) -> "Tuple[str, str]":
 
 
 def text_of(path: str) -> str:
-    """Return the text of a file, or of standard input for "-"; RunError where there is none."""
+    """Return the text of a file, or of standard input for "-", that of MLIR bytecode as JAX prints it; RunError where
+    there is none."""
     try:
-        return sys.stdin.read() if path == "-" else Path(path).read_text("utf-8-sig")
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return bytecode.text_of(path, data) if bytecode.is_bytecode(data) else data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RunError(f"{path}: {NO_TEXT}") from None
     except OSError as error:
