@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ i
 
 from gen import algebra, explain, from_jax, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
-from gen.from_jax import example
+from gen.from_jax import example, wrap
 from gen.plan.nest import BuildError
 from gen.program import build as programs
 from gen.schedule import DEFAULT, DEVICES, EMBEDDED
@@ -175,6 +175,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
     parser.add_argument("--target", type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
+    parser.add_argument("--wrap", type=one_of("wrapper", ["jax"]), metavar="W",
+                        help="jax: write NAME_jax.c and NAME_jax.py too, by which JAX calls the C function")
     parser.add_argument(
         "--dump",
         metavar="DIR",
@@ -384,6 +386,8 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         shown = [(about, examples[0].example)]
         texts.update(example.files(shown, functions.path))
         PROGRESS.note(f"{file}: {example.command(shown)} compares it with JAX's results")
+    if given.wrap:
+        texts.update(wrap.files(about, file, examples[0] if examples else None))
     for function in examples:
         if function.left_out:
             PROGRESS.note(f"{file}: {function.name} does not use {', '.join(function.left_out)}: left out")
@@ -512,6 +516,8 @@ def wrong_profile(given: argparse.Namespace) -> str:
         return f"expected no --device, and no other --target than c, beside --profile {given.profile}"
     if given.most_bytes and not given.profile:
         return "expected --profile beside --most-bytes"
+    if getattr(given, "wrap", None) and (given.profile or given.apart or "c" not in (given.target or ["c"])):
+        return f"expected --target c, no --apart and no --profile beside --wrap {given.wrap}"
     if given.profile:
         given.device, given.target = given.profile, ["c"] if several else "c"
     given.target = given.target or (list(TARGETS) if several else "opencl")

@@ -30,14 +30,17 @@ class Functions(NamedTuple):
 
 @dataclass(frozen=True)
 class Lowered:
-    """A function of a Python file. arguments: the names that JAX gives the arrays; left_out: those of arrays that the
-    function does not use; example: the bytes of arguments and results, if they were wanted; files: that were imported
-    from the user's folder."""
+    """A function of a Python file. left_out: the names of arrays that the function does not use; signature: its
+    parameters as Python's text; kept: the numbers of the arrays that it uses, among all; returned: its result as Python's
+    text, of a list r of arrays; example: the bytes of arguments and results, if they were wanted; files: that were
+    imported from the user's folder."""
 
     name: str
     text: str
-    arguments: "Sequence[str]"
     left_out: "Sequence[str]"
+    signature: "Sequence[str]"
+    kept: "Sequence[int]"
+    returned: str
     example: bytes
     files: "Sequence[str]"
 
@@ -110,8 +113,8 @@ def _raise(path: str, about: "Dict[str, Any]") -> None:
 
 def _read(folder: Path, about: "Dict[str, Any]", files: "Sequence[str]") -> Lowered:
     example = folder / f"{about['name']}.example"
-    return Lowered(about["name"], (folder / f"{about['name']}.mlir").read_text(), about["arguments"], about["left_out"],
-                   example.read_bytes() if example.exists() else b"", files)
+    return Lowered(about["name"], (folder / f"{about['name']}.mlir").read_text(), about["left_out"], about["signature"],
+                   about["kept"], about["returned"], example.read_bytes() if example.exists() else b"", files)
 
 
 _PLACE = re.compile(r'"([^"]+)":(\d+):\d+')

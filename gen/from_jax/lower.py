@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import itertools
 import json
 import os
 import re
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 ALIGNMENT = 64
 MISSING = 3     # exit status: there is no jax
@@ -70,7 +71,8 @@ class Example:
         self.used: "set[str]" = set()
         self.positional: List[Any] = []
         self.named: Dict[str, Any] = {}
-        self.static: List[str] = []
+        self.static: List[str] = []     # parameters whose defaults are no arrays: their values are fixed
+        self.signature: List[str] = []      # of the others, as Python's text
         self.parameters: List[str] = []     # of the positional arguments
         self.names: List[str] = []      # of the arrays
         for number, parameter in enumerate(inspect.signature(function).parameters.values()):
@@ -85,10 +87,12 @@ class Example:
             self.positional.append(value)
             self.parameters.append(parameter.name)
         found = leaves(parameter.name, value)
-        if all(is_array(leaf) for _, leaf in found):
-            self.names += [name for name, _ in found]
-        else:
+        if not all(is_array(leaf) for _, leaf in found):
             self.static.append(parameter.name)
+            return
+        self.names += [name for name, _ in found]
+        plain = value is None or type(value) in (bool, int, float)
+        self.signature.append(f"{parameter.name}={value!r}" if plain else parameter.name)
 
     def _sized(self, number: int, parameter: inspect.Parameter) -> Any:
         """Return a parameter's default, its open sizes set; without a default, f32 of the sizes that --dims gives."""
@@ -175,6 +179,27 @@ def argument_names(lowered: Any) -> List[str]:
     return [place[1].replace("\\22", '"').replace('\\"', '"') if place else "" for place in places]
 
 
+def as_text(tree: Any, numbers: "Iterator[int]") -> str:
+    """Return an expression in Python that builds a tree of dicts, lists and tuples from a list r of its arrays."""
+    if type(tree) is dict:
+        return "{" + ", ".join(f"{key!r}: {as_text(tree[key], numbers)}" for key in sorted(tree)) + "}"
+    if type(tree) is list:
+        return "[" + ", ".join(as_text(of, numbers) for of in tree) + "]"
+    if type(tree) is tuple:
+        return "(" + "".join(as_text(of, numbers) + ", " for of in tree).strip() + ")"
+    return "None" if tree is None else f"r[{next(numbers)}]"
+
+
+def returned(lowered: Any) -> str:
+    """Return an expression of a function's result from a list r of its arrays: a tuple where the tree has other nodes
+    than dicts, lists and tuples."""
+    import jax
+    count = len(jax.tree.leaves(lowered.out_info))
+    numbers = itertools.count()
+    text = as_text(lowered.out_info, numbers)
+    return text if next(numbers) == count else f"tuple(r[:{count}])"
+
+
 def lower(module: Any, path: str, name: str, sizes: "Dict[str, List[int]]", example: bool,
           folder: Path) -> "Tuple[Dict[str, Any], set[str]]":
     """Lower one function to FOLDER/NAME.mlir, and write FOLDER/NAME.example where it is wanted; return what the answer
@@ -206,7 +231,8 @@ def lower(module: Any, path: str, name: str, sizes: "Dict[str, List[int]]", exam
         raise
     except Exception as error:
         raise as_fault(error, path, line) from None
-    return {"name": name, "arguments": names, "left_out": left_out}, given.used
+    return {"name": name, "left_out": left_out, "signature": given.signature,
+            "kept": [given.names.index(of) for of in names], "returned": returned(lowered)}, given.used
 
 
 def answer(request: "Dict[str, Any]", folder: Path) -> "Dict[str, Any]":
