@@ -47,7 +47,7 @@ def as_fault(error: BaseException, path: str, line: "Optional[int]" = None) -> F
     """Return an exception as a fault at the last line of the user's file that it went through, else at `line`."""
     text = (str(error).strip().splitlines() or [""])[0]
     if isinstance(error, SyntaxError) and error.filename == path:
-        return Fault(error.msg or "syntax error", error.lineno)
+        return Fault(f"{type(error).__name__}: {error.msg}", error.lineno)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     return Fault(f"{type(error).__name__}: {text}" if text else type(error).__name__, lines[-1] if lines else line)
 
