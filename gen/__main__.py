@@ -244,17 +244,18 @@ def options(given: argparse.Namespace) -> run.Options:
 # ---- several files ----
 
 
-def inputs(words: "List[str]") -> List[str]:
-    """The files that arguments name: those of a folder in the order of their names."""
+def inputs(words: "List[str]", together: bool = False) -> List[str]:
+    """The files that arguments name: those of a folder in the order of their names. together: functions of a Python file
+    are one."""
     files: List[str] = []
     for word in words:
         if not os.path.isdir(word):
-            files += modules_of(word)
+            files += modules_of(word, together)
             continue
         inside = in_folder(Path(word))
         if not inside:
             raise run.RunError(f"{word}: expected .hlo or .mlir files in this folder, found none: name the files")
-        files += [module for file in inside for module in modules_of(file)]
+        files += [module for file in inside for module in modules_of(file, together)]
     if files.count("-") > 1:
         raise run.RunError("-: expected standard input once")
     return files
@@ -266,8 +267,12 @@ def in_folder(folder: Path) -> List[str]:
     return sorted(map(str, found.values()))
 
 
-def modules_of(file: str) -> List[str]:
-    """FILE#NAME for each module of a file with several, else the file."""
+def modules_of(file: str, together: bool) -> List[str]:
+    """FILE#NAME for each module of a file with several, else the file; model.py:NAME for each function where a verb takes
+    one at a time."""
+    functions = from_jax.split_functions(file)
+    if functions and not together:
+        return [f"{functions.path}:{name}" for name in functions.names]
     try:
         names = hlo.module_names(Path(file).read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError):
@@ -282,7 +287,7 @@ def over_files(work: Work, given: argparse.Namespace,
                then: "Callable[[str, Any], Any]" = lambda file, value: None) -> int:
     """Call work(given, file) for each file, then then(file, value) with its value. A fault of one file is printed and
     does not keep the others from being done."""
-    files = inputs(given.files)
+    files = inputs(given.files, given.verb == "build")
     algebra.build()     # before there are several processes
 
     def announce(done: int, file: str) -> None:
@@ -358,12 +363,43 @@ def do_build(given: argparse.Namespace) -> int:
 
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
-    """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump."""
+    """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump. Of
+    functions of JAX: of each one, with main.c."""
     settings = options(given)
     settings.step(f"{file}: read")
-    functions = from_jax.split_functions(file)
-    examples = from_jax.lowered(file, settings.sizes, example="c" in given.target) if functions else []
-    module = run.load(file, settings.fill_constants, settings.sizes)
+    functions, path = [], run.split(file)[0]    # type: List[from_jax.Lowered], str
+    named = from_jax.split_functions(file)
+    if named:
+        functions, path = from_jax.lowered(file, settings.sizes, example="c" in given.target), named.path
+    modules = [run.of_function(function, file, settings.fill_constants) for function in functions] or [
+        run.load(file, settings.fill_constants, settings.sizes)]
+    texts, stages, abouts = {}, {}, []      # type: Texts, Texts, List[Dict[str, Any]]
+    for module in modules:
+        abouts.append(build_module(given, file, module, settings, texts))
+        if given.dump:
+            stages.update((f"{hlo.stem(module)}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}", text)
+                          for number, (stage, text) in enumerate(explain.stages(module, given.target, settings).items()))
+    first = next(iter(texts))
+    if functions and "c" in given.target and not given.apart:
+        shown = [(about, function.example) for about, function in zip(abouts, functions)]
+        texts.update(example.files(shown, path))
+        PROGRESS.note(f"{file}: {example.command(shown)} compares with JAX's results")
+    if given.wrap:
+        for n, about in enumerate(abouts):
+            texts.update(wrap.files(about, file, functions[n] if functions else None))
+    for function in functions:
+        if function.left_out:
+            PROGRESS.note(f"{file}: {function.name} does not use {', '.join(function.left_out)}: left out")
+    read = dict.fromkeys(os.path.relpath(of) for function in functions for of in function.files)
+    read = {path: None, **read} if file != "-" else {}
+    stem = Path(path).stem if len(modules) > 1 else hlo.stem(modules[0])
+    texts[f"{stem}.d"] = depfile(Path(given.out) / first, [*map(Path, read), *pipeline.sources()])
+    return 0, (texts, stages)
+
+
+def build_module(given: argparse.Namespace, file: str, module: hlo.Module, settings: run.Options,
+                 texts: Texts) -> "Dict[str, Any]":
+    """Add the files of a module to `texts`; return the manifest of the last program."""
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
@@ -372,7 +408,7 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     if layouts:
         PROGRESS.end()
         put(f"note: {file}: {layouts}: the header says where each element is\n", sys.stderr)
-    texts: Texts = {}
+    about: Dict[str, Any] = {}
     sources = programs.programs(module, given.apart)
     for number, source in enumerate(sources, 1):
         settings.step(f"{file}: generate {source.name}" + (f", {number} of {len(sources)}" if len(sources) > 1 else ""))
@@ -382,22 +418,7 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
             if said:
                 PROGRESS.note(f"{file}: {said}")
-    if functions and "c" in given.target and not given.apart:
-        shown = [(about, examples[0].example)]
-        texts.update(example.files(shown, functions.path))
-        PROGRESS.note(f"{file}: {example.command(shown)} compares it with JAX's results")
-    if given.wrap:
-        texts.update(wrap.files(about, file, examples[0] if examples else None))
-    for function in examples:
-        if function.left_out:
-            PROGRESS.note(f"{file}: {function.name} does not use {', '.join(function.left_out)}: left out")
-    read = [] if file == "-" else [Path(functions.path if functions else run.split(file)[0])]
-    read += [Path(path) for path in dict.fromkeys(path for function in examples for path in function.files)
-             if functions and os.path.abspath(functions.path) != path]
-    texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
-    stages = explain.stages(module, given.target, settings) if given.dump else {}
-    return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text
-                       for number, (stage, text) in enumerate(stages.items())})
+    return about
 
 
 def depfile(target: Path, sources: "List[Path]") -> str:

@@ -9,7 +9,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from gen import child, jobs
 from gen.suggest import did_you_mean
@@ -127,7 +127,8 @@ def line_in(path: str, text: str, line: int) -> "Optional[int]":
     if not 1 <= line <= len(lines):
         return None
     aliases = dict(of.split(" = ", 1) for of in lines if of.startswith("#loc") and " = " in of)
-    waiting, seen = [lines[line - 1].rpartition("loc(")[2]], set()     # type: List[str], Set[str]
+    waiting: List[str] = [lines[line - 1].rpartition("loc(")[2]]
+    seen: "set[str]" = set()
     while waiting:
         place = waiting.pop()
         for file, number in _PLACE.findall(place):

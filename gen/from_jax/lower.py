@@ -146,7 +146,7 @@ class Example:
         kind = jax.numpy.dtype(leaf.dtype)
         if jax.numpy.issubdtype(kind, jax.numpy.integer):
             return drawn.integers(0, min(8, int(jax.numpy.iinfo(kind).max) + 1), leaf.shape).astype(kind)
-        if kind == bool:
+        if kind == "bool":
             return drawn.integers(0, 2, leaf.shape).astype(kind)
         values = drawn.standard_normal(leaf.shape)
         if jax.numpy.issubdtype(kind, jax.numpy.complexfloating):

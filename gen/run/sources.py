@@ -43,8 +43,9 @@ def load(file: str, fill_constants: Optional[int] = None, sizes: "Mapping[str, S
     else. sizes: of open dimensions of StableHLO text, by symbol or by the number of an argument."""
     functions = from_jax.split_functions(file)
     if functions:
-        (function,) = from_jax.lowered(file, sizes)
-        return of_function(function, file, fill_constants)
+        if len(functions.names) > 1:
+            raise RunError(f"{file}: expected one function")
+        return of_function(from_jax.lowered(file, sizes)[0], file, fill_constants)
     return _supported(_read(file, sizes), fill_constants)
 
 
