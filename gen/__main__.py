@@ -33,9 +33,11 @@ from gen.terminal import PROGRESS, Unwritable, opened, put
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
-FILES = "a file of HLO text (of several modules: FILE#NAME is one), a folder (its .hlo files), or - for standard input; several are done one after the other"
+FILES = ("a file of HLO text (of several modules: FILE#NAME is one), of StableHLO text or bytecode, a function of JAX (model.py:step), "
+         "a folder (its .hlo and .mlir files), or - for standard input; several are done one after the other")
 EXAMPLES = """examples:
   python3 -m gen build tests/kernels/gelu_bf16.hlo -o build/gelu       kernels in CUDA, HIP, OpenCL and C, with a C API
+  python3 -m gen build model.py:step -o build/step --target c          a function of JAX, with a main.c that calls it
   python3 -m gen build tests/kernels -o build/all --target c --jobs 2  a folder, two files at a time
   python3 -m gen check tests/kernels/gelu_bf16.hlo --target c          run beside the scalar reference
   python3 -m gen explain tests/kernels/gelu_bf16.hlo --stage schedule  how the kernel goes through memory
@@ -190,7 +192,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="what the inputs are drawn from (default: 1)")
     shared(parser)
     parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
-    parser.add_argument("file", metavar="FILE", help="a file of HLO text, or - for standard input")
+    parser.add_argument("file", metavar="FILE", help="a file of HLO text, StableHLO text or bytecode, a function (model.py:step), or - for standard input")
     target(parser, CHECK_TARGETS)
     parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR",
                         help="the folder of p0.bin, p1.bin, ..; of a parameter that is a tuple p0_0.bin, p0_1.bin, ..")
@@ -377,8 +379,9 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     for module in modules:
         abouts.append(build_module(given, file, module, settings, texts))
         if given.dump:
+            found = explain.stages(module, given.target, settings)
             stages.update((f"{hlo.stem(module)}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}", text)
-                          for number, (stage, text) in enumerate(explain.stages(module, given.target, settings).items()))
+                          for number, (stage, text) in enumerate(found.items()))
     first = next(iter(texts))
     if functions and "c" in given.target and not given.apart:
         shown = [(about, function.example) for about, function in zip(abouts, functions)]
