@@ -24,8 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ i
 from gen import algebra, explain, from_jax, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
 from gen.from_jax import example, wrap
+from gen.hlo.reserved import program_name
 from gen.plan.nest import BuildError
 from gen.program import build as programs
+from gen.program.weights import Block
 from gen.schedule import DEFAULT, DEVICES, EMBEDDED
 from gen.suggest import did_you_mean
 from gen.targets import RUNNERS, TARGETS
@@ -376,8 +378,15 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     modules = [run.of_function(function, file, settings.fill_constants) for function in functions] or [
         run.load(file, settings.fill_constants, settings.sizes)]
     texts, stages, abouts = {}, {}, []      # type: Texts, Texts, List[Dict[str, Any]]
+    if len(modules) > 1 and given.target == ["c"] and not given.apart and not given.profile:
+        block = Block()
+        texts, abouts = pipeline.library([programs.program(module, block) for module in modules],
+                                         program_name(Path(path).stem), settings.schedule, settings.excess_precision)
+        for about in abouts:
+            note_warnings(file, about)
     for module in modules:
-        abouts.append(build_module(given, file, module, settings, texts))
+        if len(abouts) < len(modules):
+            abouts.append(build_module(given, file, module, settings, texts))
         if given.dump:
             found = explain.stages(module, given.target, settings)
             stages.update((f"{hlo.stem(module)}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}", text)
@@ -418,10 +427,14 @@ def build_module(given: argparse.Namespace, file: str, module: hlo.Module, setti
         written, about = pipeline.files(source, given.target, settings.schedule, settings.excess_precision,
                                         settings.most_bytes)
         texts.update(written)
-        for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
-            if said:
-                PROGRESS.note(f"{file}: {said}")
+        note_warnings(file, about)
     return about
+
+
+def note_warnings(file: str, about: "Dict[str, Any]") -> None:
+    for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
+        if said:
+            PROGRESS.note(f"{file}: {said}")
 
 
 def depfile(target: Path, sources: "List[Path]") -> str:

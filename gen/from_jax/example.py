@@ -33,14 +33,14 @@ class _Result:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function with its example. params: without the weights."""
+    """A function with its example. params: without the weights; weights: their file, or ""."""
 
     name: str
     example: str
     params: int
     results: "List[_Result]"
     aliases: "List[Tuple[int, int]]"
-    weights: bool
+    weights: str
 
 
 def files(functions: "Sequence[Tuple[Dict[str, Any], bytes]]", path: str) -> "Dict[str, str | bytes]":
@@ -68,7 +68,7 @@ def command(functions: "Sequence[Tuple[Dict[str, Any], bytes]]") -> str:
 def _function(about: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Function:
     results = [_result(entry, call, floats) for entry in about["results"]]
     return _Function(about["name"], f"{about['name']}.example", len(about["params"]), results,
-                     [(of["result"], of["parameter"]) for of in about["aliases"]], "weights" in about["files"])
+                     [(of["result"], of["parameter"]) for of in about["aliases"]], about["files"].get("weights", ""))
 
 
 def _result(entry: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Result:

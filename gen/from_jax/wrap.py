@@ -28,7 +28,7 @@ def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = No
     words = ["cc -O3 -march=native -shared -fPIC", f"-I{_INCLUDE}", *sources, "-lm", *about.get("libraries", ()),
              f"-o lib{name}_jax.so"]
     values = {"name": name, "command": " ".join(words), "header": about["files"]["header"],
-              "weights": "weights" in about["files"]}
+              "weights": about["files"].get("weights", "")}
     handler = environment().get_template("files/jax.c.j2").render(
         **values, params=len(about["params"]), results=len(about["results"]), state=target["state_bytes"] > 0)
     python = environment().get_template("files/jax.py.j2").render(

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +90,7 @@ def test_one_command(folder: Path) -> None:
     assert {path.name for path in out.iterdir()} == {"main.c", "step.c", "step.d", "step.example", "step.h", "step.json", "step_ref.c"}
     assert "step(const float *params_b, const float *params_w, const float *x, const int32_t *n, " in (out / "step.h").read_text()
     depends = (out / "step.d").read_text().split("\n")[0].split()
-    assert {"model.py", str(folder / "shapes.py")} <= set(depends)
+    assert {"model.py", "shapes.py"} <= set(depends)
     done = compiled(out, "step")
     assert done.returncode == 0 and done.stdout.startswith("PASS step: result "), done.stdout
     assert "cc -O3 -march=native main.c step.c -lm && ./a.out" in (out / "main.c").read_text()
@@ -114,14 +116,62 @@ def test_examples(folder: Path, name: str, dims: "List[str]") -> None:
     assert done.returncode == 0 and done.stdout.startswith(f"PASS {name}: "), done.stdout
 
 
+SEVERAL = '''import jax
+import jax.numpy as jnp
+import numpy as np
+
+drawn = np.random.default_rng(1)
+IN, OUT = (drawn.standard_normal(dims).astype(np.float32) / 8 for dims in ((64, 64), (64, 32)))
+X = jax.ShapeDtypeStruct((16, 64), jnp.float32)
+
+def step(x=X):
+    return jnp.tanh(x @ IN) @ OUT, jnp.exp(x.astype(jnp.bfloat16))
+
+def gradient(x=X):
+    return jax.grad(lambda x: (step(x)[0] ** 2).sum())(x), jnp.exp(x.astype(jnp.bfloat16)) * 2
+
+def swing(angle=0.5, speed=0.0, z=jnp.ones(5, jnp.complex64)):
+    def ahead(_, at):
+        return at[0] + 0.01 * at[1], at[1] - 0.01 * jnp.sin(at[0])
+    return jax.lax.fori_loop(0, 1000, ahead, (angle, speed)), z * jnp.exp(z)
+
+def large(x=jax.ShapeDtypeStruct((300, 1000), jnp.bfloat16), z=jnp.ones(5, jnp.complex64)):
+    return jnp.exp(x), jnp.sort(x[:, :9].astype(jnp.float32)), z * z
+
+def first_and(x=X, y=X):
+    return jax.lax.cond(x[0, 0] > 0, lambda: jnp.cumsum(x, 1), lambda: y)
+'''
+
+
 @needs_jax
 @pytest.mark.peer
-def test_several_functions(folder: Path) -> None:
-    """A pair of files for each function, one main.c and one depfile."""
-    out = built(folder, "model.py:step,wide")
-    done = compiled(out, "step", "wide")
-    assert done.returncode == 0 and [line.split(":")[0] for line in done.stdout.splitlines()] == ["PASS step", "PASS wide"]
-    assert (out / "model.d").exists() and not (out / "step.d").exists()
+@pytest.mark.parametrize("words", [["-std=c11", "-march=native"], ["-std=c11", "-DSETT_SCALAR", "-pedantic"]], ids=["vectors", "scalar"])
+def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
+    """One .c, one .h and one file of weights, in which the matrices lie once; functions that both need stand once."""
+    (tmp_path / "model.py").write_text(SEVERAL)
+    names = ["step", "gradient", "swing", "large", "first_and"]
+    out = built(tmp_path, f"model.py:{','.join(names)}")
+    assert {path.name for path in out.iterdir() if path.suffix in (".c", ".h", ".d", ".weights")} == {
+        "main.c", "model.c", "model.h", "model.d", "model.weights", *(f"{name}_ref.c" for name in names)}
+    assert (out / "model.weights").stat().st_size == 4 * (64 * 64 + 64 * 32)
+    text = (out / "model.c").read_text()
+    assert len(re.findall(r"^typedef struct \{ float re, im; \} c64;", text, re.M)) == 2      # of the vectors' part, and of the other
+    for compiler in ("gcc", "clang"):
+        if shutil.which(compiler):
+            subprocess.run([compiler, *words, "-O1", "-Wall", "-Wextra", "-Werror", "main.c", "model.c", "-lm", "-o", "main"], cwd=out, check=True)
+            done = subprocess.run(["./main"], cwd=out, capture_output=True, text=True)
+            assert done.returncode == 0 and [line.split(":")[0] for line in done.stdout.splitlines()] == [f"PASS {name}" for name in names]
+    (out / "use.c").write_text('#include "model.h"\n' + "\n".join(
+        f"_Static_assert({name}_c_SCRATCH_BYTES <= model_ALL_SCRATCH_BYTES, \"\");" for name in names))
+    subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "use.c"], cwd=out, check=True)
+
+
+@needs_jax
+def test_two_functions(folder: Path) -> None:
+    """Functions are one file for C alone, and pairs of files where other languages are written too; other verbs take them in turn."""
+    assert compiled(built(folder, "model.py:step,wide"), "model").stdout.count("PASS ") == 2
+    done = gen("build", "model.py:step,wide", "-o", "pairs", "--target", "c,opencl", cwd=folder)
+    assert done.returncode == 0 and compiled(folder / "pairs", "step", "wide").stdout.count("PASS ") == 2
     done = gen("check", "model.py:step,wide", "--target", "c", cwd=folder)
     assert done.stdout.splitlines()[-1] == "2 files: 2 PASS"
 
