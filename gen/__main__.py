@@ -21,10 +21,13 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
-from gen import algebra, explain, hlo, jobs, pipeline, run
+from gen import algebra, explain, from_jax, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
+from gen.from_jax import example, wrap
+from gen.hlo.reserved import program_name
 from gen.plan.nest import BuildError
 from gen.program import build as programs
+from gen.program.weights import Block
 from gen.schedule import DEFAULT, DEVICES, EMBEDDED
 from gen.suggest import did_you_mean
 from gen.targets import RUNNERS, TARGETS
@@ -32,9 +35,11 @@ from gen.terminal import PROGRESS, Unwritable, opened, put
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
-FILES = "a file of HLO text (of several modules: FILE#NAME is one), a folder (its .hlo files), or - for standard input; several are done one after the other"
+FILES = ("a file of HLO text (of several modules: FILE#NAME is one), of StableHLO text or bytecode, a function of JAX (model.py:step), "
+         "a folder (its .hlo and .mlir files), or - for standard input; several are done one after the other")
 EXAMPLES = """examples:
   python3 -m gen build tests/kernels/gelu_bf16.hlo -o build/gelu       kernels in CUDA, HIP, OpenCL and C, with a C API
+  python3 -m gen build model.py:step -o build/step --target c          a function of JAX, with a main.c that calls it
   python3 -m gen build tests/kernels -o build/all --target c --jobs 2  a folder, two files at a time
   python3 -m gen check tests/kernels/gelu_bf16.hlo --target c          run beside the scalar reference
   python3 -m gen explain tests/kernels/gelu_bf16.hlo --stage schedule  how the kernel goes through memory
@@ -174,6 +179,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
     parser.add_argument("--target", type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
+    parser.add_argument("--wrap", type=one_of("wrapper", ["jax"]), metavar="W",
+                        help="jax: write NAME_jax.c and NAME_jax.py too, by which JAX calls the C function")
     parser.add_argument(
         "--dump",
         metavar="DIR",
@@ -187,7 +194,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="what the inputs are drawn from (default: 1)")
     shared(parser)
     parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
-    parser.add_argument("file", metavar="FILE", help="a file of HLO text, or - for standard input")
+    parser.add_argument("file", metavar="FILE", help="a file of HLO text, StableHLO text or bytecode, a function (model.py:step), or - for standard input")
     target(parser, CHECK_TARGETS)
     parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR",
                         help="the folder of p0.bin, p1.bin, ..; of a parameter that is a tuple p0_0.bin, p0_1.bin, ..")
@@ -241,17 +248,18 @@ def options(given: argparse.Namespace) -> run.Options:
 # ---- several files ----
 
 
-def inputs(words: "List[str]") -> List[str]:
-    """The files that arguments name: those of a folder in the order of their names."""
+def inputs(words: "List[str]", together: bool = False) -> List[str]:
+    """The files that arguments name: those of a folder in the order of their names. together: functions of a Python file
+    are one."""
     files: List[str] = []
     for word in words:
         if not os.path.isdir(word):
-            files += modules_of(word)
+            files += modules_of(word, together)
             continue
         inside = in_folder(Path(word))
         if not inside:
             raise run.RunError(f"{word}: expected .hlo or .mlir files in this folder, found none: name the files")
-        files += [module for file in inside for module in modules_of(file)]
+        files += [module for file in inside for module in modules_of(file, together)]
     if files.count("-") > 1:
         raise run.RunError("-: expected standard input once")
     return files
@@ -263,8 +271,12 @@ def in_folder(folder: Path) -> List[str]:
     return sorted(map(str, found.values()))
 
 
-def modules_of(file: str) -> List[str]:
-    """FILE#NAME for each module of a file with several, else the file."""
+def modules_of(file: str, together: bool) -> List[str]:
+    """FILE#NAME for each module of a file with several, else the file; model.py:NAME for each function where a verb takes
+    one at a time."""
+    functions = from_jax.split_functions(file)
+    if functions and not together:
+        return [f"{functions.path}:{name}" for name in functions.names]
     try:
         names = hlo.module_names(Path(file).read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError):
@@ -279,7 +291,7 @@ def over_files(work: Work, given: argparse.Namespace,
                then: "Callable[[str, Any], Any]" = lambda file, value: None) -> int:
     """Call work(given, file) for each file, then then(file, value) with its value. A fault of one file is printed and
     does not keep the others from being done."""
-    files = inputs(given.files)
+    files = inputs(given.files, given.verb == "build")
     algebra.build()     # before there are several processes
 
     def announce(done: int, file: str) -> None:
@@ -355,10 +367,51 @@ def do_build(given: argparse.Namespace) -> int:
 
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
-    """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump."""
+    """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump. Of
+    functions of JAX: of each one, with main.c."""
     settings = options(given)
     settings.step(f"{file}: read")
-    module = run.load(file, settings.fill_constants, settings.sizes)
+    functions, path = [], run.split(file)[0]    # type: List[from_jax.Lowered], str
+    named = from_jax.split_functions(file)
+    if named:
+        functions, path = from_jax.lowered(file, settings.sizes, example="c" in given.target), named.path
+    modules = [run.of_function(function, file, settings.fill_constants) for function in functions] or [
+        run.load(file, settings.fill_constants, settings.sizes)]
+    texts, stages, abouts = {}, {}, []      # type: Texts, Texts, List[Dict[str, Any]]
+    if len(modules) > 1 and given.target == ["c"] and not given.apart and not given.profile:
+        block = Block()
+        texts, abouts = pipeline.library([programs.program(module, block) for module in modules],
+                                         program_name(Path(path).stem), settings.schedule, settings.excess_precision)
+        for about in abouts:
+            note_warnings(file, about)
+    for module in modules:
+        if len(abouts) < len(modules):
+            abouts.append(build_module(given, file, module, settings, texts))
+        if given.dump:
+            found = explain.stages(module, given.target, settings)
+            stages.update((f"{hlo.stem(module)}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}", text)
+                          for number, (stage, text) in enumerate(found.items()))
+    first = next(iter(texts))
+    if functions and "c" in given.target and not given.apart:
+        shown = [(about, function.example) for about, function in zip(abouts, functions)]
+        texts.update(example.files(shown, path))
+        PROGRESS.note(f"{file}: {example.command(shown)} compares with JAX's results")
+    if given.wrap:
+        for n, about in enumerate(abouts):
+            texts.update(wrap.files(about, file, functions[n] if functions else None))
+    for function in functions:
+        if function.left_out:
+            PROGRESS.note(f"{file}: {function.name} does not use {', '.join(function.left_out)}: left out")
+    read = dict.fromkeys(os.path.relpath(of) for function in functions for of in function.files)
+    read = {path: None, **read} if file != "-" else {}
+    stem = Path(path).stem if len(modules) > 1 else hlo.stem(modules[0])
+    texts[f"{stem}.d"] = depfile(Path(given.out) / first, [*map(Path, read), *pipeline.sources()])
+    return 0, (texts, stages)
+
+
+def build_module(given: argparse.Namespace, file: str, module: hlo.Module, settings: run.Options,
+                 texts: Texts) -> "Dict[str, Any]":
+    """Add the files of a module to `texts`; return the manifest of the last program."""
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
@@ -367,21 +420,21 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     if layouts:
         PROGRESS.end()
         put(f"note: {file}: {layouts}: the header says where each element is\n", sys.stderr)
-    texts: Texts = {}
+    about: Dict[str, Any] = {}
     sources = programs.programs(module, given.apart)
     for number, source in enumerate(sources, 1):
         settings.step(f"{file}: generate {source.name}" + (f", {number} of {len(sources)}" if len(sources) > 1 else ""))
         written, about = pipeline.files(source, given.target, settings.schedule, settings.excess_precision,
                                         settings.most_bytes)
         texts.update(written)
-        for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
-            if said:
-                PROGRESS.note(f"{file}: {said}")
-    read = [] if file == "-" else [Path(run.split(file)[0])]
-    texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
-    stages = explain.stages(module, given.target, settings) if given.dump else {}
-    return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text
-                       for number, (stage, text) in enumerate(stages.items())})
+        note_warnings(file, about)
+    return about
+
+
+def note_warnings(file: str, about: "Dict[str, Any]") -> None:
+    for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
+        if said:
+            PROGRESS.note(f"{file}: {said}")
 
 
 def depfile(target: Path, sources: "List[Path]") -> str:
@@ -500,6 +553,8 @@ def wrong_profile(given: argparse.Namespace) -> str:
         return f"expected no --device, and no other --target than c, beside --profile {given.profile}"
     if given.most_bytes and not given.profile:
         return "expected --profile beside --most-bytes"
+    if getattr(given, "wrap", None) and (given.profile or given.apart or "c" not in (given.target or ["c"])):
+        return f"expected --target c, no --apart and no --profile beside --wrap {given.wrap}"
     if given.profile:
         given.device, given.target = given.profile, ["c"] if several else "c"
     given.target = given.target or (list(TARGETS) if several else "opencl")

@@ -9,5 +9,5 @@ from gen.run.options import (LAUNCH_SECONDS, LONG_SECONDS, START, Options, launc
 from gen.run.process import Answer, Event, call_harness, ending, find_device, raise_for_start
 from gen.run.results import EXIT_STATUS, CheckResult, counted, error_text, file_line, of_fusions, overall_status
 from gen.run.runs import make_folder, run, run_built
-from gen.run.sources import SUFFIXES, load, split
+from gen.run.sources import SUFFIXES, load, of_function, split
 from gen.targets import RunError, c_compiler

@@ -128,7 +128,7 @@ class Builder:
     def argument_name(self, argument: Argument) -> str:
         """The name that the text gives an argument, in words or by its place in the text."""
         told = argument.attributes.get("jax.arg_info") or argument.location
-        name = _ODD.sub("_", told).strip("_") if isinstance(told, str) else ""
+        name = re.sub("_+", "_", _ODD.sub("_", told)).strip("_") if isinstance(told, str) else ""
         return name or "arg." + argument.key[0] if argument.key[0].isdigit() else name or argument.key[0]
 
     def against(self, function: Function, returned: "List[Instruction]") -> None:

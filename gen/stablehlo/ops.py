@@ -13,7 +13,7 @@ from gen.stablehlo.build import Builder, Called, Scope, shape_like
 from gen.stablehlo.literals import dense_bits, value_bits
 from gen.stablehlo.scanner import Attributes, Dense, Symbol, type_text
 from gen.stablehlo.syntax import Op
-from gen.stablehlo.table import CHLO, REFUSED, ROWS, Row, row_of
+from gen.stablehlo.table import CHLO, OF_LAYOUT, REFUSED, ROWS, Row, row_of
 from gen.suggest import did_you_mean
 
 _FORMAT = re.compile(r"e([0-9]{1,3})m([0-9]{1,3})\Z")
@@ -59,7 +59,7 @@ class Lowering(Builder):
     def _judge(self, op: Op, row: Row) -> None:
         """The attributes and the number of regions that the table says."""
         for key in op.attributes:
-            if key not in row.attributes and key not in row.optional and not row.others and "." not in key:
+            if key not in (*row.attributes, *row.optional, *OF_LAYOUT) and not row.others and "." not in key:
                 own = ", ".join(row.attributes) or "none of its own"
                 self.fail(op.attributes.places[key], f"expected an attribute of '{op.name}' ({own}), found '{key[:60]}'"
                                                      f"{did_you_mean(key[:60], row.attributes)}")

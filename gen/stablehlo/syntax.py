@@ -203,6 +203,8 @@ class Reader:
             scanner.need("=", "after the mesh's name")
             scanner.skip()
             scanner.pos = scanner.skip_brackets(scanner.pos)
+            if scanner.peek() == "{":
+                scanner.pos = scanner.skip_brackets(scanner.skip())
             scanner.location()
         elif name in ("module", "builtin.module"):
             scanner.fail(pos, "expected a function, found a module in a module")

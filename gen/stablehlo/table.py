@@ -138,6 +138,9 @@ ROWS: "Dict[str, Row]" = {
     "collective_broadcast": _own(*_GROUPS, optional=_GROUPS, opcode="collective-broadcast"),
 }
 
+# How XLA lays out results, on any op: values do not depend on it.
+OF_LAYOUT = ("result_layout", "source_layout", "xla_shape")
+
 # Ops of the specification, or of its past, that are not read.
 REFUSED: "Dict[str, str]" = {
     "uniform_quantize": "there are no kernels for quantised types",
