@@ -25,7 +25,7 @@ class Formula:
         self.splats: "Dict[Tuple[str, int], Instruction]" = {}
 
     def splat(self, value: float, like: Shape) -> "Real":
-        bits = dtypes.encode(int(value) if dtypes.TABLE[like.dtype].kind in ("sint", "uint") else value, like.dtype)
+        bits = dtypes.encode(value, like.dtype)
         if (like.dtype, bits) not in self.splats:
             self.splats[like.dtype, bits] = self.x.splat(bits, like)
         return Real(self, self.splats[like.dtype, bits])
@@ -195,10 +195,9 @@ def digamma(x: Real) -> Real:
 
 def exp_of_minus_square(z: Real) -> Real:
     """e^(-z^2) for 0 <= z. The error of the square is known: its operand's upper half has an exact one."""
-    width = dtypes.TABLE[z.dtype].bits
-    lower = {32: 12, 64: 27}[width]
-    high = (z.to(f"u{width}", "bitcast-convert") & z.formula.splat((1 << width) - (1 << lower), array_shape(
-        f"u{width}", z.of.shape.dims, z.of.shape.minor_to_major))).to(z.dtype, "bitcast-convert")
+    width, lower = {"f32": (32, 12), "f64": (64, 27)}[z.dtype]
+    bits = z.to(f"u{width}", "bitcast-convert")
+    high = (bits & bits.number((1 << width) - (1 << lower))).to(z.dtype, "bitcast-convert")
     low, square = z - high, z * z
     error = (high * high - square) + (high + z) * low
     power = (-square).op("exponential")
@@ -316,8 +315,8 @@ def wide(rule: "Callable[..., Real]") -> "Callable[[Expander, Instruction], Inst
 
 # ---- complex functions ----
 # Of W. Kahan, "Branch cuts for complex elementary functions", 1987, and T. E. Hull, T. F. Fairgrieve and P. T. P. Tang,
-# "Implementing the complex arcsine and arccosine functions using exception handling", 1997. The signs of zeros say which
-# side of a branch cut a number is on.
+# "Implementing the complex arcsine and arccosine functions using exception handling", 1997. The signs of zeros say on
+# which side of a branch cut a number is.
 
 Complex = Tuple[Real, Real]
 LOG_2, HALF_PI = math.log(2), math.pi / 2
@@ -491,7 +490,8 @@ def named(opcode: str) -> "Callable[[Expander, Instruction], Instruction]":
 Rule = Callable[[Expander, Instruction], Instruction]
 # by the op's name, of real (and integer) operands and of complex ones
 REAL: "Dict[str, Rule]" = {
-    **{name: named(name) for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh", "tan")},
+    **{name: named(name) for name in ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh",
+                                      "tan")},
     "atan": wide(arctangent_of), "bessel_i1e": wide(bessel_i1e), "conj": conjugate, "digamma": wide(digamma),
     "erf_inv": wide(erf_inv), "erfc": wide(erfc), "is_inf": is_infinite(), "is_neg_inf": is_infinite(-math.inf),
     "is_pos_inf": is_infinite(math.inf), "lgamma": wide(lgamma), "next_after": next_after,
