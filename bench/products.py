@@ -29,7 +29,7 @@ from programs import EMPTY, ROOT, Ours, Theirs, aligned, inputs, turns, wrong
 from gen import algebra
 from gen.program import build
 from gen.run import bench
-from gen.run.objects import load
+from gen.run.sources import load
 from gen.targets.tools import c_compiler
 
 LIBRARIES = {"OpenBLAS": ["-DOPENBLAS", "-lopenblas"], "oneDNN": ["-DONEDNN", "-ldnnl"], "LIBXSMM": ["-DXSMM", "-lxsmm", "-lblas", "-ldl"]}

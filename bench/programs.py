@@ -34,7 +34,7 @@ from gen.hlo import Shape, is_row_major
 from gen.program import build
 from gen.program.ir import Program
 from gen.run import bench
-from gen.run.objects import load
+from gen.run.sources import load
 from gen.targets.tools import c_compiler, native
 
 TURNS, TURN = 7, 0.05   # turns, and the seconds of one

@@ -21,10 +21,13 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent)) if __package__ in (None, "") else None
 
-from gen import algebra, explain, hlo, jobs, pipeline, run
+from gen import algebra, explain, from_jax, hlo, jobs, pipeline, run
 from gen.run import bench, cost, layouts, proofs, roofline
+from gen.from_jax import example, wrap
+from gen.hlo.reserved import program_name
 from gen.plan.nest import BuildError
 from gen.program import build as programs
+from gen.program.weights import Block
 from gen.schedule import DEFAULT, DEVICES, EMBEDDED
 from gen.suggest import did_you_mean
 from gen.targets import RUNNERS, TARGETS
@@ -32,9 +35,11 @@ from gen.terminal import PROGRESS, Unwritable, opened, put
 
 BENCH_TARGETS = [name for name, runner in RUNNERS.items() if runner.timed]
 CHECK_TARGETS = list(RUNNERS)
-FILES = "a file of HLO text (of several modules: FILE#NAME is one), a folder (its .hlo files), or - for standard input; several are done one after the other"
+FILES = ("a file of HLO text (of several modules: FILE#NAME is one), of StableHLO text or bytecode, a function of JAX (model.py:step), "
+         "a folder (its .hlo and .mlir files), or - for standard input; several are done one after the other")
 EXAMPLES = """examples:
   python3 -m gen build tests/kernels/gelu_bf16.hlo -o build/gelu       kernels in CUDA, HIP, OpenCL and C, with a C API
+  python3 -m gen build model.py:step -o build/step --target c          a function of JAX, with a main.c that calls it
   python3 -m gen build tests/kernels -o build/all --target c --jobs 2  a folder, two files at a time
   python3 -m gen check tests/kernels/gelu_bf16.hlo --target c          run beside the scalar reference
   python3 -m gen explain tests/kernels/gelu_bf16.hlo --stage schedule  how the kernel goes through memory
@@ -96,6 +101,14 @@ def seconds(text: str) -> int:
     return int(text)
 
 
+def dims(text: str) -> "Tuple[str, Tuple[int, ...]]":
+    """Sizes of an argument's dimensions, or of a symbol: 0=8x128, b=8."""
+    match = re.fullmatch(r"([A-Za-z0-9_]+)=([0-9]{1,18}(?:x[0-9]{1,18})*)", text)
+    if match is None or (len(match[2].split("x")) > 1 and not match[1].isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected ARGUMENT=SIZExSIZE.. or SYMBOL=SIZE, like 0=8x128 or b=8, found '{text}'")
+    return match[1], tuple(map(int, match[2].split("x")))
+
+
 def targets(text: str) -> List[str]:
     """Targets with commas between."""
     return [one_of("target", list(TARGETS))(name) for name in text.split(",") if name or text in ("", ",")]
@@ -135,6 +148,8 @@ def arguments() -> argparse.ArgumentParser:
             metavar="N",
             help="draw values, from seed N, for constants that the text leaves out, constant({...}): for tests and timing",
         )
+        parser.add_argument("--dims", type=dims, action="append", default=[], metavar="NAME=N",
+                            help="sizes of open dimensions of StableHLO text: of argument 0, 0=8x128, or of a symbol, b=8")
         parser.add_argument("--excess-precision", action="store_true", help="keep f16 and bf16 as f32 between ops")
         parser.add_argument("--lead", action="extend", type=names_of, metavar="NAME,..", default=[],
                             help="parameters and results, by their names in the header (result: the only one), whose "
@@ -172,6 +187,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("-o", dest="out", required=True, metavar="DIR", help="the folder that the files are written to")
     parser.add_argument("--target", type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
+    parser.add_argument("--wrap", type=one_of("wrapper", ["jax"]), metavar="W",
+                        help="jax: write NAME_jax.c and NAME_jax.py too, by which JAX calls the C function")
     parser.add_argument(
         "--dump",
         metavar="DIR",
@@ -185,7 +202,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="what the inputs are drawn from (default: 1)")
     shared(parser)
     parser = verb("run", "run a file's fusions on raw buffers p0.bin, p1.bin, .. to r0.bin, r1.bin, ..")
-    parser.add_argument("file", metavar="FILE", help="a file of HLO text, or - for standard input")
+    parser.add_argument("file", metavar="FILE", help="a file of HLO text, StableHLO text or bytecode, a function (model.py:step), or - for standard input")
     target(parser, CHECK_TARGETS)
     parser.add_argument("--in", dest="in_dir", required=True, metavar="DIR",
                         help="the folder of p0.bin, p1.bin, ..; of a parameter that is a tuple p0_0.bin, p0_1.bin, ..")
@@ -231,7 +248,7 @@ def arguments() -> argparse.ArgumentParser:
 
 def options(given: argparse.Namespace) -> run.Options:
     return run.Options(seed=getattr(given, "seed", 1), schedule=given.device, excess_precision=given.excess_precision,
-                       fill_constants=given.fill_constants, row_major=getattr(given, "row_major", False),
+                       fill_constants=given.fill_constants, sizes=dict(given.dims), row_major=getattr(given, "row_major", False),
                        limit=getattr(given, "limit", None), most_bytes=given.most_bytes, leads=given.lead,
                        check_maps=proofs.check, say=PROGRESS.note, step=PROGRESS.step)
 
@@ -239,24 +256,35 @@ def options(given: argparse.Namespace) -> run.Options:
 # ---- several files ----
 
 
-def inputs(words: "List[str]") -> List[str]:
-    """The files that arguments name: a folder's .hlo files in the order of their names."""
+def inputs(words: "List[str]", together: bool = False) -> List[str]:
+    """The files that arguments name: those of a folder in the order of their names. together: functions of a Python file
+    are one."""
     files: List[str] = []
     for word in words:
         if not os.path.isdir(word):
-            files += modules_of(word)
+            files += modules_of(word, together)
             continue
-        inside = sorted(str(path) for path in Path(word).glob("*.hlo") if path.is_file())
+        inside = in_folder(Path(word))
         if not inside:
-            raise run.RunError(f"{word}: expected .hlo files in this folder, found none: name the files")
-        files += [module for file in inside for module in modules_of(file)]
+            raise run.RunError(f"{word}: expected .hlo or .mlir files in this folder, found none: name the files")
+        files += [module for file in inside for module in modules_of(file, together)]
     if files.count("-") > 1:
         raise run.RunError("-: expected standard input once")
     return files
 
 
-def modules_of(file: str) -> List[str]:
-    """FILE#NAME for each module of a file with several, else the file."""
+def in_folder(folder: Path) -> List[str]:
+    """Return a folder's .hlo files, and its .mlir files beside which no .hlo file of the same name is."""
+    found = {path.stem: path for suffix in reversed(run.SUFFIXES) for path in folder.glob("*" + suffix) if path.is_file()}
+    return sorted(map(str, found.values()))
+
+
+def modules_of(file: str, together: bool) -> List[str]:
+    """FILE#NAME for each module of a file with several, else the file; model.py:NAME for each function where a verb takes
+    one at a time."""
+    functions = from_jax.split_functions(file)
+    if functions and not together:
+        return [f"{functions.path}:{name}" for name in functions.names]
     try:
         names = hlo.module_names(Path(file).read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError):
@@ -271,7 +299,7 @@ def over_files(work: Work, given: argparse.Namespace,
                then: "Callable[[str, Any], Any]" = lambda file, value: None) -> int:
     """Call work(given, file) for each file, then then(file, value) with its value. A fault of one file is printed and
     does not keep the others from being done."""
-    files = inputs(given.files)
+    files = inputs(given.files, given.verb == "build")
     algebra.build()     # before there are several processes
 
     def announce(done: int, file: str) -> None:
@@ -347,10 +375,51 @@ def do_build(given: argparse.Namespace) -> int:
 
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
-    """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump."""
+    """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump. Of
+    functions of JAX: of each one, with main.c."""
     settings = options(given)
     settings.step(f"{file}: read")
-    module = run.load(file, settings.fill_constants)
+    functions, path = [], run.split(file)[0]    # type: List[from_jax.Lowered], str
+    named = from_jax.split_functions(file)
+    if named:
+        functions, path = from_jax.lowered(file, settings.sizes, example="c" in given.target), named.path
+    modules = [run.of_function(function, file, settings.fill_constants) for function in functions] or [
+        run.load(file, settings.fill_constants, settings.sizes)]
+    texts, stages, abouts = {}, {}, []      # type: Texts, Texts, List[Dict[str, Any]]
+    if len(modules) > 1 and given.target == ["c"] and not given.apart and not given.profile:
+        block = Block()
+        texts, abouts = pipeline.library([programs.program(module, block) for module in modules],
+                                         program_name(Path(path).stem), settings.schedule, settings.excess_precision)
+        for about in abouts:
+            note_warnings(file, about)
+    for module in modules:
+        if len(abouts) < len(modules):
+            abouts.append(build_module(given, file, module, settings, texts))
+        if given.dump:
+            found = explain.stages(module, given.target, settings)
+            stages.update((f"{hlo.stem(module)}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}", text)
+                          for number, (stage, text) in enumerate(found.items()))
+    first = next(iter(texts))
+    if functions and "c" in given.target and not given.apart:
+        shown = [(about, function.example) for about, function in zip(abouts, functions)]
+        texts.update(example.files(shown, path))
+        PROGRESS.note(f"{file}: {example.command(shown)} compares with JAX's results")
+    if given.wrap:
+        for n, about in enumerate(abouts):
+            texts.update(wrap.files(about, file, functions[n] if functions else None))
+    for function in functions:
+        if function.left_out:
+            PROGRESS.note(f"{file}: {function.name} does not use {', '.join(function.left_out)}: left out")
+    read = dict.fromkeys(os.path.relpath(of) for function in functions for of in function.files)
+    read = {path: None, **read} if file != "-" else {}
+    stem = Path(path).stem if len(modules) > 1 else hlo.stem(modules[0])
+    texts[f"{stem}.d"] = depfile(Path(given.out) / first, [*map(Path, read), *pipeline.sources()])
+    return 0, (texts, stages)
+
+
+def build_module(given: argparse.Namespace, file: str, module: hlo.Module, settings: run.Options,
+                 texts: Texts) -> "Dict[str, Any]":
+    """Add the files of a module to `texts`; return the manifest of the last program."""
     stem = hlo.stem(module)
     if stem != hlo.plain_stem(module):
         PROGRESS.end()
@@ -359,7 +428,7 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     if layouts:
         PROGRESS.end()
         put(f"note: {file}: {layouts}: the header says where each element is\n", sys.stderr)
-    texts: Texts = {}
+    about: Dict[str, Any] = {}
     sources = programs.programs(module, given.apart)
     if given.lead and given.apart:
         raise run.RunError("expected no --apart beside --lead: it names arrays of the program")
@@ -369,14 +438,14 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
         written, about = pipeline.files(source, given.target, settings.schedule, settings.excess_precision,
                                         settings.most_bytes)
         texts.update(written)
-        for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
-            if said:
-                PROGRESS.note(f"{file}: {said}")
-    read = [] if file == "-" else [Path(run.split(file)[0])]
-    texts[f"{stem}.d"] = depfile(Path(given.out) / next(iter(texts)), [*read, *pipeline.sources()])
-    stages = explain.stages(module, given.target, settings) if given.dump else {}
-    return 0, (texts, {f"{stem}.{number}_{stage}.{'hlo' if stage == 'parse' else 'txt'}": text
-                       for number, (stage, text) in enumerate(stages.items())})
+        note_warnings(file, about)
+    return about
+
+
+def note_warnings(file: str, about: "Dict[str, Any]") -> None:
+    for said in (pipeline.recomputed(about), *pipeline.unused_aliases(about)):
+        if said:
+            PROGRESS.note(f"{file}: {said}")
 
 
 def depfile(target: Path, sources: "List[Path]") -> str:
@@ -430,7 +499,7 @@ def do_explain(given: argparse.Namespace) -> int:
 
 
 def explained(given: argparse.Namespace, file: str) -> "Tuple[int, None]":
-    module = run.load(file, given.fill_constants)
+    module = run.load(file, given.fill_constants, dict(given.dims))
     stages = explain.stages(module, given.target, options(given), [given.stage] if given.stage else explain.STAGES)
     if given.svg:
         given.svg.write_text(explain.arena_svg(module, given.target[0], options(given)))
@@ -495,6 +564,8 @@ def wrong_profile(given: argparse.Namespace) -> str:
         return f"expected no --device, and no other --target than c, beside --profile {given.profile}"
     if given.most_bytes and not given.profile:
         return "expected --profile beside --most-bytes"
+    if getattr(given, "wrap", None) and (given.profile or given.apart or "c" not in (given.target or ["c"])):
+        return f"expected --target c, no --apart and no --profile beside --wrap {given.wrap}"
     if given.profile:
         given.device, given.target = given.profile, ["c"] if several else "c"
     given.target = given.target or (list(TARGETS) if several else "opencl")

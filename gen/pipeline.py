@@ -79,11 +79,60 @@ def target_file(source: Source, target: str, device_name: Optional[str] = None, 
     language = _language(target, device)
     body, plan = with_copies(program, plan or plan_of(program, device.plan_class), device)
     dialects = [dialect(program, body, plan, language, device, excess)]
-    # the same for compilers without vectors and prefetches
-    if language.plain and any(isinstance(word, VectorWord) or word in ("prefetch", "functions")
-                              for word in language.used):
+    if _has_vectors(language):
+        assert language.plain
         dialects.append(dialect(program, body, plan, language.plain.of_file(), device.scalar(), excess))
     return render.target_file(program, plan, body.aliases, device, dialects, excess)
+
+
+def _has_vectors(language: Target) -> bool:
+    """True where the file needs a part for compilers without vectors and prefetches."""
+    return language.plain is not None and any(
+        isinstance(word, VectorWord) or word in ("prefetch", "functions") for word in language.used)
+
+
+def library(sources: "Sequence[Program]", stem: str, device_name: Optional[str] = None, excess: bool = False,
+            most_bytes: Optional[int] = None) -> "Tuple[Texts, List[Dict[str, Any]]]":
+    """The files of several programs that are one file of C, with one header, and the manifest of each. They share
+    functions and, where their weights lie in one block, these; scratch is the caller's, so that all may have the same."""
+    device = device_for("c", device_name)
+    language = _language("c", device)
+    plans = [with_copies(program, plan_of(program, device.plan_class), device) for program in sources]
+    dialects: List[List[Dialect]] = [[] for _ in sources]
+
+    def part(words: Target, of: Device) -> None:
+        helpers = Helpers(words)
+        for made, program, (body, plan) in zip(dialects, sources, plans):
+            before = [*helpers.tables, *helpers.texts, *(name for name in ("c64", "c128") if name in words.used)]
+            made.append(dialect(program, body, plan, words, of, excess, helpers, before))
+
+    part(language, device)
+    if _has_vectors(language):
+        assert language.plain
+        part(language.plain.of_file(), device.scalar())
+    files = [render.unprinted(program, plan, body.aliases, device, made)
+             for program, (body, plan), made in zip(sources, plans, dialects)]
+    seen: Dict[str, str] = {}
+    for program, file in zip(sources, files):
+        for kernel in file.kernels:
+            if seen.setdefault(kernel.name, program.name) != program.name:
+                raise BuildError(f"{stem}: '{seen[kernel.name]}' and '{program.name}' both have a function {kernel.name}: "
+                                 "build them into files of their own")
+    texts: Texts = {f"{stem}.c": render.printed(list(zip(sources, files)), stem, excess)}
+    abouts = []
+    for program, file in zip(sources, files):
+        _check_room(program, [file], most_bytes)
+        about = manifest(program, [file], excess)
+        about["files"] = {"header": f"{stem}.h", "reference": f"{program.name}_ref.c",
+                          **({"weights": f"{stem}.weights"} if program.weights else {}), "c": f"{stem}.c"}
+        texts[f"{program.name}.json"] = json.dumps(about, indent=2) + "\n"
+        texts[f"{program.name}_ref.c"] = reference.reference(program.whole.computation, program.name,
+                                                             list(program.pointers.values()))
+        if program.weights:     # the last one's block has all
+            texts[f"{stem}.weights"] = weights.block(program.weights)
+        abouts.append(about)
+    texts[f"{stem}.h"] = render.library_header(list(zip(sources, abouts, files)), stem)
+    return texts, abouts
 
 
 def _language(target: str, device: Device) -> Target:
@@ -110,14 +159,15 @@ def choices(source: Source, target: str, device_name: Optional[str] = None, exce
             for fusion, of in plan.items()]
 
 
-def dialect(program: Program, body: storage.Body, plan: Plans, language: Target, device: Device,
-            excess: bool) -> Dialect:
-    """The kernels of a program, and the launches of them on arrays that have their places."""
-    helpers = Helpers(language)
+def dialect(program: Program, body: storage.Body, plan: Plans, language: Target, device: Device, excess: bool,
+            helpers: "Optional[Helpers]" = None, before: "Collection[str]" = ()) -> Dialect:
+    """The kernels of a program, and the launches of them on arrays that have their places. helpers: the functions of
+    the file, where other programs have added to them; before: names of those that are printed."""
+    helpers = helpers or Helpers(language)
     units = {fusion: emit(of, language, device.alone() if fusion.small else device, helpers, excess)
              for fusion, of in plan.items()}
     if not program.straight:
-        return _with_flow(program, plan, units, helpers, language, device, excess)
+        return _with_flow(program, plan, units, helpers, language, device, excess, before)
     text = [launch for call in body.calls for launch in _launches(call, units[call.fusion])]
     program, first, left = _prepared(program, text, language, {*body.taken, *body.taken.values()})
     meant = order.ordered(program, launches_of(left), body.owner)
@@ -131,7 +181,7 @@ def dialect(program: Program, body: storage.Body, plan: Plans, language: Target,
                             language.alignment, language.scratch_in_results, once=first)
     meant = [*first, *meant]
     proof.prove(program, meant, _lying(program, meant, body.owner, placed))
-    return Dialect(language, helpers, units, steps, placed, program.weights, first, program.leads)
+    return Dialect(language, helpers, units, steps, placed, program.weights, first, program.leads, before)
 
 
 def _prepared(program: Program, steps: "Sequence[Step]", language: Target,
@@ -148,7 +198,7 @@ def _lying(program: Program, steps: "Sequence[Step]", owner: "Callable[[Array], 
 
 
 def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpers: Helpers, language: Target,
-               device: Device, excess: bool) -> Dialect:
+               device: Device, excess: bool, before: "Collection[str]") -> Dialect:
     """The same of a program with loops or branches."""
     steps = flow.steps_of(program.body, lambda call: _launches(call, units[call.fusion]))
     block = device.block if language.block_chains and not program.leads else None
@@ -173,7 +223,7 @@ def _with_flow(program: Program, plan: Plans, units: "Dict[Fusion, Unit]", helpe
     proof.prove(program, meant, _lying(program, meant, places.owner, placed))
     if program.donors:
         proof.prove(program, meant, proof.as_one(program, _lying(program, meant, places.owner, placed)))
-    return Dialect(language, helpers, units, steps, placed, program.weights, first, program.leads)
+    return Dialect(language, helpers, units, steps, placed, program.weights, first, program.leads, before)
 
 
 def _launches(call: Call, unit: Unit) -> "List[Launch]":

@@ -44,7 +44,7 @@ class Unit:
 class Dialect:
     """A program in one language before the head of its file: the kernels of its fusions with the functions and tables
     that they need, their launches, and where the arrays lie. weights: see Program. first: launches of NAME_prepare.
-    given: the program's `leads`."""
+    given: the program's `leads`. before: names of functions, tables and types that an earlier program of the file has."""
 
     target: Target
     helpers: Helpers
@@ -54,6 +54,7 @@ class Dialect:
     weights: "Collection[Array]" = ()
     first: "Sequence[Launch]" = ()
     given: "Sequence[Array]" = ()
+    before: "Collection[str]" = ()
 
     def __post_init__(self) -> None:
         self.launches: List[Launch] = launches_of([*self.first, *self.steps])
@@ -122,9 +123,10 @@ class Dialect:
             for function in kernel.functions():
                 texts.setdefault(function.name, _text(function, d.of_functions()))
             texts[kernel.name] = environment().get_template("parts/chain.j2").render(d=d, chain=kernel)
-        needed = [text for _, text in self.helpers.tables.values()] + list(self.helpers.texts.values())
+        needed = [text for name, (_, text) in self.helpers.tables.items() if name not in self.before]
+        needed += [text for name, text in self.helpers.texts.items() if name not in self.before]
         structs = [f"typedef struct {{ {d.types[part]} re, im; }} {name};\n"
-                   for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used]
+                   for name, part in (("c64", "f32"), ("c128", "f64")) if name in d.used and name not in self.before]
         return "\n\n".join(text.strip("\n") for text in [*structs, *needed, *texts.values()]) + "\n"
 
     def about(self) -> str:
@@ -249,26 +251,53 @@ def _preamble(program: Program, device: Device, dialect: Dialect, excess: bool) 
     return "\n".join([*lines, dialect.about()]).rstrip("\n")
 
 
-def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device, dialects: "List[Dialect]",
-                excess: bool) -> TargetFile:
-    """The file: its preamble, the kernels of each dialect, and what launches them."""
-    first = dialects[0]
+def target_file(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
+                dialects: "List[Dialect]", excess: bool) -> TargetFile:
+    """The file of a program: its preamble, the kernels of each dialect, and what launches them."""
+    file = unprinted(program, plan, aliases, device, dialects)
+    file.text = printed([(program, file)], program.name, excess)
+    return file
+
+
+def unprinted(program: Program, plan: "Dict[Fusion, Planned]", aliases: "Dict[int, int]", device: Device,
+              dialects: "List[Dialect]") -> TargetFile:
+    """A program's file before its text."""
+    atomic = dialects[0].atomic
+    alignment = {side: [max(atomic.get((side, n), 1), *(_width(array.shape) for array in arrays))
+                        for n, arrays in enumerate(of_side)]
+                 for side, of_side in (("params", _pointed(program)), ("results", [[a] for a in program.results]))}
+    return TargetFile(dialects[0].target, device, dialects, plan, aliases, "", set(program.results), alignment)
+
+
+def _pointed(program: Program) -> "List[List[Array]]":
+    """The arrays at each pointer of the caller's parameters."""
     pointed: "Dict[int, List[Array]]" = {}
     for array, (number, _) in program.pointers.items():
         pointed.setdefault(number, []).append(array)
-    atomic = first.atomic
-    alignment = {side: [max(atomic.get((side, n), 1), *(_width(array.shape) for array in arrays))
-                        for n, arrays in enumerate(of_side)]
-                 for side, of_side in (("params", list(pointed.values())), ("results", [[a] for a in program.results]))}
-    file = TargetFile(first.target, device, dialects, plan, aliases, "", set(program.results), alignment)
-    template = environment().get_template(first.target.template)
-    mark = sha256(f"{program.name} {file.state_bytes}".encode()).hexdigest()[:16]
-    file.text = template.render(mark=f"0x{mark}u", d=first.target, preamble=_preamble(program, device, first, excess), file=file,
-                                program=program, name=program.name, first=first, used=first.used,
-                                used_anywhere=set().union(*(dialect.used for dialect in dialects)),
-                                widths=[*alignment["params"], *alignment["results"]], pointers=len(pointed), weights=next((program.pointers[array][0] for array in program.weights), None),
-                                words=first.target.vectors(), bounds=_bounds(program)).lstrip()
-    return file
+    return list(pointed.values())
+
+
+def printed(of: "Sequence[Tuple[Program, TargetFile]]", stem: str, excess: bool) -> str:
+    """The text of a file that has these programs; the first has what all of them need. stem: the header's name."""
+    files = [file for _, file in of]
+    dialects = [dialect for file in files for dialect in file.dialects]
+    needs = {"loops": any(file.has_loops for file in files), "intrinsics": any(file.intrinsics for file in files),
+             "apart": any(len(file.dialects[0].launches) > 1 and file.storage.bytes for file in files),
+             "locals": any(place.buffer == "local" for file in files for place in file.storage.places.values())}
+    texts: List[str] = []
+    for program, file in of:
+        first, alignment = file.dialects[0], file.alignment
+        template = environment().get_template("files/c_program.j2" if texts else first.target.template)
+        mark = sha256(f"{program.name} {file.state_bytes}".encode()).hexdigest()[:16]
+        texts.append(template.render(
+            mark=f"0x{mark}u", d=first.target, preamble=_preamble(program, file.device, first, excess), file=file, stem=stem,
+            program=program, name=program.name, first=first, opens=True, own=f"_{program.name}" if len(of) > 1 else "",
+            used=set().union(*(each.dialects[0].used for each in files)), needs=needs,
+            used_anywhere=set().union(*(dialect.used for dialect in dialects)),
+            widths=[*alignment["params"], *alignment["results"]], pointers=len(_pointed(program)),
+            weights=next((program.pointers[array][0] for array in program.weights), None),
+            words=first.target.vectors(), bounds=_bounds(program)).lstrip())
+    return "\n".join(texts)
 
 
 def _bounds(program: Program) -> "List[Tuple[int, int]]":
@@ -330,13 +359,20 @@ def _api_type(shape: Shape) -> str:
     return f"{'' if signed else 'u'}int{8 * dtypes.storage_bytes(dtype)}_t"
 
 
-def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFile]") -> str:
-    """The C API of all targets, in the order of these."""
+def header(program: Program, about: "Dict[str, Any]", files: "Sequence[TargetFile]", stem: str = "") -> str:
+    """The C API of all targets, in the order of these. stem: of the files' names, where it is not the program's."""
     return environment().get_template("files/api.h.j2").render(
-        name=program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
+        name=program.name, stem=stem or program.name, filled=program.whole.filled, guard=f"SETT_FUSION_{program.name.upper()}_H",
         arguments=[of for of in named(program) if of.side != "weights"], weights=about.get("weights"),
         constants=[(of, program.weights[of.array]) for of in named(program) if of.side == "weights"],
         leads=[(of, *bounds) for of, bounds in zip(
             [of for of in named(program) if of.lead], _bounds(program))], steps=not program.straight, donors=[(a["result"], a["parameter"]) for a in about.get("may_alias", ())],
         aliases=about["aliases"], params=about["params"], results=about["results"],
         files=sorted(files, key=lambda file: list(TARGETS).index(file.target.name)))
+
+
+def library_header(of: "Sequence[Tuple[Program, Dict[str, Any], TargetFile]]", stem: str) -> str:
+    """The C API of several programs in one file, each with its manifest."""
+    return environment().get_template("files/library.h.j2").render(
+        headers=[header(program, about, [file], stem).rstrip("\n") for program, about, file in of], stem=stem,
+        state=any(file.state_bytes for *_, file in of), scratch_bytes=max(file.scratch_bytes for *_, file in of))

@@ -35,6 +35,7 @@ class Draft:
     attribute_pos: Dict[str, int] = field(default_factory=dict)
     called: Dict[str, List[Computation]] = field(default_factory=dict)  # by attributes that are kept as text
     distribute_pos: Optional[int] = None    # of the text of a layout
+    spoken: str = ""    # the op's name in messages, where that is not its opcode
 
 
 class Check:
@@ -50,10 +51,15 @@ class Check:
             pos = self.draft.operand_pos[operand]
         if attribute is not None:
             pos = self.draft.attribute_pos.get(attribute, pos)
-        self.scanner.fail(pos, f"{self.i.opcode}: {message}")
+        self.scanner.fail(pos, f"{self.name}: {message}")
+
+    @property
+    def name(self) -> str:
+        """The op's name, as the text has it."""
+        return self.draft.spoken or self.i.opcode
 
     def result(self) -> Shape:
-        opcode, written = self.i.opcode, self.draft.written
+        written = self.draft.written
         if any(s.dynamic for s in self.shapes) or (written is not None and written.dynamic):
             return self.written()
         self._needs()
@@ -67,7 +73,7 @@ class Check:
         if written is None:
             return inferred
         if not same_shape(written, inferred):
-            self.scanner.fail(self.draft.shape_pos, f"expected {inferred.text}, the result of '{opcode}' here, "
+            self.scanner.fail(self.draft.shape_pos, f"expected {inferred.text}, the result of '{self.name}' here, "
                                                     f"found {written.text}")
         return written
 
@@ -92,7 +98,7 @@ class Check:
 
     def written(self) -> Shape:
         if self.draft.written is None:
-            self.scanner.fail(self.draft.op_pos, f"expected a shape before '{self.i.opcode}': it cannot be inferred")
+            self.scanner.fail(self.draft.op_pos, f"expected a shape before '{self.name}': it cannot be inferred")
         return self.draft.written
 
     def array(self, number: int) -> Shape:
@@ -108,7 +114,7 @@ class Check:
         of = self.written()
         if of.kind != "array":
             self.scanner.fail(self.draft.shape_pos,
-                              f"{self.i.opcode}: expected an array as the result, found {of.text}")
+                              f"{self.name}: expected an array as the result, found {of.text}")
         return of
 
     def kinds(self, number: int, allowed: str) -> Shape:
@@ -268,7 +274,7 @@ class Check:
     def _iota(self) -> Shape:
         of, dimension = self.written_array(), self.i.attributes["iota_dimension"]
         if dtypes.TABLE[of.dtype].kind == "pred":
-            self.scanner.fail(self.draft.shape_pos, f"iota: expected numbers, found {of.text}")
+            self.scanner.fail(self.draft.shape_pos, f"{self.name}: expected numbers, found {of.text}")
         if not 0 <= dimension < of.rank:
             self.fail(f"expected a dimension of {bare(of)}, found {dimension}", attribute="iota_dimension")
         return of
@@ -703,7 +709,7 @@ class Check:
             if dtypes.TABLE[of.dtype].kind != "float" and dtypes.TABLE[kind].bits < dtypes.TABLE[of.dtype].bits:
                 self.scanner.fail(
                     self.draft.shape_pos,
-                    f"{self.i.opcode}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
+                    f"{self.name}: expected a result of at least {dtypes.TABLE[of.dtype].bits} bits, as operand {number} "
                     f"{bare(of)} has, found {kind}")
         return kind
 
@@ -811,7 +817,7 @@ class Check:
                       f"{self.i.attributes['algorithm']}, as operand 0, found {bare(state)}", operand=0)
         if (to.kind != "tuple" or len(to.children) != 2 or to.children[1].kind != "array"
                 or opcodes.letter(to.children[1].dtype) not in "su" or dtypes.TABLE[to.children[1].dtype].bits < 8):
-            self.scanner.fail(self.draft.shape_pos, "rng-bit-generator: expected a state and integers of 8 to 64 bits as "
+            self.scanner.fail(self.draft.shape_pos, f"{self.name}: expected a state and integers of 8 to 64 bits as "
                                                     f"the result, found {to.text}")
         return tuple_shape([state, to.children[1]])
 

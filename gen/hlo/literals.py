@@ -13,7 +13,7 @@ SPLAT_LIMIT = 1 << 24  # elements of a constant that is one value for all
 _VALUE = re.compile(r"-?nan\([^)\s]*\)|[^\s{}(),/]+")
 
 
-def _number(text: str, dtype: str) -> int:
+def number_bits(text: str, dtype: str) -> int:
     """The bits of one value's text; ValueError says what was expected."""
     kind = dtypes.TABLE[dtype].kind
     if kind == "pred":
@@ -100,7 +100,7 @@ class Literal:
         if bits is None:
             part = dtypes.TABLE[dtype].part or dtype
             try:
-                bits = self.known[key] = _number(word.group(), part)
+                bits = self.known[key] = number_bits(word.group(), part)
             except ValueError as error:
                 scanner.fail(pos, str(error))
         return bits

@@ -31,7 +31,6 @@ _SOURCES = re.compile(
 # Where a module of a file begins.
 MODULE = re.compile(r"HloModule\s+%?([A-Za-z0-9_.\-]+)")
 # What JAX prints if it is not told otherwise.
-_MLIR = re.compile(r"\s*(?:#loc\d*(?: = [^\n]*)?\s+)*(module (?:@|attributes\b))")
 _JAXPR = re.compile(r"\s*(\{ lambda\b)")
 _SLICE = re.compile(r"\[\s*(-?[0-9]+)\s*:\s*(-?[0-9]+)\s*(?::\s*(-?[0-9]+)\s*)?\]")
 _PADDING = re.compile(r"(-?[0-9]+)_(-?[0-9]+)(?:_(-?[0-9]+))?\Z")
@@ -70,10 +69,8 @@ class Parser:
 
     def parse(self) -> Module:
         scanner = self.scanner
-        for pattern, what in ((_MLIR, "MLIR (StableHLO)"), (_JAXPR, "a jaxpr")):
-            if start := pattern.match(scanner.text):
-                scanner.fail(start.start(1), f"expected HLO text, found {what}: "
-                             """JAX prints HLO text by .lower(..).as_text("hlo")""")
+        if start := _JAXPR.match(scanner.text):
+            scanner.fail(start.start(1), "expected HLO text, found a jaxpr: JAX prints StableHLO text by .lower(..).as_text()")
         if scanner.keyword("HloModule"):
             self._header()
             scanner.skip()

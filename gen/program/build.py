@@ -17,21 +17,21 @@ from gen.program.extract import copy_of
 from gen.program.forms import form
 from gen.program.ir import Array, Call, Node, Program, holds_loop
 from gen.program.once import with_lasting
-from gen.program.weights import taken_out
+from gen.program.weights import Block, taken_out
 from gen.schedule import SMALL_BYTES
 
 
-def program(module: Module) -> Program:
-    """The program of a module that the generator supports."""
+def program(module: Module, block: "Optional[Block]" = None) -> Program:
+    """The program of a module that the generator supports. block: of large constants, where programs share one."""
     whole = hlo.whole(module)
     if has_steps(whole.computation) and whole_of(whole.computation) is None:
-        return _stepped(module, whole)
+        return _stepped(module, whole, block)
     leaves = [leaf for parameter in whole.computation.parameters for leaf in parameter.shape.leaves()]
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(whole), leaves)]
     results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(hlo.entry_of(module))]
     steps = hlo.steps(module)
     if _is_one(module, steps):
-        return single(steps[0].fusion)
+        return single(steps[0].fusion, block)
     arrays: Dict[Value, Array] = dict(zip(hlo.module_parameters(module), params))
     copies: List[Tuple[Value, Array]] = []
     for value, result in zip(hlo.module_results(module), results):
@@ -61,10 +61,10 @@ def program(module: Module) -> Program:
              [arrays.setdefault(value, Array(value.producer.name, value.shape)) for value in step.results])
     for value, result in copies:
         write(value, result)
-    return _finished(Program(whole.name, params, results, body, whole, dict(whole.aliases))).with_symbols()
+    return _finished(Program(whole.name, params, results, body, whole, dict(whole.aliases)), block).with_symbols()
 
 
-def _stepped(module: Module, whole: Fusion) -> Program:
+def _stepped(module: Module, whole: Fusion, block: "Optional[Block]") -> Program:
     """The program of a module with loops, branches or ops on whole arrays."""
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(whole), hlo.param_leaves(whole))]
     distinct = _Distinct(whole.name)
@@ -87,7 +87,7 @@ def _stepped(module: Module, whole: Fusion) -> Program:
             copies.insert(0, (array, result))
     for source, to in [*_set_aside(copies, params, {results[n]: params[p] for n, p in aliases.items()}), *copies]:
         body.append(Call(distinct.named(copy_of(source.shape, to.shape), "copy", {}), [source], [to]))
-    return _finished(Program(whole.name, params, results, body, whole, dict(whole.aliases))).with_symbols()
+    return _finished(Program(whole.name, params, results, body, whole, dict(whole.aliases)), block).with_symbols()
 
 
 def _set_aside(copies: "List[Tuple[Array, Array]]", params: "Sequence[Array]",
@@ -110,16 +110,16 @@ def programs(module: Module, apart: bool) -> List[Program]:
     return [single(fusion) for fusion in (program(module).fusions if stepped else hlo.fusions(module))]
 
 
-def single(fusion: Fusion) -> Program:
+def single(fusion: Fusion, block: "Optional[Block]" = None) -> Program:
     """A fusion as a program of one call."""
     params = [Array(name, shape) for name, shape in zip(hlo.param_names(fusion), hlo.param_leaves(fusion))]
     results = [Array(leaf.value.name, leaf.shape) for leaf in hlo.result_leaves(fusion.computation)]
-    return _finished(Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion))
+    return _finished(Program(fusion.name, params, results, [Call(fusion, list(params), results)], fusion), block)
 
 
-def _finished(program: Program) -> Program:
+def _finished(program: Program, block: "Optional[Block]" = None) -> Program:
     """The program with its large constants in a block, and with what its fusions know of their parameters."""
-    return with_lasting(taken_out(program))
+    return with_lasting(taken_out(program, block))
 
 
 def _is_one(module: Module, steps: "Sequence[FusionCall]") -> bool:

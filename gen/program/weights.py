@@ -19,10 +19,10 @@ LARGEST_IN_TEXT = 4096  # bytes of a constant in the text
 ALIGNMENT = max(target.alignment for target in TARGETS.values())     # of each constant in the block, in bytes
 
 
-def taken_out(program: Program) -> Program:
-    """The program with its large constants as parameters, the last ones, in a block of their own. Fusions that differ
-    in them alone become one."""
-    block = _Block()
+def taken_out(program: Program, block: "Optional[Block]" = None) -> Program:
+    """The program with its large constants as parameters, the last ones, in a block of their own, or in one that has
+    those of other programs already. Fusions that differ in them alone become one."""
+    block = block or Block()
     fusions: Dict[object, Fusion] = {}
     made: Dict[Fusion, Tuple[Fusion, List[Array]]] = {}
     for call in program.calls:
@@ -33,7 +33,7 @@ def taken_out(program: Program) -> Program:
                 key = form(own), tuple(new.aliases.items()), new.donated, tuple(new.same.items())
                 new = fusions.setdefault(key, replace(new, computation=own))
             made[call.fusion] = new, arrays
-    if not block.weights:
+    if not any(arrays for _, arrays in made.values()):
         return program
     for call in program.calls:
         call.fusion, arrays = made[call.fusion]
@@ -56,7 +56,7 @@ class _Packed:
     bytes: bytes
 
 
-class _Block:
+class Block:
     """Constants that are taken out. weights: of each array in the block."""
 
     def __init__(self) -> None:

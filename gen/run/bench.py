@@ -238,7 +238,7 @@ def bench(files: Sequence[str], target: str, options: Optional[BenchOptions] = N
     if options.run.leads and apart:
         raise run.RunError("expected no --apart beside --lead: it names arrays of the program")
     found = [(Path(file).name, pipeline.with_leads(program, options.run.leads)) for file in files
-             for program in programs.programs(run.load(file, options.run.fill_constants), apart)]
+             for program in programs.programs(run.load(file, options.run.fill_constants, options.run.sizes), apart)]
     report = Report(target, run.find_device(target, options.run), compiler_version(), options)
     with jobs.temporary_folder("sett_rivals_") as folder:
         if options.with_libraries and report.device["on_host"]:

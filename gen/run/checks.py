@@ -13,11 +13,12 @@ from gen.hlo import Fusion, dtypes
 from gen.hlo.opcodes import is_whole
 from gen.program import build as programs
 from gen.run import cost as costs, objects
-from gen.run.objects import Built, compile_fusion, compile_fusions, load
+from gen.run.objects import Built, compile_fusion, compile_fusions
 from gen.run.options import (LONG_SECONDS, MOST_ROUNDS, Options, launch_limit, longest, process_limit, runner_of,
                              seconds_of)
 from gen.run.process import Event, call_harness, ending, find_device, known_cost, raise_for_start
 from gen.run.results import CheckResult, counted
+from gen.run.sources import load
 from gen.targets import RunError
 
 TOGETHER = 16   # fusions in one library, at most
@@ -223,7 +224,7 @@ def check_each(fusions: Sequence[Built], target: str, options: Options) -> "List
 def check(file: str, target: str, options: Optional[Options] = None) -> List[CheckResult]:
     """`gen check`: every call of a file's program against its reference. HloError, RunError for what cannot be checked."""
     options = options or Options()
-    program = pipeline.with_leads(programs.program(load(file, options.fill_constants)), options.leads)
+    program = pipeline.with_leads(programs.program(load(file, options.fill_constants, options.sizes)), options.leads)
     find_device(target, options)
     with jobs.temporary_folder("sett_check_") as work:
         built = objects.build(program, Path(work), target, options)

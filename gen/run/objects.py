@@ -7,16 +7,15 @@ import json
 import os
 import re
 import shutil
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from gen import bounds, child, hlo, jobs, manifest as manifests, pipeline
+from gen import bounds, child, jobs, manifest as manifests, pipeline
 from gen.emit.templates import environment
-from gen.hlo import Computation, Fusion, dtypes, fill
+from gen.hlo import Computation, Fusion, dtypes
 from gen.program.ir import Call, Program, all_trips
 from gen.program.parts import parts_of
 from gen.program.limits import is_limited, unlimited
@@ -27,7 +26,6 @@ from gen.reference.assembly import File, joined
 from gen.run import cost as costs
 from gen.run.options import MOST_ROUNDS, Options, runner_of
 from gen.schedule import DEVICES, device_for
-from gen.suggest import did_you_mean
 from gen.targets import RUNNERS, RunError, Runner, c_compiler
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -473,45 +471,6 @@ def compile_fusions(all_: Sequence[Built], target: str, with_reference: bool = F
          f"{', '.join(built.name for built in all_)} for {target}")
     for number, built in enumerate(all_):
         built.library = f"{output}#{number}"
-
-
-NO_TEXT = """expected HLO text in UTF-8, found other bytes: JAX prints HLO text by .lower(..).as_text("hlo")"""
-
-
-def split(file: str) -> "Tuple[str, str]":
-    """The path of FILE or FILE#NAME, and the name of a module in it, "" where none is named."""
-    path, _, name = file.rpartition("#")
-    return (file, "") if not path or Path(file).exists() else (path, name)
-
-
-def load(file: str, fill_constants: Optional[int] = None) -> hlo.Module:
-    """The module of a file, or FILE#NAME of a file with several, that the generator supports. HloError for anything
-    else."""
-    path, name = split(file)
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise RunError(f"{path}: {NO_TEXT}") from None
-    except OSError as error:
-        beside = sorted(other.name for other in Path(path).parent.glob("*.hlo"))
-        raise RunError(f"{path}: {error.strerror}{did_you_mean(Path(path).name, beside)}") from None
-    filename = hlo.STANDARD_INPUT if path == "-" else path
-    if name:
-        found = [module for module in hlo.modules(text, filename) if module.name == name]
-        if not found:
-            raise RunError(f"{path}: expected a module '{name}'")
-    (module,) = found if name else [hlo.parse(text, filename)]
-    if fill_constants is not None:
-        fill.fill_constants(module, fill_constants)
-    hlo.expanded(module)
-    hlo.without_single_steps(module)
-    hlo.without_custom_calls(module)
-    hlo.with_wide_matrices(module)
-    hlo.without_complex_matrices(module)
-    unsupported = hlo.unsupported(module) or hlo.misplaced(module)
-    if unsupported:
-        raise unsupported
-    return module
 
 
 def build(source: pipeline.Source, folder: Path, target: str, options: Options, checked: bool = True) -> Built:

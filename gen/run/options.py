@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
-from typing import Callable, List, Optional, Sequence
+from dataclasses import dataclass, field
+from typing import Callable, List, Mapping, Optional, Sequence
 
 from gen import child
 from gen.hlo import Fusion
@@ -33,6 +33,7 @@ class Options:
     fill_constants: Optional[int] = None  # the seed of values for constants that the text leaves out; None: refused
     leads: Sequence[str] = ()  # arrays whose leading dimensions are given at run time
     larger: bool = True     # these are put inside of larger arrays; else their rows lie one after the other
+    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)   # of open dimensions, as gen build's --dims
     limit: Optional[int] = None  # seconds of processor time that a launch may take; None: as launch_limit says
     row_major: bool = False  # files of run are row-major, whatever the layouts
     memory: Optional[int] = None  # bytes that a check may take; None: a third of the machine's

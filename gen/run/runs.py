@@ -9,9 +9,10 @@ from typing import List, Optional, Sequence
 from gen import hlo, jobs, pipeline
 from gen.program import build as programs
 from gen.run import cost as costs, objects
-from gen.run.objects import Built, compile_fusion, load
+from gen.run.objects import Built, compile_fusion
 from gen.run.options import LONG_SECONDS, Options, launch_limit, process_limit, runner_of, seconds_of
 from gen.run.process import call_harness, ending, find_device, known_cost, raise_for_start
+from gen.run.sources import load
 from gen.targets import RunError
 
 
@@ -67,7 +68,7 @@ def run(file: str, target: str, in_dir: str, out_dir: str, options: Optional[Opt
     """`gen run`: p0.bin, p1.bin, .. of in_dir through a module to r0.bin, .. of out_dir, in the layouts of the module or
     row-major."""
     options = options or Options()
-    module = load(file, options.fill_constants)
+    module = load(file, options.fill_constants, options.sizes)
     program = pipeline.with_leads(programs.program(module), options.leads)
     files = parameter_files(module, Path(in_dir))
     _check_sizes(files, [hlo.row_major(array.shape) if options.row_major else array.shape for array in program.params])

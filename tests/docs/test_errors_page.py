@@ -62,6 +62,21 @@ def test_cutting_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert main(["explain", "whole.hlo"]) == 2 and "'custom-call' calls" in capsys.readouterr().err
 
 
+SECTION = PAGE[PAGE.index("### Functions of JAX, and bytecode"):]
+
+
+@pytest.mark.parametrize("command, said", [pytest.param(*found, marks=pytest.mark.peer if n > 2 else []) for n, found in enumerate(
+    re.findall(r"^\$ python3 -m gen (.*)\n(error: .*\n)", SECTION, re.M))])
+def test_functions(command: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """A fault of the page's model.py is one line, as the page says."""
+    pytest.importorskip("jax")
+    code = re.search(r"^```python\n(.*?)^```$", SECTION, re.M | re.S)
+    assert code
+    (tmp_path / "model.py").write_text(code[1])
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 2 and capsys.readouterr().err == said
+
+
 def test_every_refusal_has_an_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """The statements that make a refusal are all reached by the examples; of the ops that no kernel is for, one of each kind."""
     path = refusals.__file__

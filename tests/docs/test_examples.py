@@ -40,7 +40,7 @@ def runs(folder: str) -> "List[Run]":
 
 
 FOLDERS = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
-LONG = ["access_check", "bitcast_view", "build_systems", "cpp17", "from_jax", "gpu", "mma_epilogue", "thread_pool", "tile_sizes", "tiled_buffer", "weights"]    # to compile
+LONG = ["access_check", "bitcast_view", "build_systems", "cpp17", "from_jax", "from_pytorch", "gpu", "mma_epilogue", "thread_pool", "tile_sizes", "tiled_buffer", "weights"]    # to compile
 RUNS = [run for folder in FOLDERS for run in runs(folder)]
 
 
@@ -94,8 +94,8 @@ def test_form(folder: str) -> None:
     for name in set(names) - {"CMakeLists.txt", "meson.build", "Makefile", "build.ninja"}:
         assert name in read, name
     for name in re.findall(r"`((?:\.\./)?[\w/]+\.(?:c|cc|cu|h|hlo|ninja|py|txt))`", re.sub("^.*Needs .*", "", prose, flags=re.M)):
-        source = re.sub(r"\.\w+$", ".hlo", name)      # of what is generated
-        assert (EXAMPLES / folder / name).exists() or (ROOT / "include" / name).exists() or (EXAMPLES / folder / source).exists(), name
+        sources = [re.sub(r"\.\w+$", suffix, name) for suffix in (".hlo", ".mlir")]     # of what is generated
+        assert (ROOT / "include" / name).exists() or any((EXAMPLES / folder / of).exists() for of in (name, *sources)), name
 
 
 def test_threads_have_work() -> None:

@@ -85,11 +85,14 @@ int main(void)
 def test_swing(tmp_path: Path) -> None:
     """The first screen's JAX function is built by the command that stands there, takes what is said, and swings."""
     pytest.importorskip("jax")
-    said = re.search(r"`(python3 -m gen build swing.hlo .*?)` writes `swing.c` and `swing.h`, with\n`(swing\(.*?\))`", TEXT)
-    assert said
-    subprocess.run([sys.executable, "-c", of("python")[0]], cwd=tmp_path, check=True)
-    done = shell(said[1].replace("swing.hlo -o .", f"{tmp_path}/swing.hlo -o {tmp_path}"))
+    said = re.search(r"`(python3 -m gen build swing.py:swing .*?)` writes `swing.c` and `swing.h`, with\n`(swing\(.*?\))`", TEXT)
+    own = re.search(r"`cd out && (cc .*?)` prints PASS", TEXT)
+    assert said and own
+    (tmp_path / "swing.py").write_text(of("python")[0])
+    done = shell(said[1].replace("swing.py:swing -o out", f"{tmp_path}/swing.py:swing -o {tmp_path}"))
     assert done.returncode == 0, done.stderr
+    done = subprocess.run(["sh", "-c", own[1]], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("PASS swing: "), done.stdout
     signature = re.escape(said[2]).replace(re.escape(".."), r"\w+")
     assert re.search(signature, (tmp_path / "swing.h").read_text()), said[2]
     (tmp_path / "main.c").write_text(SWING)

@@ -21,7 +21,7 @@ from drawn import device_or_skip
 from gen import hlo, pipeline, run
 from gen.program import build
 from gen.program.ir import Array, Branch, Loop, Program
-from gen.run.objects import load
+from gen.run.sources import load
 
 SEED = int(os.environ.get("SETT_SEED", "1"))
 COUNT = int(os.environ.get("SETT_COUNT", "24"))

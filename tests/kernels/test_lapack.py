@@ -23,7 +23,7 @@ from drawn import device_or_skip
 from gen import bounds, hlo, pipeline, run
 from gen.program import build
 from gen.reference.assembly import joined
-from gen.run.objects import load
+from gen.run.sources import load
 from gen_run import gen, run as run_on
 from test_matrices import NAMES, call, square, typed
 

@@ -18,7 +18,7 @@ from gen import hlo, run
 from gen.hlo import dtypes
 from gen.program import build
 from gen.program.ir import Program
-from gen.run.objects import load
+from gen.run.sources import load
 
 JAX = Path(__file__).resolve().parents[3] / "shared" / "peer" / "jax"
 CASES = sorted(path.parent for path in JAX.glob("[op]*/*/about.json"))

@@ -22,8 +22,9 @@ from typing import Any, Dict, Iterable, List, Sequence, Set, Tuple
 import pytest
 
 import stated
+from same_graph import canonical
 from drawn import device_or_skip
-from gen import hlo, run
+from gen import hlo, run, stablehlo
 from gen.hlo import dtypes
 from gen.program import build as programs
 
@@ -59,12 +60,12 @@ def rows() -> "List[Tuple[str, List[str]]]":
         return [(row["name"], row["compare"].split()) for row in csv.DictReader(file, delimiter="\t")]
 
 
-def read(names: "Iterable[Tuple[str, List[str]]]") -> "Tuple[List[Case], Dict[str, str]]":
-    """The cases that the generator takes, and by name the operator for which another is refused."""
+def read(names: "Iterable[Tuple[str, List[str]]]", suffix: str = ".hlo") -> "Tuple[List[Case], Dict[str, str]]":
+    """The cases that the generator takes, and by name the operator for which another is refused. suffix: of the files."""
     cases, refused = [], {}
     for name, compare in names:
         try:
-            cases.append(Case(name, compare, run.load(str(PEER / f"{name}.hlo"))))
+            cases.append(Case(name, compare, run.load(str(PEER / f"{name}{suffix}"))))
         except hlo.HloError as error:
             operator = re.search(r":\d+:\d+: '?([\w-]+)", str(error))
             refused[name] = operator[1] if operator else str(error)
@@ -81,6 +82,12 @@ def sample() -> List[Tuple[str, List[str]]]:
             chosen.append((name, compare))
             seen |= new
     return chosen
+
+
+def of_other_graphs(names: "Sequence[Tuple[str, List[str]]]") -> "List[Tuple[str, List[str]]]":
+    """The rows whose StableHLO text gives another graph than their HLO text."""
+    return [(name, compare) for name, compare in names
+            if canonical(stablehlo.parse((PEER / f"{name}.mlir").read_text(), name)) != canonical(hlo.read(str(PEER / f"{name}.hlo")))]
 
 
 # ---- comparison ----
@@ -171,6 +178,24 @@ def test_sample(target: str, tmp_path: Path) -> None:
     cases, refused = read(sample())
     assert set(refused.values()) <= set(REFUSED), refused
     failed = check(cases, target, tmp_path)
+    assert failed.keys() <= OTHERWISE.keys(), show(failed)
+
+
+def test_sample_of_texts(tmp_path: Path) -> None:
+    """StableHLO text in place of HLO text, in C."""
+    rows_of = of_other_graphs(sample())
+    assert len(rows_of) > 20
+    cases, refused = read(rows_of, ".mlir")
+    assert not refused
+    failed = check(cases, "c", tmp_path)
+    assert failed.keys() <= OTHERWISE.keys(), show(failed)
+
+
+@pytest.mark.whole
+def test_all_texts(tmp_path: Path) -> None:
+    cases, refused = read(of_other_graphs(rows()), ".mlir")
+    assert not refused
+    failed = check(cases, "c", tmp_path)
     assert failed.keys() <= OTHERWISE.keys(), show(failed)
 
 

@@ -44,7 +44,7 @@ MALFORMED = {
     "truncated": (ADD[:-3], "4:30: expected an instruction or '}' to close the body of 'e', found the end of the file"),
     "truncated in a name": (ADD[:ADD.index("(a, a)") - 1], "4:21: expected an opcode of HLO, found 'ad', did you mean 'pad'? (the file ends here)"),
     "jaxpr": ("{ lambda ; a:f32[4]. let b:f32[4] = add a 1.0 in (b,) }\n",
-              """1:1: expected HLO text, found a jaxpr: JAX prints HLO text by .lower(..).as_text("hlo")"""),
+              "1:1: expected HLO text, found a jaxpr: JAX prints StableHLO text by .lower(..).as_text()"),
     "empty": ("", "1:1: expected a computation: NAME { instructions }, found the end of the file"),
     "unknown op": (ADD.replace("add(", "sum("), "4:21: expected an opcode of HLO, found 'sum'"),
     "wrong rank": (ADD.replace("ROOT b = f32[4,8]", "ROOT b = f32[32]"), "4:12: expected f32[4,8]{1,0}, the result of 'add' here, found f32[32]{0}"),
@@ -92,7 +92,7 @@ def test_files_that_are_not_read(tmp_path: Path) -> None:
     """What is expected of a file, and the name that was perhaps meant; a byte order mark is no fault."""
     (tmp_path / "wide.hlo").write_text(ADD, "utf-16")
     (tmp_path / "marked.hlo").write_text(ADD, "utf-8-sig")
-    for name, said in (("wide.hlo", """expected HLO text in UTF-8, found other bytes: JAX prints HLO text by .lower(..).as_text("hlo")"""),
+    for name, said in (("wide.hlo", "expected HLO text or StableHLO text in UTF-8, found other bytes: JAX prints StableHLO text by .lower(..).as_text()"),
                        ("markd.hlo", "No such file or directory, did you mean 'marked.hlo'?"), ("none/other.hlo", "No such file or directory")):
         done = gen("build", name, "-o", "out", "--target", "c", cwd=tmp_path)
         assert (done.returncode, done.stderr) == (2, f"error: {name}: {said}\n")

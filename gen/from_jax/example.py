@@ -1,0 +1,84 @@
+"""main.c beside the program of a function of JAX: a call on the example's values, and the comparison with JAX's results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Dict, List, Sequence, Tuple
+
+from gen.emit.templates import environment
+from gen.hlo import dtypes
+from gen.reference.library import Calls
+from gen.reference.types import STORAGE, to_double
+
+
+@dataclass(frozen=True)
+class _Float:
+    """A type of results that are compared by their distance. value: of the stored x, as C text."""
+
+    name: str
+    storage: str
+    per_byte: int
+    value: str
+    tolerance: str
+
+
+@dataclass(frozen=True)
+class _Result:
+    """A result. type: of the comparison; length: in elements of that type."""
+
+    type: str
+    length: int
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function with its example. params: without the weights; weights: their file, or ""."""
+
+    name: str
+    example: str
+    params: int
+    results: "List[_Result]"
+    aliases: "List[Tuple[int, int]]"
+    weights: str
+
+
+def files(functions: "Sequence[Tuple[Dict[str, Any], bytes]]", path: str) -> "Dict[str, str | bytes]":
+    """Return main.c, and the file of each function's arguments and results. functions: the manifest of each, and the
+    bytes of its example."""
+    call = Calls()
+    floats: "Dict[str, _Float]" = {}
+    made = [_function(about, call, floats) for about, _ in functions]
+    text = environment().get_template("files/main.c.j2").render(
+        functions=made, path=path, texts=list(call.texts.values()), types=list(floats.values()),
+        exact=any(result.type == "exact" for f in made for result in f.results), command=command(functions),
+        headers=list(dict.fromkeys(about["files"]["header"] for about, _ in functions)),
+        tolerances=", ".join(f"{of.tolerance} of {of.name}" for of in floats.values()) or "none here")
+    return {"main.c": text, **{f.example: data for f, (_, data) in zip(made, functions)}}
+
+
+def command(functions: "Sequence[Tuple[Dict[str, Any], bytes]]") -> str:
+    """Return the command that compiles main.c, in the folder where it is."""
+    abouts = [about for about, _ in functions]
+    sources = dict.fromkeys(about["files"]["c"] for about in abouts)
+    libraries = dict.fromkeys(name for about in abouts for name in about.get("libraries", ()))
+    return " ".join(["cc -O3 -march=native main.c", *sources, "-lm", *libraries])
+
+
+def _function(about: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Function:
+    results = [_result(entry, call, floats) for entry in about["results"]]
+    return _Function(about["name"], f"{about['name']}.example", len(about["params"]), results,
+                     [(of["result"], of["parameter"]) for of in about["aliases"]], about["files"].get("weights", ""))
+
+
+def _result(entry: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Result:
+    """How a result is compared, with what that needs added to the types."""
+    dtype, length = entry["dtype"], entry["elements"]
+    if dtypes.is_complex(dtype):
+        dtype, length = dtypes.TABLE[dtype].part, 2 * length
+    row = dtypes.TABLE[dtype]
+    if row.kind != "float":
+        return _Result("exact", entry["bytes"])
+    tolerance = f"{math.sqrt(2.0 ** -row.mantissa):.2g}"
+    floats.setdefault(dtype, _Float(dtype, STORAGE[dtype], dtypes.per_byte(dtype), to_double(call, dtype, "x"), tolerance))
+    return _Result(dtype, length)

@@ -1,0 +1,140 @@
+"""A file of the form model.py:step as StableHLO text, with the values of its example."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from gen import child, jobs
+from gen.suggest import did_you_mean
+from gen.targets import RunError
+
+HERE = Path(__file__).resolve().parent
+MISSING = 3     # exit status of the processes here where there is no jax
+INSTALL = "python3 -m pip install jax"
+_FORM = re.compile(r"(.+\.py):(\w+(?:,\w+)*)")
+
+
+class Functions(NamedTuple):
+    """A Python file, and functions in it."""
+
+    path: str
+    names: List[str]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function of a Python file. left_out: the names of arrays that the function does not use; signature: its
+    parameters as Python's text; kept: the numbers of the arrays that it uses, among all; returned: its result as Python's
+    text, of a list r of arrays; example: the bytes of arguments and results, if they were wanted; files: that were
+    imported from the user's folder."""
+
+    name: str
+    text: str
+    left_out: "Sequence[str]"
+    signature: "Sequence[str]"
+    kept: "Sequence[int]"
+    returned: str
+    example: bytes
+    files: "Sequence[str]"
+
+
+def split_functions(file: str) -> "Optional[Functions]":
+    """Return the parts of model.py:step,.., None for a file of another form."""
+    match = _FORM.fullmatch(file)
+    return Functions(match[1], match[2].split(",")) if match else None
+
+
+def pythons() -> List[str]:
+    """This Python, then those of the path."""
+    found = (shutil.which("python3", path=folder) for folder in os.get_exec_path())
+    return list(dict.fromkeys([sys.executable, *(python for python in found if python)]))
+
+
+def with_jax(script: str, folder: str) -> child.Done:
+    """Run a script of this folder with the first Python that has jax; its exit status is MISSING where none has."""
+    done = child.Done(MISSING, "", "")
+    for python in pythons():
+        done = child.run([python, str(HERE / script), folder], env={**os.environ, "JAX_PLATFORMS": "cpu"})
+        if done.status != MISSING:
+            break
+    return done
+
+
+_known: "Dict[Tuple[str, str], List[Lowered]]" = {}
+
+
+def lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool = False) -> List[Lowered]:
+    """Return the functions that model.py:step,.. names; RunError for faults of the file. example: whether their values
+    are wanted. sizes: as --dims gives them."""
+    key = file, json.dumps(sorted(sizes.items()))
+    if key not in _known or example and not all(of.example for of in _known[key]):
+        _known[key] = _lowered(file, sizes, example)
+    return _known[key]
+
+
+def _lowered(file: str, sizes: "Mapping[str, Sequence[int]]", example: bool) -> List[Lowered]:
+    functions = split_functions(file)
+    assert functions
+    path, names = functions
+    if not Path(path).is_file():
+        beside = sorted(other.name for other in Path(path).parent.glob("*.py"))
+        raise RunError(f"{path}: No such file or directory{did_you_mean(Path(path).name, beside)}")
+    with jobs.temporary_folder("sett_jax_") as folder:
+        request = {"path": path, "names": names, "sizes": {name: list(of) for name, of in sizes.items()}, "example": example}
+        (Path(folder) / "request.json").write_text(json.dumps(request))
+        done = with_jax("lower.py", folder)
+        if done.status == MISSING:
+            raise RunError(f"{file}: expected JAX, which traces the function: {INSTALL}", 3)
+        answer = Path(folder) / "answer.json"
+        if not answer.exists():
+            last = (done.err.strip().splitlines() or [""])[-1]
+            raise RunError(f"{path}: Python ended with {f'signal {-done.status}' if done.status < 0 else f'status {done.status}'}"
+                           + f": {last}" * bool(last))
+        about = json.loads(answer.read_text())
+        _raise(path, about)
+        return [_read(Path(folder), of, about["files"]) for of in about["functions"]]
+
+
+def _raise(path: str, about: "Dict[str, Any]") -> None:
+    """Raise the fault that an answer tells of."""
+    if "no_function" in about:
+        raise RunError(f"{path}: expected a function '{about['no_function']}' in this file"
+                       f"{did_you_mean(about['no_function'], about['known'])}")
+    if "fault" in about:
+        raise RunError(f"{path}:{about['line']}: {about['fault']}" if about["line"] else f"{path}: {about['fault']}")
+
+
+def _read(folder: Path, about: "Dict[str, Any]", files: "Sequence[str]") -> Lowered:
+    example = folder / f"{about['name']}.example"
+    return Lowered(about["name"], (folder / f"{about['name']}.mlir").read_text(), about["left_out"], about["signature"],
+                   about["kept"], about["returned"], example.read_bytes() if example.exists() else b"", files)
+
+
+_PLACE = re.compile(r'"([^"]+)":(\d+):\d+')
+_REFERENCE = re.compile(r"#loc\d*\b")
+
+
+def line_in(path: str, text: str, line: int) -> "Optional[int]":
+    """Return the line of a Python file that a line of lowered text is of, None where the text does not say."""
+    lines = text.splitlines()
+    if not 1 <= line <= len(lines):
+        return None
+    aliases = dict(of.split(" = ", 1) for of in lines if of.startswith("#loc") and " = " in of)
+    waiting: List[str] = [lines[line - 1].rpartition("loc(")[2]]
+    seen: "set[str]" = set()
+    while waiting:
+        place = waiting.pop()
+        for file, number in _PLACE.findall(place):
+            if os.path.abspath(file) == os.path.abspath(path):
+                return int(number)
+        references = [name for name in _REFERENCE.findall(place) if name not in seen]
+        seen.update(references)
+        waiting += [aliases[name] for name in reversed(references) if name in aliases]
+    return None

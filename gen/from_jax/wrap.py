@@ -1,0 +1,65 @@
+"""NAME_jax.c and NAME_jax.py: the generated C function as a function of JAX, by XLA's foreign function interface."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from gen.emit.templates import environment
+from gen.from_jax.functions import Lowered
+from gen.hlo import dtypes
+from gen.hlo.reserved import unique
+from gen.targets import RunError
+
+_INCLUDE = '$(python3 -c "import jax.ffi; print(jax.ffi.include_dir())")'
+_WORDS = {"pred": "bool", "s": "int", "u": "uint", "f": "float", "bf": "bfloat", "c": "complex"}
+
+
+def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = None) -> "Dict[str, str]":
+    """Return NAME_jax.c and NAME_jax.py of a program by its manifest. function: what the program was lowered from, whose
+    arguments and results are trees; without it arrays are arguments, and the results a list. RunError for arrays that JAX
+    would pass in another form."""
+    for kind, number, entry in [*(("parameter", *of) for of in enumerate(about["params"])),
+                                *(("result", *of) for of in enumerate(about["results"]))]:
+        if not entry["row_major"] or entry["dtype"] in dtypes.PACKED or entry["positions"] != entry["elements"]:
+            raise RunError(f"{file}: --wrap jax: expected row-major arrays with elements of whole bytes, found {entry['shape']} "
+                           f"as {kind} {number}")
+    name, target = about["name"], about["targets"]["c"]
+    sources = [about["files"]["c"], f"{name}_jax.c"]
+    words = ["cc -O3 -march=native -shared -fPIC", f"-I{_INCLUDE}", *sources, "-lm", *about.get("libraries", ()),
+             f"-o lib{name}_jax.so"]
+    values = {"name": name, "command": " ".join(words), "header": about["files"]["header"],
+              "weights": about["files"].get("weights", "")}
+    handler = environment().get_template("files/jax.c.j2").render(
+        **values, params=len(about["params"]), results=len(about["results"]), state=target["state_bytes"] > 0)
+    python = environment().get_template("files/jax.py.j2").render(
+        **values, **_arguments(about, function), scratch_bytes=target["scratch_bytes"],
+        params=[_shape(entry) for entry in about["params"]], results=[_shape(entry) for entry in about["results"]],
+        aliases={of["parameter"]: of["result"] for of in about["aliases"]})
+    return {f"{name}_jax.c": handler, f"{name}_jax.py": python}
+
+
+def _shape(entry: "Dict[str, Any]") -> str:
+    return f'({tuple(entry["dims"])}, "{dtype_name(entry["dtype"])}")'
+
+
+def dtype_name(dtype: str) -> str:
+    """Return NumPy's name of a type of HLO: float32 of f32, float8_e4m3fn of f8e4m3fn."""
+    if dtype in _WORDS:
+        return _WORDS[dtype]
+    kind = dtype.rstrip("0123456789") if "e" not in dtype else "f"
+    if "e" in dtype:
+        bits, e, rest = dtype[1:].partition("e")
+        return f"float{bits}_{e}{rest}"
+    return _WORDS[kind] + dtype[len(kind):]
+
+
+def _arguments(about: "Dict[str, Any]", function: "Optional[Lowered]") -> "Dict[str, Any]":
+    """The words of the Python function: its signature, what it passes on and what it returns."""
+    if function:
+        names = [of.partition("=")[0] for of in function.signature]
+        return {"signature": ", ".join(function.signature), "arguments": "".join(f"{of}, " for of in names).strip(),
+                "kept": list(function.kept), "returned": function.returned}
+    taken: "set[str]" = {"jax", "jnp", "ctypes", "os", about["name"]}
+    names = [unique(of["name"], taken) for of in about["params"]]
+    return {"signature": ", ".join(names), "arguments": ", ".join(names), "kept": None,
+            "returned": "r[0]" if len(about["results"]) == 1 else f"tuple(r[:{len(about['results'])}])"}

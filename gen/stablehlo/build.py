@@ -1,0 +1,416 @@
+"""Functions of StableHLO as computations of HLO.
+
+A function becomes a computation, and so does each region of an op. HLO's computations see no values around them: a
+constant from outside is repeated inside, and any other value becomes one more value that a loop carries or a branch is
+given. `gen.hlo.checker` judges each op as it judges those of HLO text; its messages name the op and the types as
+StableHLO writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import Any, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Set, Tuple, Union
+
+from gen.hlo.checker import Check, Draft
+from gen.hlo.dtypes import TABLE as TABLE_OF_TYPES
+from gen.hlo.graph import (Computation, HloError, Instruction, Module, Shape, array_shape, is_row_major, row_major, same_shape,
+                           tuple_shape)
+from gen.hlo.kept import Kept
+from gen.hlo.opcodes import TABLE
+from gen.stablehlo.scanner import MlirScanner, type_text
+from gen.stablehlo.sizes import values_of
+from gen.stablehlo.syntax import Argument, Function, Key, Op, Region, Text, Use, free_values
+
+RETURNS = ("func.return", "stablehlo.return", "mhlo.return")
+DEPTH = 96      # functions that call one another, and regions in them
+
+NO_NAMES: "Mapping[str, str]" = MappingProxyType({})
+_ODD = re.compile(r"[^A-Za-z0-9_.\-]")
+_REPEATED = frozenset(("constant", "iota", "broadcast"))    # ops that a region repeats, where all of it are
+
+Value = Union[Instruction, Tuple[Instruction, int]]     # or an element of a tuple that is not taken out yet
+
+
+class Scope:
+    """A computation while it is built. outer: that of the op whose region it is."""
+
+    def __init__(self, name: str, line: int, col: int, outer: "Optional[Scope]" = None) -> None:
+        self.computation = Computation(name, line=line, col=col)
+        self.outer = outer
+        self.values: Dict[Key, Value] = {}
+        self.names: Set[str] = set()
+        self.numbers: Dict[str, int] = {}
+
+    def name(self, wanted: str) -> str:
+        """Return a name that no instruction has: the wanted one, with a number behind it if that must be."""
+        name = wanted
+        while name in self.names:
+            self.numbers[wanted] = self.numbers.get(wanted, 0) + 1
+            name = f"{wanted}.{self.numbers[wanted]}"
+        self.names.add(name)
+        return name
+
+
+class Called(NamedTuple):
+    """An attribute that names computations: HLO's name of it, and they."""
+
+    key: str
+    computations: List[Computation]
+
+
+class Builder:
+    """Builds the computations of a module. lower: gives the value of an op (gen/stablehlo/ops.py)."""
+
+    def __init__(self, text: Text, module: Module) -> None:
+        self.text, self.module = text, module
+        self.scanner: MlirScanner = text.scanner
+        self.taken: Set[str] = set()        # names of computations
+        self.made: Dict[Tuple[Any, ...], Computation] = {}      # of functions, by name and by what is known of arguments
+        self.open: List[str] = []       # functions that are being built
+        self.depth = 0
+        # whether sizes are open, so that functions are built for each set of sizes that they are called with
+        self.open_sizes = any(argument.of.dynamic for function in text.functions.values()
+                              for argument in function.body.arguments)
+
+    # names and places
+
+    def fail(self, pos: int, message: str) -> NoReturn:
+        self.scanner.fail(pos, message)
+
+    def computation_name(self, wanted: str) -> str:
+        wanted = _ODD.sub("_", wanted) or "region"
+        name, number = wanted, 0
+        while name in self.taken:
+            number += 1
+            name = f"{wanted}.{number}"
+        self.taken.add(name)
+        return name
+
+    # functions
+
+    def function(self, function: Function, shapes: "Sequence[Shape]", known: "Tuple[Any, ...]" = ()) -> Computation:
+        """Return the computation of a function whose arguments have these shapes. known: of each argument its value, if
+        that is known, or None."""
+        key = (function.name, *(shape.text for shape in shapes), *known)
+        if key in self.made:
+            return self.made[key]
+        if function.name in self.open:
+            self.fail(function.pos, f"expected functions that do not call themselves: '@{function.name}' does (a cycle)")
+        self.enter(function.pos)
+        self.open.append(function.name)
+        line, col = self.scanner.place(function.pos)
+        scope = Scope(self.computation_name(function.name), line, col)
+        for number, (argument, shape) in enumerate(zip(function.body.arguments, shapes)):
+            made = self.parameter(scope, argument, shape, self.argument_name(argument))
+            if known and known[number] is not None:
+                scope.values[argument.key] = self.integers_of(made, known[number], scope)
+        self.ops(function.body, scope)
+        returned = self.returned(function.body, scope)
+        self.against(function, returned)
+        self.finish(scope, returned, function.body.ops[-1])
+        self.open.pop()
+        self.depth -= 1
+        self.made[key] = scope.computation
+        return scope.computation
+
+    def integers_of(self, value: Instruction, known: "Sequence[int]", scope: Scope) -> Instruction:
+        """Return a constant of these integers in place of a value."""
+        mask = (1 << TABLE_OF_TYPES[value.shape.dtype].bits) - 1
+        return scope.computation.add(Instruction(scope.name(value.name), "constant", value.shape, line=value.line,
+                                                 col=value.col, literal=[number & mask for number in known]))
+
+    def enter(self, pos: int) -> None:
+        self.depth += 1
+        if self.depth > DEPTH:
+            self.fail(pos, f"expected functions and regions at most {DEPTH} deep")
+
+    def argument_name(self, argument: Argument) -> str:
+        """The name that the text gives an argument, in words or by its place in the text."""
+        told = argument.attributes.get("jax.arg_info") or argument.location
+        name = re.sub("_+", "_", _ODD.sub("_", told)).strip("_") if isinstance(told, str) else ""
+        return name or "arg." + argument.key[0] if argument.key[0].isdigit() else name or argument.key[0]
+
+    def against(self, function: Function, returned: "List[Instruction]") -> None:
+        """What a function returns must have the types that it says."""
+        end = function.body.ops[-1]
+        if len(returned) != len(function.results):
+            self.fail(end.pos, f"expected {len(function.results)} values, as '@{function.name}' has results, found "
+                               f"{len(returned)}")
+        for use, value, of in zip(end.operands, returned, function.results):
+            if not of.dynamic and not same_shape(value.shape, of):
+                self.fail(use.pos, f"expected {type_text(of)}, a result of '@{function.name}', found "
+                                   f"{type_text(value.shape)}")
+
+    # regions
+
+    def ops(self, region: Region, scope: Scope) -> None:
+        for number, op in enumerate(region.ops[:-1]):
+            if op.name in RETURNS:
+                self.fail(region.ops[number + 1].pos, f"expected the end of the region after '{op.name}', found "
+                                                      f"'{region.ops[number + 1].name}'")
+            self.bind(op, scope, self.lower(op, scope))
+        if not region.ops:
+            self.fail(region.pos, "expected an op that returns at the end of the region, found none")
+        end = region.ops[-1]
+        if end.name not in RETURNS:
+            self.fail(end.pos, f"expected an op that returns at the end of the region, found '{end.name}'")
+
+    def lower(self, op: Op, scope: Scope) -> "Optional[Instruction]":
+        """Return the value of an op: a tuple where it has several results, None where it has none."""
+        raise NotImplementedError
+
+    def bind(self, op: Op, scope: Scope, value: "Optional[Instruction]") -> None:
+        names = op.names
+        for name in names:
+            if name in scope.values:
+                self.fail(op.line_pos, f"expected a new name, found '%{name[0]}' again")
+        if value is None:
+            return
+        if self.open_sizes and len(op.results) == 1:
+            value = self.folded(value, scope)
+        if len(op.results) == 1:
+            for name in names:
+                scope.values[name] = value
+        else:
+            for number, name in enumerate(names):
+                scope.values[name] = (value, number)
+
+    def folded(self, value: Instruction, scope: Scope) -> Instruction:
+        """Return a constant where the integers of a value are known."""
+        known = values_of(value) if value.opcode != "constant" else None
+        return value if known is None else self.integers_of(value, known, scope)
+
+    def returned(self, region: Region, scope: Scope) -> List[Instruction]:
+        return [self.value(use, scope) for use in region.ops[-1].operands]
+
+    def finish(self, scope: Scope, returned: "List[Instruction]", end: Op) -> None:
+        """Make what is returned the root: the value itself, a tuple of several."""
+        computation = scope.computation
+        computation.root = returned[0] if len(returned) == 1 else self.tuple(scope, returned, end)
+
+    def combiner(self, op: Op, number: int, scope: Scope, name: str) -> Computation:
+        """Return the computation of a region that takes scalars or arrays and sees constants around it."""
+        region = op.regions[number]
+        inner = self.inner(op, region, scope, name)
+        for argument in region.arguments:
+            self.parameter(inner, argument, argument.of, self.argument_name(argument))
+        self.ops(region, inner)
+        self.finish(inner, self.returned(region, inner), region.ops[-1])
+        self.depth -= 1
+        return inner.computation
+
+    def inner(self, op: Op, region: Region, scope: Scope, name: str) -> Scope:
+        self.enter(region.pos)
+        line, col = self.scanner.place(region.pos)
+        return Scope(self.computation_name(name), line, col, scope)
+
+    def with_captures(self, op: Op, number: int, scope: Scope, name: str, shapes: "Sequence[Shape]",
+                      captures: "Sequence[Tuple[Key, Instruction]]", closes: bool,
+                      fixed: "Sequence[Optional[Instruction]]" = (),
+                      results: "Optional[Sequence[Shape]]" = None) -> Computation:
+        """Return the computation of a region whose only parameter is a tuple, or a value alone: its arguments, then
+        values from outside. closes: its result has the arguments' shapes, and those values behind. fixed: of each argument
+        the constant that it always is, or None. results: the shapes of its result, None where it may have any."""
+        region = op.regions[number]
+        inner = self.inner(op, region, scope, name)
+        if len(region.arguments) != len(shapes):
+            self.fail(region.pos, f"{op.name}: expected {len(shapes)} arguments of the region, found {len(region.arguments)}")
+        for argument, shape in zip(region.arguments, shapes):
+            if not argument.of.dynamic and not same_shape(argument.of, shape):
+                self.fail(argument.pos, f"{op.name}: expected {type_text(shape)} as this argument, found "
+                                        f"{type_text(argument.of)}")
+        keys = [*(argument.key for argument in region.arguments), *(key for key, _ in captures)]
+        whole = [*shapes, *(value.shape for _, value in captures)]
+        one = len(whole) == 1
+        given = inner.computation.add_parameter(inner.name("arg" if one else "args"), whole[0] if one else tuple_shape(whole))
+        given.line, given.col = inner.computation.line, inner.computation.col
+        for place, key in enumerate(keys):
+            always = fixed[place] if place < len(fixed) else None
+            inner.values[key] = self._repeat(always, inner) if always else given if one else (given, place)
+        self.ops(region, inner)
+        returned = self.returned(region, inner)
+        self.returns(op, region, returned, shapes if closes else results)
+        if closes:
+            returned += [self.value(Use(key, region.pos), inner) for key, _ in captures]
+        self.finish(inner, returned, region.ops[-1])
+        self.depth -= 1
+        return inner.computation
+
+    def returns(self, op: Op, region: Region, returned: "Sequence[Instruction]", wanted: "Optional[Sequence[Shape]]") -> None:
+        """What a region returns must have the shapes that its op needs."""
+        if wanted is None:
+            return
+        end = region.ops[-1]
+        if len(returned) != len(wanted):
+            self.fail(end.pos, f"{op.name}: expected {len(wanted)} values from this region, found {len(returned)}")
+        for use, value, of in zip(end.operands, returned, wanted):
+            if not of.dynamic and not same_shape(value.shape, of):
+                self.fail(use.pos, f"{op.name}: expected {type_text(of)} from this region, found {type_text(value.shape)}")
+
+    def captures(self, regions: "Sequence[Region]", scope: Scope) -> "List[Tuple[Key, Instruction]]":
+        """Return the values that regions have from outside, but for those that they repeat."""
+        keys: Dict[Key, int] = {}
+        for region in regions:
+            for key, pos in free_values(region).items():
+                keys.setdefault(key, pos)
+        found = [(key, self.value(Use(key, pos), scope)) for key, pos in keys.items()]
+        return [(key, value) for key, value in found if not self.repeated(value)]
+
+    def repeated(self, value: Instruction) -> bool:
+        """Return whether a region repeats a value from outside: a constant, or what is made of one by its index."""
+        while value.opcode == "broadcast":
+            value = value.operands[0]
+        return value.opcode in _REPEATED and not value.operands
+
+    # values
+
+    def value(self, use: Use, scope: Scope) -> Instruction:
+        """Return the value of an operand in this computation."""
+        found = scope.values.get(use.key)
+        if found is None:
+            found = self._from_outside(use, scope)
+        if isinstance(found, Instruction):
+            return found
+        of, number = found
+        line, col = of.line, of.col
+        made = Instruction(scope.name(f"{of.name}.{number}"), "get-tuple-element", of.shape.children[number], [of],
+                           {"index": number}, line=line, col=col)
+        scope.computation.add(made)
+        if self.open_sizes:
+            made = self.folded(made, scope)
+        scope.values[use.key] = made
+        return made
+
+    def _from_outside(self, use: Use, scope: Scope) -> Instruction:
+        outer = scope.outer
+        name = f"%{use.key[0]}" + (f"#{use.key[1]}" if use.key[1] else "")
+        while outer is not None and use.key not in outer.values:
+            outer = outer.outer
+        if outer is None:
+            self.fail(use.pos, f"expected a value that is defined before, found '{name}'")
+        value = self.value(use, outer)
+        if not self.repeated(value):
+            self.fail(use.pos, f"expected an argument of the region, or a constant: '{name}' is computed outside of it")
+        made = self._repeat(value, scope)
+        scope.values[use.key] = made
+        return made
+
+    def _repeat(self, value: Instruction, scope: Scope) -> Instruction:
+        operands = [self._repeat(operand, scope) for operand in value.operands]
+        return scope.computation.add_copy(value, operands, name=scope.name(value.name))
+
+    # instructions
+
+    def parameter(self, scope: Scope, argument: Argument, shape: Shape, name: str) -> Instruction:
+        made = scope.computation.add_parameter(scope.name(name), shape)
+        made.line, made.col = self.scanner.place(argument.pos)
+        scope.values[argument.key] = made
+        return made
+
+    def operands(self, op: Op, scope: Scope) -> List[Instruction]:
+        """Return the values of an op's operands, each of the type that the text says."""
+        values = [self.value(use, scope) for use in op.operands]
+        for use, value, of in zip(op.operands, values, op.types):
+            if value.shape is not of and not of.dynamic and not same_shape(value.shape, of):
+                self.fail(op.types_pos, f"expected {type_text(value.shape)}, the type of '%{use.key[0]}', found "
+                                        f"{type_text(of)}")
+        return values
+
+    def written(self, op: Op) -> Optional[Shape]:
+        """Return the shape that the text says of an op's result, None where it leaves sizes open."""
+        if any(of.dynamic for of in op.results):
+            return None
+        return op.results[0] if len(op.results) == 1 else tuple_shape(op.results)
+
+    def emit(self, scope: Scope, op: Op, opcode: str, operands: "Sequence[Instruction]", written: Optional[Shape] = None,
+             names: "Mapping[str, str]" = NO_NAMES, called: "Sequence[Called]" = (), raw: "Optional[Dict[str, str]]" = None,
+             **attributes: Any) -> Instruction:
+        """Add an instruction that stands for an op, or for a part of it. names: of attributes in the text, by HLO's names; of a
+        field of a structure STRUCTURE/FIELD."""
+        line, col = self.scanner.place(op.line_pos)
+        made = Instruction(self.instruction_name(scope, op, opcode), opcode, written if written is not None else Shape(""),
+                           list(operands), attributes, line=line, col=col, computation=scope.computation)
+        uses = [use.pos for use in op.operands]
+        draft = Draft(made, written, op.pos, op.types_pos or op.pos, uses + [op.pos] * (len(operands) - len(uses)),
+                      {key: op.attributes.places.get(name.split("/")[0], op.pos) for key, name in names.items()}, spoken=op.name)
+        for key, computations in called:
+            made.called += computations
+            if TABLE.get(opcode) is not None and key in TABLE[opcode].attributes:
+                made.attributes[key] = computations[0]
+            else:
+                draft.called[key] = computations
+                listed = ", ".join("%" + computation.name for computation in computations)
+                raw = {**(raw or {}), key: f"{{{listed}}}" if key.endswith("s") else listed}
+            for computation in computations:
+                scope.computation.depth = max(scope.computation.depth, computation.depth + 1)
+        if raw:
+            made.attributes["raw"] = raw
+        if not opcode.startswith("chlo."):
+            made.shape = self.checked(draft, names)
+        return scope.computation.add(made)
+
+    def checked(self, draft: Draft, names: "Mapping[str, str]") -> Shape:
+        """Return the shape that an op must have; a fault names attributes as the text does."""
+        try:
+            return (Check if draft.instruction.opcode in TABLE else Kept)(self.scanner, draft).result()
+        except HloError as error:
+            message = error.message
+            for key, name in names.items():
+                message = message.replace(f"'{key}'", f"'{name.split('/')[-1]}'")
+            raise HloError(error.filename, error.line, error.col, message) from None
+
+    def instruction_name(self, scope: Scope, op: Op, opcode: str) -> str:
+        name = op.names[0][0] if op.names else ""
+        if not name or name[0].isdigit():
+            return scope.name(f"{opcode.removeprefix('chlo.')}.{name}" if name else opcode)
+        return scope.name(_ODD.sub("_", name))
+
+    def tuple(self, scope: Scope, values: "Sequence[Instruction]", op: Op) -> Instruction:
+        line, col = self.scanner.place(op.line_pos)
+        return scope.computation.add(Instruction(scope.name("tuple"), "tuple", tuple_shape([v.shape for v in values]),
+                                                 list(values), line=line, col=col))
+
+    def bundle(self, scope: Scope, values: "Sequence[Instruction]", op: Op) -> Instruction:
+        """Return a value alone, or several as a tuple."""
+        return values[0] if len(values) == 1 else self.tuple(scope, values, op)
+
+    def constant(self, scope: Scope, op: Op, of: Shape, bits: "Sequence[int]") -> Instruction:
+        line, col = self.scanner.place(op.line_pos)
+        return scope.computation.add(Instruction(self.instruction_name(scope, op, "constant"), "constant", of,
+                                                 literal=list(bits), line=line, col=col))
+
+    # the entry
+
+    def row_major_results(self, computation: Computation) -> None:
+        """Copy results that custom calls and transposes lay out otherwise; a transpose that is only a result is laid out
+        in row-major order itself."""
+        root = computation.root
+        assert root is not None
+        leaves = [root] if root.shape.kind == "array" else root.operands if root.opcode == "tuple" else []
+        copies: Dict[Instruction, Instruction] = {}
+        for leaf in leaves:
+            if leaf.shape.kind != "array" or leaf.opcode == "parameter" or is_row_major(leaf.shape):
+                continue
+            if leaf.opcode == "transpose" and all(user is root for user in leaf.users):
+                leaf.shape = row_major(leaf.shape)
+            else:
+                copies[leaf] = Instruction(f"{leaf.name}.row_major", "copy", row_major(leaf.shape), [leaf], line=leaf.line,
+                                           col=leaf.col)
+        if root in copies:
+            computation.root = computation.add(copies[root])
+            return
+        if root.opcode != "tuple":
+            return
+        computation.instructions.remove(root)
+        for made in copies.values():
+            computation.add(made)
+        root.operands = [copies.get(operand, operand) for operand in root.operands]
+        root.shape = tuple_shape([operand.shape for operand in root.operands])
+        computation.instructions.append(root)
+        computation.count_users()
+
+
+def shape_like(of: Shape, dtype: str) -> Shape:
+    """Return a row-major shape of the same sizes and another element type."""
+    return array_shape(dtype, of.dims)

@@ -1,0 +1,345 @@
+"""A function of JAX in one command: its program, main.c beside JAX's results, faults of the user's file, bytecode, and
+the way back into JAX."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import List
+
+import pytest
+
+from gen_run import gen
+
+ROOT = Path(__file__).resolve().parents[2]
+needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="no jax")
+
+MODEL = '''import jax
+import jax.numpy as jnp
+import numpy as np
+from shapes import WIDTH
+
+W = np.arange(12, dtype=np.float32).reshape(3, 4) / 12
+b, = jax.export.symbolic_shape("b")
+
+def step(params={"w": jax.ShapeDtypeStruct((4, WIDTH), jnp.float32), "b": jnp.ones(4)}, x=jnp.arange(5.0), n=3, unused=1.0, mode="fast"):
+    assert mode == "fast"
+    return {"y": jnp.tanh(params["w"] @ x + params["b"]), "l": [x.sum() * n, x.astype(int) * n]}
+
+def jacobian(x):
+    return jax.jacfwd(lambda v: jnp.sin(W @ v))(x)
+
+def rows(x=jax.ShapeDtypeStruct((b, 2 * b + 1), jnp.bfloat16)):
+    return jnp.exp(x).T, x > 0
+
+def donated(state, add=jnp.ones((3,))):
+    return state.at[1:].multiply(2), add + 1
+
+donated = jax.jit(donated, donate_argnums=0)
+
+@jax.jit
+def wrong(x=jnp.ones(5)):
+    y = x + 1
+    return y @ jnp.ones(4)
+
+def callback(x=jnp.ones(5)):
+    y = x * 2
+    return jax.pure_callback(lambda v: v, y, y)
+
+def ends(x=1.0):
+    import os
+    os._exit(7)
+
+def wide(x=jnp.arange(6.0).reshape(2, 3), lengths=jnp.array([1, 2], jnp.int4)):
+    return x.T, jnp.cumsum(x, axis=1).astype(jnp.float16), lengths + 1, jnp.fft.fft(x), x.astype(jnp.float8_e4m3fn)
+
+TABLE = [1, 2]
+'''
+
+
+@pytest.fixture()
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "shapes.py").write_text("WIDTH = 5\n")
+    return tmp_path
+
+
+def built(folder: Path, *words: str) -> Path:
+    """The folder of what gen build writes for words."""
+    done = gen("build", *words, "-o", "out", "--target", "c", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+def compiled(out: Path, *names: str) -> "subprocess.CompletedProcess[str]":
+    """What main.c prints. It is compiled with every warning as an error."""
+    sources = [f"{name}.c" for name in names]
+    subprocess.run(["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror", "main.c", *sources, "-lm", "-o", "main"], cwd=out, check=True)
+    return subprocess.run(["./main"], cwd=out, capture_output=True, text=True)
+
+
+@needs_jax
+def test_one_command(folder: Path) -> None:
+    """The header has the names of the trees' leaves, the depfile the imported files, and main.c compares with JAX."""
+    out = built(folder, "model.py:step")
+    assert {path.name for path in out.iterdir()} == {"main.c", "step.c", "step.d", "step.example", "step.h", "step.json", "step_ref.c"}
+    assert "step(const float *params_b, const float *params_w, const float *x, const int32_t *n, " in (out / "step.h").read_text()
+    depends = (out / "step.d").read_text().split("\n")[0].split()
+    assert {"model.py", "shapes.py"} <= set(depends)
+    done = compiled(out, "step")
+    assert done.returncode == 0 and done.stdout.startswith("PASS step: result "), done.stdout
+    assert "cc -O3 -march=native main.c step.c -lm && ./a.out" in (out / "main.c").read_text()
+    example = bytearray((out / "step.example").read_bytes())
+    for place, said in ((-64, "FAIL step: result 2"), (-128, "FAIL step: result 1"), (-192, "FAIL step: result 0")):
+        changed = bytearray(example)
+        changed[place + 3] ^= 0x41
+        (out / "step.example").write_bytes(changed)
+        done = subprocess.run(["./main"], cwd=out, capture_output=True, text=True)
+        assert done.returncode == 1 and done.stdout.startswith(said), done.stdout
+    (out / "step.example").write_bytes(example[:-1])
+    done = subprocess.run([str(out / "main"), str(out)], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 2 and "step.example: expected 512 bytes" in done.stderr
+
+
+@needs_jax
+@pytest.mark.peer
+@pytest.mark.parametrize("name, dims", [("jacobian", ["0=4"]), ("rows", ["b=3"]), ("donated", ["0=3"])])
+def test_examples(folder: Path, name: str, dims: "List[str]") -> None:
+    """Arguments whose sizes --dims gives, symbols, types of 16 bits and bits, and buffers that a result takes."""
+    out = built(folder, f"model.py:{name}", *(word for of in dims for word in ("--dims", of)))
+    done = compiled(out, name)
+    assert done.returncode == 0 and done.stdout.startswith(f"PASS {name}: "), done.stdout
+
+
+SEVERAL = '''import jax
+import jax.numpy as jnp
+import numpy as np
+
+drawn = np.random.default_rng(1)
+IN, OUT = (drawn.standard_normal(dims).astype(np.float32) / 8 for dims in ((64, 64), (64, 32)))
+X = jax.ShapeDtypeStruct((16, 64), jnp.float32)
+
+def step(x=X):
+    return jnp.tanh(x @ IN) @ OUT, jnp.exp(x.astype(jnp.bfloat16))
+
+def gradient(x=X):
+    return jax.grad(lambda x: (step(x)[0] ** 2).sum())(x), jnp.exp(x.astype(jnp.bfloat16)) * 2
+
+def swing(angle=0.5, speed=0.0, z=jnp.ones(5, jnp.complex64)):
+    def ahead(_, at):
+        return at[0] + 0.01 * at[1], at[1] - 0.01 * jnp.sin(at[0])
+    return jax.lax.fori_loop(0, 1000, ahead, (angle, speed)), z * jnp.exp(z)
+
+def large(x=jax.ShapeDtypeStruct((300, 1000), jnp.bfloat16), z=jnp.ones(5, jnp.complex64)):
+    return jnp.exp(x), jnp.sort(x[:, :9].astype(jnp.float32)), z * z
+
+def first_and(x=X, y=X):
+    return jax.lax.cond(x[0, 0] > 0, lambda: jnp.cumsum(x, 1), lambda: y)
+'''
+
+
+@needs_jax
+@pytest.mark.peer
+@pytest.mark.parametrize("words", [["-std=c11", "-march=native"], ["-std=c11", "-DSETT_SCALAR", "-pedantic"]], ids=["vectors", "scalar"])
+def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
+    """One .c, one .h and one file of weights, in which the matrices lie once; functions that both need stand once."""
+    (tmp_path / "model.py").write_text(SEVERAL)
+    names = ["step", "gradient", "swing", "large", "first_and"]
+    out = built(tmp_path, f"model.py:{','.join(names)}")
+    assert {path.name for path in out.iterdir() if path.suffix in (".c", ".h", ".d", ".weights")} == {
+        "main.c", "model.c", "model.h", "model.d", "model.weights", *(f"{name}_ref.c" for name in names)}
+    assert (out / "model.weights").stat().st_size == 4 * (64 * 64 + 64 * 32)
+    text = (out / "model.c").read_text()
+    assert len(re.findall(r"^typedef struct \{ float re, im; \} c64;", text, re.M)) == 2      # of the vectors' part, and of the other
+    for compiler in ("gcc", "clang"):
+        if shutil.which(compiler):
+            subprocess.run([compiler, *words, "-O1", "-Wall", "-Wextra", "-Werror", "main.c", "model.c", "-lm", "-o", "main"], cwd=out, check=True)
+            done = subprocess.run(["./main"], cwd=out, capture_output=True, text=True)
+            assert done.returncode == 0 and [line.split(":")[0] for line in done.stdout.splitlines()] == [f"PASS {name}" for name in names]
+    (out / "use.c").write_text('#include "model.h"\n' + "\n".join(
+        f"_Static_assert({name}_c_SCRATCH_BYTES <= model_ALL_SCRATCH_BYTES, \"\");" for name in names))
+    subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "use.c"], cwd=out, check=True)
+
+
+@needs_jax
+def test_two_functions(folder: Path) -> None:
+    """Functions are one file for C alone, and pairs of files where other languages are written too; other verbs take them in turn."""
+    assert compiled(built(folder, "model.py:step,wide"), "model").stdout.count("PASS ") == 2
+    done = gen("build", "model.py:step,wide", "-o", "pairs", "--target", "c,opencl", cwd=folder)
+    assert done.returncode == 0 and compiled(folder / "pairs", "step", "wide").stdout.count("PASS ") == 2
+    done = gen("check", "model.py:step,wide", "--target", "c", cwd=folder)
+    assert done.stdout.splitlines()[-1] == "2 files: 2 PASS"
+
+
+@needs_jax
+@pytest.mark.peer
+def test_same_values_each_time(folder: Path) -> None:
+    out = built(folder, "model.py:step")
+    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    built(folder, "model.py:step")
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+
+
+@needs_jax
+def test_other_verbs(folder: Path) -> None:
+    done = gen("check", "model.py:jacobian", "--dims", "0=4", "--target", "c", cwd=folder)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1].startswith("PASS model.py:jacobian c "), done.stderr
+    done = gen("explain", "model.py:rows", "--dims", "b=2", "--stage", "parse", cwd=folder)
+    assert done.returncode == 0 and "bf16[2,5]" in done.stdout, done.stderr
+
+
+FAULTS = {     # and those of gen/errors.md
+    "model.py:TABLE": "model.py: expected a function 'TABLE' in this file",
+    "model.py:rows": "model.py:16: expected the size of 'b' in an argument of 'rows': --dims b=8",
+    "model.py:wrong": "model.py:27: TypeError: dot_general requires contracting dimensions to have the same shape, got (5,) and (4,).",
+    "model.py:ends": "model.py: Python ended with status 7",
+    "broken.py:step": "broken.py:2: SyntaxError: '(' was never closed",
+    "imports.py:step": "imports.py:3: ModuleNotFoundError: No module named 'no_such_module'",
+    "exits.py:step": "exits.py:1: SystemExit: 5",
+}
+
+
+@needs_jax
+@pytest.mark.peer
+@pytest.mark.parametrize("words", FAULTS)
+def test_faults(folder: Path, words: str) -> None:
+    """A fault of the user's file is one line that names the user's own line."""
+    (folder / "broken.py").write_text("x = 1\nstep = (\n")
+    (folder / "imports.py").write_text("import jax\n\nimport no_such_module\n")
+    (folder / "exits.py").write_text("raise SystemExit(5)\n")
+    done = gen("build", *words.split(), "-o", "out", cwd=folder)
+    assert (done.returncode, done.stderr) == (2, f"error: {FAULTS[words]}\n")
+
+
+@needs_jax
+def test_refused_op(folder: Path) -> None:
+    """What the generator refuses is named at the line of the Python file that gave it."""
+    done = gen("build", "model.py:callback", "-o", "out", cwd=folder)
+    assert done.returncode == 2 and done.stderr.startswith("error: model.py:31: ") and "xla_ffi_python_cpu_callback" in done.stderr, done.stderr
+
+
+def test_without_jax(folder: Path) -> None:
+    """What is missing is said with the way to install it, for bytecode with the lines that print its text."""
+    (folder / "python3").symlink_to(sys.executable)
+    (folder / "none").mkdir()
+    (folder / "none" / "jax.py").write_text("raise ImportError\n")
+    (folder / "m.mlirbc").write_bytes(b"ML\xefR\x0dSomething")
+    (folder / "m.bin").write_bytes(b"\x08\0\0\0\0\0\0\0\x05\0\0\0ML\xefR\x0d")
+    hidden = {"PYTHONPATH": str(folder / "none"), "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    for file, said in (("model.py:step", "expected JAX, which traces the function: python3 -m pip install jax"),
+                       ("m.mlirbc", "deserialize_portable_artifact"), ("m.bin", "jax.export.deserialize(")):
+        done = gen("build", file, "-o", "out", cwd=folder, **hidden)
+        assert done.returncode == 3 and done.stderr.startswith(f"error: {file}: ") and said in done.stderr, done.stderr
+
+
+# ---- bytecode ------------------------------------------------------------------------------------------------------
+
+WRITE = '''
+import io, sys, struct
+import jax, jax.numpy as jnp
+from jaxlib.mlir.dialects import stablehlo
+module = jax.jit(lambda p, x: jnp.tanh(p["w"] @ x)).lower({"w": jnp.ones((3, 4))}, jnp.ones(4)).compiler_ir()
+plain = io.BytesIO()
+module.operation.write_bytecode(plain)
+open("plain.mlirbc", "wb").write(plain.getvalue())
+portable = stablehlo.serialize_portable_artifact(module, "1.0.0")
+open("portable.mlirbc", "wb").write(portable)
+try:
+    exported = jax.export.export(jax.jit(lambda p, x: jnp.tanh(p["w"] @ x)))({"w": jnp.ones((3, 4))}, jnp.ones(4)).serialize()
+except ImportError:   # flatbuffers is not there: the same vector in a buffer by hand
+    exported = b"\\x10\\0\\0\\0" + bytes(12) + struct.pack("<I", len(portable)) + portable + bytes(9)
+open("exported.bin", "wb").write(exported)
+'''
+
+
+@needs_jax
+@pytest.mark.peer
+def test_bytecode(tmp_path: Path) -> None:
+    """Bytecode, portable artifacts and files of jax.export are read as their text is, from standard input too."""
+    subprocess.run([sys.executable, "-c", WRITE], cwd=tmp_path, check=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    for name in ("plain.mlirbc", "portable.mlirbc", "exported.bin"):
+        done = gen("build", name, "-o", "out", "--target", "c", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        stem = name.partition(".")[0]
+        assert f"int {stem}(const float *p_w, const float *x, float *tanh, void *scratch)" in (tmp_path / "out" / f"{stem}.h").read_text()
+    done = gen("build", ".", "-o", "more", "--target", "c", cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "more" / "portable.c").exists(), done.stderr
+    (tmp_path / "cut.mlirbc").write_bytes((tmp_path / "plain.mlirbc").read_bytes()[:300])
+    done = gen("build", "cut.mlirbc", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("error: cut.mlirbc: MLIR bytecode: ") and len(done.stderr.splitlines()) == 1
+    with open(tmp_path / "portable.mlirbc", "rb") as file:
+        read = subprocess.run([sys.executable, str(ROOT / "gen"), "explain", "-", "--stage", "parse"], stdin=file, capture_output=True, text=True)
+    assert read.returncode == 0 and "p_w = f32[3,4]" in read.stdout, read.stderr
+
+
+# ---- back into JAX -------------------------------------------------------------------------------------------------
+
+NET = '''import jax
+import jax.numpy as jnp
+import numpy as np
+
+W = np.random.default_rng(1).standard_normal((64, 64)).astype(np.float32) / 8
+
+def net(params={"scale": 2.0, "shift": jax.ShapeDtypeStruct((64,), jnp.float32)}, x=jax.ShapeDtypeStruct((512, 64), jnp.bfloat16), unused=None):
+    y = jnp.exp(x)
+    return {"y": y, "sums": (jnp.tanh(x.astype(jnp.float32) @ W + params["shift"]).sum(axis=1) * params["scale"], [x > 0])}
+
+def update(state=jnp.zeros(8), at=3):
+    return state.at[at].add(1.0)
+
+update = jax.jit(update, donate_argnums=0)
+'''
+
+CALL = '''
+import sys
+sys.path.insert(0, "out")
+import jax, jax.numpy as jnp, numpy as np
+import model, net_jax, update_jax
+drawn = np.random.default_rng(2)
+params = {"scale": 3.0, "shift": drawn.standard_normal(64).astype(np.float32)}
+x = jnp.asarray(drawn.standard_normal((3, 512, 64)), jnp.bfloat16)
+ours, theirs = jax.jit(net_jax.net), jax.jit(model.net)
+for n in range(3):
+    a, b = ours(params, x[n]), theirs(params, x[n])
+    assert jax.tree.structure(a) == jax.tree.structure(b), a
+    for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b)):
+        assert one.dtype == other.dtype and np.allclose(one.astype(float), other.astype(float), rtol=1e-2 if one.dtype == jnp.bfloat16 else 1e-4, atol=1e-4)
+many = jax.vmap(lambda x: net_jax.net(params, x)["sums"][0])(x)
+assert np.allclose(many[2], theirs(params, x[2])["sums"][0], rtol=1e-4, atol=1e-4)
+state = jnp.arange(8.0)
+assert np.array_equal(jax.jit(update_jax.update)(state, 2), model.update(jnp.arange(8.0), 2)) and np.array_equal(state, jnp.arange(8.0))
+try:
+    net_jax.net(params, x)
+    print("taken")
+except TypeError as error:
+    print(error)
+'''
+
+
+@needs_jax
+@pytest.mark.peer
+def test_wrap(tmp_path: Path) -> None:
+    """JAX calls the generated functions: trees in and out, on XLA's threads, with weights of a file, in place."""
+    (tmp_path / "model.py").write_text(NET)
+    for name in ("net", "update"):
+        out = built(tmp_path, f"model.py:{name}", "--wrap", "jax")
+        (command,) = [line.strip() for line in (out / f"{name}_jax.py").read_text().splitlines() if line.strip().startswith("cc ")]
+        done = subprocess.run(["sh", "-c", command.replace("-O3", "-O1 -Wall -Wextra")], cwd=out, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run([sys.executable, "-c", CALL], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    assert (done.returncode, done.stdout) == (0, "net: expected array 2 of shape (512, 64), found (3, 512, 64)\n"), done.stderr
+
+
+def test_wrap_is_refused(tmp_path: Path) -> None:
+    """Arrays that JAX would pass in another form, and what no C function is written for."""
+    (tmp_path / "m.hlo").write_text("e {\n  a = f32[4,8]{0,1} parameter(0)\n  ROOT b = f32[4,8]{0,1} add(a, a)\n}\n")
+    done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "c", cwd=tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        2, "error: m.hlo: --wrap jax: expected row-major arrays with elements of whole bytes, found f32[4,8]{0,1} as parameter 0")
+    done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "cuda", cwd=tmp_path)
+    assert done.returncode == 2 and "expected --target c, no --apart and no --profile beside --wrap jax" in done.stderr
