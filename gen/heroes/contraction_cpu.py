@@ -342,8 +342,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         schedule = ContractionSchedule(
             lanes=nest.unit, lines=lines, line_blocks=-(-nest.line.size // lines), rows=block,
             row_blocks=-(-rows // block), units=-(-all_units // count), unit_blocks=count,
-            long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, ahead=ahead, chunk=chunk, runs=runs,
-            far=_far(nest, chunk, runs) if fetched else 0,
+            long_blocks=all_units - (-(-all_units // count) - 1) * count, tile_units=tile, ahead=ahead,
+            chunk=chunk, runs=runs, far=_far(nest, chunk, runs) if fetched else 0,
             to=to, to_line=to_line, packed=packed, along_rows=along_rows and rows > block)
         items, group = math.prod(size for _, size in counts(nest, schedule)), context.device.group
         threads = group if items >= context.device.group_items * group else 1

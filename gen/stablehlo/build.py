@@ -14,8 +14,8 @@ from typing import Any, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Seq
 
 from gen.hlo.checker import Check, Draft
 from gen.hlo.dtypes import TABLE as TABLE_OF_TYPES
-from gen.hlo.graph import (Computation, HloError, Instruction, Module, Shape, array_shape, is_row_major, row_major, same_shape,
-                           tuple_shape)
+from gen.hlo.graph import (Computation, HloError, Instruction, Module, Shape, array_shape, is_row_major, row_major,
+                           same_shape, tuple_shape)
 from gen.hlo.kept import Kept
 from gen.hlo.opcodes import TABLE
 from gen.stablehlo.scanner import MlirScanner, type_text
@@ -66,7 +66,8 @@ class Builder:
         self.text, self.module = text, module
         self.scanner: MlirScanner = text.scanner
         self.taken: Set[str] = set()        # names of computations
-        self.made: Dict[Tuple[Any, ...], Computation] = {}      # of functions, by name and by what is known of arguments
+        # of functions, by name and by what is known of arguments
+        self.made: Dict[Tuple[Any, ...], Computation] = {}
         self.open: List[str] = []       # functions that are being built
         self.depth = 0
         # whether sizes are open, so that functions are built for each set of sizes that they are called with

@@ -330,7 +330,7 @@ class Lowering(Builder):
         if to.dtype != of.dtype:
             self.fail(op.types_pos, f"expected a result of the operand's element type, found {type_text(to)}")
         dimensions = tuple(dimensions)
-        right = len(dimensions) == of.rank and len(set(dimensions)) == of.rank and all(0 <= d < to.rank for d in dimensions)
+        right = len(dimensions) == len(set(dimensions)) == of.rank and all(0 <= d < to.rank for d in dimensions)
         spread = [n for n, d in enumerate(dimensions) if right and of.dims[n] == 1 != to.dims[d]]
         if right and of.elements == to.elements and list(dimensions) == sorted(dimensions) and not spread:
             if of.dims == to.dims:
@@ -493,7 +493,8 @@ class Lowering(Builder):
             if name not in [generic for _, generic in _DOT_NAMES]:
                 self.fail(self.place(op, key), f"{op.name}: expected one of {', '.join(g for _, g in _DOT_NAMES)} in "
                                                f"'{key}', found '{name[:60]}'")
-        return {name: self.integers(op, key, value=value[generic]) for name, generic in _DOT_NAMES if value.get(generic)}
+        return {name: self.integers(op, key, value=value[generic]) for name, generic in _DOT_NAMES
+                if value.get(generic)}
 
     def _dot_general(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         if "dot_dimension_numbers" in op.attributes:
@@ -793,7 +794,8 @@ class Lowering(Builder):
         called = [Called("to_apply", [self.combiner(op, 0, scope, "combine")])] if op.regions else []
         return self.emit(scope, op, row.opcode, operands, self.written(op), called=called, raw=raw)
 
-    _all_reduce = _all_gather = _all_to_all = _reduce_scatter = _collective_permute = _collective_broadcast = _collective
+    _all_reduce = _all_gather = _all_to_all = _reduce_scatter = _collective
+    _collective_permute = _collective_broadcast = _collective
 
     # chlo's ops that broadcast
 

@@ -187,7 +187,7 @@ def test_names() -> None:
             '    return %sum : tensor<f32> loc(#loc2)\n  } loc(#loc2)\n} loc(#loc2)\n#loc2 = loc("f.py":3:4)\n')
     module = parse(text)
     assert module.entry is not None and module.entry.root is not None
-    assert [parameter.name for parameter in module.entry.parameters] == ["x", "w__a", "state.speed", "arg3"]
+    assert [parameter.name for parameter in module.entry.parameters] == ["x", "w_a", "state.speed", "arg3"]
     assert module.entry.root.name == "sum"
 
 
