@@ -731,10 +731,10 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_bf16": (["loop", "contraction"], dot("bf16[40,50]{1,0}", "bf16[50,64]{1,0}", "bf16[40,64]{1,0}", ROWS)),
     "of_f16": (["loop", "loop", "contraction"], dot("f16[40,50]{1,0}", "f16[50,64]{1,0}", "f16[40,64]{1,0}", ROWS)),
     "of_s32": (["contraction"], dot("s32[40,50]{1,0}", "s32[50,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
-    "of_s8_s8": (["loop", "reduction", "contraction"], dot("s8[40,52]{1,0}", "s8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
+    "of_s8_s8": (["loop", "contraction"], dot("s8[40,52]{1,0}", "s8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
     "of_u8_s8": (["loop", "contraction"], dot("u8[40,52]{1,0}", "s8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
     "of_s8_u8": (["loop", "contraction"], dot("s8[40,52]{1,0}", "u8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
-    "of_u8_u8": (["loop", "reduction", "contraction"], dot("u8[40,52]{1,0}", "u8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
+    "of_u8_u8": (["loop", "contraction"], dot("u8[40,52]{1,0}", "u8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
     "convolution": (["contraction"], CONVOLUTION.format("10,11,12", "8,9,20", "size=3x3")),
     "padded": (["contraction"], CONVOLUTION.format("10,11,12", "10,11,20", "size=3x3 pad=1_1x1_1")),
     "by_rows_of_the_image": (["contraction"], CONVOLUTION.format("12,20,20", "20,18,18", "size=3x3").replace(
@@ -945,7 +945,7 @@ def test_a_unit_that_shares_columns_is_not_added_up_in_two_steps(monkeypatch: py
     """If it is alone in its block, another work-item may store between these."""
     device = DEVICES["cpu"]
     for most, takes in ((2, False), (3, True)):
-        numbers = replace(device.contraction_cpu, few_rows={20: most})
+        numbers = replace(device.contraction_cpu, matrix_block=(20, most))
         monkeypatch.setitem(schedule.DEVICES, "cpu", replace(device, contraction_cpu=numbers))
         (fusion,) = fusions(dot("bf16[20,50]{1,0}", "bf16[50,72]{1,0}", "f32[20,72]{1,0}", ROWS))
         *_, kernel = target_file(fusion, "c", "cpu").kernels
