@@ -72,14 +72,14 @@ def compared(case: Path, program: Program, data: bytes) -> str:
     return ""
 
 
-def check(cases: "List[Path]", target: str, folder: Path) -> Dict[str, str]:
-    """What is wrong with each case."""
+def check(cases: "List[Path]", target: str, folder: Path, suffix: str = ".hlo") -> Dict[str, str]:
+    """What is wrong with each case. suffix: of the text, HLO's or StableHLO's."""
     options = run.Options()
     device_or_skip(target, options)
     programs, builts, bad = {}, [], {}
     for case in cases:
         try:
-            program = build.program(load(str(case / f"{case.name}.hlo")))
+            program = build.program(load(str(case / f"{case.name}{suffix}")))
         except hlo.HloError as error:
             bad[case.name] = error.message
             continue
@@ -115,5 +115,13 @@ def test_sample(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_all(target: str, part: int, tmp_path: Path) -> None:
     bad = check(CASES[part::4], target, tmp_path)
+    unexpected = {name: reason for name, reason in bad.items() if not (name in OTHERWISE and OTHERWISE[name] in reason)}
+    assert not unexpected, show(unexpected)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("part", range(4))
+def test_texts_of_stablehlo(part: int, tmp_path: Path) -> None:
+    bad = check(CASES[part::4], "c", tmp_path, ".mlir")
     unexpected = {name: reason for name, reason in bad.items() if not (name in OTHERWISE and OTHERWISE[name] in reason)}
     assert not unexpected, show(unexpected)
