@@ -118,7 +118,7 @@ def test_names_that_clash(tmp_path: Path) -> None:
 
 def test_folder_without_files(tmp_path: Path) -> None:
     done = gen("check", tmp_path)
-    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}: expected .hlo files in this folder, found none: name the files\n")
+    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path}: expected .hlo or .mlir files in this folder, found none: name the files\n")
 
 
 # ---- words that are not known ----
