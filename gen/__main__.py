@@ -388,8 +388,9 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     texts, stages, abouts = {}, {}, []      # type: Texts, Texts, List[Dict[str, Any]]
     if len(modules) > 1 and given.target == ["c"] and not given.apart and not given.profile:
         block = Block()
-        of = [pipeline.with_leads(programs.program(module, block), settings.leads) for module in modules]
-        texts, abouts = pipeline.library(of, program_name(Path(path).stem), settings.schedule, settings.excess_precision)
+        several = [pipeline.with_leads(programs.program(module, block), settings.leads) for module in modules]
+        texts, abouts = pipeline.library(several, program_name(Path(path).stem), settings.schedule,
+                                         settings.excess_precision)
         for about in abouts:
             note_warnings(file, about)
     for module in modules:

@@ -76,7 +76,7 @@ def _function(about: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]")
 
 
 def _result(entry: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Result:
-    """How a result is compared, with what that needs added to the types."""
+    """Return the way in which a result is compared, and add the type that it needs to `floats`."""
     dtype, length = entry["dtype"], entry["elements"]
     if dtypes.is_complex(dtype):
         dtype, length = dtypes.TABLE[dtype].part, 2 * length
