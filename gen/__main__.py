@@ -116,7 +116,7 @@ def targets(text: str) -> List[str]:
 
 def names_of(text: str) -> List[str]:
     """Names with commas between."""
-    return [name for name in text.split(",") if name]
+    return [name for name in text.split(",") if name or text in ("", ",")]
 
 
 def version() -> str:
@@ -388,8 +388,9 @@ def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Text
     texts, stages, abouts = {}, {}, []      # type: Texts, Texts, List[Dict[str, Any]]
     if len(modules) > 1 and given.target == ["c"] and not given.apart and not given.profile:
         block = Block()
-        texts, abouts = pipeline.library([programs.program(module, block) for module in modules],
-                                         program_name(Path(path).stem), settings.schedule, settings.excess_precision)
+        several = [pipeline.with_leads(programs.program(module, block), settings.leads) for module in modules]
+        texts, abouts = pipeline.library(several, program_name(Path(path).stem), settings.schedule,
+                                         settings.excess_precision)
         for about in abouts:
             note_warnings(file, about)
     for module in modules:
@@ -566,6 +567,8 @@ def wrong_profile(given: argparse.Namespace) -> str:
         return "expected --profile beside --most-bytes"
     if getattr(given, "wrap", None) and (given.profile or given.apart or "c" not in (given.target or ["c"])):
         return f"expected --target c, no --apart and no --profile beside --wrap {given.wrap}"
+    if getattr(given, "wrap", None) and given.lead:
+        return f"expected no --lead beside --wrap {given.wrap}: the rows of its buffers lie one after the other"
     if given.profile:
         given.device, given.target = given.profile, ["c"] if several else "c"
     given.target = given.target or (list(TARGETS) if several else "opencl")

@@ -269,7 +269,7 @@ static inline floats widen_u8(const uint8_t *from) {
   return convert_floats(convert_ints(__builtin_convertvector(*(const narrow *)from, wider)));
 }
 
-/* whether gcc, whose macros come first, or clang compiles for tiles of matrix instructions, of bf16 and of 8 bits */
+/* 1 where the compiler has tiles of matrix instructions, those of bf16, those of 8 bits; the first macro is gcc's, the second clang's */
 #if defined(__x86_64__) && defined(__linux__) && (defined(__AMX_TILE__) || defined(__AMXTILE__))
 #define TILES 1
 #else

@@ -33,7 +33,8 @@ class _Result:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function with its example. params: without the weights; weights: their file, or ""."""
+    """A function with its example. params: without the weights; weights: their file, or "". leads: the leading dimensions
+    that it takes, of dense arrays."""
 
     name: str
     example: str
@@ -41,6 +42,7 @@ class _Function:
     results: "List[_Result]"
     aliases: "List[Tuple[int, int]]"
     weights: str
+    leads: "List[int]"
 
 
 def files(functions: "Sequence[Tuple[Dict[str, Any], bytes]]", path: str) -> "Dict[str, str | bytes]":
@@ -67,12 +69,14 @@ def command(functions: "Sequence[Tuple[Dict[str, Any], bytes]]") -> str:
 
 def _function(about: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Function:
     results = [_result(entry, call, floats) for entry in about["results"]]
+    leads = [of["lead"] for side in ("params", "results") for of in about[side] if "lead" in of]
     return _Function(about["name"], f"{about['name']}.example", len(about["params"]), results,
-                     [(of["result"], of["parameter"]) for of in about["aliases"]], about["files"].get("weights", ""))
+                     [(of["result"], of["parameter"]) for of in about["aliases"]], about["files"].get("weights", ""),
+                     [of["least"] for of in sorted(leads, key=lambda of: int(of["number"]))])
 
 
 def _result(entry: "Dict[str, Any]", call: Calls, floats: "Dict[str, _Float]") -> _Result:
-    """How a result is compared, with what that needs added to the types."""
+    """Return the way in which a result is compared, and add the type that it needs to `floats`."""
     dtype, length = entry["dtype"], entry["elements"]
     if dtypes.is_complex(dtype):
         dtype, length = dtypes.TABLE[dtype].part, 2 * length

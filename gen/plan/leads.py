@@ -23,12 +23,12 @@ def stride_map(shape: Shape) -> str:
 
 
 def has_strides(shape: Shape) -> bool:
-    """Whether that base is large enough for an array."""
+    """Return true if that base is large enough for an array."""
     return not shape.lead or shape.elements < BASE // 2
 
 
 def digits(distance: int) -> "Tuple[int, int]":
-    """How many leading dimensions a distance is, and the rest."""
+    """Return the number of leading dimensions in a distance, and the rest."""
     times = (distance + BASE // 2) // BASE
     return times, distance - times * BASE
 

@@ -913,8 +913,8 @@ def _last_size(product: Instruction) -> int:
 
 
 def _strides(value: Instruction, contiguous: "Optional[int]" = None, leads: bool = True) -> bool:
-    """Whether a value is in memory, at a constant stride along each dimension, which is 1 along one of them. leads: the
-    caller may give its leading dimension."""
+    """Return true if a value is in memory, at a constant stride along each dimension, which is 1 along `contiguous`.
+    leads: the caller may give its leading dimension."""
     steps = _memory_strides(value, leads=leads)
     return steps is not None and (contiguous is None or steps[contiguous] == 1)
 

@@ -163,6 +163,8 @@ PRODUCTS = {
                    "ROOT c = f32[200,4,4] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"),
     "convolved": entry("convolved", "x = f32[2,10,10,8] parameter(0)", "k = f32[3,3,8,32] parameter(1)",
                        "ROOT y = f32[2,10,10,32] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"),
+    "beside_holes": entry("beside_holes", "x = f32[2,7,3,8] parameter(0)", "k = f32[1,1,8,32] parameter(1)",
+                          "ROOT y = f32[2,7,7,32] convolution(x, k), window={size=1x1 pad=0_0x2_0 lhs_dilate=1x2}, dim_labels=b01f_01io->b01f"),
     "strips": with_regions(entry("strips", "q = f32[64,32] parameter(0)", "k = f32[64,32] parameter(1)", "v = f32[64,32] parameter(2)",
                                  "x = f32[64,64] dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
                                  *(line.replace("40", "64").replace("50", "64") for line in SOFTMAX), "p = f32[64,64] divide(e, sums)",
@@ -321,7 +323,9 @@ def test_manifest_and_header(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "plain.json").read_text())
     assert [of.get("lead", {}).get("number") for of in (*about["params"], *about["results"])] == [None, 0, 1]
     assert about["results"][0]["lead"]["least"] == 53
-    assert "size_t b_lead, float *c, size_t c_lead" in (tmp_path / "plain.h").read_text()
+    header = (tmp_path / "plain.h").read_text()
+    assert "size_t b_lead, float *c, size_t c_lead" in header
+    assert "leads[0] (b_lead): the leading dimension of parameter b, " in header and "up to the end of the last row" in header
 
 
 def test_unread_rows_give_no_warning(tmp_path: Path) -> None:
@@ -353,5 +357,8 @@ def test_command(tmp_path: Path) -> None:
     built = gen("build", str(tmp_path / "plain.hlo"), "-o", str(tmp_path / "out"), "--target", "c", "--lead", "a,b", "--lead", "result")
     assert built.returncode == 0, built.stderr
     assert "const size_t *leads" in (tmp_path / "out" / "plain.h").read_text()
-    wrong = gen("build", str(tmp_path / "plain.hlo"), "-o", str(tmp_path / "out"), "--target", "c", "--lead", "d")
-    assert wrong.returncode == 2 and wrong.stderr.startswith("error: --lead d: "), wrong.stderr
+    for name, said in (("d", "error: --lead d: "), (",", "error: --lead : ")):
+        wrong = gen("build", str(tmp_path / "plain.hlo"), "-o", str(tmp_path / "out"), "--target", "c", "--lead", name)
+        assert wrong.returncode == 2 and wrong.stderr.startswith(said), wrong.stderr
+    wrong = gen("build", str(tmp_path / "plain.hlo"), "-o", str(tmp_path / "out"), "--target", "c", "--lead", "a", "--wrap", "jax")
+    assert wrong.returncode == 2 and "expected no --lead beside --wrap jax" in wrong.stderr, wrong.stderr

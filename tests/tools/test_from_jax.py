@@ -177,6 +177,15 @@ def test_two_functions(folder: Path) -> None:
 
 
 @needs_jax
+def test_leading_dimensions(folder: Path) -> None:
+    """Each function of a file takes them, and main.c gives those of dense arrays."""
+    out = built(folder, "model.py:rows,wide", "--dims", "b=2", "--lead", "x")
+    assert (out / "model.h").read_text().count("const void *const *params, void *const *results, const size_t *leads, void *scratch)") == 2
+    done = compiled(out, "model")
+    assert done.returncode == 0 and done.stdout.count("PASS ") == 2, done.stdout
+
+
+@needs_jax
 @pytest.mark.peer
 def test_same_values_each_time(folder: Path) -> None:
     out = built(folder, "model.py:step")
