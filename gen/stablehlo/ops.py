@@ -218,7 +218,7 @@ class Lowering(Builder):
 
     def _convert(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         """A complex number becomes a real one by its real part."""
-        to = op.results[0] if op.results else self.fail(op.pos, f"{op.name}: expected one result, found none")
+        to = self.result_of(op)
         if len(operands) == 1 and dtypes.is_complex(operands[0].shape.dtype) and not dtypes.is_complex(to.dtype):
             of = operands[0].shape
             part = dtypes.TABLE[of.dtype].part
@@ -253,10 +253,9 @@ class Lowering(Builder):
         value = op.attributes["value"]
         if not isinstance(value, Dense):
             self.wrong(op, "value", "dense<..>")
-        if not op.results:
-            self.fail(op.pos, f"{op.name}: expected one result, found none")
-        if op.results[0] != value.of and op.results[0].dims != value.of.dims:
-            self.fail(op.types_pos, f"expected {type_text(value.of)}, the type of the value, found {type_text(op.results[0])}")
+        to = self.result_of(op)
+        if to != value.of and to.dims != value.of.dims:
+            self.fail(op.types_pos, f"expected {type_text(value.of)}, the type of the value, found {type_text(to)}")
         bits = dense_bits(self.scanner, value, self.text.resources)
         made = self.constant(scope, op, value.of, bits or [])
         if bits is None:
@@ -330,11 +329,17 @@ class Lowering(Builder):
 
     def sized(self, op: Op, sizes_of: Instruction, number: int) -> Shape:
         """Return the shape of a result whose sizes an operand says, or the text."""
-        of = op.results[0]
+        of = self.result_of(op)
         if not of.dynamic:
             return of
         found = self.known(op, sizes_of, number, "sizes")
         return array_shape(of.dtype, tuple(found))
+
+    def result_of(self, op: Op) -> Shape:
+        """Return the type of the one result."""
+        if len(op.results) != 1:
+            self.fail(op.pos, f"{op.name}: expected one result, found {len(op.results) or 'none'}")
+        return op.results[0]
 
     def known(self, op: Op, value: Instruction, number: int, what: str) -> List[int]:
         """Return the integers of an operand that must be known when the code is generated."""
@@ -742,7 +747,7 @@ class Lowering(Builder):
 
     def _set_dimension_size(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         along = self.integer(op, "dimension")
-        return self.emit(scope, op, "set-dimension-size", operands, op.results[0], raw={"dimensions": f"{{{along}}}"})
+        return self.emit(scope, op, "set-dimension-size", operands, self.result_of(op), raw={"dimensions": f"{{{along}}}"})
 
     # several devices, of which there is one
 
@@ -757,7 +762,8 @@ class Lowering(Builder):
     _replica_id = _partition_id
 
     def _sharding_constraint(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        if not op.results or not (op.results[0].dynamic or same_type(op.results[0], operands[0].shape)):
+        to = self.result_of(op)
+        if not to.dynamic and not same_type(to, operands[0].shape):
             self.fail(op.types_pos, f"{op.name}: expected {type_text(operands[0].shape)}, the operand's type, as the result's")
         return operands[0]
 
