@@ -21,8 +21,8 @@ from gen.hlo.opcodes import TABLE
 from gen.stablehlo.scanner import MlirScanner, type_text
 from gen.stablehlo.sizes import values_of
 from gen.stablehlo.syntax import Argument, Function, Key, Op, Region, Text, Use, free_values
+from gen.stablehlo.table import RETURNS
 
-RETURNS = ("func.return", "stablehlo.return", "mhlo.return")
 DEPTH = 96      # functions that call one another, and regions in them
 
 NO_NAMES: "Mapping[str, str]" = MappingProxyType({})

@@ -13,7 +13,7 @@ from gen.stablehlo.build import Builder, Called, Scope, shape_like
 from gen.stablehlo.literals import dense_bits, value_bits
 from gen.stablehlo.scanner import Attributes, Dense, Symbol, type_text
 from gen.stablehlo.syntax import Op
-from gen.stablehlo.table import CHLO, OF_LAYOUT, REFUSED, ROWS, Row, row_of
+from gen.stablehlo.table import OF_LAYOUT, Row, row_of, unknown
 from gen.suggest import did_you_mean
 
 _FORMAT = re.compile(r"e([0-9]{1,3})m([0-9]{1,3})\Z")
@@ -33,8 +33,10 @@ class Lowering(Builder):
     def lower(self, op: Op, scope: Scope) -> "Optional[Instruction]":
         row = row_of(op.name)
         if row is None:
-            self._unknown(op)
+            self.fail(op.pos, unknown(op.name))
         self._judge(op, row)
+        if row.operands not in (-1, len(op.operands)):
+            self.fail(op.pos, f"{op.name}: expected {row.operands} operand{'s' * (row.operands != 1)}, found {len(op.operands)}")
         operands = self.operands(op, scope)
         if not row.own:
             return self._plain(op, row, scope, operands)
@@ -43,18 +45,6 @@ class Lowering(Builder):
             return self._broadcasting(op, row, scope, operands)
         method: "Callable[[Op, Row, Scope, List[Instruction]], Optional[Instruction]]" = getattr(self, f"_{name}")
         return method(op, row, scope, operands)
-
-    def _unknown(self, op: Op) -> NoReturn:
-        dialect, _, name = op.name.partition(".")
-        if name in REFUSED and dialect in ("stablehlo", "mhlo"):
-            self.fail(op.pos, f"{op.name}: there is no kernel for it: {REFUSED[name]}")
-        if dialect in ("stablehlo", "mhlo"):
-            self.fail(op.pos, f"expected an op of StableHLO, found '{op.name[:60]}'"
-                              f"{did_you_mean(name[:60], [*ROWS, *REFUSED])}")
-        if dialect == "chlo":
-            self.fail(op.pos, f"expected an op of CHLO, found '{op.name[:60]}'{did_you_mean(name[:60], CHLO)}")
-        near = f", did you mean 'stablehlo.{op.name}'?" if op.name in ROWS else ""
-        self.fail(op.pos, f"expected an op of stablehlo, chlo or func, found '{op.name[:60]}'{near}")
 
     def _judge(self, op: Op, row: Row) -> None:
         """The attributes and the number of regions that the table says."""
@@ -228,7 +218,7 @@ class Lowering(Builder):
 
     def _convert(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         """A complex number becomes a real one by its real part."""
-        to = op.results[0] if op.results else self.fail(op.pos, f"{op.name}: expected one result, found none")
+        to = self.result_of(op)
         if len(operands) == 1 and dtypes.is_complex(operands[0].shape.dtype) and not dtypes.is_complex(to.dtype):
             of = operands[0].shape
             part = dtypes.TABLE[of.dtype].part
@@ -263,10 +253,9 @@ class Lowering(Builder):
         value = op.attributes["value"]
         if not isinstance(value, Dense):
             self.wrong(op, "value", "dense<..>")
-        if not op.results:
-            self.fail(op.pos, f"{op.name}: expected one result, found none")
-        if op.results[0] != value.of and op.results[0].dims != value.of.dims:
-            self.fail(op.types_pos, f"expected {type_text(value.of)}, the type of the value, found {type_text(op.results[0])}")
+        to = self.result_of(op)
+        if to != value.of and to.dims != value.of.dims:
+            self.fail(op.types_pos, f"expected {type_text(value.of)}, the type of the value, found {type_text(to)}")
         bits = dense_bits(self.scanner, value, self.text.resources)
         made = self.constant(scope, op, value.of, bits or [])
         if bits is None:
@@ -274,7 +263,7 @@ class Lowering(Builder):
         return made
 
     def _constant_like(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        of = operands[0].shape if operands else self.fail(op.pos, f"{op.name}: expected 1 operand, found 0")
+        of = operands[0].shape
         start, end = op.attributes.values_at("value")
         token = self.scanner.text[start:end].split(":")[0].strip()
         try:
@@ -308,16 +297,12 @@ class Lowering(Builder):
                          dimensions=tuple(range(len(dims) - of.rank, len(dims))))
 
     def _broadcast_in_dim(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        if len(operands) != 1:
-            self.fail(op.pos, f"{op.name}: expected 1 operand, found {len(operands)}")
         to = self.written(op)
         if to is None:
             self.fail(op.types_pos, f"{op.name}: expected a result of known sizes, found {type_text(op.results[0])}")
         return self._spread(op, scope, operands[0], self.integers(op, "broadcast_dimensions"), to)
 
     def _dynamic_broadcast_in_dim(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        if len(operands) != 2:
-            self.fail(op.pos, f"{op.name}: expected 2 operands, found {len(operands)}")
         return self._spread(op, scope, operands[0], self.integers(op, "broadcast_dimensions"), self.sized(op, operands[1], 1))
 
     def _spread(self, op: Op, scope: Scope, value: Instruction, dimensions: "Sequence[int]", to: Shape) -> Instruction:
@@ -344,11 +329,17 @@ class Lowering(Builder):
 
     def sized(self, op: Op, sizes_of: Instruction, number: int) -> Shape:
         """Return the shape of a result whose sizes an operand says, or the text."""
-        of = op.results[0]
+        of = self.result_of(op)
         if not of.dynamic:
             return of
         found = self.known(op, sizes_of, number, "sizes")
         return array_shape(of.dtype, tuple(found))
+
+    def result_of(self, op: Op) -> Shape:
+        """Return the type of the one result."""
+        if len(op.results) != 1:
+            self.fail(op.pos, f"{op.name}: expected one result, found {len(op.results) or 'none'}")
+        return op.results[0]
 
     def known(self, op: Op, value: Instruction, number: int, what: str) -> List[int]:
         """Return the integers of an operand that must be known when the code is generated."""
@@ -555,7 +546,7 @@ class Lowering(Builder):
 
     def _convolution_of(self, op: Op, scope: Scope, operands: "List[Instruction]", padding: "Optional[List[int]]" = None) -> Instruction:
         labels = self._labels(op)
-        kernel = operands[1].shape if len(operands) > 1 else self.fail(op.pos, f"{op.name}: expected 2 operands")
+        kernel = operands[1].shape
         if kernel.rank != len(labels.rhs):
             self.fail(op.operands[1].pos, f"{op.name}: expected {len(labels.rhs)} dimensions, as the dimension numbers have, "
                                           f"found {type_text(kernel)}")
@@ -573,8 +564,6 @@ class Lowering(Builder):
         return self._convolution_of(op, scope, operands)
 
     def _dynamic_conv(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        if len(operands) != 3:
-            self.fail(op.pos, f"{op.name}: expected 3 operands, found {len(operands)}")
         return self._convolution_of(op, scope, operands[:2], self.known(op, operands[2], 2, "amounts of padding"))
 
     # whole arrays
@@ -645,8 +634,6 @@ class Lowering(Builder):
         return self.emit(scope, op, "conditional", [index, *given], called=called)
 
     def _if(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
-        if len(operands) != 1:
-            self.fail(op.pos, f"{op.name}: expected 1 operand, found {len(operands)}")
         return self._branches(op, scope, operands[0], "")
 
     def _case(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
@@ -712,7 +699,7 @@ class Lowering(Builder):
         """The results' shapes in the layouts that the call says."""
         layouts = op.attributes.get("result_layouts")
         if self.written(op) is None:
-            self.fail(op.types_pos, f"{op.name}: expected results of known sizes")
+            self.fail(op.types_pos, f"{op.name}: expected results of known sizes from '@{op.attributes['call_target_name']}'")
         if layouts is None:
             return self.written(op) if op.results else tuple_shape([])
         if not isinstance(layouts, list) or len(layouts) != len(op.results):
@@ -760,7 +747,7 @@ class Lowering(Builder):
 
     def _set_dimension_size(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         along = self.integer(op, "dimension")
-        return self.emit(scope, op, "set-dimension-size", operands, op.results[0], raw={"dimensions": f"{{{along}}}"})
+        return self.emit(scope, op, "set-dimension-size", operands, self.result_of(op), raw={"dimensions": f"{{{along}}}"})
 
     # several devices, of which there is one
 
@@ -773,6 +760,14 @@ class Lowering(Builder):
         return self.emit(scope, op, row.opcode, operands, array_shape("u32", ()))
 
     _replica_id = _partition_id
+
+    def _sharding_constraint(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
+        to = self.result_of(op)
+        if not to.dynamic and not same_type(to, operands[0].shape):
+            self.fail(op.types_pos, f"{op.name}: expected {type_text(operands[0].shape)}, the operand's type, as the result's")
+        return operands[0]
+
+    _reshard = _sharding_constraint
 
     def _collective(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         raw = {}

@@ -218,7 +218,7 @@ class MlirScanner(Scanner):
             self.fail(start, f"expected a tensor that has a size: {message}")
 
     def _other_tensor(self, start: int) -> Shape:
-        """A tensor with bounds or an encoding, or with blanks in odd places."""
+        """A tensor with bounds, or with blanks in odd places."""
         self.pos = start + len("tensor<")
         if self.peek() == "*":
             self.fail(self.pos, "expected a tensor with a known number of dimensions, found an unranked one")
@@ -236,7 +236,8 @@ class MlirScanner(Scanner):
                 bounds = tuple(_BOUND.findall(self.text[self.text.index("<", self.pos):end]))
                 self.pos = end
             else:
-                self.attribute()
+                self.fail(self.pos, "expected a tensor without an encoding, or with #stablehlo.bounds<..>, found "
+                                    + self.words_at(self.pos))
         self.need(">", "to close the tensor's type")
         return self._tensor(start, dims, element, bounds)
 

@@ -81,7 +81,7 @@ def _folded(of: Instruction, operands: "List[Optional[List[int]]]") -> Optional[
         return [int(_COMPARISONS[of.attributes["direction"]](a, b)) for a, b in zip(*given)]
     if opcode in _MOVES:
         return [_wrapped(value, dtype) for value in given[0]]
-    if opcode == "concatenate" and of.shape.rank == 1:
+    if opcode == "concatenate" and of.attributes["dimensions"] == (0,):
         return [value for values in given for value in values]
     if opcode == "slice" and of.shape.rank == 1:
         ((start, limit, stride),) = of.attributes["slice"]

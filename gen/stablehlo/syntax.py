@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from gen.hlo.graph import Shape
 from gen.stablehlo.scanner import SSA, Attributes, Dense, MlirScanner, Raw, Symbol, Word, type_text
-from gen.stablehlo.table import PLAIN, SHORT
+from gen.stablehlo.table import PLAIN, SHORT, unknown
 
 REGIONS = 64    # regions in one another
 
@@ -198,6 +198,9 @@ class Reader:
         name = match[1] or match[2]
         if name in ("func.func", "func"):
             self._generic_function(pos) if match[1] else self._function(pos)
+        elif name == "sdy.mesh" and match[1]:
+            self._generic(Op(name, pos))
+            scanner.location()
         elif name == "sdy.mesh":
             scanner.symbol("the mesh's name")
             scanner.need("=", "after the mesh's name")
@@ -466,12 +469,15 @@ class Reader:
             scanner.fail(op.types_pos, f"expected the types of {len(op.operands)} operands, found {len(op.types)}")
 
     def _short(self, op: Op) -> None:
-        if op.name in _OWN:
-            own: "Callable[[Op], None]" = getattr(self, "_" + op.name.replace(".", "_"))
+        fault = unknown(op.name)        # its short form may be any
+        if fault:
+            self.scanner.fail(op.pos, fault)
+        name = re.sub(r"^mhlo\.", "stablehlo.", op.name)     # the short forms are the same
+        if name in _OWN:
+            own: "Callable[[Op], None]" = getattr(self, "_" + name.replace(".", "_"))
             own(op)
             return
-        row = SHORT.get(op.name)
-        self._items(op, row or {})
+        self._items(op, SHORT.get(name, {}))
         self._braces(op)
         self._types(op)
 
@@ -573,7 +579,7 @@ class Reader:
             op.types = [op.types[0]] * len(op.operands) if len(op.types) == 1 else []
         else:
             op.results = op.types if op.names else []
-        if op.name in ("stablehlo.complex", "stablehlo.tuple"):     # the one type is the result's
+        if op.name.partition(".")[2] in ("complex", "tuple"):     # the one type is the result's
             op.types = []
 
     # short forms of their own
@@ -660,6 +666,20 @@ class Reader:
 
     _stablehlo_dynamic_conv = _stablehlo_convolution
 
+    def _sdy_sharding_constraint(self, op: Op) -> None:
+        """`%x <@mesh, [{}]> : type`."""
+        scanner = self.scanner
+        op.operands = [self._use()]
+        pos = scanner.skip()
+        if scanner.peek() != "<":
+            scanner.expected("the sharding: <@MESH, [..]>")
+        scanner.pos = scanner.skip_brackets(pos)
+        self._put(op, "sharding", Raw(scanner.text[pos:scanner.pos]), pos, pos)
+        self._braces(op)
+        self._types(op)
+
+    _sdy_reshard = _sdy_sharding_constraint
+
     def _stablehlo_while(self, op: Op) -> None:
         """`(%iter = %init, ..) : types attributes {..} cond { .. } do { .. }`."""
         scanner = self.scanner
@@ -739,7 +759,7 @@ def _applied(name: str, pos: int, of: Shape) -> Region:
 
 
 # Ops whose short forms have methods of their own.
-_OWN = frozenset(("func.return", "func.call", "chlo.constant", *(f"stablehlo.{name}" for name in (
+_OWN = frozenset(("func.return", "func.call", "chlo.constant", "sdy.sharding_constraint", "sdy.reshard", *(f"stablehlo.{name}" for name in (
     "return", "constant", "custom_call", "convolution", "dynamic_conv", "while", "reduce"))))
 _UNQUALIFIED = frozenset(("return", "call"))
 

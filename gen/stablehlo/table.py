@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Dict, Mapping, Tuple
 
+from gen.suggest import did_you_mean
+
 
 @dataclass(frozen=True)
 class Row:
@@ -26,14 +28,15 @@ class Row:
     optional: Tuple[str, ...] = ()
     regions: int = 0    # -1: any number
     others: bool = False    # it may have attributes of any name
+    operands: int = -1      # -1: HLO's checker, or the method, counts them
 
 
 _NONE: "Mapping[str, str]" = MappingProxyType({})
 
 
 def _own(*attributes: str, short: "Mapping[str, str]" = _NONE, optional: "Tuple[str, ...]" = (), regions: int = 0,
-         opcode: str = "", others: bool = False) -> Row:
-    return Row(opcode, True, dict.fromkeys(attributes, ""), short, optional, regions, others)
+         opcode: str = "", others: bool = False, operands: int = -1) -> Row:
+    return Row(opcode, True, dict.fromkeys(attributes, ""), short, optional, regions, others, operands)
 
 
 _ELEMENTWISE = """abs add and atan2 cbrt ceil clamp complex cosine count_leading_zeros divide exponential
@@ -59,27 +62,28 @@ ROWS: "Dict[str, Row]" = {
     # leaves
     "constant": _own("value", opcode="constant"),
     "iota": _own("iota_dimension", short={"dim": "iota_dimension"}, opcode="iota"),
-    "dynamic_iota": _own("iota_dimension", short={"dim": "iota_dimension"}, opcode="iota"),
+    "dynamic_iota": _own("iota_dimension", short={"dim": "iota_dimension"}, opcode="iota", operands=1),
     # moves
-    "broadcast": _own("broadcast_sizes", short={"sizes": "broadcast_sizes"}, opcode="broadcast"),
-    "broadcast_in_dim": _own("broadcast_dimensions", short={"dims": "broadcast_dimensions"}, opcode="broadcast"),
+    "broadcast": _own("broadcast_sizes", short={"sizes": "broadcast_sizes"}, opcode="broadcast", operands=1),
+    "broadcast_in_dim": _own("broadcast_dimensions", short={"dims": "broadcast_dimensions"}, opcode="broadcast", operands=1),
     "dynamic_broadcast_in_dim": _own(
-        "broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions", opcode="broadcast",
+        "broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions", opcode="broadcast", operands=2,
         short={"dims": "broadcast_dimensions"}, optional=("known_expanding_dimensions", "known_nonexpanding_dimensions")),
-    "transpose": _own("permutation", short={"dims": "permutation"}, opcode="transpose"),
+    "transpose": _own("permutation", short={"dims": "permutation"}, opcode="transpose", operands=1),
     "reshape": Row("reshape"),
-    "dynamic_reshape": _own(opcode="reshape"),
+    "dynamic_reshape": _own(opcode="reshape", operands=2),
     "slice": _own("start_indices", "limit_indices", "strides", short={"0": "start_indices"}, opcode="slice"),
-    "real_dynamic_slice": _own(opcode="slice"),
+    "real_dynamic_slice": _own(opcode="slice", operands=4),
     "reverse": Row("reverse", attributes={"dimensions": "dimensions"}, short={"dims": "dimensions"}),
     "pad": _own("edge_padding_low", "edge_padding_high", "interior_padding", opcode="pad",
                 short={"low": "edge_padding_low", "high": "edge_padding_high", "interior": "interior_padding"}),
-    "dynamic_pad": _own(opcode="pad"),
+    "dynamic_pad": _own(opcode="pad", operands=5),
     "concatenate": _own("dimension", short={"dim": "dimension"}, opcode="concatenate"),
     "dynamic_slice": Row("dynamic-slice", attributes={"slice_sizes": "dynamic_slice_sizes"}, short={"sizes": "slice_sizes"}),
     "dynamic_update_slice": Row("dynamic-update-slice"),
     "gather": _own(*_GATHER, optional=("indices_are_sorted",), opcode="gather"),
-    "dynamic_gather": _own("dimension_numbers", "indices_are_sorted", optional=("indices_are_sorted",), opcode="gather"),
+    "dynamic_gather": _own("dimension_numbers", "indices_are_sorted", optional=("indices_are_sorted",), opcode="gather",
+                           operands=3),
     "scatter": _own("scatter_dimension_numbers", "indices_are_sorted", "unique_indices", regions=1, opcode="scatter",
                     optional=("indices_are_sorted", "unique_indices")),
     # loops
@@ -89,11 +93,11 @@ ROWS: "Dict[str, Row]" = {
                                optional=("window_dimensions", "window_strides", "padding")),
     "dot": _own("precision_config", short={"precision": "precision_config"}, optional=("precision_config",), opcode="dot"),
     "dot_general": _own("dot_dimension_numbers", "precision_config", "algorithm", "batching_dims", "contracting_dims",
-                        opcode="dot", short={"precision": "precision_config"},
+                        opcode="dot", short={"precision": "precision_config"}, operands=2,
                         optional=("dot_dimension_numbers", "precision_config", "algorithm", "batching_dims",
                                   "contracting_dims")),
-    "convolution": _own(*_CONVOLUTION, optional=_CONVOLUTION[1:], opcode="convolution"),
-    "dynamic_conv": _own(*_CONVOLUTION, optional=_CONVOLUTION[1:], opcode="convolution"),
+    "convolution": _own(*_CONVOLUTION, optional=_CONVOLUTION[1:], opcode="convolution", operands=2),
+    "dynamic_conv": _own(*_CONVOLUTION, optional=_CONVOLUTION[1:], opcode="convolution", operands=3),
     # whole arrays
     "sort": _own("dimension", "is_stable", optional=("dimension", "is_stable"), regions=1, opcode="sort"),
     "cholesky": Row("cholesky", attributes={"lower": "lower"}, optional=("lower",)),
@@ -103,7 +107,7 @@ ROWS: "Dict[str, Row]" = {
                short={"type": "fft_type", "length": "fft_length"}),
     # several ops in one
     "rng_bit_generator": _own("rng_algorithm", short={"algorithm": "rng_algorithm"}, opcode="rng-bit-generator"),
-    "rng": _own("rng_distribution", short={"distribution": "rng_distribution"}, opcode="rng"),
+    "rng": _own("rng_distribution", short={"distribution": "rng_distribution"}, opcode="rng", operands=3),
     "batch_norm_training": Row("batch-norm-training", attributes=_NORM),
     "batch_norm_inference": Row("batch-norm-inference", attributes=_NORM),
     "batch_norm_grad": Row("batch-norm-grad", attributes=_NORM),
@@ -113,7 +117,7 @@ ROWS: "Dict[str, Row]" = {
     "map": _own("dimensions", regions=1, opcode="map"),
     "optimization_barrier": _own(opcode="opt-barrier"),
     "while": _own(regions=2, opcode="while"),
-    "if": _own(regions=2, opcode="conditional"),
+    "if": _own(regions=2, opcode="conditional", operands=1),
     "case": _own(regions=-1, opcode="conditional"),
     "custom_call": _own("call_target_name", "has_side_effect", "backend_config", "api_version", "called_computations",
                         "operand_layouts", "result_layouts", "output_operand_aliases", opcode="custom-call", others=True,
@@ -122,8 +126,8 @@ ROWS: "Dict[str, Row]" = {
     "composite": _own("name", "composite_attributes", "decomposition", "version", short={"0": "name"}, opcode="call",
                       optional=("composite_attributes", "version", "composite_regions")),
     # sizes
-    "get_dimension_size": _own("dimension", short={"dim": "dimension"}, opcode="get-dimension-size"),
-    "set_dimension_size": _own("dimension", short={"dim": "dimension"}, opcode="set-dimension-size"),
+    "get_dimension_size": _own("dimension", short={"dim": "dimension"}, opcode="get-dimension-size", operands=1),
+    "set_dimension_size": _own("dimension", short={"dim": "dimension"}, opcode="set-dimension-size", operands=2),
     # several devices, of which there is one
     "after_all": _own(opcode="after-all"),
     "create_token": _own(opcode="after-all"),
@@ -165,7 +169,7 @@ CHLO: "Dict[str, Row]" = {
     "mulhi": Row("mulhi"),
     "top_k": _own("k", opcode="topk"),
     "constant": _own("value", opcode="constant"),
-    "constant_like": _own("value", opcode="constant"),
+    "constant_like": _own("value", opcode="constant", operands=1),
     "ragged_dot": _own("ragged_dot_dimension_numbers", "precision_config", opcode="ragged-dot",
                        optional=("precision_config",)),
     **{f"broadcast_{name}": _own("broadcast_dimensions", "comparison_direction", "compare_type", opcode=opcode,
@@ -176,6 +180,8 @@ CHLO: "Dict[str, Row]" = {
 }
 
 FUNC = {"call": _own("callee", opcode="call")}
+# Ops of Shardy that say where an array is: on one device nothing.
+SDY = {name: _own("sharding", opcode="copy", operands=1) for name in ("sharding_constraint", "reshard")}
 
 # The names of attributes in short forms, by ops' full names.
 SHORT: "Dict[str, Dict[str, str]]" = {**{f"stablehlo.{name}": dict(row.short) for name, row in ROWS.items()},
@@ -191,4 +197,21 @@ def row_of(name: str) -> "Row | None":
     return _DIALECTS.get(dialect, {}).get(rest)
 
 
-_DIALECTS = {"stablehlo": ROWS, "mhlo": ROWS, "chlo": CHLO, "func": FUNC}
+_DIALECTS = {"stablehlo": ROWS, "mhlo": ROWS, "chlo": CHLO, "func": FUNC, "sdy": SDY}
+RETURNS = ("func.return", "stablehlo.return", "mhlo.return")
+
+
+def unknown(full: str) -> str:
+    """Return what a fault says of an op that has no row, "" for one that has."""
+    if full in RETURNS or row_of(full):
+        return ""
+    dialect, _, name = full.partition(".")
+    found = f"found '{full[:60]}'"
+    if dialect in ("stablehlo", "mhlo"):
+        if name in REFUSED:
+            return f"{full}: there is no kernel for it: {REFUSED[name]}"
+        return f"expected an op of StableHLO, {found}{did_you_mean(name[:60], [*ROWS, *REFUSED])}"
+    if dialect == "chlo":
+        return f"expected an op of CHLO, {found}{did_you_mean(name[:60], CHLO)}"
+    near = f", did you mean 'stablehlo.{full}'?" if full in ROWS else ""
+    return f"expected an op of stablehlo, chlo or func, {found}{near}"

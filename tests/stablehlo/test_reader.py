@@ -191,6 +191,26 @@ def test_names() -> None:
     assert module.entry.root.name == "sum"
 
 
+def test_sharding_constraints() -> None:
+    """Where an array is says nothing on one device: jax.random writes such ops."""
+    short = function("%x: tensor<4xf32>", "tensor<4xf32>", "%0 = sdy.sharding_constraint %x <@mesh, [{}]> : tensor<4xf32>",
+                     "%1 = stablehlo.abs %0 : tensor<4xf32>", "return %1 : tensor<4xf32>")
+    short = short.replace("@m {\n", "@m {\n  sdy.mesh @mesh = <[]>\n")
+    generic = short.replace("sdy.mesh @mesh = <[]>", '"sdy.mesh"() <{mesh = #sdy.mesh<[]>, sym_name = "mesh"}> : () -> ()')
+    generic = generic.replace("sdy.sharding_constraint %x <@mesh, [{}]> :", '"sdy.sharding_constraint"(%x) '
+                              "<{sharding = #sdy.sharding<@mesh, [{}]>}> : (tensor<4xf32>) ->")
+    for text in (short, generic, short.replace("<@mesh, [{}]>", "<@mesh, [{?}], replicated={}> {jax.a = 1 : i64}")):
+        assert [of.opcode for of in parse(text).entry.instructions] == ["parameter", "abs"]
+
+
+@pytest.mark.parametrize("name", ["constant_splat", "compare", "reduce", "while", "convolution", "complex"])
+def test_mhlo(name: str) -> None:
+    """The short forms of mhlo are those of stablehlo."""
+    short = OPS[name][0]
+    module = parse(short.replace("stablehlo.", "mhlo."))
+    assert canonical(module) == canonical(parse(short))
+
+
 def test_donations() -> None:
     text = ("module @m {\n  func.func public @main(%a: tensor<3xf32> {tf.aliasing_output = 1 : i32}, %b: tensor<3xf32> "
             "{jax.buffer_donor = true}) -> (tensor<3xf32>, tensor<3xf32>) {\n"
@@ -260,6 +280,22 @@ def test_sizes_that_do_not_fit() -> None:
     assert fault(EXPORTED, c=(3,)).endswith("expected a symbol of this module (b) in --dims, found 'c'")
     assert fault(EXPORTED, _0=(8, 5)).endswith("expected sizes of tensor<?x4xf32> in --dims, found 0=8x5")
     assert fault(EXPORTED, _7=(8, 5)).endswith("expected the number of an argument, 0 to 1, in --dims, found 7")
+
+
+def test_padding_of_open_sizes() -> None:
+    """Amounts of padding in rows, as jax.export computes them of sizes."""
+    text = function("%x: tensor<1x1x?x4xf32>, %k: tensor<1x1x2x3xf32>", "tensor<1x1x?x?xf32>",
+                    "%c = stablehlo.constant dense<1> : tensor<1x2xi32>",
+                    "%s = stablehlo.get_dimension_size %x, dim = 2 : (tensor<1x1x?x4xf32>) -> tensor<i32>",
+                    "%r = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i32>) -> tensor<1x2xi32>",
+                    "%p = stablehlo.concatenate %r, %c, dim = 0 : (tensor<1x2xi32>, tensor<1x2xi32>) -> tensor<2x2xi32>",
+                    '%0 = "stablehlo.dynamic_conv"(%x, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = '
+                    "#stablehlo.conv<[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]>, feature_group_count = 1 : i64}> : "
+                    "(tensor<1x1x?x4xf32>, tensor<1x1x2x3xf32>, tensor<2x2xi32>) -> tensor<1x1x?x?xf32>",
+                    "return %0 : tensor<1x1x?x?xf32>")
+    root = parse(text, _0=(1, 1, 5, 4)).entry.root
+    assert root is not None and root.shape.dims == (1, 1, 14, 4)
+    assert (root.attributes["window"].low, root.attributes["window"].high) == ((5, 1), (5, 1))
 
 
 def test_expressions_of_symbols() -> None:
