@@ -202,7 +202,7 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         return [_summed(nest) if schedule.parts > 1 else _epilogue(nest, schedule)]
 
     def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
-        whole = [sum_map(nest, of) for of in nest.sums]
+        whole = [text for of in nest.sums for text in (sum_map(nest, of), *apart(nest, of))]
         parts = [part_map(nest, schedule)] if schedule.parts > 1 else []
         return [*whole, *parts, place(block_counts(nest, schedule), schedule.threads)[0]]
 
@@ -241,7 +241,8 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         sizes = ", ".join(f"{counts[name]} {name}s" for name in ("row", "column", "step"))
         batch = f", {counts['batch']} in the batch" if counts["batch"] > 1 else ""
         parts = f"{schedule.parts} parts (split-k)" if schedule.parts > 1 else "whole (no split-k)"
-        lines = [f"product: {sizes}{batch}; elements exist under {len(nest.conditions)} conditions",
+        exist = f"exist under {len(nest.conditions)} conditions" if nest.conditions else "all exist"
+        lines = [f"product: {sizes}{batch}; elements of its operands {exist}",
                  f"instruction: {self.instruction(nest)}; sums: {parts}",
                  f"tile: {tile.rows}x{tile.columns} by {tile.steps} steps, {tile.stages} stages in shared memory"]
         accesses = self.shared(nest, schedule, context)
@@ -308,11 +309,16 @@ def block_counts(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[
 
 # ---- maps ----
 
+def apart(nest: TiledProduct, of: "int | Inside") -> "Tuple[str, str]":
+    """(batch, group) -> (a line's value in a sum), and (group) -> (what a step adds to it): each is C text of its own."""
+    line, step = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
+        (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
+    return algebra.substitute(line, vec=0), algebra.substitute(step, vec=0)
+
+
 def sum_map(nest: TiledProduct, of: "int | Inside") -> str:
     """(batch, line, step) -> (position in an operand, or the sum of a condition), whether the element exists or not."""
-    both = (nest.line_map(of), nest.step_map(of)) if isinstance(of, int) else \
-        (nest.inside_line_map(of.number), nest.inside_step_map(of.number))
-    line, step = (algebra.substitute(text, vec=0) for text in both)
+    line, step = apart(nest, of)
     lines, steps = algebra.info(line), algebra.info(step)
     box = [f"{v.name} in [{v.lo}, {v.hi}]" for v in lines.variables]
     box += [f"step in [0, {nest.counts['step'] - 1}]"]
@@ -441,8 +447,8 @@ def _written(nest: TiledProduct, form: Form, index: str, context: Context) -> "T
 
 def operand_texts(nest: TiledProduct, operand: int, index: str, name: str = "line") -> "Tuple[str, str]":
     """C texts of where a line of `batch` begins in an operand, and of how far `step` is from there. name: the line's."""
-    line = algebra.rename(algebra.substitute(nest.line_map(operand), vec=0), "batch", name)
-    step = algebra.rename(algebra.substitute(nest.step_map(operand), vec=0), "step")
+    of_line, of_step = apart(nest, operand)
+    line, step = algebra.rename(of_line, "batch", name), algebra.rename(of_step, "step")
     return algebra.c_text(line, index, "added").results[0], algebra.c_text(step, index, "added").results[0]
 
 
@@ -451,8 +457,8 @@ def condition_texts(nest: TiledProduct, operand: int, index: str, name: str = "l
     found = []
     for number in nest.conditions_of(operand):
         (low, high), = algebra.ranges(sum_map(nest, Inside(number)))
-        line = algebra.rename(algebra.substitute(nest.inside_line_map(number), vec=0), "batch", name)
-        step = algebra.rename(algebra.substitute(nest.inside_step_map(number), vec=0), "step")
+        of_line, of_step = apart(nest, Inside(number))
+        line, step = algebra.rename(of_line, "batch", name), algebra.rename(of_step, "step")
         last = nest.conditions[number].last
         texts = algebra.c_text(line, index, "term").results[0], algebra.c_text(step, index, "added").results[0]
         found.append(ConditionText(*texts, last, low < 0, high > last))

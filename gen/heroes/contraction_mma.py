@@ -21,13 +21,13 @@ from gen import algebra
 from gen.emit.templates import macro
 from gen.emit.values import Touched
 from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, ExactSum, SharedAccess, \
-    TiledOperand, best, block_counts, element_map, exact_sum, kernel_of_tiles, part_steps, sum_map, sums_written, \
-    tiled, whole_columns
+    TiledOperand, apart, best, block_counts, element_map, exact_sum, kernel_of_tiles, part_steps, sum_map, \
+    sums_written, tiled, whole_columns
 from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Kernel, Placing, StepCode, Text
 from gen.hlo import dtypes
 from gen.plan.partition import compose
-from gen.plan.tiled_product import Inside, TiledProduct
+from gen.plan.tiled_product import TiledProduct
 from gen.schedule import GpuTile
 
 DOWN, ACROSS = 16, 8    # rows and columns of an instruction
@@ -223,19 +223,18 @@ def copy_map(nest: TiledProduct, schedule: ContractionGpuSchedule, operand: int)
                             f"pass in [0, {-(-count // threads) - 1}], {number} in [0, {count - 1}]")
 
 
-def copied_map(nest: TiledProduct, schedule: ContractionGpuSchedule, of: "int | Inside") -> str:
-    """The map of an operand, or of a condition, with the steps that do not exist of the last tile: their addresses are
-    computed."""
-    found, steps = algebra.info(sum_map(nest, of)), schedule.block.steps
-    box = [f"{v.name} in [{v.lo}, {(v.hi // steps + 1) * steps - 1 if v.name == 'step' else v.hi}]"
-           for v in found.variables]
-    return algebra.simplify(f"({', '.join(v.name for v in found.variables)}) -> ({found.results[0].text}), "
-                            f"domain: {', '.join(box)}")
-
-
 def copied_maps(nest: TiledProduct, schedule: ContractionGpuSchedule) -> "List[str]":
-    """The maps of both operands and of all conditions, with such steps."""
-    return [copied_map(nest, schedule, of) for of in nest.sums]
+    """The maps of both operands and of all conditions, and what a step adds in each, with the steps of the last tile
+    that do not exist: their addresses are computed."""
+    size = schedule.block.steps
+    end, found = -(-nest.counts["step"] // size) * size - 1, []
+    for of in nest.sums:
+        for text, step in ((sum_map(nest, of), "step"), (apart(nest, of)[1], "group")):
+            facts = algebra.info(text)
+            box = [f"{v.name} in [{v.lo}, {end if v.name == step else v.hi}]" for v in facts.variables]
+            names = ", ".join(v.name for v in facts.variables)
+            found.append(algebra.simplify(f"({names}) -> ({facts.results[0].text}), domain: {', '.join(box)}"))
+    return found
 
 
 def row_map(nest: TiledProduct, schedule: ContractionMmaSchedule, operand: int) -> str:

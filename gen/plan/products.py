@@ -158,6 +158,8 @@ def _why_loop(product: Instruction, of: PlanClass) -> str:
     """Why neither tiles nor straight code compute a product."""
     steps, kind, is_dot = math.prod(loop_sizes(product)), accumulator(product), product.opcode == "dot"
     count = product.shape.elements * steps
+    if not all(operand.shape.elements for operand in product.operands):
+        return "one of its operands has no elements"
     if steps == 1:
         return "its sums have one term"
     if dtypes.is_complex(kind) and is_dot:
@@ -205,7 +207,8 @@ def _sum_type(product: Instruction) -> str:
 def _is_product(i: Instruction, of: PlanClass) -> bool:
     if i.opcode == "dot" and dtypes.is_complex(accumulator(i)):
         return i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
-    return i.opcode in PRODUCTS and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1
+    return i.opcode in PRODUCTS and _sum_type(i) != "" and i.shape.elements > 0 and math.prod(loop_sizes(i)) > 1 \
+        and all(operand.shape.elements for operand in i.operands)
 
 
 def _kept_size(dot: Instruction, operand: int) -> int:
@@ -786,7 +789,7 @@ def _why_not_for_gpus(product: Instruction, tiles: SharedTiles) -> str:
     if count > tiles.phases:
         return f"the holes of its base make {count} phases of places; at most {tiles.phases} are kernels of their own"
     if features == groups:
-        return "its groups have one feature each"
+        return "its groups have one feature each" if groups > 1 else "its result has one feature"
     return "" if product.shape.elements > features else "its window has one place"
 
 

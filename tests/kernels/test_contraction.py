@@ -737,6 +737,7 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
     "of_u8_u8": (["loop", "contraction"], dot("u8[40,52]{1,0}", "u8[52,64]{1,0}", "s32[40,64]{1,0}", ROWS)),
     "convolution": (["contraction"], CONVOLUTION.format("10,11,12", "8,9,20", "size=3x3")),
     "padded": (["contraction"], CONVOLUTION.format("10,11,12", "10,11,20", "size=3x3 pad=1_1x1_1")),
+    "padding_alone": (["loop"], CONVOLUTION.format("0,11,12", "4,11,20", "size=3x3 pad=3_3x1_1")),
     "by_rows_of_the_image": (["contraction"], CONVOLUTION.format("12,20,20", "20,18,18", "size=3x3").replace(
         "3,3,12,20", "20,12,3,3").replace("b01f_01io->b01f", "bf01_oi01->bf01")),
     "in_tiles_of_memory": (["contraction", "loop"], dot(

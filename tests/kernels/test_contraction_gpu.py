@@ -72,6 +72,12 @@ def test_drawn_for_matrix_instructions(first: int, tmp_path: Path, monkeypatch: 
     agree(drawn(first, BATCH, MATRIX_TYPES), "cuda-on-cpu", "sm_80", tmp_path)
 
 
+def reversed_dot(dtype: str, steps: int) -> str:
+    return (f"HloModule e\n\nENTRY e {{\n  a = {dtype}[40,{steps}]{{1,0}} parameter(0)\n  b = {dtype}[{steps},64]{{1,0}} parameter(1)\n"
+            f"  r = {dtype}[40,{steps}]{{1,0}} reverse(a), dimensions={{1}}\n  s = {dtype}[{steps},64]{{1,0}} reverse(b), dimensions={{0,1}}\n"
+            f"  ROOT d = f32[40,64]{{1,0}} dot(r, s), {ROWS}\n}}\n")
+
+
 # A product's kernels, by hero, and the text
 NAMED: "Dict[str, tuple[List[str], str]]" = {
     "rows": (["contraction"], dot("f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS)),
@@ -104,6 +110,9 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
         "f32[40,50]{1,0}", "f32[50,64]{1,0}", "f32[40,64]{1,0}", ROWS, "  c = f32[64]{0} parameter(2)",
         "  k = f32[40,64]{1,0} broadcast(c), dimensions={1}", "  s = f32[40,64]{1,0} add(d, k)",
         "  t = f32[40,64]{1,0} tanh(s)", "  u = bf16[40,64]{1,0} convert(t)")),
+    # what a step adds is negative, whichever sums it is added to
+    "reversed": (["contraction"], reversed_dot("f32", 50)),
+    "reversed_of_bf16": (["contraction"], reversed_dot("bf16", 64)),
     "small": (["loop"], dot("f32[4,4]{1,0}", "f32[4,4]{1,0}", "f32[4,4]{1,0}", ROWS)),
 }
 
@@ -168,6 +177,10 @@ CONVOLUTIONS: "Dict[str, tuple[List[str], str]]" = {
         "f32[2,9,8,8]{3,2,1,0}", "f32[2,3,8,24]{3,2,1,0}", "f32[2,7,12,24]{3,2,1,0}", "size=2x3 pad=0_0x1_0 lhs_dilate=1x2 rhs_reversal=0x1 rhs_dilate=2x2", NHWC)),
     "with_many_holes": (["loop"], conv(
         "f32[2,3,3,8]{3,2,1,0}", "f32[5,5,8,24]{3,2,1,0}", "f32[2,11,11,24]{3,2,1,0}", "size=5x5 pad=2_2x2_2 lhs_dilate=5x5", NHWC)),
+    "of_padding_alone": (["loop"], conv(
+        "f32[2,0,9,8]{3,2,1,0}", "f32[3,3,8,16]{3,2,1,0}", "f32[2,4,9,16]{3,2,1,0}", "size=3x3 pad=3_3x1_1", NHWC)),
+    "of_one_feature": (["loop"], conv(
+        "f32[2,7,9,12]{3,2,1,0}", "f32[3,3,12,1]{3,2,1,0}", "f32[2,7,9,1]{3,2,1,0}", PADDED, NHWC)),
     "of_one_feature_each": (["loop"], conv(
         "f32[2,7,9,32]{3,2,1,0}", "f32[3,3,1,32]{3,2,1,0}", "f32[2,7,9,32]{3,2,1,0}", PADDED, NHWC, more=", feature_group_count=32")),
 }
@@ -300,9 +313,12 @@ def test_copies_of_a_window_are_coalesced(labels: str, x: str, w: str) -> None:
 
 
 EXPLAINED = {
-    ("padded", "sm_80"): ["product: 126 rows, 40 columns, 144 steps; elements exist under 2 conditions",
+    ("padded", "sm_80"): ["product: 126 rows, 40 columns, 144 steps; elements of its operands exist under 2 conditions",
                           "instruction: mma.sync m16n8k16, bf16 added as f32; sums: whole (no split-k)",
                           "tile: 64x64 by 32 steps, 4 stages in shared memory", "bank conflicts: none in 4 kinds of accesses"],
+    ("rows", "sm_80"): ["product: 40 rows, 64 columns, 50 steps; elements of its operands all exist"],
+    ("of_padding_alone", "sm_80"): ["product c: a loop, one of its operands has no elements"],
+    ("of_one_feature", "sm_80"): ["product c: a loop, its result has one feature"],
     ("gradient_of_kernel", "sm_80"): ["sums: 4 parts (split-k)", "adds up the 4 parts of each sum"],
     ("of_f32", "sm_80"): ["instruction: multiply-add of f32, one a thread; sums: whole (no split-k)"],
     ("wide", "sm_90a"): ["instruction: wgmma m64k16 of all columns of the tile, bf16 added as f32; sums: whole (no split-k)"],
@@ -312,7 +328,7 @@ EXPLAINED = {
 @pytest.mark.parametrize("name, device", EXPLAINED)
 def test_explain_says_how_a_gpu_multiplies(name: str, device: str, tmp_path: Path) -> None:
     wide = conv("bf16[16,32,32,64]{3,2,1,0}", "bf16[3,3,64,128]{3,2,1,0}", "bf16[16,32,32,128]{3,2,1,0}", PADDED, NHWC)
-    (tmp_path / "e.hlo").write_text({**{name: text for name, (_, text) in CONVOLUTIONS.items()}, "wide": wide}[name])
+    (tmp_path / "e.hlo").write_text({**{name: text for name, (_, text) in {**NAMED, **CONVOLUTIONS}.items()}, "wide": wide}[name])
     done = gen("explain", tmp_path / "e.hlo", "--target", "cuda", "--device", device, "--stage", "schedule")
     for line in EXPLAINED[name, device]:
         assert line in done.stdout, done.stdout
