@@ -215,7 +215,8 @@ def grind(built: run.Built, *options: str) -> Tuple[str, str]:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("text", [text for _, text in CASES], ids=[name for name, _ in CASES])
 def test_no_race_and_no_fault(text: str, device: str, tmp_path: Path) -> None:
-    clean(text, device, tmp_path)
+    tiled = device == "opencl-gpu" and " dot(" in text      # clang makes 128-bit integers of their vectors
+    clean(text, device, tmp_path, *AS_WRITTEN if tiled else ())
 
 
 @pytest.mark.parametrize("device", DEVICES)
