@@ -34,7 +34,9 @@ def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = No
     python = environment().get_template("files/jax.py.j2").render(
         **values, **_arguments(about, function), scratch_bytes=target["scratch_bytes"],
         params=[_shape(entry) for entry in about["params"]], results=[_shape(entry) for entry in about["results"]],
-        aliases={of["parameter"]: of["result"] for of in about["aliases"]})
+        aliases={of["parameter"]: of["result"] for of in about["aliases"]},
+        wide=any(dtypes.TABLE[dtypes.TABLE[of["dtype"]].part or of["dtype"]].bits == 64
+                 for of in (*about["params"], *about["results"])))
     return {f"{name}_jax.c": handler, f"{name}_jax.py": python}
 
 

@@ -352,3 +352,31 @@ def test_wrap_is_refused(tmp_path: Path) -> None:
         2, "error: m.hlo: --wrap jax: expected row-major arrays with elements of whole bytes, found f32[4,8]{0,1} as parameter 0")
     done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "cuda", cwd=tmp_path)
     assert done.returncode == 2 and "expected --target c, no --apart and no --profile beside --wrap jax" in done.stderr
+
+
+WIDE_CALL = '''
+import sys
+sys.path.insert(0, "out")
+import jax, numpy as np
+import m_jax
+try:
+    m_jax.m(np.ones(3))
+except RuntimeError as error:
+    print(error)
+jax.config.update("jax_enable_x64", True)
+print(m_jax.m(np.full(3, 1 / 3)).tolist() == [2 / 3] * 3)
+'''
+
+
+@needs_jax
+@pytest.mark.peer
+def test_wrap_of_64_bits(tmp_path: Path) -> None:
+    """Without jax_enable_x64 JAX's buffers have half of the bytes that the C function reads and writes."""
+    (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f64[3]{0} parameter(0)\n  ROOT b = f64[3]{0} add(a, a)\n}\n")
+    out = built(tmp_path, "m.hlo", "--wrap", "jax")
+    (command,) = [line.strip() for line in (out / "m_jax.py").read_text().splitlines() if line.strip().startswith("cc ")]
+    subprocess.run(["sh", "-c", command.replace("-O3", "-O1")], cwd=out, check=True)
+    done = subprocess.run([sys.executable, "-c", WIDE_CALL], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    assert done.stdout == ("m: expected jax.config.update('jax_enable_x64', True): it has arrays of 64-bit elements\n"
+                           "True\n"), done.stderr
