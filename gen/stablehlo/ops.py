@@ -36,7 +36,8 @@ class Lowering(Builder):
             self.fail(op.pos, unknown(op.name))
         self._judge(op, row)
         if row.operands not in (-1, len(op.operands)):
-            self.fail(op.pos, f"{op.name}: expected {row.operands} operand{'s' * (row.operands != 1)}, found {len(op.operands)}")
+            self.fail(op.pos, f"{op.name}: expected {row.operands} operand{'s' * (row.operands != 1)}, "
+                              f"found {len(op.operands)}")
         operands = self.operands(op, scope)
         if not row.own:
             return self._plain(op, row, scope, operands)
@@ -699,7 +700,8 @@ class Lowering(Builder):
         """The results' shapes in the layouts that the call says."""
         layouts = op.attributes.get("result_layouts")
         if self.written(op) is None:
-            self.fail(op.types_pos, f"{op.name}: expected results of known sizes from '@{op.attributes['call_target_name']}'")
+            self.fail(op.types_pos, f"{op.name}: expected results of known sizes from "
+                                    f"'@{op.attributes['call_target_name']}'")
         if layouts is None:
             return self.written(op) if op.results else tuple_shape([])
         if not isinstance(layouts, list) or len(layouts) != len(op.results):
@@ -747,7 +749,8 @@ class Lowering(Builder):
 
     def _set_dimension_size(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         along = self.integer(op, "dimension")
-        return self.emit(scope, op, "set-dimension-size", operands, self.result_of(op), raw={"dimensions": f"{{{along}}}"})
+        return self.emit(scope, op, "set-dimension-size", operands, self.result_of(op),
+                         raw={"dimensions": f"{{{along}}}"})
 
     # several devices, of which there is one
 
@@ -764,7 +767,8 @@ class Lowering(Builder):
     def _sharding_constraint(self, op: Op, row: Row, scope: Scope, operands: "List[Instruction]") -> Instruction:
         to = self.result_of(op)
         if not to.dynamic and not same_type(to, operands[0].shape):
-            self.fail(op.types_pos, f"{op.name}: expected {type_text(operands[0].shape)}, the operand's type, as the result's")
+            self.fail(op.types_pos, f"{op.name}: expected {type_text(operands[0].shape)}, the operand's type, as the "
+                                    "result's")
         return operands[0]
 
     _reshard = _sharding_constraint

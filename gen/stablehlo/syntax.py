@@ -759,7 +759,8 @@ def _applied(name: str, pos: int, of: Shape) -> Region:
 
 
 # Ops whose short forms have methods of their own.
-_OWN = frozenset(("func.return", "func.call", "chlo.constant", "sdy.sharding_constraint", "sdy.reshard", *(f"stablehlo.{name}" for name in (
+_OWN = frozenset(("func.return", "func.call", "chlo.constant", "sdy.sharding_constraint", "sdy.reshard",
+                  *(f"stablehlo.{name}" for name in (
     "return", "constant", "custom_call", "convolution", "dynamic_conv", "while", "reduce"))))
 _UNQUALIFIED = frozenset(("return", "call"))
 

@@ -65,7 +65,8 @@ ROWS: "Dict[str, Row]" = {
     "dynamic_iota": _own("iota_dimension", short={"dim": "iota_dimension"}, opcode="iota", operands=1),
     # moves
     "broadcast": _own("broadcast_sizes", short={"sizes": "broadcast_sizes"}, opcode="broadcast", operands=1),
-    "broadcast_in_dim": _own("broadcast_dimensions", short={"dims": "broadcast_dimensions"}, opcode="broadcast", operands=1),
+    "broadcast_in_dim": _own("broadcast_dimensions", short={"dims": "broadcast_dimensions"}, opcode="broadcast",
+                             operands=1),
     "dynamic_broadcast_in_dim": _own(
         "broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions", opcode="broadcast", operands=2,
         short={"dims": "broadcast_dimensions"}, optional=("known_expanding_dimensions", "known_nonexpanding_dimensions")),
