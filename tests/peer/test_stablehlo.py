@@ -182,8 +182,8 @@ def test_sample(target: str, tmp_path: Path) -> None:
 
 
 def test_sample_of_texts(tmp_path: Path) -> None:
-    """StableHLO text in place of HLO text, in C."""
-    rows_of = of_other_graphs(sample())
+    """StableHLO text in place of HLO text, in C: every eighth of the texts that give another graph."""
+    rows_of = of_other_graphs(rows())[::8]
     assert len(rows_of) > 20
     cases, refused = read(rows_of, ".mlir")
     assert not refused
