@@ -191,7 +191,7 @@ def test_real_functions(dtype: str, tmp_path: Path) -> None:
             assert off <= ULPS or near, f"{dtype} {op}({x!r}) = {got!r}, {off} ulps from {mp.nstr(exact, 20)}"
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("dtype", ["f32", pytest.param("f64", marks=pytest.mark.peer)])
 def test_zeta_and_polygamma(dtype: str, tmp_path: Path) -> None:
     mpmath = pytest.importorskip("mpmath", reason="SKIP: no mpmath")
     mp = mpmath.mp
@@ -273,7 +273,7 @@ def complex_samples(dtype: str, count: int) -> "List[complex]":
                                                               for z in on_circle]
 
 
-@pytest.mark.parametrize("dtype, part", [("c64", "f32"), ("c128", "f64")])
+@pytest.mark.parametrize("dtype, part", [("c64", "f32"), pytest.param("c128", "f64", marks=pytest.mark.peer)])
 def test_complex_functions(dtype: str, part: str, tmp_path: Path) -> None:
     """Over the whole plane, with zeros on either side of the branch cuts."""
     mpmath = pytest.importorskip("mpmath", reason="SKIP: no mpmath")

@@ -167,6 +167,7 @@ def test_several_functions(tmp_path: Path, words: "List[str]") -> None:
 
 
 @needs_jax
+@pytest.mark.peer
 def test_two_functions(folder: Path) -> None:
     """Functions are one file for C alone, and pairs of files where other languages are written too; other verbs take them in turn."""
     assert compiled(built(folder, "model.py:step,wide"), "model").stdout.count("PASS ") == 2
@@ -195,6 +196,7 @@ def test_same_values_each_time(folder: Path) -> None:
 
 
 @needs_jax
+@pytest.mark.peer
 def test_other_verbs(folder: Path) -> None:
     done = gen("check", "model.py:jacobian", "--dims", "0=4", "--target", "c", cwd=folder)
     assert done.returncode == 0 and done.stdout.splitlines()[-1].startswith("PASS model.py:jacobian c "), done.stderr
