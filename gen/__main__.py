@@ -188,7 +188,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--target", type=targets, metavar="T,..",
                         help=f"of {', '.join(TARGETS)}; several with commas (default: all)")
     parser.add_argument("--wrap", type=one_of("wrapper", ["jax"]), metavar="W",
-                        help="jax: write NAME_jax.c and NAME_jax.py too, by which JAX calls the C function")
+                        help="jax: write NAME_jax.c, NAME_jax_cuda.c for --target cuda, and NAME_jax.py too, by which "
+                        "JAX calls the function")
     parser.add_argument(
         "--dump",
         metavar="DIR",
@@ -565,8 +566,8 @@ def wrong_profile(given: argparse.Namespace) -> str:
         return f"expected no --device, and no other --target than c, beside --profile {given.profile}"
     if given.most_bytes and not given.profile:
         return "expected --profile beside --most-bytes"
-    if getattr(given, "wrap", None) and (given.profile or given.apart or "c" not in (given.target or ["c"])):
-        return f"expected --target c, no --apart and no --profile beside --wrap {given.wrap}"
+    if getattr(given, "wrap", None) and (given.profile or given.apart or not wrap.TARGETS.keys() & (given.target or ["c"])):
+        return f"expected --target c or cuda, no --apart and no --profile beside --wrap {given.wrap}"
     if getattr(given, "wrap", None) and given.lead:
         return f"expected no --lead beside --wrap {given.wrap}: the rows of its buffers lie one after the other"
     if given.profile:

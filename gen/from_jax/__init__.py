@@ -13,8 +13,8 @@ compares with these. A float may differ by the square root of its type's epsilon
 result. Of several functions, model.py:step,jacobian, `gen.pipeline.library` makes one file of C and one header; where
 other languages are written too, each function has files of its own.
 
-`--wrap jax` writes a handler of XLA's foreign function interface, for CPUs. Its scratch is one more result, its threads
-are XLA's. A file of jax.export holds bytecode as a vector; jaxlib prints it. Without JAX the exit status is 3.
+`--wrap jax` writes a handler of XLA's foreign function interface, for CPUs, for NVIDIA's GPUs or for both, as --target
+says. Its scratch is one more result, its threads or its stream are XLA's. A file of jax.export holds bytecode as a vector; jaxlib prints it. Without JAX the exit status is 3.
 """
 
 from gen.from_jax.functions import Lowered, line_in, lowered, split_functions

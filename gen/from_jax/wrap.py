@@ -1,8 +1,9 @@
-"""NAME_jax.c and NAME_jax.py: the generated C function as a function of JAX, by XLA's foreign function interface."""
+"""NAME_jax.c, NAME_jax_cuda.c and NAME_jax.py: the generated function as a function of JAX, by XLA's foreign function
+interface, on CPUs and on NVIDIA's GPUs."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, NamedTuple, Optional
 
 from gen.emit.templates import environment
 from gen.from_jax.functions import Lowered
@@ -14,8 +15,22 @@ _INCLUDE = '$(python3 -c "import jax.ffi; print(jax.ffi.include_dir())")'
 _WORDS = {"pred": "bool", "s": "int", "u": "uint", "f": "float", "bf": "bfloat", "c": "complex"}
 
 
+class Handler(NamedTuple):
+    """A target's handler: JAX's name of the platform, its template, the name of its file and of its function, with {} for
+    the program's."""
+
+    platform: str
+    template: str
+    file: str
+    symbol: str
+
+
+TARGETS = {"c": Handler("cpu", "files/jax.c.j2", "{}_jax.c", "{}_jax"),
+           "cuda": Handler("CUDA", "files/jax_cuda.c.j2", "{}_jax_cuda.c", "{}_jax_cuda")}
+
+
 def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = None) -> "Dict[str, str]":
-    """Return NAME_jax.c and NAME_jax.py of a program by its manifest. function: what the program was lowered from, whose
+    """Return a handler for each of its targets, and NAME_jax.py, of a program by its manifest. function: what the program was lowered from, whose
     arguments and results are trees; without it arrays are arguments, and the results a list. RunError for arrays that JAX
     would pass in another form."""
     for kind, number, entry in [*(("parameter", *of) for of in enumerate(about["params"])),
@@ -23,21 +38,36 @@ def files(about: "Dict[str, Any]", file: str, function: "Optional[Lowered]" = No
         if not entry["row_major"] or entry["dtype"] in dtypes.PACKED or entry["positions"] != entry["elements"]:
             raise RunError(f"{file}: --wrap jax: expected row-major arrays with elements of whole bytes, found {entry['shape']} "
                            f"as {kind} {number}")
-    name, target = about["name"], about["targets"]["c"]
-    sources = [about["files"]["c"], f"{name}_jax.c"]
-    words = ["cc -O3 -march=native -shared -fPIC", f"-I{_INCLUDE}", *sources, "-lm", *about.get("libraries", ()),
-             f"-o lib{name}_jax.so"]
-    values = {"name": name, "command": " ".join(words), "header": about["files"]["header"],
-              "weights": about["files"].get("weights", "")}
-    handler = environment().get_template("files/jax.c.j2").render(
-        **values, params=len(about["params"]), results=len(about["results"]), state=target["state_bytes"] > 0)
+    name, targets = about["name"], {target: about["targets"][target] for target in TARGETS if target in about["targets"]}
+    weights = about["files"].get("weights", "")
+    if weights and "cuda" in targets:
+        raise RunError(f"{file}: --wrap jax: expected no --target cuda: {weights} has constants, which the caller would have "
+                       "to copy to the GPU")
+    values = {"name": name, "header": about["files"]["header"], "weights": weights}
+    commands = {target: _command(about, target) for target in targets}
+    handlers = {TARGETS[target].file.format(name): environment().get_template(TARGETS[target].template).render(
+        **values, command=commands[target], params=len(about["params"]), results=len(about["results"]),
+        state=of["state_bytes"] > 0) for target, of in targets.items()}
     python = environment().get_template("files/jax.py.j2").render(
-        **values, **_arguments(about, function), scratch_bytes=target["scratch_bytes"],
+        **values, **_arguments(about, function), scratch_bytes=max(of["scratch_bytes"] for of in targets.values()),
+        commands=list(commands.values()), platforms={TARGETS[target].platform: TARGETS[target].symbol.format(name)
+                                                     for target in targets},
         params=[_shape(entry) for entry in about["params"]], results=[_shape(entry) for entry in about["results"]],
         aliases={of["parameter"]: of["result"] for of in about["aliases"]},
         wide=any(dtypes.TABLE[dtypes.TABLE[of["dtype"]].part or of["dtype"]].bits == 64
                  for of in (*about["params"], *about["results"])))
-    return {f"{name}_jax.c": handler, f"{name}_jax.py": python}
+    return {**handlers, f"{name}_jax.py": python}
+
+
+def _command(about: "Dict[str, Any]", target: str) -> str:
+    """Return the command that makes the library of a target's handler."""
+    name, source = about["name"], about["files"][target]
+    if target == "cuda":
+        words = [f"nvcc -O3 -arch={about['targets'][target]['device']} -shared -Xcompiler -fPIC"]
+    else:
+        words = ["cc -O3 -march=native -shared -fPIC"]
+    words += [f"-I{_INCLUDE}", source, TARGETS[target].file.format(name), "-lm", *about.get("libraries", ())]
+    return " ".join([*words, f"-o lib{TARGETS[target].symbol.format(name)}.so"])
 
 
 def _shape(entry: "Dict[str, Any]") -> str:

@@ -352,8 +352,8 @@ def test_wrap_is_refused(tmp_path: Path) -> None:
     done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "c", cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         2, "error: m.hlo: --wrap jax: expected row-major arrays with elements of whole bytes, found f32[4,8]{0,1} as parameter 0")
-    done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "cuda", cwd=tmp_path)
-    assert done.returncode == 2 and "expected --target c, no --apart and no --profile beside --wrap jax" in done.stderr
+    done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "hip", cwd=tmp_path)
+    assert done.returncode == 2 and "expected --target c or cuda, no --apart and no --profile beside --wrap jax" in done.stderr
 
 
 WIDE_CALL = '''
@@ -382,3 +382,70 @@ def test_wrap_of_64_bits(tmp_path: Path) -> None:
                           env={**os.environ, "JAX_PLATFORMS": "cpu"})
     assert done.stdout == ("m: expected jax.config.update('jax_enable_x64', True): it has arrays of 64-bit elements\n"
                            "True\n"), done.stderr
+
+
+FRAME = r'''
+#include <stdio.h>
+#include <string.h>
+#include "xla/ffi/api/c_api.h"
+XLA_FFI_Error *m_jax_cuda(XLA_FFI_CallFrame *frame);
+static int stream;
+static const char *said;
+static XLA_FFI_Error *stream_of(XLA_FFI_Stream_Get_Args *of) { of->stream = &stream; return NULL; }
+static XLA_FFI_Error *fault(XLA_FFI_Error_Create_Args *of) { said = of->message; return (XLA_FFI_Error *)&said; }
+int main(void)
+{
+  float x[12] __attribute__((aligned(256))), y[12] __attribute__((aligned(256)));
+  unsigned char scratch[256] __attribute__((aligned(256)));
+  for (int n = 0; n < 12; ++n) x[n] = n, y[n] = -1;
+  XLA_FFI_Buffer param = {sizeof param, NULL, XLA_FFI_DataType_F32, x, 1, (int64_t[]){12}};
+  XLA_FFI_Buffer result = {sizeof result, NULL, XLA_FFI_DataType_F32, y, 1, (int64_t[]){12}};
+  XLA_FFI_Buffer last = {sizeof last, NULL, XLA_FFI_DataType_U8, scratch, 1, (int64_t[]){256}};
+  XLA_FFI_Api api;
+  XLA_FFI_CallFrame frame;
+  memset(&api, 0, sizeof api), memset(&frame, 0, sizeof frame);
+  api.XLA_FFI_Stream_Get = stream_of, api.XLA_FFI_Error_Create = fault;
+  frame.api = &api;
+  frame.args.size = 1, frame.args.args = (void *[]){&param};
+  frame.rets.size = 2, frame.rets.rets = (void *[]){&result, &last};
+  if (m_jax_cuda(&frame)) return puts(said), 1;
+  for (int n = 0; n < 12; ++n) if (y[n] != 2 * x[n]) return printf("%g at %d", y[n], n), 1;
+  frame.args.size = 0;
+  if (!m_jax_cuda(&frame)) return puts("taken"), 1;
+  return puts(said), 0;
+}
+'''
+
+
+@needs_jax
+@pytest.mark.peer
+def test_wrap_of_cuda(tmp_path: Path) -> None:
+    """The handler gives the kernels XLA's buffers and stream: a call frame as XLA makes it, kernels on the CPU."""
+    import jax.ffi
+
+    from gen.targets import RUNNERS
+    from gen.targets.tools import cxx_compiler
+    (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f32[12]{0} parameter(0)\n  ROOT b = f32[12]{0} add(a, a)\n}\n")
+    done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "cuda", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    out = tmp_path / "out"
+    assert not (out / "m_jax.c").exists() and 'platform=_platform' in (out / "m_jax.py").read_text()
+    for name, text in RUNNERS["cuda-on-cpu"].headers().items():
+        (out / name).write_text(text)
+    (out / "frame.c").write_text(FRAME)
+    include = ["-I", ".", "-I", jax.ffi.include_dir()]
+    for command in (["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *include, "-c", "m_jax_cuda.c", "frame.c"],
+                    [cxx_compiler(), "-std=c++17", "-w", *include, "-x", "c++", "-c", "m.cu"],
+                    [cxx_compiler(), "-o", "frame", "m.o", "m_jax_cuda.o", "frame.o", "-lpthread", "-lm"]):
+        subprocess.run(command, cwd=out, check=True)
+    done = subprocess.run(["./frame"], cwd=out, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "m: expected 1 arguments\n"), done.stdout
+
+
+def test_wrap_of_cuda_with_weights(tmp_path: Path) -> None:
+    """The caller would have to copy them."""
+    values = ", ".join(str(n) for n in range(20000))
+    (tmp_path / "m.hlo").write_text("HloModule m\nENTRY e {\n  a = f32[20000]{0} parameter(0)\n  c = f32[20000]{0} constant({" + values
+                                    + "})\n  ROOT b = f32[20000]{0} add(a, c)\n}\n")
+    done = gen("build", "m.hlo", "-o", "out", "--wrap", "jax", "--target", "cuda", cwd=tmp_path)
+    assert done.returncode == 2 and "expected no --target cuda: m.weights has constants" in done.stderr
