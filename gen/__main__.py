@@ -376,8 +376,8 @@ def do_build(given: argparse.Namespace) -> int:
 
 
 def build(given: argparse.Namespace, file: str) -> "Tuple[int, Tuple[Texts, Texts]]":
-    """The files of a module's program, or of each of its fusions, by their names, with the depfile; those of --dump. Of
-    functions of JAX: of each one, with main.c."""
+    """Return the files of a module's program, or of each of its fusions, by their names, with the depfile; then those of
+    --dump. A file of JAX functions gives the files of each function, and main.c."""
     settings = options(given)
     settings.step(f"{file}: read")
     functions, path = [], run.split(file)[0]    # type: List[from_jax.Lowered], str

@@ -31,8 +31,8 @@ OWN = ("scratch", "state")      # buffers whose alignment is known
 
 @dataclass
 class Unit:
-    """What a fusion became in one language. scratch: the buffers between its kernels. threads, matrix_threads: that each
-    kernel is worth on a CPU, and on one with matrix instructions for it."""
+    """The kernels of a fusion in one language. scratch: the buffers between them. threads: the number of threads that
+    each kernel is worth on a CPU; matrix_threads: the same on a CPU with matrix instructions for it."""
 
     kernels: List[Kernel]
     scratch: List[Buffer]

@@ -1,4 +1,4 @@
-"""What JAX gives, by processes of their own that import it: the text of a Python function, and that of bytecode.
+"""StableHLO text from JAX: of a function in a Python file, or of bytecode. Processes of their own import JAX.
 
     functions   FILE of the form model.py:step      lower     the process that imports the user's file
     bytecode    MLIR bytecode, jax.export's files   printed   the process that prints it as text

@@ -47,9 +47,9 @@ MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TI
 class ContractionSchedule(Schedule):
     """lines, rows, units: of a block; line_blocks, row_blocks, unit_blocks: of a matrix of the result. long_blocks:
     blocks of columns that have `units`; those after them have one unit less. tile_units: of a tile, at most; 0: of the
-    block. ahead: whether a tile prefetches units some steps ahead. far: the
-    distance of the next chunk's units, which tiles prefetch; 0: they prefetch none. chunk: of the last digit's steps that a tile takes;
-    runs: of the steps of the digit before it. to, to_line:
+    block. ahead: whether a tile prefetches units some steps ahead. far: the distance of the next chunk's units, which
+    tiles prefetch; 0: they prefetch none. chunk: of the last digit's steps that a tile takes; runs: of the steps of the
+    digit before it. to, to_line:
     the distances of rows and of lines in the result, where totals lie there; 0: they are in an array of the
     work-item. packed: whether a chunk's columns are copied to a panel first. along_rows: whether the next work-item has
     the next block of columns, not of rows."""
@@ -212,15 +212,18 @@ class Cells:
 class ContractionCpuRecord:
     """templates/kernels/contraction_cpu.j2 prints this record.
 
-    words: of its tile. line, row: the variables of the lines and the rows ("": there is one). first_unit, end_unit: the first unit of a block ("": 0) and the one after its last, as C text. single,
-    units: where the operands' blocks begin, as C text; line_step, row_step, wide, next_unit: the distances of lines,
-    rows and units in them (wide: -1 where a unit has one element of `single`). lines, last_lines, rows, last_rows: of a
-    block, of the last one. part_rows: of blocks before the last one, if they are no whole tiles; else 0. columns: of the result; lanes: of a unit; all_units: of a row; tile_units: of a tile, at
-    most (0: of a block). far: distance of the next chunk's units, which tiles prefetch (0: none). overlap: columns that the last unit shares with the one before it. cells: of windows; rows_vary:
-    whether they have different numbers of rows; covered: whether each element of the result is in one. loops: over the
-    sum. total: where the totals of a block begin in the result, as C text; "": they are in an array. to, to_line: the
-    distances of their rows and lines. step: a unit of the epilogue; element: of a row that has no unit. leads: the
-    leading dimensions of `single`, of `units` and of the totals that the caller gives ("": none); all distances are as
+    words: of its tile. line, row: the variables of the lines and the rows ("": there is one). first_unit, end_unit: the
+    first unit of a block ("": 0) and the one after its last, as C text. single, units: where the operands' blocks begin,
+    as C text; line_step, row_step, wide, next_unit: the distances of lines, rows and units in them (wide: -1 where a
+    unit has one element of `single`). lines, last_lines, rows, last_rows: of a block, of the last one. part_rows: of
+    blocks before the last one, if they are no whole tiles; else 0. columns: of the result; lanes: of a unit; all_units:
+    of a row; tile_units: of a tile, at most (0: of a block). ahead: whether a tile prefetches units some steps ahead;
+    far: the distance of the next chunk's units, which tiles prefetch (0: none). overlap: columns that the last unit
+    shares with the one before it. cells: of windows; rows_vary: whether they have different numbers of rows; covered:
+    whether each element of the result is in one. loops: over the sum. total: where the totals of a block begin in the
+    result, as C text; "": they are in an array. to, to_line: the distances of their rows and lines. step: a unit of the
+    epilogue; element: of a row that has no unit. leads: the leading dimensions of `single`, of `units` and of the totals
+    that the caller gives ("": none); all distances are as
     gen/plan/leads.py has them."""
 
     placing: Placing
@@ -302,7 +305,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if all_units <= numbers.whole_units:
             most = all_units
         tile, chunk, ahead, block = 0, numbers.chunk, False, numbers.rows
-        if _in_groups(nest, context):
+        groups = _in_groups(nest, context)
+        if groups:
             block, units = numbers.matrix_block
             steps = math.prod(digit.size for digit in nest.steps)
             if steps * min(units, all_units) > numbers.matrix_chunk * units:
@@ -325,7 +329,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if fetched:
             chunk = numbers.far_chunk
         sizes = [1, 1, *(digit.size for digit in nest.steps)]
-        plain = not nest.windows and not _in_groups(nest, context)
+        plain = not nest.windows and not groups
         few_steps = plain and math.prod(sizes) <= numbers.few_steps
         matrix = rows * math.prod(sizes) * dtypes.storage_bytes(nest.single.shape.dtype)
         along_rows = few_steps or plain and not packed and matrix > numbers.kept_bytes

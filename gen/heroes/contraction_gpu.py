@@ -225,8 +225,8 @@ class ContractionGpuHero(Hero[TiledProduct, ContractionGpuSchedule]):
         return [*kernels, _sum_kernel(choice, context)] if choice.schedule.parts > 1 else kernels
 
     def instruction(self, nest: TiledProduct) -> str:
-        """What multiplies, for people."""
-        return f"multiply-add of {nest.dot.shape.dtype}, one a thread"
+        """Return the words that explain prints for the instruction."""
+        return f"multiply-add of {nest.dot.shape.dtype} in each thread"
 
     def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
                context: Context) -> "List[Tuple[SharedAccess, str]]":

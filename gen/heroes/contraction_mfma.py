@@ -20,10 +20,10 @@ from typing import Iterable, List, NamedTuple, Optional, Tuple
 from gen import algebra
 from gen.emit.templates import macro
 from gen.emit.values import Touched
-from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, ExactSum, SharedAccess, \
+from gen.heroes.contraction_gpu import WORD, ContractionGpuSchedule, ExactSum, SharedAccess, \
     TiledOperand, best, block_counts, element_map, exact_sum, kernel_of_tiles, part_steps, sums_written, tiled, \
     word_type
-from gen.heroes.contraction_mma import copied_maps, copy_map, element_bytes, held_in, texts
+from gen.heroes.contraction_mma import FragmentHero, Fragments, copy_map, element_bytes, held_in, texts
 from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Kernel, Placing, StepCode, Text
 from gen.plan.partition import compose
@@ -112,7 +112,7 @@ class ContractionMfmaRecord:
     step: StepCode
 
 
-class ContractionMfmaHero(ContractionGpuHero):
+class ContractionMfmaHero(FragmentHero):
     """As its base class, by MFMA."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
@@ -129,20 +129,13 @@ class ContractionMfmaHero(ContractionGpuHero):
         return [ContractionMfmaSchedule(tile.threads, block=tile, parts=parts,
                                         loads=(nest.vector(0, most), nest.vector(1, most)))]
 
-    def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
+    def fragments(self, nest: TiledProduct, schedule: ContractionGpuSchedule) -> Fragments:
         assert isinstance(schedule, ContractionMfmaSchedule)
-        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map)]
-        tiles += [tile_map(nest, schedule.block, k) for k in (0, 1)]
-        return [*super().maps(nest, schedule, context), *tiles, *copied_maps(nest, schedule), *sum_maps(nest, schedule)]
+        return Fragments.of(nest, schedule, copy_map, read_map, tile_map, sum_maps, shared_accesses)
 
     def instruction(self, nest: TiledProduct) -> str:
         of, dtype = _instruction(nest), nest.operands[0].shape.dtype
         return f"MFMA {of.shape}, {dtype} added as {of.sums}"
-
-    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
-               context: Context) -> "List[Tuple[SharedAccess, str]]":
-        assert isinstance(schedule, ContractionMfmaSchedule)
-        return [(access, nest.operands[0].shape.dtype) for access in shared_accesses(nest, schedule)]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         return _kernel(choice, context)

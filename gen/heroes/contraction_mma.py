@@ -15,7 +15,7 @@ instruction are the even ones, the others the odd ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypeVar
 
 from gen import algebra
 from gen.emit.templates import macro
@@ -30,6 +30,7 @@ from gen.plan.partition import compose
 from gen.plan.tiled_product import TiledProduct
 from gen.schedule import GpuTile
 
+_Schedule = TypeVar("_Schedule", bound=ContractionGpuSchedule)
 DOWN, ACROSS = 16, 8    # rows and columns of an instruction
 BANKS = 128             # bytes of shared memory that are read at once
 
@@ -122,7 +123,39 @@ class ContractionMmaRecord:
     step: StepCode
 
 
-class ContractionMmaHero(ContractionGpuHero):
+class Fragments(NamedTuple):
+    """The maps of a kernel whose lanes hold fragments of operands: of copies to shared memory, of its tiles, and of the
+    sums; and the accesses of shared memory."""
+
+    maps: List[str]
+    accesses: List[SharedAccess]
+
+    @classmethod
+    def of(cls, nest: TiledProduct, schedule: _Schedule, copies: "Callable[[TiledProduct, _Schedule, int], str]",
+           reads: "Callable[[TiledProduct, _Schedule, int], str]", tiles: "Callable[[TiledProduct, GpuTile, int], str]",
+           sums: "Callable[[TiledProduct, _Schedule], Tuple[str, str]]",
+           accesses: "Callable[[TiledProduct, _Schedule], List[SharedAccess]]") -> "Fragments":
+        """Return the maps and accesses that a hero's functions give for both operands."""
+        both = [of(nest, schedule, k) for k in (0, 1) for of in (copies, reads)]
+        both += [tiles(nest, schedule.block, k) for k in (0, 1)]
+        return cls([*both, *copied_maps(nest, schedule), *sums(nest, schedule)], accesses(nest, schedule))
+
+
+class FragmentHero(ContractionGpuHero):
+    """As its base class, by instructions whose lanes hold fragments of the operands."""
+
+    def fragments(self, nest: TiledProduct, schedule: ContractionGpuSchedule) -> Fragments:
+        raise NotImplementedError
+
+    def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
+        return [*super().maps(nest, schedule, context), *self.fragments(nest, schedule).maps]
+
+    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
+               context: Context) -> "List[Tuple[SharedAccess, str]]":
+        return [(access, nest.operands[0].shape.dtype) for access in self.fragments(nest, schedule).accesses]
+
+
+class ContractionMmaHero(FragmentHero):
     """As its base class, by matrix instructions."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
@@ -140,20 +173,13 @@ class ContractionMmaHero(ContractionGpuHero):
         vec = whole_columns(nest, 4 if pairs else 2)
         return [ContractionMmaSchedule(tile.threads, vec=vec, block=tile, parts=parts, loads=loads, column_pairs=pairs)]
 
-    def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
+    def fragments(self, nest: TiledProduct, schedule: ContractionGpuSchedule) -> Fragments:
         assert isinstance(schedule, ContractionMmaSchedule)
-        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map)]
-        tiles += [tile_map(nest, schedule.block, k) for k in (0, 1)]
-        return [*super().maps(nest, schedule, context), *tiles, *copied_maps(nest, schedule), *sum_maps(nest, schedule)]
+        return Fragments.of(nest, schedule, copy_map, read_map, tile_map, sum_maps, shared_accesses)
 
     def instruction(self, nest: TiledProduct) -> str:
         of, dtype = _instruction(nest), nest.operands[0].shape.dtype
         return f"mma.sync {of.shape}, {dtype} added as {of.sums}"
-
-    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
-               context: Context) -> "List[Tuple[SharedAccess, str]]":
-        assert isinstance(schedule, ContractionMmaSchedule)
-        return [(access, nest.operands[0].shape.dtype) for access in shared_accesses(nest, schedule)]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         return _kernel(choice, context)

@@ -15,10 +15,10 @@ from typing import Iterable, List, Optional, Tuple
 from gen import algebra
 from gen.emit.templates import macro
 from gen.emit.values import Touched
-from gen.heroes.contraction_gpu import WORD, ContractionGpuHero, ContractionGpuSchedule, ExactSum, SharedAccess, \
+from gen.heroes.contraction_gpu import WORD, ContractionGpuSchedule, ExactSum, SharedAccess, \
     TiledOperand, best, block_counts, element_map, exact_sum, kernel_of_tiles, part_steps, sums_written, tiled, \
     whole_columns
-from gen.heroes.contraction_mma import ACROSS, copied_maps, copy_map, element_bytes, held, texts
+from gen.heroes.contraction_mma import ACROSS, FragmentHero, Fragments, copy_map, element_bytes, held, texts
 from gen.heroes.hero import Choice, Context, Refused
 from gen.heroes.kernel import Grid, Kernel, Placing, StepCode, Text
 from gen.plan.partition import compose
@@ -83,7 +83,7 @@ class ContractionWgmmaRecord:
     step: StepCode
 
 
-class ContractionWgmmaHero(ContractionGpuHero):
+class ContractionWgmmaHero(FragmentHero):
     """As its base class, by warpgroups."""
 
     def takes(self, nest: TiledProduct, context: Context) -> bool:
@@ -103,11 +103,9 @@ class ContractionWgmmaHero(ContractionGpuHero):
         return [ContractionWgmmaSchedule(tile.threads, vec=whole_columns(nest, 2), block=tile, parts=parts,
                                          loads=(nest.vector(0, most), nest.vector(1, most)))]
 
-    def maps(self, nest: TiledProduct, schedule: ContractionGpuSchedule, context: Context) -> "Iterable[str]":
+    def fragments(self, nest: TiledProduct, schedule: ContractionGpuSchedule) -> Fragments:
         assert isinstance(schedule, ContractionWgmmaSchedule)
-        tiles = [of(nest, schedule, k) for k in (0, 1) for of in (copy_map, read_map)]
-        tiles += [tile_map(nest, schedule.block, k) for k in (0, 1)]
-        return [*super().maps(nest, schedule, context), *tiles, *copied_maps(nest, schedule), *sum_maps(nest, schedule)]
+        return Fragments.of(nest, schedule, copy_map, read_map, tile_map, sum_maps, shared_accesses)
 
     def grids(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> "List[Grid]":
         first, *others = super().grids(choice, context)
@@ -116,11 +114,6 @@ class ContractionWgmmaHero(ContractionGpuHero):
 
     def instruction(self, nest: TiledProduct) -> str:
         return f"wgmma m{DOWN}k{DEEP} of all columns of the tile, {nest.operands[0].shape.dtype} added as f32"
-
-    def shared(self, nest: TiledProduct, schedule: ContractionGpuSchedule,
-               context: Context) -> "List[Tuple[SharedAccess, str]]":
-        assert isinstance(schedule, ContractionWgmmaSchedule)
-        return [(access, nest.operands[0].shape.dtype) for access in shared_accesses(nest, schedule)]
 
     def tiles_kernel(self, choice: Choice[TiledProduct, ContractionGpuSchedule], context: Context) -> Kernel:
         return _kernel(choice, context)

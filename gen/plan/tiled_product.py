@@ -181,7 +181,7 @@ class Moves(NamedTuple):
     sums: List[Digit]
 
     def moved(self, digit: Digit, operand: int) -> bool:
-        """Whether an operand moves along a digit."""
+        """Return true if the address in an operand changes along a digit, or a condition of the operand does."""
         return digit.strides[operand] != 0 or any(
             worth for worth, condition in zip(digit.inside, self.conditions) if condition.operand == operand)
 

@@ -1,5 +1,7 @@
-"""What FILE names as a module: HLO text, StableHLO text or MLIR bytecode, of a file, of one module in a file, or of
-standard input; or a function of JAX in a Python file, model.py:step."""
+"""Loading the module that FILE names.
+
+FILE is HLO text, StableHLO text or MLIR bytecode, one module of such a file (FILE#NAME), standard input (-), or a
+function of JAX in a Python file (model.py:step)."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ StableHLO writes them.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from types import MappingProxyType
 from typing import Any, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Set, Tuple, Union
 
@@ -59,7 +60,7 @@ class Called(NamedTuple):
     computations: List[Computation]
 
 
-class Builder:
+class Builder(ABC):
     """Builds the computations of a module. lower: gives the value of an op (gen/stablehlo/ops.py)."""
 
     def __init__(self, text: Text, module: Module) -> None:
@@ -133,7 +134,7 @@ class Builder:
         return name or "arg." + argument.key[0] if argument.key[0].isdigit() else name or argument.key[0]
 
     def against(self, function: Function, returned: "List[Instruction]") -> None:
-        """What a function returns must have the types that it says."""
+        """Compare the values that a function returns with its result types; HloError where they differ."""
         end = function.body.ops[-1]
         if len(returned) != len(function.results):
             self.fail(end.pos, f"expected {len(function.results)} values, as '@{function.name}' has results, found "
@@ -157,9 +158,9 @@ class Builder:
         if end.name not in RETURNS:
             self.fail(end.pos, f"expected an op that returns at the end of the region, found '{end.name}'")
 
+    @abstractmethod
     def lower(self, op: Op, scope: Scope) -> "Optional[Instruction]":
         """Return the value of an op: a tuple where it has several results, None where it has none."""
-        raise NotImplementedError
 
     def bind(self, op: Op, scope: Scope, value: "Optional[Instruction]") -> None:
         names = op.names
@@ -239,7 +240,7 @@ class Builder:
         return inner.computation
 
     def returns(self, op: Op, region: Region, returned: "Sequence[Instruction]", wanted: "Optional[Sequence[Shape]]") -> None:
-        """What a region returns must have the shapes that its op needs."""
+        """Compare the values that a region returns with the shapes that its op needs; HloError where they differ."""
         if wanted is None:
             return
         end = region.ops[-1]

@@ -1,4 +1,4 @@
-"""What each op of StableHLO is in HLO. Ops of which the table (table.py) says all have no method here."""
+"""The lowering of StableHLO's ops to HLO. An op has a method here unless its row of the table (table.py) is enough."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Function:
 
 @dataclass
 class Text:
-    """What a text says: its module's name and attributes, its functions by name, and blobs of resources."""
+    """A text that has been read: its module's name and attributes, its functions by name, and the bytes of resources."""
 
     scanner: MlirScanner
     name: str = ""

@@ -869,7 +869,7 @@ ENTRY e {{
 
 
 def test_work_items_go_along_rows() -> None:
-    """Where steps are few, or the operand that has the rows is large. A block then has few rows if it stores to many pages,
+    """They do where steps are few, or the operand that has the rows is large. A block then has few rows if it stores to many pages,
     or what follows from the sums. The digits of the batch stay before the rows, those of the columns come after them."""
     for batch, m, k, n, negated, rows, digits in (
             ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 96, ["row_block", "unit_block"]),

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Tuple
 
 import pytest
 
@@ -120,12 +120,16 @@ NAMED: "Dict[str, tuple[List[str], str]]" = {
 @in_parts
 @pytest.mark.parametrize("device", ["sm_80", pytest.param("sm_90", marks=pytest.mark.peer)])
 def test_who_writes_it(device: str, part: str, tmp_path: Path) -> None:
-    """The heroes, and text that nvcc compiles without a word and without local memory."""
-    for name, (heroes, text) in of_part(NAMED.items(), part):
+    check_written(NAMED, device, part, tmp_path)
+
+
+def check_written(cases: "Dict[str, Tuple[List[str], str]]", device: str, part: str, folder: Path) -> None:
+    """The heroes are those stated, and nvcc compiles the text without a word and without local memory."""
+    for name, (heroes, text) in of_part(cases.items(), part):
         (fusion,) = fusions(text)
         assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes, name
-        (tmp_path / name).mkdir()
-        ptx(text, device, tmp_path / name)
+        (folder / name).mkdir()
+        ptx(text, device, folder / name)
 
 
 @in_parts
@@ -191,11 +195,7 @@ CONVOLVED = [("f32", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("f16", "f32"), 
 @in_parts
 @pytest.mark.parametrize("device", ["sm_80", pytest.param("sm_90", marks=pytest.mark.peer)])
 def test_who_writes_a_convolution(device: str, part: str, tmp_path: Path) -> None:
-    for name, (heroes, text) in of_part(CONVOLUTIONS.items(), part):
-        (fusion,) = fusions(text)
-        assert [kernel.hero for kernel in target_file(fusion, "cuda", device).kernels] == heroes, name
-        (tmp_path / name).mkdir()
-        ptx(text, device, tmp_path / name)
+    check_written(CONVOLUTIONS, device, part, tmp_path)
 
 
 @in_parts
@@ -320,7 +320,7 @@ EXPLAINED = {
     ("of_padding_alone", "sm_80"): ["product c: a loop, one of its operands has no elements"],
     ("of_one_feature", "sm_80"): ["product c: a loop, its result has one feature"],
     ("gradient_of_kernel", "sm_80"): ["sums: 4 parts (split-k)", "adds up the 4 parts of each sum"],
-    ("of_f32", "sm_80"): ["instruction: multiply-add of f32, one a thread; sums: whole (no split-k)"],
+    ("of_f32", "sm_80"): ["instruction: multiply-add of f32 in each thread; sums: whole (no split-k)"],
     ("wide", "sm_90a"): ["instruction: wgmma m64k16 of all columns of the tile, bf16 added as f32; sums: whole (no split-k)"],
 }
 
@@ -600,7 +600,7 @@ def test_waves_without_instructions(tmp_path: Path) -> None:
     ("gfx942", "f32", "v_mfma_f32_16x16x4_f32"), ("gfx942", "f64", "v_mfma_f64_16x16x4_f64"), ("gfx942", "bf16", "v_mfma_f32_16x16x16_bf16"),
     ("gfx942", "f16", "v_mfma_f32_16x16x16_f16"), ("gfx942", "s8", "v_mfma_i32_16x16x32_i8")])
 def test_clang_compiles_mfma(device: str, dtype: str, instruction: str, tmp_path: Path) -> None:
-    """Where there is no hipcc, a clang that knows the device compiles the functions of instructions."""
+    """A clang that knows the device compiles the functions of instructions, where there is no hipcc."""
     clang = shutil.which("clang-19") or shutil.which("clang")
     arguments = [str(clang), "-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib", f"--offload-arch={device}", "-O2", "-S", "-o", "-"]
     if not clang or subprocess.run([*arguments, "/dev/null"], capture_output=True).returncode:

@@ -73,7 +73,7 @@ def compared(case: Path, program: Program, data: bytes) -> str:
 
 
 def check(cases: "List[Path]", target: str, folder: Path, suffix: str = ".hlo") -> Dict[str, str]:
-    """What is wrong with each case. suffix: of the text, HLO's or StableHLO's."""
+    """Return the faults of cases by name. suffix: of the text, HLO's or StableHLO's."""
     options = run.Options()
     device_or_skip(target, options)
     programs, builts, bad = {}, [], {}

@@ -54,7 +54,7 @@ def lgamma_factor(x: Any) -> Any:
 
 
 def lgamma_rest(u: Any) -> Any:
-    """What Stirling's formula leaves of log(gamma(x)), times x, for u = 1 / x^2."""
+    """Return the remainder of Stirling's formula for log(gamma(x)), times x, where u = 1 / x^2."""
     x = 1 / mp.sqrt(u)
     return (mp.loggamma(x) - (x - 0.5) * (mp.log(x) - 1) - mp.log(2 * mp.pi) / 2 + 0.5) * x
 

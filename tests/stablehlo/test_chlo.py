@@ -166,7 +166,7 @@ def samples(op: str, dtype: str, count: int) -> "List[float]":
 
 
 def slack(op: str, x: Any, exact: Any, mp: Any) -> float:
-    """What a function whose zeros are not at 0 may be off by more than some ulps, in ulps of 1."""
+    """The absolute error, in ulps of 1, that a function may have beside its zeros, which are not at 0."""
     if op == "lgamma" and x < 0:
         return 4 + 2 * float(abs(mp.loggamma(-x))) if mp.isfinite(exact) else 0
     if op == "digamma" and mp.isfinite(exact) and x < 0:

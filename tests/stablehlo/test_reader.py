@@ -193,7 +193,7 @@ def test_names() -> None:
 
 
 def test_sharding_constraints() -> None:
-    """Where an array is says nothing on one device: jax.random writes such ops."""
+    """Ops that say where an array is placed mean nothing on one device; jax.random prints them."""
     short = function("%x: tensor<4xf32>", "tensor<4xf32>", "%0 = sdy.sharding_constraint %x <@mesh, [{}]> : tensor<4xf32>",
                      "%1 = stablehlo.abs %0 : tensor<4xf32>", "return %1 : tensor<4xf32>")
     short = short.replace("@m {\n", "@m {\n  sdy.mesh @mesh = <[]>\n")
@@ -324,7 +324,7 @@ def test_graphs_of_others() -> None:
 @pytest.mark.skipif(not PEER.exists(), reason="SKIP: no ../shared/peer")
 @pytest.mark.peer
 def test_some_of_others() -> None:
-    """What is behind the reader takes the graph: every twelfth text."""
+    """The passes behind the reader take the graph of every twelfth text."""
     for path in sorted(PEER.rglob("*.mlir"))[::12]:
         run.load(str(path))
 

@@ -77,7 +77,7 @@ def built(folder: Path, *words: str) -> Path:
 
 
 def compiled(out: Path, *names: str) -> "subprocess.CompletedProcess[str]":
-    """What main.c prints. It is compiled with every warning as an error."""
+    """Return the output of main.c, which is compiled with every warning as an error."""
     sources = [f"{name}.c" for name in names]
     subprocess.run(["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Werror", "main.c", *sources, "-lm", "-o", "main"], cwd=out, check=True)
     return subprocess.run(["./main"], cwd=out, capture_output=True, text=True)
@@ -229,13 +229,13 @@ def test_faults(folder: Path, words: str) -> None:
 
 @needs_jax
 def test_refused_op(folder: Path) -> None:
-    """What the generator refuses is named at the line of the Python file that gave it."""
+    """A refused op is reported at the line of the Python file that gave it."""
     done = gen("build", "model.py:callback", "-o", "out", cwd=folder)
     assert done.returncode == 2 and done.stderr.startswith("error: model.py:31: ") and "xla_ffi_python_cpu_callback" in done.stderr, done.stderr
 
 
 def test_without_jax(folder: Path) -> None:
-    """What is missing is said with the way to install it, for bytecode with the lines that print its text."""
+    """The error names the missing package and how to install it; for bytecode also the lines that print its text."""
     (folder / "python3").symlink_to(sys.executable)
     (folder / "none").mkdir()
     (folder / "none" / "jax.py").write_text("raise ImportError\n")
