@@ -163,6 +163,14 @@ REFUSED: "Dict[str, str]" = {
     "trace": "it was removed from StableHLO",
 }
 
+# Ops of CHLO that are not read.
+REFUSED_CHLO: "Dict[str, str]" = {
+    "scan": "while says the same",
+    "dynamic_reshape": "stablehlo.dynamic_reshape says the same",
+    "minimum_broadcast_shapes": "it computes shapes, which are known when the code is generated",
+    "rank_specialization_cluster": "arrays have a known number of dimensions",
+}
+
 # CHLO's ops, of the same shapes; gen/stablehlo/chlo.py puts ops of HLO in place of most of them.
 CHLO: "Dict[str, Row]" = {
     **{name: Row(f"chlo.{name}") for name in """acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv
@@ -208,9 +216,10 @@ def unknown(full: str) -> str:
         return ""
     dialect, _, name = full.partition(".")
     found = f"found '{full[:60]}'"
+    refused = REFUSED if dialect in ("stablehlo", "mhlo") else REFUSED_CHLO if dialect == "chlo" else {}
+    if name in refused:
+        return f"{full}: there is no kernel for it: {refused[name]}"
     if dialect in ("stablehlo", "mhlo"):
-        if name in REFUSED:
-            return f"{full}: there is no kernel for it: {REFUSED[name]}"
         return f"expected an op of StableHLO, {found}{did_you_mean(name[:60], [*ROWS, *REFUSED])}"
     if dialect == "chlo":
         return f"expected an op of CHLO, {found}{did_you_mean(name[:60], CHLO)}"
