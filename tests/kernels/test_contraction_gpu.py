@@ -555,6 +555,7 @@ def by_waves(text: str) -> "tuple[TiledProduct, contraction_mfma.ContractionMfma
     return nest, chosen
 
 
+@pytest.mark.peer
 @in_parts
 def test_waves(part: str, tmp_path: Path) -> None:
     for device, types in (("gfx90a", ("f32", "f64", "s8")), ("gfx942", tuple(contraction_mfma.INSTRUCTIONS))):
