@@ -1,4 +1,4 @@
-/* sett.h - v0.6 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared and converted
+/* sett.h - v0.7 - all sett headers, and what joins them: a layout as an indexing map, layouts of any notation compared and converted
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -8,6 +8,8 @@ WHAT
 
 INCLUDE
   Copy the headers named below into one folder. C11 or C++17, freestanding.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS
   Those of the headers that it joins.
@@ -106,6 +108,7 @@ LIMITS
   Those of the headers that it joins.
 
 HISTORY
+  0.7  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.6  arrays without elements; reorders in memory.
   0.5  the way from one distribution over threads to another; Tenstorrent's tiles and faces.
   0.4  a layout in any notation: read, printed, compared with another, converted.
@@ -113,11 +116,6 @@ HISTORY
   0.2  answers between places in memory.
   0.1  layout to map and back; nested layout to map and back.
 */
-#ifndef SETT_H
-#define SETT_H
-
-#define SETT_VERSION 600 /* 0.6.0: 10000 * major + 100 * minor + patch */
-
 #include "sett_tile.h"
 #include "sett_relayout.h"
 #include "sett_indexing_map.h"
@@ -127,34 +125,59 @@ HISTORY
 #include "sett_notation.h"
 #include "sett_move.h"
 
+#ifndef SETT_H
+#define SETT_H
+
+#define SETT_VERSION 700 /* 0.7.0: 10000 * major + 100 * minor + patch */
+
+#ifdef SETT_PREFIX
+#define sett_layout_map SETTP_PREFIXED(SETT_PREFIX, sett_layout_map)
+#define sett_layout_unmap SETTP_PREFIXED(SETT_PREFIX, sett_layout_unmap)
+#define sett_layout_order SETTP_PREFIXED(SETT_PREFIX, sett_layout_order)
+#define sett_layout_physical SETTP_PREFIXED(SETT_PREFIX, sett_layout_physical)
+#define sett_nested_map SETTP_PREFIXED(SETT_PREFIX, sett_nested_map)
+#define sett_nested_unmap SETTP_PREFIXED(SETT_PREFIX, sett_nested_unmap)
+#define sett_nested_from_map SETTP_PREFIXED(SETT_PREFIX, sett_nested_from_map)
+#define sett_nested_address SETTP_PREFIXED(SETT_PREFIX, sett_nested_address)
+#define sett_message SETTP_PREFIXED(SETT_PREFIX, sett_message)
+#define sett_any_parse SETTP_PREFIXED(SETT_PREFIX, sett_any_parse)
+#define sett_any_print SETTP_PREFIXED(SETT_PREFIX, sett_any_print)
+#define sett_any_map SETTP_PREFIXED(SETT_PREFIX, sett_any_map)
+#define sett_any_same SETTP_PREFIXED(SETT_PREFIX, sett_any_same)
+#define sett_any_convert SETTP_PREFIXED(SETT_PREFIX, sett_any_convert)
+#define sett_any_move SETTP_PREFIXED(SETT_PREFIX, sett_any_move)
+#define sett_any_in_memory SETTP_PREFIXED(SETT_PREFIX, sett_any_in_memory)
+#define sett_any_reorder SETTP_PREFIXED(SETT_PREFIX, sett_any_reorder)
+#endif
+
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h, as errors of a map: FIRST + code */
 /* those of sett_nested_layout.h: sett_nested_explain says more of the layout itself */
 enum { SETT_NESTED_ERROR_FIRST = 3000 };
 
 /* Logical index to linear position. sett_map_strides of it: the stride, in elements, of each dimension that has one. (sett_tile_byte_strides gives all in
  * bytes, or none.) */
-SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
+SETT_PUBLIC sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape);
 /* Linear position to logical index. */
-SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);
+SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape);
 /* Logical index to the index in memory order (to_memory 1) or back (0); where there are tiles, the linear position. */
-SETT_INLINE sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory);
+SETT_PUBLIC sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory);
 /* answer: from indices of an array of shape from to those of one of shape to (either direction of an op: output to operand, operand to output). The same
    between their places in memory, linear positions (linear 1) or indices in memory order. Not simplified: sett_analysis_tidy. */
-SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
+SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                       const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int linear);
 /* What each slot of each thread holds. subgroups, threads: how many ids there are (0: one period). */
-SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
+SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
                                      int64_t threads);
 /* An index to its smallest owner and the slot there. */
-SETT_INLINE sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
+SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout);
 /* The layout of such a map; the dimensions of what nobody holds are as the weights of the other digits show them. */
-SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map);
 /* The linear position of what each slot holds, for one period of ids. */
-SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
+SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
                                          const sett_tile_shape *shape);
 /* What a map's error means, whichever header it came from. */
-SETT_INLINE const char *sett_message(int error);
+SETT_PUBLIC const char *sett_message(int error);
 
 /* ---- a layout in any notation ---- */
 enum { SETT_ANY_NOTATION, SETT_ANY_XLA, SETT_ANY_IREE };
@@ -176,10 +199,10 @@ typedef struct sett_any_answer {
 } sett_any_answer;
 /* Every text of sett_notation.h, an array of XLA, f32[70,300]{1,0:T(8,128)}, or a nested layout of IREE; 64x64@T(32,32)(16,16), Tenstorrent's tiles and
  * faces, is f32[64,64]{1,0:T(32,32)(16,16)}. */
-SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
-SETT_INLINE size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
+SETT_PUBLIC sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length);
+SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capacity);
 /* In the notation's own direction: from the index to the place, or (Triton, IREE) from the owner to the index. */
-SETT_INLINE sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout);
+SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout);
 /* Are a and b the same function? Offsets of the logical index are compared with each other (CuTe, strides, tags, XLA; a linear layout with the one input
  * `offset` is inverted, as it is where one output is `offset`), and owners, (register, lane, warp, block) to the logical index, with each other (Triton, IREE:
  * slot, thread, subgroup; Mosaic: register and element as one; CuTe with coordinates as strides: its modes in that order). An offset is never an owner.
@@ -187,7 +210,7 @@ SETT_INLINE sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout)
  * wrap, so that a larger machine may be on the other side. Digits and bits are compared without looking at points; what is neither (a swizzle of sizes or
  * strides that carry, tiles that do not divide each other) is shown the same by the algebra of maps, or has its first 2^18 points looked at. The witness is
  * the first point that differs, in the order of a. */
-SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
+SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b);
 enum {
   SETT_ANY_TO_CUTE,
   SETT_ANY_TO_TRITON,
@@ -210,7 +233,7 @@ typedef struct sett_any_made {
  * as if sizes of 0 were 1, the dimensions in the order of the layout's); Triton, Mosaic and IREE have none. What is neither digits nor bits has up to 2^16 points
  * looked at. Not decided: larger ones of these, and whether tiles of XLA, of which the next may have more dimensions, put the digits of a dimension out of their
  * order or XOR its bits. */
-SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
+SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target);
 
 /* The cheapest way from distribution a of an array over threads to distribution b, for elements of that many bits: sett_move_plan of their tables. A distribution
  * goes from (register, lane, warp, block) to the index: Triton's, Mosaic's; IREE's, whose slots are registers and whose thread is warp * lanes + lane; CuTe's of
@@ -219,7 +242,7 @@ SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any
  * holds nothing in the other: warps may be more in one, and CuTe's threads no whole warps. Registers of Triton's outside of an array whose sizes are no powers of
  * two hold nothing. What cannot be: other numbers of lanes or of blocks, as blocks move
  * alike, and nothing goes between them; arrays of other sizes. */
-SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
+SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes);
 
 /* A reorder: an array in memory from layout a to layout b, by sett_relayout of the same layouts as arrays of XLA. yes, or what sett_any_convert says of the one that is
  * no such array. A tag's padding is not read, and gets zeros; gaps between strides keep what they have. */
@@ -232,12 +255,17 @@ typedef struct sett_any_reordered {
   int64_t runs, longest;                    /* runs of elements that lie together in both; -1: more than 2^22 places */
 } sett_any_reordered;
 /* 1: both are layouts of an array in memory, and one is no layout of CuTe, which may also be one of threads. */
-SETT_INLINE int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b);
-SETT_INLINE sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits);
+SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b);
+SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits);
+
+#endif
+
+#if !defined(SETTP_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_BODIES
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_message(int error) {
+SETT_PUBLIC const char *sett_message(int error) {
   if (error >= SETT_NOTATION_ERROR_FIRST) return sett_notation_message(error - SETT_NOTATION_ERROR_FIRST);
   if (error >= SETT_NESTED_ERROR_FIRST) return sett_nested_message(error - SETT_NESTED_ERROR_FIRST);
   if (error >= SETT_LAYOUT_ERROR_FIRST) return sett_tile_message(error - SETT_LAYOUT_ERROR_FIRST);
@@ -250,7 +278,7 @@ SETT_INLINE int settp_layout_groups(const sett_tile_plan *plan, int stage, int t
   return groups;
 }
 
-SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape) {
+SETT_PUBLIC sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shape *shape) {
   sett_tile_plan plan = sett_tile_prepare(shape);
   sett_expr digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], position = sett_map_constant(arena, 0);
   sett_map_variable variable[SETT_TILE_MAX_RANK];
@@ -292,7 +320,7 @@ SETT_INLINE sett_map sett_layout_map(sett_map_arena *arena, const sett_tile_shap
   return sett_map_make(arena, plan.rank, 0, 0, variable, 1, &position, 0, NULL);
 }
 
-SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape) {
+SETT_PUBLIC sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_shape *shape) {
   sett_tile_plan plan = sett_tile_prepare(shape);
   sett_expr digit[SETT_TILE_MAX_LIST], next[SETT_TILE_MAX_LIST], result[SETT_TILE_MAX_RANK];
   sett_map_constraint constraint[SETT_TILE_MAX_TILE_DIMS];
@@ -347,7 +375,7 @@ SETT_INLINE sett_map sett_layout_unmap(sett_map_arena *arena, const sett_tile_sh
   return sett_map_make(arena, 1, 0, 0, &variable, plan.rank, result, constraints, constraint);
 }
 
-SETT_INLINE sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory) {
+SETT_PUBLIC sett_analysis_answer sett_layout_order(sett_map_arena *arena, const sett_tile_shape *shape, int to_memory) {
   sett_analysis_answer answer;
   sett_map_variable variable[SETT_TILE_MAX_RANK];
   sett_expr result[SETT_TILE_MAX_RANK];
@@ -371,7 +399,7 @@ SETT_INLINE sett_analysis_answer sett_layout_order(sett_map_arena *arena, const 
   return answer;
 }
 
-SETT_INLINE sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
+SETT_PUBLIC sett_analysis_answer sett_layout_physical(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                       const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int linear) {
   sett_analysis_answer place = sett_layout_order(arena, from, 0), physical;
@@ -404,7 +432,7 @@ SETT_INLINE sett_expr settp_nested_digit_expr(sett_map_arena *arena, const sett_
 
 enum { SETTP_NESTED_RANGES = 3 * SETT_NESTED_MAX_RANK, SETTP_NESTED_IDS_MAX = 65536 };
 
-SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
+SETT_PUBLIC sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_layout *layout, int64_t subgroups,
                                      int64_t threads) {
   static const int level[3] = {SETT_NESTED_BATCH, SETT_NESTED_OUTER, SETT_NESTED_ELEMENT};
   sett_map_variable variable[2 + SETTP_NESTED_RANGES];
@@ -443,7 +471,7 @@ SETT_INLINE sett_map sett_nested_map(sett_map_arena *arena, const sett_nested_la
   return sett_map_make(arena, 2, 3 * r, 0, variable, r, result, 0, NULL);
 }
 
-SETT_INLINE sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout) {
+SETT_PUBLIC sett_map sett_nested_unmap(sett_map_arena *arena, const sett_nested_layout *layout) {
   sett_map_variable variable[SETT_NESTED_MAX_RANK];
   sett_map_constraint constraint[2 * SETT_NESTED_MAX_RANK];
   sett_expr result[3];
@@ -503,7 +531,7 @@ SETT_INLINE int settp_nested_read_ids(const sett_map_evaluator *evaluator, int64
   return 1;
 }
 
-SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_map map) {
   sett_nested_layout no = settp_nested_fail(SETT_NESTED_ERROR_MAP, SETT_NESTED_UNKNOWN, 0), layout;
   sett_map_evaluator evaluator;
   sett_map_answer equal;
@@ -552,7 +580,7 @@ SETT_INLINE sett_nested_layout sett_nested_from_map(sett_map_arena *arena, sett_
   return equal.no ? no : settp_nested_fail(SETT_NESTED_ERROR_MAP_SIZE, SETT_NESTED_UNKNOWN, 0);
 }
 
-SETT_INLINE sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
+SETT_PUBLIC sett_map sett_nested_address(sett_map_arena *arena, const sett_nested_layout *layout,
                                          const sett_tile_shape *shape) {
   return sett_map_compose(arena, sett_nested_map(arena, layout, 0, 0), sett_layout_map(arena, shape));
 }
@@ -604,7 +632,7 @@ SETT_INLINE int settp_layout_any_faces(sett_map_arena *arena, const char *text, 
   return 1;
 }
 
-SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length) {
+SETT_PUBLIC sett_any sett_any_parse(sett_map_arena *arena, const char *text, size_t length) {
   sett_any layout = settp_layout_any_none(SETT_ANY_NOTATION);
   settp_notation_reader reader;
   size_t end;
@@ -636,13 +664,13 @@ SETT_INLINE sett_any sett_any_parse(sett_map_arena *arena, const char *text, siz
   return layout;
 }
 
-SETT_INLINE size_t sett_any_print(const sett_any *layout, char *out, size_t capacity) {
+SETT_PUBLIC size_t sett_any_print(const sett_any *layout, char *out, size_t capacity) {
   return layout->kind == SETT_ANY_XLA    ? sett_tile_print(&layout->shape, out, capacity)
          : layout->kind == SETT_ANY_IREE ? sett_nested_print(&layout->nested, out, capacity)
                                          : sett_notation_print(&layout->notation, out, capacity);
 }
 
-SETT_INLINE sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout) {
+SETT_PUBLIC sett_map sett_any_map(sett_map_arena *arena, const sett_any *layout) {
   return layout->kind == SETT_ANY_XLA    ? sett_layout_map(arena, &layout->shape)
          : layout->kind == SETT_ANY_IREE ? sett_nested_map(arena, &layout->nested, 0, 0)
                                          : sett_notation_map(arena, &layout->notation);
@@ -1285,7 +1313,7 @@ SETT_INLINE void settp_layout_form_repeat(settp_layout_form *form, const settp_l
         form->in[i] = other->in[k];
 }
 
-SETT_INLINE sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b) {
+SETT_PUBLIC sett_any_answer sett_any_same(sett_map_arena *arena, const sett_any *a, const sett_any *b) {
   enum { SETTP_LAYOUT_ANY_POINTS = 1 << 18 };
   settp_layout_form *x, *y;
   sett_any_answer answer;
@@ -2546,7 +2574,7 @@ SETT_INLINE void settp_layout_any_to_empty(settp_layout_any_work *work, int targ
   if (target == SETT_ANY_TO_STRIDES) settp_layout_any_write(work, ")+0");
 }
 
-SETT_INLINE sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target) {
+SETT_PUBLIC sett_any_made sett_any_convert(sett_map_arena *arena, const sett_any *layout, int target) {
   static const int kinds[] = {SETT_NOTATION_CUTE, SETT_NOTATION_TRITON, SETT_NOTATION_MOSAIC, SETT_NOTATION_ONEDNN,
                               SETT_NOTATION_STRIDES};
   settp_layout_any_work work;
@@ -2850,7 +2878,7 @@ SETT_INLINE const int32_t *settp_layout_owner_places(sett_map_arena *arena, cons
   return place;
 }
 
-SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes) {
+SETT_PUBLIC sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits, int lanes) {
   settp_layout_owner owner[2];
   sett_move_table table[2];
   sett_move move = settp_move_none(0);
@@ -2919,7 +2947,7 @@ SETT_INLINE sett_move sett_any_move(sett_map_arena *arena, const sett_any *a, co
 
 /* ---- bodies: from memory to memory -------------------------------------------------------------------------------- */
 
-SETT_INLINE int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b) {
+SETT_PUBLIC int sett_any_in_memory(sett_map_arena *arena, const sett_any *a, const sett_any *b) {
   const settp_layout_form *x = settp_layout_any_form(arena, a, 0, 0), *y = settp_layout_any_form(arena, b, 0, 0);
   int i, arrays = 0;
   if (!x || !y || x->error || y->error || x->owners || y->owners) return 0;
@@ -2950,7 +2978,7 @@ SETT_INLINE int64_t settp_layout_any_places(const sett_any *layout, const sett_t
   return places;
 }
 
-SETT_INLINE sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits) {
+SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const sett_any *a, const sett_any *b, int bits) {
   enum { SETTP_LAYOUT_ANY_PLACES = 1 << 22 };
   static const char *const types[] = {"u8", "u16", "u32", "u64"};
   sett_any_reordered out;
@@ -3001,4 +3029,4 @@ SETT_INLINE sett_any_reordered sett_any_reorder(sett_map_arena *arena, const set
   return out;
 }
 
-#endif
+#endif /* bodies */

@@ -1,4 +1,4 @@
-/* sett_indexing_analysis.h - v0.8 - the indexing map of an HLO op, in both directions, and what a map says about an access
+/* sett_indexing_analysis.h - v0.9 - the indexing map of an HLO op, in both directions, and what a map says about an access
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -11,9 +11,11 @@ INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_indexing_analysis.h"
   C11 or C++17, freestanding; memory is the caller's arena of sett_indexing_map.h. Every function is static inline.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS
-  None.
+  Those of sett_indexing_map.h.
 
 A FIRST LOOK
     #include <stdio.h>
@@ -155,6 +157,7 @@ LIMITS
   points (whole says whether those were all). A tile that is no strided block of the operand is refused.
 
 HISTORY
+  0.9  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.8  sett_analysis_pad_rows and sett_analysis_swizzle, which was sett_analysis_swizzle_rows, count all members and return the best; memory.xor_bits, _base, _shift.
   0.7  accesses of several elements (width), of different widths to one memory; lane names one lane a word; groups of lanes.
   0.6  sett_analysis_wide counts vectors.
@@ -167,10 +170,42 @@ HISTORY
 #ifndef SETT_INDEXING_ANALYSIS_H
 #define SETT_INDEXING_ANALYSIS_H
 
-#define SETT_ANALYSIS_VERSION 800 /* 0.8.0: 10000 * major + 100 * minor + patch */
+#define SETT_ANALYSIS_VERSION 900 /* 0.9.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_INDEXING_MAP_H
 #error "include sett_indexing_map.h before sett_indexing_analysis.h"
+#endif
+
+#ifdef SETT_PREFIX
+#define sett_analysis_from_output SETTP_PREFIXED(SETT_PREFIX, sett_analysis_from_output)
+#define sett_analysis_from_operand SETTP_PREFIXED(SETT_PREFIX, sett_analysis_from_operand)
+#define sett_analysis_map SETTP_PREFIXED(SETT_PREFIX, sett_analysis_map)
+#define sett_analysis_replica SETTP_PREFIXED(SETT_PREFIX, sett_analysis_replica)
+#define sett_analysis_runtime_map SETTP_PREFIXED(SETT_PREFIX, sett_analysis_runtime_map)
+#define sett_analysis_output_to_operand SETTP_PREFIXED(SETT_PREFIX, sett_analysis_output_to_operand)
+#define sett_analysis_compose SETTP_PREFIXED(SETT_PREFIX, sett_analysis_compose)
+#define sett_analysis_tidy SETTP_PREFIXED(SETT_PREFIX, sett_analysis_tidy)
+#define sett_analysis_fold SETTP_PREFIXED(SETT_PREFIX, sett_analysis_fold)
+#define sett_analysis_store_make SETTP_PREFIXED(SETT_PREFIX, sett_analysis_store_make)
+#define sett_analysis_keep SETTP_PREFIXED(SETT_PREFIX, sett_analysis_keep)
+#define sett_analysis_merge SETTP_PREFIXED(SETT_PREFIX, sett_analysis_merge)
+#define sett_analysis_load SETTP_PREFIXED(SETT_PREFIX, sett_analysis_load)
+#define sett_analysis_along SETTP_PREFIXED(SETT_PREFIX, sett_analysis_along)
+#define sett_analysis_bind SETTP_PREFIXED(SETT_PREFIX, sett_analysis_bind)
+#define sett_analysis_whole SETTP_PREFIXED(SETT_PREFIX, sett_analysis_whole)
+#define sett_analysis_coalesced SETTP_PREFIXED(SETT_PREFIX, sett_analysis_coalesced)
+#define sett_analysis_bank_conflicts SETTP_PREFIXED(SETT_PREFIX, sett_analysis_bank_conflicts)
+#define sett_analysis_deal SETTP_PREFIXED(SETT_PREFIX, sett_analysis_deal)
+#define sett_analysis_step SETTP_PREFIXED(SETT_PREFIX, sett_analysis_step)
+#define sett_analysis_wide SETTP_PREFIXED(SETT_PREFIX, sett_analysis_wide)
+#define sett_analysis_pad_rows SETTP_PREFIXED(SETT_PREFIX, sett_analysis_pad_rows)
+#define sett_analysis_swizzle SETTP_PREFIXED(SETT_PREFIX, sett_analysis_swizzle)
+#define sett_analysis_reads SETTP_PREFIXED(SETT_PREFIX, sett_analysis_reads)
+#define sett_analysis_propagate SETTP_PREFIXED(SETT_PREFIX, sett_analysis_propagate)
+#define sett_analysis_opcode_find SETTP_PREFIXED(SETT_PREFIX, sett_analysis_opcode_find)
+#define sett_analysis_opcode_name SETTP_PREFIXED(SETT_PREFIX, sett_analysis_opcode_name)
+#define sett_analysis_reshape SETTP_PREFIXED(SETT_PREFIX, sett_analysis_reshape)
+#define sett_analysis_message SETTP_PREFIXED(SETT_PREFIX, sett_analysis_message)
 #endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
@@ -406,51 +441,51 @@ typedef struct sett_analysis_tile {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* From output indices to those of op->in[op->operand], and back. {0} is UNDEFINED; a failed answer has a failed map. */
-SETT_INLINE sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op);
-SETT_INLINE sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op);
+SETT_PUBLIC sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op);
+SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op);
 /* The parts of an answer: the map alone; the replica of an all-gather; what runtime variable number k is read at. They
    have the same variables. */
-SETT_INLINE sett_map sett_analysis_map(const sett_analysis_answer *answer);
-SETT_INLINE sett_map sett_analysis_replica(const sett_analysis_answer *answer);
-SETT_INLINE sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k);
+SETT_PUBLIC sett_map sett_analysis_map(const sett_analysis_answer *answer);
+SETT_PUBLIC sett_map sett_analysis_replica(const sett_analysis_answer *answer);
+SETT_PUBLIC sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k);
 /* The same as the map alone. */
-SETT_INLINE sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
+SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op);
 /* first, then second from what first reaches. Ranges and runtime variables: second's, then first's, in the map and in the
    list. The caller writes into runtime[].operand what tells the operands of both apart. */
-SETT_INLINE sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
+SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
                                                        const sett_analysis_answer *second);
 /* Simplified, without ranges that nothing needs; with drop also without such runtime variables. */
-SETT_INLINE sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
+SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                     int drop);
 /* Runtime variable k is known: the expression (in the variables of the map), clamped as the op does it. */
-SETT_INLINE sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
+SETT_PUBLIC sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
                                                     sett_expr value);
 /* Memory for kept maps; a set with a further map (an equal one is not added), or with those of another set; a kept map as
    an answer again. 0, or an error. */
-SETT_INLINE sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes);
-SETT_INLINE int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
+SETT_PUBLIC sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes);
+SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
                                    const sett_analysis_answer *answer);
-SETT_INLINE int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more);
-SETT_INLINE sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept);
+SETT_PUBLIC int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more);
+SETT_PUBLIC sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept);
 /* Along an edge that has an op: runtime variables are read from values of the graph. bind: those that read a constant or an
    iota through moves are put in; then it is sett_analysis_tidy. */
-SETT_INLINE sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
+SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
                                                      int from_output);
-SETT_INLINE sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
+SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
                                                     const sett_analysis_answer *answer, int drop);
 /* set[v], one for each value, becomes the maps between root and v over all paths: from root to v, or back (the epilogue of
    v: where its elements go). What the arena holds stays, what is made in it goes. 0, or an error: then *edge, unless NULL,
    is the edge that it is about, -1: none. */
-SETT_INLINE int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
+SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
                                     int root, int from_root, sett_analysis_set *set, int *edge);
 /* A warp is `lanes` consecutive values of the map's first dimension. How many transactions (of so many bytes, aligned) does
    it touch, and how few could hold as many elements? All warps are looked at, up to SETT_ANALYSIS_MAX_LOOKS points. */
-SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
+SETT_PUBLIC sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int transaction,
                                                              int lanes);
 /* Lanes that want different words (of so many bytes) of one bank take turns; accesses wider than a word go in phases of
    as many lanes as the banks serve at once. */
-SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
+SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes);
 /* The same accesses given to other lanes, as a map of dimensions alone. deal: neighbouring lanes take neighbouring values of
@@ -459,36 +494,41 @@ SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *are
    memory.width, in the same memory. wide: and the last result counts vectors of width elements, in a memory whose elements have
    width times the bits and whose last dimension is width times shorter. Right where sett_map_runs gives v a vector_width that
    width divides. UNDEFINED where bounds do not begin at 0, width does not divide V, or there is no result. */
-SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
-SETT_INLINE sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
-SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
+SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v);
+SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width);
+SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width);
 /* The best padding of rows for all maps, the least of the best: rows of up to a round of banks more, each a multiple of memory->align elements, too, as far as
    rows are without padding: accesses that wide stay aligned. And the best swizzle S<B,M,S> of the position, S of either sign, whose bits are in those of the
    positions: of the best those of the fewest bytes, of these the first in this order: by row index (S > 0, rows of a power of two: as swizzle_every, _count,
    _unit), other positive, negative. An array that has no multiple of what a swizzle permutes is extended to one (bytes). An access of map i has width[i]
    elements (NULL: memory->width) and stays whole. Both are found by counting the turns of every member. */
-SETT_INLINE sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
+SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
                                                       const int64_t *width, const sett_analysis_memory *memory,
                                                       int banks, int bytes, int lanes);
-SETT_INLINE sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int maps, const sett_map *map,
+SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int maps, const sett_map *map,
                                                      const int64_t *width, const sett_analysis_memory *memory,
                                                      int banks, int bytes, int lanes);
 /* Points of the domain: how many reads a map makes (sett_map_image counts the elements it reaches); -1: not decided. */
-SETT_INLINE int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map);
 /* Tiles of sizes (one a dimension of the map) of the output. */
-SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes);
+SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes);
 /* An opcode of that name, or SETT_ANALYSIS_NONE. */
-SETT_INLINE int sett_analysis_opcode_find(const char *name);
-SETT_INLINE const char *sett_analysis_opcode_name(int opcode);
+SETT_PUBLIC int sett_analysis_opcode_find(const char *name);
+SETT_PUBLIC const char *sett_analysis_opcode_name(int opcode);
 /* index: one expression a dimension of out, in its bounds; result: one a dimension of in. 0, or an error: then the results are
    failed expressions. */
-SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
+SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result);
-SETT_INLINE const char *sett_analysis_message(int error);
+SETT_PUBLIC const char *sett_analysis_message(int error);
+
+#endif
+
+#if !defined(SETTP_ANALYSIS_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_ANALYSIS_BODIES
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_analysis_message(int error) {
+SETT_PUBLIC const char *sett_analysis_message(int error) {
   switch (error) {
 #define SETTP_ANALYSIS_CASE(name, text) \
   case SETT_ANALYSIS_ERROR_##name: return text;
@@ -498,7 +538,7 @@ SETT_INLINE const char *sett_analysis_message(int error) {
   }
 }
 
-SETT_INLINE const char *sett_analysis_opcode_name(int opcode) {
+SETT_PUBLIC const char *sett_analysis_opcode_name(int opcode) {
   switch (opcode) {
 #define SETTP_ANALYSIS_CASE(name, text) \
   case SETT_ANALYSIS_##name: return text;
@@ -508,7 +548,7 @@ SETT_INLINE const char *sett_analysis_opcode_name(int opcode) {
   }
 }
 
-SETT_INLINE int sett_analysis_opcode_find(const char *name) {
+SETT_PUBLIC int sett_analysis_opcode_find(const char *name) {
   int opcode;
   for (opcode = SETT_ANALYSIS_NONE + 1; opcode < SETT_ANALYSIS_OPCODE_COUNT; ++opcode) {
     const char *a = name, *b = sett_analysis_opcode_name(opcode);
@@ -627,7 +667,7 @@ SETT_INLINE int settp_analysis_reshape(sett_map_arena *arena, sett_analysis_list
   return 0;
 }
 
-SETT_INLINE int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
+SETT_PUBLIC int sett_analysis_reshape(sett_map_arena *arena, sett_analysis_list out, const sett_expr *index,
                                       sett_analysis_list in, sett_expr *result) {
   int i, error = settp_analysis_reshape(arena, out, index, in, result);
   for (i = 0; i < in.count && error; ++i)
@@ -1498,11 +1538,11 @@ SETT_INLINE sett_analysis_answer settp_analysis_ask(sett_map_arena *arena, const
   return answer;
 }
 
-SETT_INLINE sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op) {
+SETT_PUBLIC sett_analysis_answer sett_analysis_from_output(sett_map_arena *arena, const sett_analysis_op *op) {
   return settp_analysis_ask(arena, op, 1);
 }
 
-SETT_INLINE sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op) {
+SETT_PUBLIC sett_analysis_answer sett_analysis_from_operand(sett_map_arena *arena, const sett_analysis_op *op) {
   return settp_analysis_ask(arena, op, 0);
 }
 
@@ -1517,11 +1557,11 @@ SETT_INLINE sett_map settp_analysis_part(const sett_analysis_answer *answer, int
   return map;
 }
 
-SETT_INLINE sett_map sett_analysis_map(const sett_analysis_answer *answer) {
+SETT_PUBLIC sett_map sett_analysis_map(const sett_analysis_answer *answer) {
   return settp_analysis_part(answer, 0, answer->results);
 }
 
-SETT_INLINE sett_map sett_analysis_replica(const sett_analysis_answer *answer) {
+SETT_PUBLIC sett_map sett_analysis_replica(const sett_analysis_answer *answer) {
   return answer->replica ? settp_analysis_part(answer, answer->results, 1) : sett_map_undefined();
 }
 
@@ -1531,13 +1571,13 @@ SETT_INLINE int settp_analysis_runtime_at(const sett_analysis_answer *answer, in
   return at;
 }
 
-SETT_INLINE sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k) {
+SETT_PUBLIC sett_map sett_analysis_runtime_map(const sett_analysis_answer *answer, int k) {
   sett_map map = settp_analysis_part(answer, settp_analysis_runtime_at(answer, k), answer->runtime[k].count);
   if (map.kind == SETT_MAP_DEFINED) map.constraints = 0;
   return map;
 }
 
-SETT_INLINE sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op) {
+SETT_PUBLIC sett_map sett_analysis_output_to_operand(sett_map_arena *arena, const sett_analysis_op *op) {
   sett_analysis_answer answer = sett_analysis_from_output(arena, op);
   return sett_analysis_map(&answer);
 }
@@ -1550,7 +1590,7 @@ SETT_INLINE sett_analysis_answer settp_analysis_failed(int error) {
   return settp_analysis_answer(SETT_ANALYSIS_UNDEFINED, "", sett_map_fail(error, 0));
 }
 
-SETT_INLINE sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
+SETT_PUBLIC sett_analysis_answer sett_analysis_compose(sett_map_arena *arena, const sett_analysis_answer *first,
                                                        const sett_analysis_answer *second) {
   sett_analysis_answer answer = *second;
   sett_map_variable wide[SETTP_ANALYSIS_RESULTS];
@@ -1616,7 +1656,7 @@ SETT_INLINE sett_analysis_answer settp_analysis_keep(sett_map_arena *arena, cons
   return shorter;
 }
 
-SETT_INLINE sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
+SETT_PUBLIC sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const sett_analysis_answer *answer,
                                                     int drop) {
   unsigned char kept[SETT_ANALYSIS_MAX_RUNTIMES] = {0}, removed[SETTP_ANALYSIS_RESULTS];
   sett_analysis_answer tidy = *answer, shorter;
@@ -1645,7 +1685,7 @@ SETT_INLINE sett_analysis_answer sett_analysis_tidy(sett_map_arena *arena, const
   return shorter;
 }
 
-SETT_INLINE sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
+SETT_PUBLIC sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const sett_analysis_answer *answer, int k,
                                                     sett_expr value) {
   unsigned char kept[SETT_ANALYSIS_MAX_RUNTIMES];
   sett_analysis_answer shorter;
@@ -1667,7 +1707,7 @@ SETT_INLINE sett_analysis_answer sett_analysis_fold(sett_map_arena *arena, const
 
 /* ---- whole graphs ---- */
 
-SETT_INLINE sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes) {
+SETT_PUBLIC sett_analysis_store sett_analysis_store_make(void *memory, size_t bytes) {
   sett_analysis_store store;
   store.memory = (unsigned char *)memory;
   store.bytes = memory ? bytes : 0;
@@ -1730,7 +1770,7 @@ SETT_INLINE int settp_analysis_insert(sett_analysis_store *store, sett_analysis_
   return 1;
 }
 
-SETT_INLINE int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
+SETT_PUBLIC int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *store, sett_analysis_set *set,
                                    const sett_analysis_answer *answer) {
   sett_analysis_kept kept = settp_analysis_nothing(answer->reason);
   size_t used = store->used;
@@ -1758,14 +1798,14 @@ SETT_INLINE int sett_analysis_keep(sett_map_arena *arena, sett_analysis_store *s
   return added < 0 ? SETT_ANALYSIS_ERROR_STORE : 0;
 }
 
-SETT_INLINE int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more) {
+SETT_PUBLIC int sett_analysis_merge(sett_analysis_store *store, sett_analysis_set *set, const sett_analysis_set *more) {
   const sett_analysis_kept *kept;
   for (kept = more->first; kept; kept = kept->next)
     if (settp_analysis_insert(store, set, kept) < 0) return SETT_ANALYSIS_ERROR_STORE;
   return 0;
 }
 
-SETT_INLINE sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept) {
+SETT_PUBLIC sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const sett_analysis_kept *kept) {
   sett_analysis_answer answer =
       settp_analysis_answer(kept->kind, kept->reason, sett_map_parse(arena, kept->text, kept->length));
   int i;
@@ -1777,7 +1817,7 @@ SETT_INLINE sett_analysis_answer sett_analysis_load(sett_map_arena *arena, const
   return answer;
 }
 
-SETT_INLINE sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
+SETT_PUBLIC sett_analysis_answer sett_analysis_along(sett_map_arena *arena, const sett_analysis_graph *graph, int edge,
                                                      int from_output) {
   const sett_analysis_edge *e = &graph->edge[edge];
   sett_analysis_answer answer = settp_analysis_ask(arena, e->op, from_output);
@@ -1820,7 +1860,7 @@ SETT_INLINE int settp_analysis_known(sett_map_arena *arena, const sett_analysis_
   return 0;
 }
 
-SETT_INLINE sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
+SETT_PUBLIC sett_analysis_answer sett_analysis_bind(sett_map_arena *arena, const sett_analysis_graph *graph,
                                                     const sett_analysis_answer *answer, int drop) {
   sett_analysis_answer bound = *answer;
   sett_expr value;
@@ -1886,7 +1926,7 @@ SETT_INLINE int settp_analysis_graph_error(const sett_analysis_graph *graph, int
   return edge->operand[edge->op->operand] == edge->source ? 0 : SETT_ANALYSIS_ERROR_GRAPH;
 }
 
-SETT_INLINE int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
+SETT_PUBLIC int sett_analysis_whole(sett_map_arena *arena, sett_analysis_store *store, const sett_analysis_graph *graph,
                                     int root, int from_root, sett_analysis_set *set, int *edge) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_analysis_answer identity;
@@ -2108,7 +2148,7 @@ SETT_INLINE void settp_analysis_groups(const settp_analysis_warps *w, sett_analy
   c->apart = p[group] - p[0];
 }
 
-SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
+SETT_PUBLIC sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int transaction,
                                                              int lanes) {
   sett_analysis_coalescing c;
@@ -2150,7 +2190,7 @@ SETT_INLINE sett_analysis_coalescing sett_analysis_coalesced(sett_map_arena *are
   return c;
 }
 
-SETT_INLINE sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
+SETT_PUBLIC sett_analysis_banks sett_analysis_bank_conflicts(sett_map_arena *arena, sett_map map,
                                                              const sett_analysis_memory *memory, int banks, int bytes,
                                                              int lanes) {
   sett_analysis_banks b;
@@ -2217,7 +2257,7 @@ SETT_INLINE sett_map settp_analysis_instead(sett_map_arena *arena, sett_map map,
   return sett_map_simplify(arena, sett_map_compose(arena, first, all));
 }
 
-SETT_INLINE sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v) {
+SETT_PUBLIC sett_map sett_analysis_deal(sett_map_arena *arena, sett_map map, int v) {
   sett_expr value[SETT_ANALYSIS_MAX_VARIABLES], n;
   int64_t lanes, values;
   int i;
@@ -2258,11 +2298,11 @@ SETT_INLINE sett_map settp_analysis_steps(sett_map_arena *arena, sett_map map, i
   return settp_analysis_instead(arena, map, variable, value);
 }
 
-SETT_INLINE sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width) {
+SETT_PUBLIC sett_map sett_analysis_step(sett_map_arena *arena, sett_map map, int v, int64_t width) {
   return settp_analysis_steps(arena, map, v, width, 1);
 }
 
-SETT_INLINE sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width) {
+SETT_PUBLIC sett_map sett_analysis_wide(sett_map_arena *arena, sett_map map, int v, int64_t width) {
   return settp_analysis_steps(arena, map, v, width, width);
 }
 
@@ -2470,7 +2510,7 @@ SETT_INLINE settp_analysis_table *settp_analysis_best_begin(sett_map_arena *aren
   return table;
 }
 
-SETT_INLINE sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
+SETT_PUBLIC sett_analysis_best sett_analysis_pad_rows(sett_map_arena *arena, int maps, const sett_map *map,
                                                       const int64_t *width, const sett_analysis_memory *memory,
                                                       int banks, int bytes, int lanes) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -2515,7 +2555,7 @@ SETT_INLINE void settp_analysis_swizzle_try(const settp_analysis_phases *all, se
   settp_analysis_member_try(all, table, &member, (more * all->bits + 7) / 8, best, kept);
 }
 
-SETT_INLINE sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int maps, const sett_map *map,
+SETT_PUBLIC sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int maps, const sett_map *map,
                                                      const int64_t *width, const sett_analysis_memory *memory,
                                                      int banks, int bytes, int lanes) {
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -2558,7 +2598,7 @@ SETT_INLINE sett_analysis_best sett_analysis_swizzle(sett_map_arena *arena, int 
   return best;
 }
 
-SETT_INLINE int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC int64_t sett_analysis_reads(sett_map_arena *arena, sett_map map) {
   sett_expr point[SETT_ANALYSIS_MAX_VARIABLES];
   sett_map identity;
   sett_map_footprint image;
@@ -2661,11 +2701,11 @@ SETT_INLINE sett_analysis_tile settp_analysis_propagate(sett_map_arena *arena, s
   return t;
 }
 
-SETT_INLINE sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes) {
+SETT_PUBLIC sett_analysis_tile sett_analysis_propagate(sett_map_arena *arena, sett_map map, sett_analysis_list sizes) {
   sett_analysis_tile t = settp_analysis_propagate(arena, map, sizes);
   if (!t.error && !t.reason[0]) return t;
   t.results = 0;
   t.offset = sett_map_undefined();
   return t;
 }
-#endif
+#endif /* bodies */

@@ -1,4 +1,4 @@
-/* sett_indexing_map.h - v0.4 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
+/* sett_indexing_map.h - v0.5 - indexing maps and their algebra: (d0, d1)[s0]{rt0} -> (...), domain: ...
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -9,9 +9,15 @@ WHAT
 INCLUDE
   Copy this one file. C11 or C++17, hosted or freestanding. All functions are static inline: unused ones leave nothing behind.
   On a device this header is not included: a map goes there as the C text that sett_map_print_c wrote.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS
-  SETT_INLINE   how functions are declared (default: static inline)
+  SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
+  SETT_IMPLEMENTATION   the functions too, with external linkage. Macros that size a record must be the same in all files
+  SETT_PREFIX           with these two, put before the symbols of public functions: libraries with their own functions link into one program
+  SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
+  SETT_INLINE           how all functions are declared without these macros (default: static inline)
   SETT_MAP_POINTS_MAX   where rules end, domains of at most so many points are looked at (default: 65536, at most 2^24)
 
 A FIRST LOOK
@@ -146,6 +152,7 @@ LIMITS
   when it is simplified again. Intervals are sound, not always exact. An empty domain is found where the rules or an enumeration show it.
 
 HISTORY
+  0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.4  print_c_in; fits; xor: an operation of expressions, and rules X1 to X4 and P7; xor is no variable's name any more. with_xor, without_xor.
        Maps of bits are inverted and compared, and their questions answered, by matrices over two elements.
   0.3  a constraint that does not hold puts a point outside, whichever other has no value; rules R9 and C8.
@@ -158,16 +165,102 @@ HISTORY
 #ifndef SETT_INDEXING_MAP_H
 #define SETT_INDEXING_MAP_H
 
-#define SETT_MAP_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
+#define SETT_MAP_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* ---- linkage, the same in all sett headers ---- */
 #ifndef SETT_INLINE
 #define SETT_INLINE static inline
 #endif
+#ifndef SETT_PUBLIC
+#if !defined(SETT_DECLARATIONS) && !defined(SETT_IMPLEMENTATION)
+#define SETT_PUBLIC SETT_INLINE
+#else
+#define SETTP_SEPARATE
+#ifndef SETT_VISIBILITY
+#if defined(__GNUC__) && (defined(__ELF__) || defined(__APPLE__))
+#define SETT_VISIBILITY __attribute__((__visibility__("hidden")))
+#else
+#define SETT_VISIBILITY
+#endif
+#endif
+#ifdef __cplusplus
+#define SETT_PUBLIC extern "C" SETT_VISIBILITY
+#else
+#define SETT_PUBLIC extern SETT_VISIBILITY
+#endif
+#endif
+#define SETTP_JOIN(prefix, name) prefix##name
+#define SETTP_PREFIXED(prefix, name) SETTP_JOIN(prefix, name)
+#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_SEPARATE)
+#error "define SETT_IMPLEMENTATION before the first sett header"
+#endif
 #ifndef SETT_MAP_POINTS_MAX
 #define SETT_MAP_POINTS_MAX (1 << 16)
+#endif
+
+#ifdef SETT_PREFIX
+#define sett_map_arena_make SETTP_PREFIXED(SETT_PREFIX, sett_map_arena_make)
+#define sett_map_arena_mark SETTP_PREFIXED(SETT_PREFIX, sett_map_arena_mark)
+#define sett_map_arena_rewind SETTP_PREFIXED(SETT_PREFIX, sett_map_arena_rewind)
+#define sett_map_arena_bytes SETTP_PREFIXED(SETT_PREFIX, sett_map_arena_bytes)
+#define sett_map_parse_bytes SETTP_PREFIXED(SETT_PREFIX, sett_map_parse_bytes)
+#define sett_map_simplify_bytes SETTP_PREFIXED(SETT_PREFIX, sett_map_simplify_bytes)
+#define sett_map_message SETTP_PREFIXED(SETT_PREFIX, sett_map_message)
+#define sett_map_constant SETTP_PREFIXED(SETT_PREFIX, sett_map_constant)
+#define sett_map_var SETTP_PREFIXED(SETT_PREFIX, sett_map_var)
+#define sett_map_add SETTP_PREFIXED(SETT_PREFIX, sett_map_add)
+#define sett_map_sub SETTP_PREFIXED(SETT_PREFIX, sett_map_sub)
+#define sett_map_mul SETTP_PREFIXED(SETT_PREFIX, sett_map_mul)
+#define sett_map_floordiv SETTP_PREFIXED(SETT_PREFIX, sett_map_floordiv)
+#define sett_map_mod SETTP_PREFIXED(SETT_PREFIX, sett_map_mod)
+#define sett_map_ceildiv SETTP_PREFIXED(SETT_PREFIX, sett_map_ceildiv)
+#define sett_map_min SETTP_PREFIXED(SETT_PREFIX, sett_map_min)
+#define sett_map_max SETTP_PREFIXED(SETT_PREFIX, sett_map_max)
+#define sett_map_xor SETTP_PREFIXED(SETT_PREFIX, sett_map_xor)
+#define sett_map_make SETTP_PREFIXED(SETT_PREFIX, sett_map_make)
+#define sett_map_fail SETTP_PREFIXED(SETT_PREFIX, sett_map_fail)
+#define sett_map_empty SETTP_PREFIXED(SETT_PREFIX, sett_map_empty)
+#define sett_map_undefined SETTP_PREFIXED(SETT_PREFIX, sett_map_undefined)
+#define sett_map_variables SETTP_PREFIXED(SETT_PREFIX, sett_map_variables)
+#define sett_map_name SETTP_PREFIXED(SETT_PREFIX, sett_map_name)
+#define sett_map_find SETTP_PREFIXED(SETT_PREFIX, sett_map_find)
+#define sett_map_parse SETTP_PREFIXED(SETT_PREFIX, sett_map_parse)
+#define sett_map_print SETTP_PREFIXED(SETT_PREFIX, sett_map_print)
+#define sett_map_print_expr SETTP_PREFIXED(SETT_PREFIX, sett_map_print_expr)
+#define sett_map_evaluate SETTP_PREFIXED(SETT_PREFIX, sett_map_evaluate)
+#define sett_map_evaluator_make SETTP_PREFIXED(SETT_PREFIX, sett_map_evaluator_make)
+#define sett_map_evaluator_at SETTP_PREFIXED(SETT_PREFIX, sett_map_evaluator_at)
+#define sett_map_points_begin SETTP_PREFIXED(SETT_PREFIX, sett_map_points_begin)
+#define sett_map_points_next SETTP_PREFIXED(SETT_PREFIX, sett_map_points_next)
+#define sett_map_simplify SETTP_PREFIXED(SETT_PREFIX, sett_map_simplify)
+#define sett_map_with_xor SETTP_PREFIXED(SETT_PREFIX, sett_map_with_xor)
+#define sett_map_without_xor SETTP_PREFIXED(SETT_PREFIX, sett_map_without_xor)
+#define sett_map_compose SETTP_PREFIXED(SETT_PREFIX, sett_map_compose)
+#define sett_map_substitute SETTP_PREFIXED(SETT_PREFIX, sett_map_substitute)
+#define sett_map_rename SETTP_PREFIXED(SETT_PREFIX, sett_map_rename)
+#define sett_map_rescale SETTP_PREFIXED(SETT_PREFIX, sett_map_rescale)
+#define sett_map_remove_unused SETTP_PREFIXED(SETT_PREFIX, sett_map_remove_unused)
+#define sett_map_to_dims SETTP_PREFIXED(SETT_PREFIX, sett_map_to_dims)
+#define sett_map_to_ranges SETTP_PREFIXED(SETT_PREFIX, sett_map_to_ranges)
+#define sett_map_move SETTP_PREFIXED(SETT_PREFIX, sett_map_move)
+#define sett_map_replace SETTP_PREFIXED(SETT_PREFIX, sett_map_replace)
+#define sett_map_inverse SETTP_PREFIXED(SETT_PREFIX, sett_map_inverse)
+#define sett_map_range SETTP_PREFIXED(SETT_PREFIX, sett_map_range)
+#define sett_map_strides SETTP_PREFIXED(SETT_PREFIX, sett_map_strides)
+#define sett_map_guards SETTP_PREFIXED(SETT_PREFIX, sett_map_guards)
+#define sett_map_print_c SETTP_PREFIXED(SETT_PREFIX, sett_map_print_c)
+#define sett_map_print_c_in SETTP_PREFIXED(SETT_PREFIX, sett_map_print_c_in)
+#define sett_map_fits SETTP_PREFIXED(SETT_PREFIX, sett_map_fits)
+#define sett_map_equal SETTP_PREFIXED(SETT_PREFIX, sett_map_equal)
+#define sett_map_congruence SETTP_PREFIXED(SETT_PREFIX, sett_map_congruence)
+#define sett_map_is_injective SETTP_PREFIXED(SETT_PREFIX, sett_map_is_injective)
+#define sett_map_covers SETTP_PREFIXED(SETT_PREFIX, sett_map_covers)
+#define sett_map_is_bijective SETTP_PREFIXED(SETT_PREFIX, sett_map_is_bijective)
+#define sett_map_image SETTP_PREFIXED(SETT_PREFIX, sett_map_image)
+#define sett_map_runs SETTP_PREFIXED(SETT_PREFIX, sett_map_runs)
 #endif
 
 /* ======================================================================= types ==== */
@@ -250,61 +343,61 @@ typedef struct sett_map_interval {
 
 /* ---- arena ---- */
 /* memory is aligned to 8 inside; where size_t has 32 bits, 256 MiB of it are used at most */
-SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes);
+SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes);
 typedef struct sett_map_mark {
   size_t top;
   uint32_t nodes;
 } sett_map_mark;
-SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
+SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena);
 /* forgets everything made after the mark */
-SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);
+SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark);
 /* Sizes of memory; SIZE_MAX where size_t does not hold them. */
-SETT_INLINE size_t sett_map_arena_bytes(size_t nodes); /* memory for that many nodes */
+SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes); /* memory for that many nodes */
 /* memory of an arena in which any text of that length can be read and printed */
-SETT_INLINE size_t sett_map_parse_bytes(size_t length);
+SETT_PUBLIC size_t sett_map_parse_bytes(size_t length);
 /* Free memory with which no simplify of this map, and no question to it, fails for want of memory or searches less; below it they search less first and fail with FULL
  * last. Of a small map it is some 4 MiB, of which some hundred KiB are touched. */
-SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
-SETT_INLINE const char *sett_map_message(int error);
+SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map);
+SETT_PUBLIC const char *sett_map_message(int error);
 
 /* ---- build expressions (constants fold; x+0, x*1, x*0, x floordiv 1, x mod 1, x xor 0, x xor x vanish; nothing else is rewritten) ---- */
-SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value);
+SETT_PUBLIC sett_expr sett_map_constant(sett_map_arena *arena, int64_t value);
 /* variable number index: dims, then ranges, then rts */
-SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index);
-SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b);
-SETT_INLINE sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b);
-SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b);
-SETT_INLINE sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b);
-SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b);
-SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b);
-SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b);
-SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
-SETT_INLINE sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_var(sett_map_arena *arena, int index);
+SETT_PUBLIC sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b);
+SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b);
 
 /* ---- build maps: the arrays are copied into the arena; a failed expression makes a failed map; lo > hi makes KNOWN EMPTY,
  * and so do constraints that leave no point beside an expression that failed for want of a value ---- */
-SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
+SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
                                    const sett_map_variable *variables, int results, const sett_expr *result,
                                    int constraints, const sett_map_constraint *constraint);
-SETT_INLINE sett_map sett_map_fail(int error, int column);
-SETT_INLINE sett_map sett_map_empty(void);
-SETT_INLINE sett_map sett_map_undefined(void);
+SETT_PUBLIC sett_map sett_map_fail(int error, int column);
+SETT_PUBLIC sett_map sett_map_empty(void);
+SETT_PUBLIC sett_map sett_map_undefined(void);
 
 /* ---- ask ---- */
-SETT_INLINE int sett_map_variables(sett_map map); /* dims + ranges + rts */
+SETT_PUBLIC int sett_map_variables(sett_map map); /* dims + ranges + rts */
 /* its own name, or the default, written to buffer (24 bytes) */
-SETT_INLINE const char *sett_map_name(sett_map map, int variable, char *buffer);
-SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length); /* index of a variable, or -1 */
+SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer);
+SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length); /* index of a variable, or -1 */
 
 /* ---- text ---- */
-SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
+SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Writes at most capacity bytes, always ends with a zero byte when capacity > 0; returns the length of the whole text (without the zero). */
-SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *out, size_t capacity);
-SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *out, size_t capacity);
+SETT_PUBLIC size_t sett_map_print(sett_map_arena *arena, sett_map map, char *out, size_t capacity);
+SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *out, size_t capacity);
 
 /* ---- evaluate: values of dims, ranges, rts. 1: inside, and the results; else 0, results of 0, and in *error (NULL: not asked) why there is no value (overflow,
  * zero divisor), or 0: the point is outside the domain ---- */
-SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
+SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
                                   int *error);
 
 /* ---- points: an evaluator is a map made ready once (its arrays lie in the arena); at answers as sett_map_evaluate does, without building anything ---- */
@@ -317,8 +410,8 @@ typedef struct sett_map_evaluator {
   uint32_t steps;
   int failed; /* an error that every point has (a failed or UNDEFINED map, a full arena), or 0 */
 } sett_map_evaluator;
-SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map);
-SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results,
+SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *evaluator, const int64_t *values, int64_t *results,
                                       int *error);
 
 /* All points of the domain, dims, ranges, rts, the last variable fastest. next gives 1 (point and result hold the next one), or 0 after the last, or with
@@ -330,53 +423,53 @@ typedef struct sett_map_points {
   int error; /* why the last answer was 0 before the end, or 0 */
   int state; /* 0: before the first, 1: at a point, 2: after the last */
 } sett_map_points;
-SETT_INLINE sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map);
-SETT_INLINE int sett_map_points_next(sett_map_points *points);
+SETT_PUBLIC sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC int sett_map_points_next(sett_map_points *points);
 
 /* ---- algebra ---- */
-SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC sett_map sett_map_simplify(sett_map_arena *arena, sett_map map);
 /* Simplified, with what is a sum of bits modulo 2 as xor, also where map has none; and simplified without any xor, for readers that do not know it: a xor b is written
  * as sum of 2^j * ((a floordiv 2^j + b floordiv 2^j) mod 2) over the places where both vary, and is left like that. Error OVERFLOW: an operand has no bounds,
  * or some beyond [-2^62, 2^62 - 1], or more than 32 stand in one xor. Law L16.
  *   (u, v) -> ((u + v) mod 2), domain: u in [0, 1], v in [0, 1]     becomes     (u, v) -> (u xor v), .. and back */
-SETT_INLINE sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
-SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map);
 /* first feeds second; not simplified */
-SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);
-SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
+SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second);
+SETT_PUBLIC sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
                                          const int64_t *values);
-SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names);
+SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names);
 
 /* ---- variables ---- */
 
 /* The simplified map with every range s that must be r modulo k written k * s + r, its constraint gone; other constraints stay, several moduli of one range
  * meet by the Chinese remainder theorem. Law: the same results in the same order of ranges: rescale(m)(.., s, ..) = m(.., k * s + r, ..).
  *   ()[s0] -> (s0), domain: s0 in [0, 99], s0 mod 6 in [3, 3], s0 mod 7 in [5, 5]     becomes     ()[s0] -> (s0 * 42 + 33), domain: s0 in [0, 1] */
-SETT_INLINE sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map);
 
 /* Without the variables of these kinds that neither a result nor a constraint with a remaining variable holds; constraints among removed variables go once
  * a point is known that satisfies them: none exists gives KNOWN EMPTY, and where that is not decided they stay. removed (one flag a variable, or NULL) says
  * which went. Law: the domain is the old one's projection, the values are the same. Nothing is simplified.
  *   (d0, d1)[s0] -> (d1), domain: d0 in [0, 9], d1 in [0, 5], s0 in [0, 7], d0 mod 3 in [0, 0]     becomes     (d0) -> (d0), domain: d0 in [0, 5] */
 enum { SETT_MAP_DIMS = 1, SETT_MAP_RANGES = 2, SETT_MAP_RTS = 4, SETT_MAP_ALL_KINDS = 7 };
-SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed);
+SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed);
 
 /* The chosen ranges and runtime variables (one flag a variable; NULL: all of them) become the last dimensions, in their order; to_ranges: the chosen
  * dimensions and runtime variables (NULL: all dimensions) become the last ranges. All variables keep their names. Law: only the order of the variables
  * changes.
  *   (d0)[s0, s1] -> (d0 + s0 + s1), s0 chosen     becomes     (d0, s0)[s1] -> (d0 + s0 + s1) */
-SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
-SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
+SETT_PUBLIC sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
+SETT_PUBLIC sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen);
 
 /* Dimension from at place to, the others in their order, all with their names; UNDEFINED where there is no such dimension or place. Law: only the order of the
  * dimensions changes. sett_indexing_analysis.h takes the first dimension for the lanes of a warp: another one is moved to place 0.
  *   (block, thread)[s0] -> (block * 32 + thread), 1 to 0     becomes     (thread, block)[s0] -> (block * 32 + thread) */
-SETT_INLINE sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to);
+SETT_PUBLIC sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to);
 
 /* A variable becomes an expression of the others (in the numbering of map) and leaves the lists; its bounds become a constraint. Error REPLACEMENT: the
  * expression holds the variable itself. Law: replace(m, v, e)(p without v) = m(p with v = e(p)), outside where e(p) is outside of v's bounds. Nothing is
  * simplified. */
-SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
+SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr);
 
 /* The answer to a question (ANSWERS). "No" has a witness, but for some that only counting shows. Arrays lie in the arena. */
 typedef struct sett_map_answer {
@@ -393,10 +486,10 @@ typedef struct sett_map_answer {
  *   (d0, d1) -> (d1, 5 - d0), domain: d0 in [0, 5], d1 in [0, 2]     gives     (d0, d1) -> (-d1 + 5, d0), domain: d0 in [0, 2], d1 in [0, 5]
  * How: the results are equations of linear forms over atoms. A form k * A + B with B in an interval of at most k values gives A and B (a digit); atoms that
  * two equations share are eliminated; what is known is put in. */
-SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why);
+SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why);
 
 /* ---- questions ---- */
-SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
+SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr);
 
 /* value(v) = value(lo) + stride * (v - lo) everywhere in the domain, and align divides value(lo) (0: it is always 0); not linear: nothing is said. */
 typedef struct sett_map_stride {
@@ -404,28 +497,28 @@ typedef struct sett_map_stride {
   int linear;
 } sett_map_stride;
 /* one for each result; 0 or an error */
-SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
+SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out);
 
 /* The simplified results with map's own bounds, and as constraints all that must be tested at run time: what is left of the
  * constraints, and the variables whose bounds they cut. */
-SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map);
 
 /* C text, valid in C11, OpenCL C 1.2 and CUDA: a line with the type, `result EXPR` for each result, `constraint EXPR` for each guard. type 0: the narrowest that
  * evaluates all lines rightly (results inside the domain, guards anywhere in the bounds). Variables have that type. */
 enum { SETT_MAP_ANY_TYPE, SETT_MAP_UINT, SETT_MAP_INT, SETT_MAP_LONG };
-SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
+SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error);
 /* The same with each result in parentheses where its place needs them: alone; beside <= or ==; behind `pointer +` (there also where the text subtracts, as unsigned
  * numbers may pass 0 in between); in a sum; beside * / % >> &. */
 enum { SETT_MAP_ALONE, SETT_MAP_COMPARED, SETT_MAP_ADDED, SETT_MAP_TERM, SETT_MAP_FACTOR };
-SETT_INLINE size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
+SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error);
 /* Does a type hold all lines that print_c would write in it? Yes: 1; no: 0; else an error: there is no such text in any type. */
-SETT_INLINE int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
+SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type);
 
 /* By meaning: the same domain and the same values; points where one has no value do not count. No: at answer.point (one value a variable) they differ, or,
  * without a point, in how many variables or results they have. Variables meet by place, names do not count. What a map that is UNDEFINED equals is not decided. */
-SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
+SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b);
 
 /* All values of an expression on the domain: lo <= value <= hi and value = residue modulo modulus (modulus 0: it is always residue); lo and hi are in the
  * class. Sound; exact where each variable stands once and no constraint joins variables. An empty domain gives [1, 0]; nothing known: all 64 bits, modulus 1.
@@ -433,16 +526,16 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
 typedef struct sett_map_values {
   int64_t lo, hi, modulus, residue;
 } sett_map_values;
-SETT_INLINE sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map map, sett_expr expr);
+SETT_PUBLIC sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map map, sett_expr expr);
 
 /* Do two points (of dims, ranges and rts) never have one image? Is every point of a box (one interval a result) the image of a point? Both, and no image
  * outside of the box (NULL: the bounding box of the image)? First by structure: the equations of sett_map_inverse, digits; then domains of up to 65,536
  * points are looked at.
  *   (d0, d1) -> (d0 * 4 + d1), domain: d0 in [0, 2], d1 in [0, 4]     is not injective: (0, 4) and (1, 0)
  *   (d0) -> (d0 * 2), domain: d0 in [0, 2]     is injective and does not cover [0, 4]: 1 is missed */
-SETT_INLINE sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map);
-SETT_INLINE sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
-SETT_INLINE sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
+SETT_PUBLIC sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
+SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box);
 
 /* The image. value[i]: what result i can be; exact[i]: lo and hi are taken. count: the number of distinct images, or -1 with the reason. product: the image
  * is the product of the strided intervals lo, lo + modulus, .., hi (then each is exact). Law: count is what an enumeration counts, product holds its points
@@ -457,7 +550,7 @@ typedef struct sett_map_footprint {
   int error;          /* FULL, or that of a failed map: results is 0 then, and there are no arrays */
   const char *reason; /* why count is -1 */
 } sett_map_footprint;
-SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
+SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map);
 
 /* Runs of results along a variable v. A break is a v such that, other variables fixed, v - 1 and v are in the domain and result(v) is not result(v - 1) + 1.
  *   contiguous: the greatest w that divides every break (none but 0: the extent of v): with v = w * j + i, 0 <= i < w, result(v) = result(w * j) + i
@@ -470,7 +563,12 @@ typedef struct sett_map_run {
   int64_t contiguous, broadcast, vector_width;
   int contiguous_exact, broadcast_exact, vector_exact;
 } sett_map_run;
-SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable, sett_map_run *out);
+SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable, sett_map_run *out);
+
+#endif
+
+#if !defined(SETTP_MAP_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_MAP_BODIES
 
 /* ======================================================================= bodies: arithmetic ==== */
 
@@ -773,7 +871,7 @@ SETT_INLINE uint32_t settp_map_hash(uint64_t a, uint64_t b) {
 /* Where size_t has 32 bits: no array that a function takes is 16 times as large as the arrays of the arena that it is about. */
 enum { SETTP_MAP_ARENA_MAX = 1 << 28 };
 
-SETT_INLINE sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
+SETT_PUBLIC sett_map_arena sett_map_arena_make(void *memory, size_t bytes) {
   sett_map_arena arena;
   size_t skip = (8 - ((uintptr_t)memory & 7)) & 7;
   uint32_t i;
@@ -800,11 +898,11 @@ SETT_INLINE size_t settp_map_size(size_t count, size_t size, size_t more) {
   return count > (SIZE_MAX - more) / size ? SIZE_MAX : count * size + more;
 }
 
-SETT_INLINE size_t sett_map_arena_bytes(size_t nodes) {
+SETT_PUBLIC size_t sett_map_arena_bytes(size_t nodes) {
   return settp_map_size(nodes, sizeof(settp_map_node) + sizeof(uint32_t), 512);
 }
 
-SETT_INLINE sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
+SETT_PUBLIC sett_map_mark sett_map_arena_mark(const sett_map_arena *arena) {
   sett_map_mark mark;
   mark.top = arena->top;
   mark.nodes = arena->nodes;
@@ -815,7 +913,7 @@ SETT_INLINE uint32_t settp_map_bucket(const sett_map_arena *arena, uint32_t op, 
   return settp_map_hash((uint64_t)value, op) & (arena->buckets - 1);
 }
 
-SETT_INLINE void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
+SETT_PUBLIC void sett_map_arena_rewind(sett_map_arena *arena, sett_map_mark mark) {
   while (arena->nodes > mark.nodes) { /* a bucket lists its newest node first */
     settp_map_node *n = settp_map_at(arena, --arena->nodes);
     settp_map_buckets(arena)[settp_map_bucket(arena, n->op, n->value)] = n->next;
@@ -849,7 +947,7 @@ SETT_INLINE sett_expr settp_map_intern(sett_map_arena *arena, uint32_t op, int64
 }
 
 #define SETT_MAP_ERROR_TEXT(name, text) text,
-SETT_INLINE const char *sett_map_message(int error) {
+SETT_PUBLIC const char *sett_map_message(int error) {
   static const char *const texts[] = {SETT_MAP_ERRORS(SETT_MAP_ERROR_TEXT) "unknown error"};
   return texts[error >= 0 && error < SETT_MAP_ERROR_COUNT ? error : SETT_MAP_ERROR_COUNT];
 }
@@ -864,11 +962,11 @@ SETT_INLINE int settp_map_is_constant(const sett_map_arena *arena, sett_expr e, 
   return n->op == SETTP_MAP_CONST;
 }
 
-SETT_INLINE sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) {
+SETT_PUBLIC sett_expr sett_map_constant(sett_map_arena *arena, int64_t value) {
   return settp_map_intern(arena, SETTP_MAP_CONST, value);
 }
 
-SETT_INLINE sett_expr sett_map_var(sett_map_arena *arena, int index) {
+SETT_PUBLIC sett_expr sett_map_var(sett_map_arena *arena, int index) {
   return settp_map_intern(arena, SETTP_MAP_VAR, index);
 }
 
@@ -935,32 +1033,32 @@ SETT_INLINE sett_expr settp_map_binary(sett_map_arena *arena, int op, sett_expr 
   return settp_map_intern(arena, (uint32_t)op, (int64_t)((uint64_t)b << 32 | a));
 }
 
-SETT_INLINE sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_add(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_ADD, a, b);
 }
-SETT_INLINE sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_mul(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_MUL, a, b);
 }
-SETT_INLINE sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_sub(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_ADD, a,
                           settp_map_binary(arena, SETTP_MAP_MUL, b, sett_map_constant(arena, -1)));
 }
-SETT_INLINE sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_floordiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_FLOORDIV, a, b);
 }
-SETT_INLINE sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_mod(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_MOD, a, b);
 }
-SETT_INLINE sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_ceildiv(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_CEILDIV, a, b);
 }
-SETT_INLINE sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_min(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_MIN, a, b);
 }
-SETT_INLINE sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_max(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_MAX, a, b);
 }
-SETT_INLINE sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b) {
+SETT_PUBLIC sett_expr sett_map_xor(sett_map_arena *arena, sett_expr a, sett_expr b) {
   return settp_map_binary(arena, SETTP_MAP_XOR, a, b);
 }
 
@@ -1059,10 +1157,10 @@ SETT_INLINE sett_map settp_map_of_kind(int kind, int error, int column) {
   return map;
 }
 
-SETT_INLINE sett_map sett_map_fail(int error, int column) { return settp_map_of_kind(SETT_MAP_FAILED, error, column); }
-SETT_INLINE sett_map sett_map_undefined(void) { return settp_map_of_kind(SETT_MAP_UNDEFINED, 0, 0); }
-SETT_INLINE sett_map sett_map_empty(void) { return settp_map_of_kind(SETT_MAP_EMPTY, 0, 0); }
-SETT_INLINE int sett_map_variables(sett_map map) { return map.dims + map.ranges + map.rts; }
+SETT_PUBLIC sett_map sett_map_fail(int error, int column) { return settp_map_of_kind(SETT_MAP_FAILED, error, column); }
+SETT_PUBLIC sett_map sett_map_undefined(void) { return settp_map_of_kind(SETT_MAP_UNDEFINED, 0, 0); }
+SETT_PUBLIC sett_map sett_map_empty(void) { return settp_map_of_kind(SETT_MAP_EMPTY, 0, 0); }
+SETT_PUBLIC int sett_map_variables(sett_map map) { return map.dims + map.ranges + map.rts; }
 
 SETT_INLINE size_t settp_map_length(const char *text) {
   size_t n = 0;
@@ -1071,7 +1169,7 @@ SETT_INLINE size_t settp_map_length(const char *text) {
 }
 
 /* The name of a variable: its own, or the default of its place, written to buffer (24 bytes). */
-SETT_INLINE const char *sett_map_name(sett_map map, int variable, char *buffer) {
+SETT_PUBLIC const char *sett_map_name(sett_map map, int variable, char *buffer) {
   char digits[12];
   int place = variable, n = 0, at = 0;
   if (map.variable[variable].name) return map.variable[variable].name;
@@ -1123,7 +1221,7 @@ SETT_INLINE int settp_map_default_place(const sett_map *map, const char *name, s
   return at == length && place < count ? first + place : -1;
 }
 
-SETT_INLINE int sett_map_find(sett_map map, const char *name, size_t length) {
+SETT_PUBLIC int sett_map_find(sett_map map, const char *name, size_t length) {
   int i = settp_map_default_place(&map, name, length);
   if (i >= 0 && !map.variable[i].name) return i;
   for (i = 0; i < sett_map_variables(map); ++i)
@@ -1200,7 +1298,7 @@ SETT_INLINE const char *settp_map_name_store(sett_map_arena *arena, const char *
   return copy;
 }
 
-SETT_INLINE sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
+SETT_PUBLIC sett_map sett_map_make(sett_map_arena *arena, int dims, int ranges, int rts,
                                    const sett_map_variable *variables, int results, const sett_expr *result,
                                    int constraints, const sett_map_constraint *constraint) {
   sett_map map = sett_map_undefined();
@@ -1423,7 +1521,7 @@ SETT_INLINE void settp_map_put_names(const sett_map *map, settp_map_out *out, in
   settp_map_put(out, close);
 }
 
-SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *text, size_t capacity) {
+SETT_PUBLIC size_t sett_map_print(sett_map_arena *arena, sett_map map, char *text, size_t capacity) {
   settp_map_out out = settp_map_out_make(text, capacity);
   sett_map_mark mark = sett_map_arena_mark(arena);
   char buffer[24];
@@ -1464,7 +1562,7 @@ SETT_INLINE size_t sett_map_print(sett_map_arena *arena, sett_map map, char *tex
   return settp_map_finish(&out);
 }
 
-SETT_INLINE size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *text,
+SETT_PUBLIC size_t sett_map_print_expr(sett_map_arena *arena, sett_map map, sett_expr expr, char *text,
                                        size_t capacity) {
   settp_map_out out = settp_map_out_make(text, capacity);
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -1910,7 +2008,7 @@ SETT_INLINE sett_map settp_map_parse_body(settp_map_parser *p) {
   return settp_map_store(p->arena, p->map, names_top);
 }
 
-SETT_INLINE sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length) {
+SETT_PUBLIC sett_map sett_map_parse(sett_map_arena *arena, const char *text, size_t length) {
   settp_map_parser p;
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map map;
@@ -2005,7 +2103,7 @@ SETT_INLINE int settp_map_inside(int code, int count, int64_t *results, int *err
   return code == 1;
 }
 
-SETT_INLINE int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
+SETT_PUBLIC int sett_map_evaluate(sett_map_arena *arena, sett_map map, const int64_t *values, int64_t *results,
                                   int *error) {
   return settp_map_inside(settp_map_evaluate(arena, map, values, results), map.results, results, error);
 }
@@ -2087,7 +2185,7 @@ SETT_INLINE int settp_map_unique_names(sett_map_arena *arena, sett_map map, sett
 }
 
 /* Ranges and runtime variables of second come before those of first. */
-SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second) {
+SETT_PUBLIC sett_map sett_map_compose(sett_map_arena *arena, sett_map first, sett_map second) {
   sett_map map = sett_map_undefined();
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_variable *variable;
@@ -2179,7 +2277,7 @@ SETT_INLINE sett_map sett_map_compose(sett_map_arena *arena, sett_map first, set
 }
 
 /* Variables with fixed[i] != 0 become the constant values[i] and leave the lists; a value outside the bounds gives KNOWN EMPTY. */
-SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
+SETT_PUBLIC sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, const unsigned char *fixed,
                                          const int64_t *values) {
   sett_map out = map;
   sett_map_variable *variable;
@@ -2226,7 +2324,7 @@ SETT_INLINE sett_map sett_map_substitute(sett_map_arena *arena, sett_map map, co
   return settp_map_store(arena, out, keep);
 }
 
-SETT_INLINE sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names) {
+SETT_PUBLIC sett_map sett_map_rename(sett_map_arena *arena, sett_map map, const char *const *names) {
   sett_map_variable *variable;
   int n = sett_map_variables(map), i, j;
   size_t keep;
@@ -6583,9 +6681,9 @@ SETT_INLINE int settp_map_ask(sett_map_arena *arena, sett_map map, settp_map_ask
   return settp_map_ask_within(arena, map, a, NULL);
 }
 
-SETT_INLINE size_t sett_map_parse_bytes(size_t length) { return settp_map_size(length, 384, 65536); }
+SETT_PUBLIC size_t sett_map_parse_bytes(size_t length) { return settp_map_size(length, 384, 65536); }
 
-SETT_INLINE size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC size_t sett_map_simplify_bytes(const sett_map_arena *arena, sett_map map) {
   size_t atoms = (size_t)sett_map_variables(map), nodes = arena->nodes, forms;
   uint32_t i;
   int xors = 0;
@@ -6883,16 +6981,16 @@ SETT_INLINE sett_map settp_map_simplify(sett_map_arena *arena, sett_map map, int
   return settp_map_store(arena, made[i - 1], mark.top);
 }
 
-SETT_INLINE sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map sett_map_simplify(sett_map_arena *arena, sett_map map) {
   return settp_map_simplify(arena, map, 0);
 }
 
-SETT_INLINE sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map sett_map_with_xor(sett_map_arena *arena, sett_map map) {
   return settp_map_simplify(arena, map, 1);
 }
 
 /* The interval of an expression over the domain of a map. Sound; exact where each variable stands once. An empty domain gives [1, 0]. */
-SETT_INLINE sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr) {
+SETT_PUBLIC sett_map_interval sett_map_range(sett_map_arena *arena, sett_map map, sett_expr expr) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map_interval r = settp_map_interval(INT64_MIN, INT64_MAX);
   settp_map_asked a;
@@ -7169,7 +7267,7 @@ SETT_INLINE int settp_map_of_bits(sett_map_arena *arena, const sett_map *map) {
 
 /* ======================================================================= bodies: questions ==== */
 
-SETT_INLINE int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out) {
+SETT_PUBLIC int sett_map_strides(sett_map_arena *arena, sett_map map, int variable, sett_map_stride *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   settp_map_asked a;
   int i, j, code;
@@ -7259,7 +7357,7 @@ SETT_INLINE const sett_map_variable *settp_map_implied_bounds(sett_map_arena *ar
 }
 
 /* What must still be tested at run time: the constraints of the simplified map, and the variables whose bounds it cut. */
-SETT_INLINE sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map sett_map_guards(sett_map_arena *arena, sett_map map) {
   sett_map s = sett_map_simplify(arena, map);
   const sett_map_variable *implied;
   sett_map_constraint *c;
@@ -7291,7 +7389,7 @@ typedef struct settp_map_step {
   uint32_t op;
 } settp_map_step;
 
-SETT_INLINE sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map_evaluator sett_map_evaluator_make(sett_map_arena *arena, sett_map map) {
   sett_map_evaluator v;
   settp_map_list list;
   settp_map_step *step;
@@ -7363,7 +7461,7 @@ SETT_INLINE int settp_map_code_at(const sett_map_evaluator *v, const int64_t *va
   return code;
 }
 
-SETT_INLINE int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results,
+SETT_PUBLIC int sett_map_evaluator_at(const sett_map_evaluator *v, const int64_t *values, int64_t *results,
                                       int *error) {
   return settp_map_inside(settp_map_code_at(v, values, results), v->map.results, results, error);
 }
@@ -7381,7 +7479,7 @@ SETT_INLINE int settp_map_next_point(const sett_map *map, int64_t *point) {
   return 0;
 }
 
-SETT_INLINE sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_map map) {
   sett_map_points p;
   p.evaluator = sett_map_evaluator_make(arena, map);
   p.point = (int64_t *)settp_map_take(arena, (size_t)sett_map_variables(map) * sizeof *p.point + 8);
@@ -7392,7 +7490,7 @@ SETT_INLINE sett_map_points sett_map_points_begin(sett_map_arena *arena, sett_ma
   return p;
 }
 
-SETT_INLINE int sett_map_points_next(sett_map_points *p) {
+SETT_PUBLIC int sett_map_points_next(sett_map_points *p) {
   const sett_map *map = &p->evaluator.map;
   int i, code;
   p->error = p->evaluator.failed;
@@ -7531,7 +7629,7 @@ SETT_INLINE sett_map settp_map_rescale(sett_map_arena *arena, sett_map map, int 
   return map;
 }
 
-SETT_INLINE sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map sett_map_rescale(sett_map_arena *arena, sett_map map) {
   return settp_map_rescale(arena, map, SETT_MAP_RANGES);
 }
 
@@ -7589,7 +7687,7 @@ SETT_INLINE int settp_map_spread(sett_map_arena *arena, const sett_map *map, uns
   return !full;
 }
 
-SETT_INLINE sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed) {
+SETT_PUBLIC sett_map sett_map_remove_unused(sett_map_arena *arena, sett_map map, int kinds, unsigned char *removed) {
   sett_map out = map;
   sett_map_variable *variable;
   sett_map_constraint *constraint;
@@ -7697,14 +7795,14 @@ SETT_INLINE sett_map settp_map_to_kind(sett_map_arena *arena, sett_map map, cons
       }
   return settp_map_reorder(arena, map, order, count);
 }
-SETT_INLINE sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen) {
+SETT_PUBLIC sett_map sett_map_to_dims(sett_map_arena *arena, sett_map map, const unsigned char *chosen) {
   return settp_map_to_kind(arena, map, chosen, 0);
 }
-SETT_INLINE sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen) {
+SETT_PUBLIC sett_map sett_map_to_ranges(sett_map_arena *arena, sett_map map, const unsigned char *chosen) {
   return settp_map_to_kind(arena, map, chosen, 1);
 }
 
-SETT_INLINE sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to) {
+SETT_PUBLIC sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from, int to) {
   int n = sett_map_variables(map), i, k = 0, count[3], *order;
   if (map.kind != SETT_MAP_DEFINED) return map;
   if (from < 0 || from >= map.dims || to < 0 || to >= map.dims) return sett_map_undefined();
@@ -7722,7 +7820,7 @@ SETT_INLINE sett_map sett_map_move(sett_map_arena *arena, sett_map map, int from
   return settp_map_reorder(arena, map, order, count);
 }
 
-SETT_INLINE sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr) {
+SETT_PUBLIC sett_map sett_map_replace(sett_map_arena *arena, sett_map map, int variable, sett_expr expr) {
   sett_map out = map;
   sett_map_variable *left;
   sett_map_constraint bounds;
@@ -7971,7 +8069,7 @@ SETT_INLINE int settp_map_values(sett_map_arena *arena, sett_map map, sett_map_v
   return code;
 }
 
-SETT_INLINE sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map map, sett_expr expr) {
+SETT_PUBLIC sett_map_values sett_map_congruence(sett_map_arena *arena, sett_map map, sett_expr expr) {
   sett_map_values v;
   map.result = &expr;
   map.results = 1;
@@ -8887,7 +8985,7 @@ SETT_INLINE sett_map_answer settp_map_injective(sett_map_arena *arena, const set
   return settp_map_not_decided(0);
 }
 
-SETT_INLINE sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map_answer sett_map_is_injective(sett_map_arena *arena, sett_map map) {
   settp_map_study y = settp_map_study_make(arena, map);
   return settp_map_injective(arena, &y);
 }
@@ -9096,7 +9194,7 @@ SETT_INLINE sett_map_footprint settp_map_footprint(sett_map_arena *arena, const 
   return out;
 }
 
-SETT_INLINE sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map_footprint sett_map_image(sett_map_arena *arena, sett_map map) {
   settp_map_study y = settp_map_study_make(arena, map);
   return settp_map_footprint(arena, &y, map.results);
 }
@@ -9187,7 +9285,7 @@ SETT_INLINE sett_map_answer settp_map_covers(sett_map_arena *arena, const settp_
   return settp_map_not_decided(0);
 }
 
-SETT_INLINE sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box) {
+SETT_PUBLIC sett_map_answer sett_map_covers(sett_map_arena *arena, sett_map map, const sett_map_interval *box) {
   settp_map_study y = settp_map_study_make(arena, map);
   sett_map_footprint image = settp_map_footprint(arena, &y, map.results);
   return settp_map_covers(arena, &y, &image, box);
@@ -9255,7 +9353,7 @@ SETT_INLINE sett_map_answer settp_map_bijective(sett_map_arena *arena, const set
   return cover;
 }
 
-SETT_INLINE sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box) {
+SETT_PUBLIC sett_map_answer sett_map_is_bijective(sett_map_arena *arena, sett_map map, const sett_map_interval *box) {
   settp_map_study y = settp_map_study_make(arena, map);
   sett_map_footprint image = settp_map_footprint(arena, &y, map.results);
   return settp_map_bijective(arena, &y, &image, box);
@@ -9283,7 +9381,7 @@ SETT_INLINE int settp_map_is_inverse(sett_map_arena *arena, sett_map map, sett_m
   return settp_map_leads_back(arena, both, map.results, back);
 }
 
-SETT_INLINE sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why) {
+SETT_PUBLIC sett_map sett_map_inverse(sett_map_arena *arena, sett_map map, sett_map_answer *why) {
   settp_map_study y;
   sett_map_footprint image;
   sett_map_interval *box;
@@ -9510,7 +9608,7 @@ SETT_INLINE void settp_map_no_run(sett_map_run *out) {
   out->contiguous_exact = out->broadcast_exact = out->vector_exact = 0;
 }
 
-SETT_INLINE int sett_map_runs(sett_map_arena *arena, sett_map map, int variable, sett_map_run *out) {
+SETT_PUBLIC int sett_map_runs(sett_map_arena *arena, sett_map map, int variable, sett_map_run *out) {
   sett_map_mark mark = sett_map_arena_mark(arena);
   sett_map s, one, wide;
   sett_map_variable *bounds;
@@ -9931,12 +10029,12 @@ SETT_INLINE void settp_map_c_result(settp_map_c *c, sett_expr e, int place) {
   settp_map_put(c->out, ")");
 }
 
-SETT_INLINE size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
+SETT_PUBLIC size_t sett_map_print_c(sett_map_arena *arena, sett_map map, int type, char *text, size_t capacity,
                                     int *error) {
   return sett_map_print_c_in(arena, map, type, SETT_MAP_ALONE, text, capacity, error);
 }
 
-SETT_INLINE size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
+SETT_PUBLIC size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int type, int place, char *text,
                                        size_t capacity, int *error) {
   static const char *const names[] = {"", "uint", "int", "long"};
   sett_map_mark mark = sett_map_arena_mark(arena);
@@ -10006,7 +10104,7 @@ SETT_INLINE size_t sett_map_print_c_in(sett_map_arena *arena, sett_map map, int 
   return settp_map_finish(&out);
 }
 
-SETT_INLINE int sett_map_fits(sett_map_arena *arena, sett_map map, int type) {
+SETT_PUBLIC int sett_map_fits(sett_map_arena *arena, sett_map map, int type) {
   int error;
   (void)sett_map_print_c(arena, map, type, NULL, 0, &error);
   return error == SETT_MAP_ERROR_INDEX_TYPE ? 0 : error ? error : 1;
@@ -10101,7 +10199,7 @@ SETT_INLINE int settp_map_operands(const sett_map_arena *arena, sett_expr expr, 
   return n;
 }
 
-SETT_INLINE sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
+SETT_PUBLIC sett_map sett_map_without_xor(sett_map_arena *arena, sett_map map) {
   sett_map s = sett_map_simplify(arena, map), out;
   settp_map_list list;
   const sett_map_interval *range;
@@ -10221,7 +10319,7 @@ SETT_INLINE int settp_map_equal_bits(sett_map_arena *arena, sett_map x, sett_map
   return same;
 }
 
-SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b) {
+SETT_PUBLIC sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, sett_map b) {
   enum { SETTP_MAP_MOST_POINTS = 1 << 18, SETTP_MAP_MOST_SAMPLES = 4096 };
   sett_map_mark before = sett_map_arena_mark(arena), mark;
   sett_map x, y, box;
@@ -10314,4 +10412,4 @@ SETT_INLINE sett_map_answer sett_map_equal(sett_map_arena *arena, sett_map a, se
 }
 
 /* Copyright the sett authors. Licensed under the Apache License, Version 2.0 (see LICENSE); SPDX-License-Identifier: Apache-2.0 */
-#endif
+#endif /* bodies */

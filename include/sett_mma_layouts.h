@@ -1,4 +1,4 @@
-/* sett_mma_layouts.h - v0.3 - the fragments of matrix instructions (MFMA, WMMA, mma.sync) as nested layouts
+/* sett_mma_layouts.h - v0.4 - the fragments of matrix instructions (MFMA, WMMA, mma.sync) as nested layouts
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -10,9 +10,11 @@ INCLUDE
     #include "sett_nested_layout.h"
     #include "sett_mma_layouts.h"
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS
-  None.
+  Those of sett_nested_layout.h.
 
 A FIRST LOOK
     #include <stdio.h>
@@ -96,6 +98,7 @@ LIMITS
   The instructions of the table; those of sett_nested_layout.h.
 
 HISTORY
+  0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.3  m16n8k4 and m16n8k8 of f64.
   0.2  slots of 32x32 accumulators with blocks are registers in order; what differs from the documents is listed.
   0.1  118 intrinsics of upstream, 12 more of PTX.
@@ -103,10 +106,19 @@ HISTORY
 #ifndef SETT_MMA_LAYOUTS_H
 #define SETT_MMA_LAYOUTS_H
 
-#define SETT_MMA_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
+#define SETT_MMA_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_NESTED_LAYOUT_H
 #error "include sett_nested_layout.h before sett_mma_layouts.h"
+#endif
+
+#ifdef SETT_PREFIX
+#define sett_mma_find SETTP_PREFIXED(SETT_PREFIX, sett_mma_find)
+#define sett_mma_get SETTP_PREFIXED(SETT_PREFIX, sett_mma_get)
+#define sett_mma_layout SETTP_PREFIXED(SETT_PREFIX, sett_mma_layout)
+#define sett_mma_ptx_layout SETTP_PREFIXED(SETT_PREFIX, sett_mma_ptx_layout)
+#define sett_mma_lanes SETTP_PREFIXED(SETT_PREFIX, sett_mma_lanes)
+#define sett_mma_contraction SETTP_PREFIXED(SETT_PREFIX, sett_mma_contraction)
 #endif
 
 /* ---- the data --------------------------------------------------------------------------------------------------- */
@@ -349,25 +361,30 @@ typedef struct sett_mma_intrinsic {
 
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
-SETT_INLINE int sett_mma_find(const char *name, size_t length);
-SETT_INLINE sett_mma_intrinsic sett_mma_get(int intrinsic);
+SETT_PUBLIC int sett_mma_find(const char *name, size_t length);
+SETT_PUBLIC sett_mma_intrinsic sett_mma_get(int intrinsic);
 /* The operand's layout: dimensions M,K or K,N or M,N, with B in front where there are blocks, K as S,V where it is scaled;
    scales have M,S and S,N. One subgroup. */
-SETT_INLINE sett_nested_layout sett_mma_layout(int intrinsic, int operand);
+SETT_PUBLIC sett_nested_layout sett_mma_layout(int intrinsic, int operand);
 /* The same elements for each lane, slots as PTX numbers the values of a fragment; for mma.sync only. */
-SETT_INLINE sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
+SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand);
 /* Lanes that hold each element; 0 where there is no layout. */
-SETT_INLINE int sett_mma_lanes(int intrinsic, int operand);
+SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand);
 /* The layout of an operand in a contraction over loops: kinds has a letter b, m, n or k for each loop, bounds and subgroups its
    extent and the subgroups that share it; dimension i of the operand is loop map[i]. The innermost loop of a kind is the
    instruction's (the innermost two k loops are S and V). */
-SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
+SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
 
+#endif
+
+#if !defined(SETTP_MMA_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_MMA_BODIES
+
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
-SETT_INLINE sett_mma_intrinsic sett_mma_get(int intrinsic) {
+SETT_PUBLIC sett_mma_intrinsic sett_mma_get(int intrinsic) {
 #ifdef __cplusplus
   sett_mma_intrinsic it = {};
 #else
@@ -396,7 +413,7 @@ SETT_INLINE sett_mma_intrinsic sett_mma_get(int intrinsic) {
   return it;
 }
 
-SETT_INLINE int sett_mma_find(const char *name, size_t length) {
+SETT_PUBLIC int sett_mma_find(const char *name, size_t length) {
   int i;
   size_t at;
   for (i = 0; i < SETT_MMA_COUNT; ++i) {
@@ -450,7 +467,7 @@ SETT_INLINE int settp_mma_size(const sett_mma_intrinsic *it, char dim) {
   }
 }
 
-SETT_INLINE sett_nested_layout sett_mma_layout(int intrinsic, int operand) {
+SETT_PUBLIC sett_nested_layout sett_mma_layout(int intrinsic, int operand) {
   sett_mma_intrinsic it = sett_mma_get(intrinsic);
   settp_mma_row row = settp_mma_find_row(it.group, operand);
   sett_nested_layout layout;
@@ -470,7 +487,7 @@ SETT_INLINE sett_nested_layout sett_mma_layout(int intrinsic, int operand) {
   return sett_nested_check(&layout);
 }
 
-SETT_INLINE sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand) {
+SETT_PUBLIC sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand) {
   sett_nested_layout layout = sett_mma_layout(intrinsic, operand);
   int group = sett_mma_get(intrinsic).group;
   if (layout.error) return layout;
@@ -482,12 +499,12 @@ SETT_INLINE sett_nested_layout sett_mma_ptx_layout(int intrinsic, int operand) {
   return layout;
 }
 
-SETT_INLINE int sett_mma_lanes(int intrinsic, int operand) {
+SETT_PUBLIC int sett_mma_lanes(int intrinsic, int operand) {
   sett_mma_intrinsic it = sett_mma_get(intrinsic);
   return it.name ? settp_mma_find_row(it.group, operand).lanes : 0;
 }
 
-SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
+SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, int loops, const char *kinds,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map) {
   sett_nested_layout fragment = sett_mma_layout(intrinsic, operand);
@@ -514,4 +531,4 @@ SETT_INLINE sett_nested_layout sett_mma_contraction(int intrinsic, int operand, 
   }
   return sett_nested_contract(&fragment, place, loops, bounds, subgroups, rank, map);
 }
-#endif
+#endif /* bodies */

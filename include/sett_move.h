@@ -1,4 +1,4 @@
-/* sett_move.h - v0.2 - the cheapest way to move an array between two distributions over threads, and that way as C or CUDA
+/* sett_move.h - v0.3 - the cheapest way to move an array between two distributions over threads, and that way as C or CUDA
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -11,6 +11,8 @@ INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_move.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline. The first gives the arena.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -85,6 +87,7 @@ LIMITS
   would take for all registers. Others may cost less.
 
 HISTORY
+  0.3  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.2  registers that hold or want no element.
   0.1  registers, shuffles and shared memory, as C and as CUDA.
 */
@@ -95,7 +98,13 @@ HISTORY
 #error "include sett_indexing_map.h before sett_move.h"
 #endif
 
-#define SETT_MOVE_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
+#define SETT_MOVE_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
+
+#ifdef SETT_PREFIX
+#define sett_move_plan SETTP_PREFIXED(SETT_PREFIX, sett_move_plan)
+#define sett_move_print SETTP_PREFIXED(SETT_PREFIX, sett_move_print)
+#define sett_move_message SETTP_PREFIXED(SETT_PREFIX, sett_move_message)
+#endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -178,7 +187,7 @@ typedef struct sett_move {
 
 /* The cheapest way from a to b for elements of that many bits. The tables have the same lanes and warps. A no: b wants an element that a does not have, or
  * lanes, warps or arrays differ. */
-SETT_INLINE sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
+SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits);
 enum { SETT_MOVE_C, SETT_MOVE_CUDA };
 /* The way as a function of that name; returns the bytes of the text without its NUL, which is cut to capacity. 0 where there is none: no way, or CUDA for other
@@ -187,12 +196,17 @@ enum { SETT_MOVE_C, SETT_MOVE_CUDA };
  * SETT_MOVE_STORE(thread, place, count), SETT_MOVE_LOAD(..) and SETT_MOVE_BARRIER() may be defined before it, to count.
  * CUDA: __device__ void NAME(const T (&a)[FROM], T (&b)[TO], unsigned t, void *shared), t the thread in the block. shared: memory of that many bytes, aligned to 16; whoever
  * uses it again puts a barrier between. */
-SETT_INLINE size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity);
-SETT_INLINE const char *sett_move_message(int error);
+SETT_PUBLIC size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity);
+SETT_PUBLIC const char *sett_move_message(int error);
+
+#endif
+
+#if !defined(SETTP_MOVE_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_MOVE_BODIES
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_move_message(int error) {
+SETT_PUBLIC const char *sett_move_message(int error) {
   switch (error) {
 #define SETTP_MOVE_TEXT(name, text) \
   case SETT_MOVE_##name: return text;
@@ -1651,7 +1665,7 @@ SETT_INLINE void settp_move_function(settp_move_text *text) {
   settp_move_say(text, 1, "}\n");
 }
 
-SETT_INLINE size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity) {
+SETT_PUBLIC size_t sett_move_print(const sett_move *move, int form, const char *name, char *out, size_t capacity) {
   settp_move_text text;
   text.out = out;
   text.capacity = capacity;
@@ -1824,9 +1838,9 @@ SETT_INLINE sett_move settp_move_plan(sett_map_arena *arena, const sett_move_tab
   return shared.cost < move.cost ? shared : move;
 }
 
-SETT_INLINE sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
+SETT_PUBLIC sett_move sett_move_plan(sett_map_arena *arena, const sett_move_table *a, const sett_move_table *b,
                                      int bits) {
   return settp_move_plan(arena, a, b, bits, NULL);
 }
 
-#endif
+#endif /* bodies */

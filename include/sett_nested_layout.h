@@ -1,4 +1,4 @@
-/* sett_nested_layout.h - v0.3 - nested layouts: which subgroup, thread and register slot holds each element of a vector
+/* sett_nested_layout.h - v0.4 - nested layouts: which subgroup, thread and register slot holds each element of a vector
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -10,8 +10,14 @@ WHAT
 INCLUDE
   Copy this one file. C11 or C++17, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every function
   is static inline. CUDA: the same, and what stands under ON A DEVICE is for kernels too. OpenCL C 1.2 sees only that part.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS
+  SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
+  SETT_IMPLEMENTATION   the functions too, with external linkage. Macros that size a record must be the same in all files
+  SETT_PREFIX           with these two, put before the symbols of public functions: libraries with their own functions link into one program
+  SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
   SETT_NESTED_PLAN_TERMS   the length of a device plan (default 16, at least 1); the same in host and device code
 
 A FIRST LOOK
@@ -148,6 +154,7 @@ LIMITS
   rank 24, 64-bit sizes; plans: SETT_NESTED_PLAN_TERMS terms, 32-bit offsets. Each has an error.
 
 HISTORY
+  0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.3  sett_nested_index.
   0.2  sett_nested_same and _same_on give an answer with yes and no; plan.thread_slots was slots.
        errors are int; sett_nested_message was sett_nested_error_text; a layout goes in by a pointer everywhere.
@@ -156,15 +163,39 @@ HISTORY
 #ifndef SETT_NESTED_LAYOUT_H
 #define SETT_NESTED_LAYOUT_H
 
-#define SETT_NESTED_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
+#define SETT_NESTED_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
 
 #if !defined(__OPENCL_VERSION__)
 #include <stddef.h>
 #include <stdint.h>
 #endif
 
+/* ---- linkage, the same in all sett headers ---- */
 #ifndef SETT_INLINE
 #define SETT_INLINE static inline
+#endif
+#ifndef SETT_PUBLIC
+#if !defined(SETT_DECLARATIONS) && !defined(SETT_IMPLEMENTATION)
+#define SETT_PUBLIC SETT_INLINE
+#else
+#define SETTP_SEPARATE
+#ifndef SETT_VISIBILITY
+#if defined(__GNUC__) && (defined(__ELF__) || defined(__APPLE__))
+#define SETT_VISIBILITY __attribute__((__visibility__("hidden")))
+#else
+#define SETT_VISIBILITY
+#endif
+#endif
+#ifdef __cplusplus
+#define SETT_PUBLIC extern "C" SETT_VISIBILITY
+#else
+#define SETT_PUBLIC extern SETT_VISIBILITY
+#endif
+#endif
+#define SETTP_JOIN(prefix, name) prefix##name
+#define SETTP_PREFIXED(prefix, name) SETTP_JOIN(prefix, name)
+#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_SEPARATE)
+#error "define SETT_IMPLEMENTATION before the first sett header"
 #endif
 #ifndef SETT_NESTED_PLAN_TERMS
 #define SETT_NESTED_PLAN_TERMS 16
@@ -216,6 +247,46 @@ SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan p
 }
 
 #if !defined(__OPENCL_VERSION__)
+
+#ifdef SETT_PREFIX
+#define sett_nested_make SETTP_PREFIXED(SETT_PREFIX, sett_nested_make)
+#define sett_nested_check SETTP_PREFIXED(SETT_PREFIX, sett_nested_check)
+#define sett_nested_on SETTP_PREFIXED(SETT_PREFIX, sett_nested_on)
+#define sett_nested_parse SETTP_PREFIXED(SETT_PREFIX, sett_nested_parse)
+#define sett_nested_print SETTP_PREFIXED(SETT_PREFIX, sett_nested_print)
+#define sett_nested_explain SETTP_PREFIXED(SETT_PREFIX, sett_nested_explain)
+#define sett_nested_message SETTP_PREFIXED(SETT_PREFIX, sett_nested_message)
+#define sett_nested_field_name SETTP_PREFIXED(SETT_PREFIX, sett_nested_field_name)
+#define sett_nested_undistributed SETTP_PREFIXED(SETT_PREFIX, sett_nested_undistributed)
+#define sett_nested_distributed SETTP_PREFIXED(SETT_PREFIX, sett_nested_distributed)
+#define sett_nested_unpacked SETTP_PREFIXED(SETT_PREFIX, sett_nested_unpacked)
+#define sett_nested_packed SETTP_PREFIXED(SETT_PREFIX, sett_nested_packed)
+#define sett_nested_packed_dim SETTP_PREFIXED(SETT_PREFIX, sett_nested_packed_dim)
+#define sett_nested_elements SETTP_PREFIXED(SETT_PREFIX, sett_nested_elements)
+#define sett_nested_slots SETTP_PREFIXED(SETT_PREFIX, sett_nested_slots)
+#define sett_nested_subgroups SETTP_PREFIXED(SETT_PREFIX, sett_nested_subgroups)
+#define sett_nested_threads SETTP_PREFIXED(SETT_PREFIX, sett_nested_threads)
+#define sett_nested_copies SETTP_PREFIXED(SETT_PREFIX, sett_nested_copies)
+#define sett_nested_held SETTP_PREFIXED(SETT_PREFIX, sett_nested_held)
+#define sett_nested_equal SETTP_PREFIXED(SETT_PREFIX, sett_nested_equal)
+#define sett_nested_same SETTP_PREFIXED(SETT_PREFIX, sett_nested_same)
+#define sett_nested_same_on SETTP_PREFIXED(SETT_PREFIX, sett_nested_same_on)
+#define sett_nested_fits SETTP_PREFIXED(SETT_PREFIX, sett_nested_fits)
+#define sett_nested_virtual SETTP_PREFIXED(SETT_PREFIX, sett_nested_virtual)
+#define sett_nested_element SETTP_PREFIXED(SETT_PREFIX, sett_nested_element)
+#define sett_nested_owner SETTP_PREFIXED(SETT_PREFIX, sett_nested_owner)
+#define sett_nested_all_slots SETTP_PREFIXED(SETT_PREFIX, sett_nested_all_slots)
+#define sett_nested_index SETTP_PREFIXED(SETT_PREFIX, sett_nested_index)
+#define sett_nested_bound SETTP_PREFIXED(SETT_PREFIX, sett_nested_bound)
+#define sett_nested_permute SETTP_PREFIXED(SETT_PREFIX, sett_nested_permute)
+#define sett_nested_project SETTP_PREFIXED(SETT_PREFIX, sett_nested_project)
+#define sett_nested_apply SETTP_PREFIXED(SETT_PREFIX, sett_nested_apply)
+#define sett_nested_recombine SETTP_PREFIXED(SETT_PREFIX, sett_nested_recombine)
+#define sett_nested_reshape SETTP_PREFIXED(SETT_PREFIX, sett_nested_reshape)
+#define sett_nested_contract SETTP_PREFIXED(SETT_PREFIX, sett_nested_contract)
+#define sett_nested_basis SETTP_PREFIXED(SETT_PREFIX, sett_nested_basis)
+#define sett_nested_prepare SETTP_PREFIXED(SETT_PREFIX, sett_nested_prepare)
+#endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -303,46 +374,46 @@ typedef struct sett_nested_layout {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* From seven arrays of rank numbers, in the order of the text; NULL is ones for a tile and zeros for strides. Verified. */
-SETT_INLINE sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
+SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]);
 /* The layout with canonical strides, or the first rule it breaks. All makers here have done this. */
-SETT_INLINE sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
+SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout);
 /* The layout, or why a machine (subgroups in a workgroup, threads in a subgroup) leaves a part to nobody that the layout
    itself gives to somebody. Thread ids run through the workgroup: a layout with one subgroup may use them all. Where threads
    of a layout with several subgroups reach beyond one, they must line up with subgroups (ERROR_WIDE says not, also of some
    machines that would do). */
-SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
+SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size);
 
 /* The whole of text. */
-SETT_INLINE sett_nested_layout sett_nested_parse(const char *text, size_t length);
+SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length);
 /* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
-SETT_INLINE size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
+SETT_PUBLIC size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity);
 /* What the layout's error means, with its dimension and number, in the same way: "dimension 1: expected ..". */
-SETT_INLINE size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
-SETT_INLINE const char *sett_nested_message(int error);        /* without them */
-SETT_INLINE const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
+SETT_PUBLIC size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity);
+SETT_PUBLIC const char *sett_nested_message(int error);        /* without them */
+SETT_PUBLIC const char *sett_nested_field_name(int64_t field); /* "thread_tile" */
 
 /* Shapes, in elements; each returns how many numbers it wrote (0 for a failed layout). */
-SETT_INLINE int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape); /* rank: the vector */
+SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape); /* rank: the vector */
 /* 3 rank: batch.., outer.., element.. */
-SETT_INLINE int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
+SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape);
 /* rank: batch * outer * element */
-SETT_INLINE int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
-SETT_INLINE int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape); /* 5 rank: all five tiles */
+SETT_PUBLIC int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape);
+SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape); /* 5 rank: all five tiles */
 /* 5: the tiles of dim */
-SETT_INLINE int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
+SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape);
 
-SETT_INLINE int64_t sett_nested_elements(const sett_nested_layout *layout); /* of the whole vector */
-SETT_INLINE int64_t sett_nested_slots(const sett_nested_layout *layout);    /* of one thread */
+SETT_PUBLIC int64_t sett_nested_elements(const sett_nested_layout *layout); /* of the whole vector */
+SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout);    /* of one thread */
 /* The period of the ids: ids that differ by a multiple of it hold the same. */
-SETT_INLINE int64_t sett_nested_subgroups(const sett_nested_layout *layout);
-SETT_INLINE int64_t sett_nested_threads(const sett_nested_layout *layout);
+SETT_PUBLIC int64_t sett_nested_subgroups(const sett_nested_layout *layout);
+SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout);
 /* Owners of each element (that has one) in one period; SETT_NESTED_UNKNOWN where 64 bits do not hold the number. */
-SETT_INLINE int64_t sett_nested_copies(const sett_nested_layout *layout);
+SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout);
 /* Elements that some (subgroup, thread) with ids below these holds: elements - held are computed by nobody there. */
-SETT_INLINE int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
+SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads);
 
-SETT_INLINE int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
+SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b);
 /* Does each (subgroup, thread) hold the same elements under both? Layouts of other shapes are different. However it is
    factored: batch 4 and element 4 of one thread are the same. */
 typedef struct sett_nested_answer {
@@ -350,61 +421,61 @@ typedef struct sett_nested_answer {
   int same_slots; /* 1: yes, and in the same slots */
   int error;      /* why it is neither: that of a failed layout, or ERROR_MACHINE */
 } sett_nested_answer;
-SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
+SETT_PUBLIC sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b);
 /* The same on a machine, where subgroup = thread / subgroup_size: a layout of 64 threads may be one of 2 subgroups of 32.
    Walks all threads, at most 2^20. */
-SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
+SETT_PUBLIC sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
                                                    int64_t subgroups, int64_t subgroup_size);
 /* The layout, or why a value of this type cannot have it. A dimension of -1 is dynamic: it fits. A tensor (vector 0) only
    needs the rank: what exceeds it is masked or padded later. */
-SETT_INLINE sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
+SETT_PUBLIC sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
                                                 int is_vector);
 
 /* 1 and the digits of the ids in each dimension; 0 and -1s for a failed layout or a negative id. */
-SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s,
+SETT_PUBLIC int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s,
                                     int64_t *t);
 /* 1 and the index held in that slot; 0 and -1s: a failed layout, no such slot, or a negative id. Ids wrap by the formula. */
-SETT_INLINE int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
+SETT_PUBLIC int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
                                     int64_t *index);
 /* 1 and owner number which (from 0, smallest first: by subgroup, then thread); 0 and -1s: nobody, no more owners in one period, an index outside of
    the vector, or a failed layout. So all owners: for (w = 0; sett_nested_owner(&layout, index, w, &subgroup, &thread, &slot); ++w) .. */
-SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
+SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
                                   int64_t *subgroup, int64_t *thread, int64_t *slot);
 /* The number of (subgroup, thread, slot) in one period of the ids: subgroups * threads * slots, or SETT_NESTED_UNKNOWN where 64 bits do
    not hold it. */
-SETT_INLINE int64_t sett_nested_all_slots(const sett_nested_layout *layout);
+SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout);
 /* Tables of all that element and owner say, for one period of the ids. A slot of a thread has the number
    (subgroup * threads + thread) * slots + slot, an element its row-major number. element[slot number]: the element there.
    owner[element]: the smallest slot number that holds it, -1: nobody. next[slot number]: the next larger one that holds the same
    element, or -1. So all owners: for (s = owner[e]; s >= 0; s = next[s]) .. element and next have sett_nested_all_slots entries,
    owner has sett_nested_elements; a table that is NULL is not written (next needs owner). Returns 0, or the error of a failed
    layout or of one that is too large, and then writes nothing. */
-SETT_INLINE int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
+SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next);
 /* How many of the batch * outer * element indices that (subgroup, thread) holds in dimension dim are below bound. They are
    the first in the order (batch, outer, element), so that a mask of that bound is a mask of this one in the thread.
    (Upstream's create_mask gives 0 to every thread behind the one that the bound cuts.) */
-SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
+SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
                                       int64_t bound);
 
 /* Dimension i of the result is dimension permutation[i]. */
-SETT_INLINE sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation);
+SETT_PUBLIC sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation);
 /* Without the dimensions that are marked. */
-SETT_INLINE sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped);
+SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped);
 /* Dimension i of the result is dimension map[i], or 1 long where map[i] is -1. Dimensions may be left out, and repeated where
    neither threads nor subgroups share them (else the strides overlap: refused). */
-SETT_INLINE sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
+SETT_PUBLIC sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map);
 /* The layout of a value with indices result[0], .. (numbers of loops) where operand i has the layout layouts[i] and its
    dimension d runs with loop maps[i][d] (-1: none). Refused where operands disagree, or none says. Loops: below 24. */
-SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
+SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
                                                      const int32_t *const *maps, int rank, const int32_t *result);
 /* The same elements, by row-major numbers, in another shape. Slots stay in order where each can keep its level (batch, outer,
    element); else they are numbered anew. Refused only where no nested layout of that shape has this ownership. */
-SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
+SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape);
 
 /* A fragment repeated over a larger problem. Loop l runs to bounds[l] and is shared by subgroups[l] subgroups (their numbers are
    row-major over all loops). Dimension d of the fragment lies in loop place[d]; other loops have no tile. Dimension i of the
    result is loop map[i], with batch = ceil(ceil(bound / subgroups) / size in the fragment). */
-SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
+SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map);
 /* Dimensions shared out by counts: dimension d has the subgroup count subgroups[subgroup_map[d]] and the lane count
@@ -415,12 +486,19 @@ typedef struct sett_nested_counts {
   const int64_t *value; /* how many subgroups or lanes share each */
   const int32_t *map;   /* dimension -> entry of the list */
 } sett_nested_counts;
-SETT_INLINE sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
+SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements);
 
 /* The plan of offset = sum of strides[d] * index[d]. NULL: row-major strides of the vector itself. ids: the largest subgroup and
    thread numbers fit in 32 bits, and so must every offset. */
-SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
+SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides);
+
+#endif /* not on a device */
+#endif
+
+#if !defined(__OPENCL_VERSION__) && !defined(SETTP_NESTED_BODIES) && \
+    (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_NESTED_BODIES
 
 /* ---- bodies: small things --------------------------------------------------------------------------------------- */
 
@@ -552,12 +630,12 @@ SETT_INLINE sett_nested_layout settp_nested_verify(sett_nested_layout layout, in
   return error ? settp_nested_fail(error, dim, error == SETT_NESTED_ERROR_SIZE ? 0 : wanted) : layout;
 }
 
-SETT_INLINE sett_nested_layout sett_nested_check(const sett_nested_layout *layout) {
+SETT_PUBLIC sett_nested_layout sett_nested_check(const sett_nested_layout *layout) {
   int field;
   return settp_nested_verify(*layout, &field);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]) {
+SETT_PUBLIC sett_nested_layout sett_nested_make(int rank, const int64_t *const field[SETT_NESTED_FIELD_COUNT]) {
   sett_nested_layout layout;
   int i, d;
   if (rank < 0 || rank > SETT_NESTED_MAX_RANK)
@@ -586,7 +664,7 @@ SETT_INLINE sett_nested_layout settp_nested_enough(const settp_nested_ids *ids, 
   return settp_nested_zero();
 }
 
-SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
+SETT_PUBLIC sett_nested_layout sett_nested_on(const sett_nested_layout *layout, int64_t subgroups,
                                               int64_t subgroup_size) {
   settp_nested_ids s, t;
   sett_nested_layout refused;
@@ -616,7 +694,7 @@ SETT_INLINE sett_nested_layout sett_nested_on(const sett_nested_layout *layout, 
 
 /* ---- bodies: text ----------------------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_nested_message(int error) {
+SETT_PUBLIC const char *sett_nested_message(int error) {
   switch (error) {
 #define SETTP_NESTED_CASE(name, text) \
   case SETT_NESTED_##name: return text;
@@ -626,7 +704,7 @@ SETT_INLINE const char *sett_nested_message(int error) {
   }
 }
 
-SETT_INLINE const char *sett_nested_field_name(int64_t field) {
+SETT_PUBLIC const char *sett_nested_field_name(int64_t field) {
   switch (field) {
 #define SETTP_NESTED_CASE(name, text) \
   case SETT_NESTED_##name: return text;
@@ -714,7 +792,7 @@ SETT_INLINE int settp_nested_integer(settp_nested_lexer *lexer, int64_t *value) 
   return 1;
 }
 
-SETT_INLINE sett_nested_layout sett_nested_parse(const char *text, size_t length) {
+SETT_PUBLIC sett_nested_layout sett_nested_parse(const char *text, size_t length) {
   sett_nested_layout layout = settp_nested_zero();
   settp_nested_lexer lexer;
   size_t where[SETT_NESTED_FIELD_COUNT][SETT_NESTED_MAX_RANK], list[SETT_NESTED_FIELD_COUNT];
@@ -807,7 +885,7 @@ SETT_INLINE size_t settp_nested_finish(settp_nested_writer *writer) {
   return writer->used;
 }
 
-SETT_INLINE size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity) {
+SETT_PUBLIC size_t sett_nested_print(const sett_nested_layout *layout, char *out, size_t capacity) {
   settp_nested_writer writer = settp_nested_write(out, capacity);
   int i, d;
   if (layout->error) return settp_nested_finish(&writer);
@@ -826,7 +904,7 @@ SETT_INLINE size_t sett_nested_print(const sett_nested_layout *layout, char *out
   return settp_nested_finish(&writer);
 }
 
-SETT_INLINE size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity) {
+SETT_PUBLIC size_t sett_nested_explain(const sett_nested_layout *layout, char *out, size_t capacity) {
   settp_nested_writer writer = settp_nested_write(out, capacity);
   const char *text = sett_nested_message(layout->error);
   if (layout->error && layout->dim >= 0) {
@@ -843,13 +921,13 @@ SETT_INLINE size_t sett_nested_explain(const sett_nested_layout *layout, char *o
 
 /* ---- bodies: shapes and counts ---------------------------------------------------------------------------------- */
 
-SETT_INLINE int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape) {
+SETT_PUBLIC int sett_nested_undistributed(const sett_nested_layout *layout, int64_t *shape) {
   int d;
   for (d = 0; d < layout->rank && !layout->error; ++d) shape[d] = settp_nested_size(layout, d);
   return layout->error ? 0 : layout->rank;
 }
 
-SETT_INLINE int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape) {
+SETT_PUBLIC int sett_nested_distributed(const sett_nested_layout *layout, int64_t *shape) {
   int r = layout->error ? 0 : layout->rank, d;
   for (d = 0; d < r; ++d) {
     shape[d] = layout->field[SETT_NESTED_BATCH][d];
@@ -865,27 +943,27 @@ SETT_INLINE int64_t settp_nested_own(const sett_nested_layout *layout, int d) {
          layout->field[SETT_NESTED_ELEMENT][d];
 }
 
-SETT_INLINE int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape) {
+SETT_PUBLIC int sett_nested_unpacked(const sett_nested_layout *layout, int64_t *shape) {
   int r = layout->error ? 0 : layout->rank, d;
   for (d = 0; d < r; ++d) shape[d] = settp_nested_own(layout, d);
   return r;
 }
 
-SETT_INLINE int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape) {
+SETT_PUBLIC int sett_nested_packed(const sett_nested_layout *layout, int64_t *shape) {
   int r = layout->error ? 0 : layout->rank, i, d;
   for (i = 0; i < SETT_NESTED_LEVELS; ++i)
     for (d = 0; d < r; ++d) shape[i * r + d] = layout->field[i][d];
   return SETT_NESTED_LEVELS * r;
 }
 
-SETT_INLINE int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape) {
+SETT_PUBLIC int sett_nested_packed_dim(const sett_nested_layout *layout, int dim, int64_t *shape) {
   int i;
   if (layout->error || dim < 0 || dim >= layout->rank) return 0;
   for (i = 0; i < SETT_NESTED_LEVELS; ++i) shape[i] = layout->field[i][dim];
   return SETT_NESTED_LEVELS;
 }
 
-SETT_INLINE int64_t sett_nested_elements(const sett_nested_layout *layout) {
+SETT_PUBLIC int64_t sett_nested_elements(const sett_nested_layout *layout) {
   int64_t product = 1;
   int d;
   if (layout->error) return SETT_NESTED_UNKNOWN;
@@ -893,7 +971,7 @@ SETT_INLINE int64_t sett_nested_elements(const sett_nested_layout *layout) {
   return product;
 }
 
-SETT_INLINE int64_t sett_nested_slots(const sett_nested_layout *layout) {
+SETT_PUBLIC int64_t sett_nested_slots(const sett_nested_layout *layout) {
   int64_t product = 1;
   int d;
   if (layout->error) return SETT_NESTED_UNKNOWN;
@@ -901,12 +979,12 @@ SETT_INLINE int64_t sett_nested_slots(const sett_nested_layout *layout) {
   return product;
 }
 
-SETT_INLINE int64_t sett_nested_subgroups(const sett_nested_layout *layout) {
+SETT_PUBLIC int64_t sett_nested_subgroups(const sett_nested_layout *layout) {
   if (layout->error) return SETT_NESTED_UNKNOWN;
   return settp_nested_verified(layout, SETT_NESTED_SUBGROUP).period;
 }
 
-SETT_INLINE int64_t sett_nested_threads(const sett_nested_layout *layout) {
+SETT_PUBLIC int64_t sett_nested_threads(const sett_nested_layout *layout) {
   if (layout->error) return SETT_NESTED_UNKNOWN;
   return settp_nested_verified(layout, SETT_NESTED_THREAD).period;
 }
@@ -919,7 +997,7 @@ SETT_INLINE int64_t settp_nested_gaps(const settp_nested_ids *ids) {
   return product;
 }
 
-SETT_INLINE int64_t sett_nested_copies(const sett_nested_layout *layout) {
+SETT_PUBLIC int64_t sett_nested_copies(const sett_nested_layout *layout) {
   settp_nested_ids s, t;
   int64_t product;
   if (layout->error) return SETT_NESTED_UNKNOWN;
@@ -947,7 +1025,7 @@ SETT_INLINE int64_t settp_nested_seen(const settp_nested_ids *ids, int64_t n) {
   return seen;
 }
 
-SETT_INLINE int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads) {
+SETT_PUBLIC int64_t sett_nested_held(const sett_nested_layout *layout, int64_t subgroups, int64_t threads) {
   settp_nested_ids s, t;
   if (layout->error) return SETT_NESTED_UNKNOWN;
   s = settp_nested_verified(layout, SETT_NESTED_SUBGROUP);
@@ -971,7 +1049,7 @@ SETT_INLINE int64_t settp_nested_first(const sett_nested_layout *layout, int d, 
          t * layout->field[SETT_NESTED_ELEMENT][d];
 }
 
-SETT_INLINE int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s,
+SETT_PUBLIC int sett_nested_virtual(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t *s,
                                     int64_t *t) {
   int d;
   for (d = 0; d < layout->rank; ++d) s[d] = t[d] = SETT_NESTED_UNKNOWN;
@@ -991,7 +1069,7 @@ SETT_INLINE int64_t settp_nested_weight(const sett_nested_layout *layout, int le
   return weight;
 }
 
-SETT_INLINE int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
+SETT_PUBLIC int sett_nested_element(const sett_nested_layout *layout, int64_t subgroup, int64_t thread, int64_t slot,
                                     int64_t *index) {
   int d, level;
   for (d = 0; d < layout->rank; ++d) index[d] = SETT_NESTED_UNKNOWN;
@@ -1021,7 +1099,7 @@ SETT_INLINE int64_t settp_nested_id(const sett_nested_layout *layout, int level,
   return id;
 }
 
-SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
+SETT_PUBLIC int sett_nested_owner(const sett_nested_layout *layout, const int64_t *index, int64_t which,
                                   int64_t *subgroup, int64_t *thread, int64_t *slot) {
   settp_nested_ids s, t;
   int64_t copies, of_subgroup, of_thread, place = 0;
@@ -1057,7 +1135,7 @@ SETT_INLINE int sett_nested_owner(const sett_nested_layout *layout, const int64_
   return 1;
 }
 
-SETT_INLINE int64_t sett_nested_all_slots(const sett_nested_layout *layout) {
+SETT_PUBLIC int64_t sett_nested_all_slots(const sett_nested_layout *layout) {
   int64_t count = 1, factor[3];
   int i;
   if (layout->error) return SETT_NESTED_UNKNOWN;
@@ -1071,7 +1149,7 @@ SETT_INLINE int64_t sett_nested_all_slots(const sett_nested_layout *layout) {
   return count;
 }
 
-SETT_INLINE int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next) {
+SETT_PUBLIC int sett_nested_index(const sett_nested_layout *layout, int64_t *element, int64_t *owner, int64_t *next) {
   int64_t index[SETT_NESTED_MAX_RANK], count = sett_nested_all_slots(layout), each, threads, held, number;
   int d;
   if (layout->error) return layout->error;
@@ -1089,7 +1167,7 @@ SETT_INLINE int sett_nested_index(const sett_nested_layout *layout, int64_t *ele
   return SETT_NESTED_OK;
 }
 
-SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
+SETT_PUBLIC int64_t sett_nested_bound(const sett_nested_layout *layout, int dim, int64_t subgroup, int64_t thread,
                                       int64_t bound) {
   int64_t element, step, count, left, runs;
   if (layout->error || dim < 0 || dim >= layout->rank || subgroup < 0 || thread < 0) return SETT_NESTED_UNKNOWN;
@@ -1107,7 +1185,7 @@ SETT_INLINE int64_t sett_nested_bound(const sett_nested_layout *layout, int dim,
 
 /* ---- bodies: comparison ----------------------------------------------------------------------------------------- */
 
-SETT_INLINE int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b) {
+SETT_PUBLIC int sett_nested_equal(const sett_nested_layout *a, const sett_nested_layout *b) {
   int i, d;
   if (a->error || b->error || a->rank != b->rank) return 0;
   for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i)
@@ -1194,7 +1272,7 @@ SETT_INLINE sett_nested_answer settp_nested_answer(int yes, int same_slots, int 
   return answer;
 }
 
-SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b) {
+SETT_PUBLIC sett_nested_answer sett_nested_same(const sett_nested_layout *a, const sett_nested_layout *b) {
   int d;
   if (a->error || b->error) return settp_nested_answer(0, 0, a->error ? a->error : b->error);
   if (!settp_nested_alike(a, b)) return settp_nested_answer(0, 0, 0);
@@ -1205,7 +1283,7 @@ SETT_INLINE sett_nested_answer sett_nested_same(const sett_nested_layout *a, con
   return settp_nested_answer(1, settp_nested_same_slots(a, b), 0);
 }
 
-SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
+SETT_PUBLIC sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, const sett_nested_layout *b,
                                                    int64_t subgroups, int64_t subgroup_size) {
   int64_t thread;
   int d;
@@ -1220,7 +1298,7 @@ SETT_INLINE sett_nested_answer sett_nested_same_on(const sett_nested_layout *a, 
   return settp_nested_answer(1, settp_nested_same_slots(a, b), 0);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
+SETT_PUBLIC sett_nested_layout sett_nested_fits(const sett_nested_layout *layout, int rank, const int64_t *dims,
                                                 int is_vector) {
   int d;
   if (layout->error) return *layout;
@@ -1238,7 +1316,7 @@ SETT_INLINE void settp_nested_copy(sett_nested_layout *to, int dim, const sett_n
   for (i = 0; i < SETT_NESTED_FIELD_COUNT; ++i) to->field[i][dim] = from->field[i][from_dim];
 }
 
-SETT_INLINE sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map) {
+SETT_PUBLIC sett_nested_layout sett_nested_apply(const sett_nested_layout *layout, int count, const int32_t *map) {
   sett_nested_layout result;
   int d;
   if (layout->error) return *layout;
@@ -1252,7 +1330,7 @@ SETT_INLINE sett_nested_layout sett_nested_apply(const sett_nested_layout *layou
   return sett_nested_check(&result);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation) {
+SETT_PUBLIC sett_nested_layout sett_nested_permute(const sett_nested_layout *layout, const int32_t *permutation) {
   uint32_t seen = 0;
   int d;
   for (d = 0; d < layout->rank && !layout->error; ++d) {
@@ -1263,7 +1341,7 @@ SETT_INLINE sett_nested_layout sett_nested_permute(const sett_nested_layout *lay
   return sett_nested_apply(layout, layout->rank, permutation);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped) {
+SETT_PUBLIC sett_nested_layout sett_nested_project(const sett_nested_layout *layout, const unsigned char *dropped) {
   int32_t map[SETT_NESTED_MAX_RANK];
   int d, count = 0;
   for (d = 0; d < layout->rank; ++d)
@@ -1271,7 +1349,7 @@ SETT_INLINE sett_nested_layout sett_nested_project(const sett_nested_layout *lay
   return sett_nested_apply(layout, count, map);
 }
 
-SETT_INLINE sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
+SETT_PUBLIC sett_nested_layout sett_nested_recombine(int count, const sett_nested_layout *layouts,
                                                      const int32_t *const *maps, int rank, const int32_t *result) {
   sett_nested_layout loops = settp_nested_ones(SETT_NESTED_MAX_RANK), layout;
   unsigned char known[SETT_NESTED_MAX_RANK];
@@ -1395,7 +1473,7 @@ SETT_INLINE int settp_nested_cut(sett_nested_layout *result, const int64_t *shap
   return 1;
 }
 
-SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape) {
+SETT_PUBLIC sett_nested_layout sett_nested_reshape(const sett_nested_layout *layout, int rank, const int64_t *shape) {
   settp_nested_part part[SETTP_NESTED_PARTS];
   sett_nested_layout result;
   int64_t product = 1, elements = sett_nested_elements(layout);
@@ -1417,7 +1495,7 @@ SETT_INLINE sett_nested_layout sett_nested_reshape(const sett_nested_layout *lay
 
 /* ---- bodies: layouts of problems -------------------------------------------------------------------------------- */
 
-SETT_INLINE sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
+SETT_PUBLIC sett_nested_layout sett_nested_contract(const sett_nested_layout *fragment, const int32_t *place, int loops,
                                                     const int64_t *bounds, const int64_t *subgroups, int rank,
                                                     const int32_t *map) {
   sett_nested_layout layout;
@@ -1473,7 +1551,7 @@ SETT_INLINE sett_nested_layout settp_nested_share(sett_nested_layout layout, int
   return layout;
 }
 
-SETT_INLINE sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
+SETT_PUBLIC sett_nested_layout sett_nested_basis(int rank, const int64_t *bounds, sett_nested_counts subgroups,
                                                  sett_nested_counts lanes, const int64_t *elements) {
   sett_nested_layout layout;
   int d;
@@ -1524,7 +1602,7 @@ SETT_INLINE void settp_nested_term(settp_nested_terms *terms, unsigned source, i
   terms->plan.error = SETT_NESTED_OK;
 }
 
-SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides) {
+SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layout, const int64_t *strides) {
   settp_nested_terms terms;
   int64_t row[SETT_NESTED_MAX_RANK], divisor = 1;
   int d, i, level;
@@ -1563,5 +1641,4 @@ SETT_INLINE sett_nested_plan sett_nested_prepare(const sett_nested_layout *layou
   return terms.plan;
 }
 
-#endif /* not on a device */
-#endif
+#endif /* bodies */

@@ -1,4 +1,4 @@
-/* sett_notation.h - v0.3 - layouts in the notations of CuTe, Triton, Mosaic, oneDNN and strided arrays: read, printed, evaluated, combined
+/* sett_notation.h - v0.4 - layouts in the notations of CuTe, Triton, Mosaic, oneDNN and strided arrays: read, printed, evaluated, combined
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -10,6 +10,8 @@ INCLUDE
     #include "sett_indexing_map.h"
     #include "sett_notation.h"
   Copy the two files. C11 or C++17, freestanding; all functions are static inline.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS
   Those of sett_indexing_map.h.
@@ -100,6 +102,7 @@ LIMITS
   64 leaves, 32 parentheses inside each other, 8 functions in a chain, 64-bit sizes. Where strides do not divide, composition looks at up to 65536 points.
 
 HISTORY
+  0.4  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.3  left inverses of strides that overlap; sizes of 0 of strides and tags; encodings of sizes that are no powers of two.
   0.2  Triton's padded_shared; shared memory between two distributions (sett_notation_shared).
   0.1  CuTe, strides, oneDNN's tags, linear layouts, Triton's encodings, Mosaic's TiledLayout.
@@ -111,7 +114,55 @@ HISTORY
 #error "include sett_indexing_map.h before sett_notation.h"
 #endif
 
-#define SETT_NOTATION_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
+#define SETT_NOTATION_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
+
+#ifdef SETT_PREFIX
+#define sett_notation_parse SETTP_PREFIXED(SETT_PREFIX, sett_notation_parse)
+#define sett_notation_print SETTP_PREFIXED(SETT_PREFIX, sett_notation_print)
+#define sett_notation_message SETTP_PREFIXED(SETT_PREFIX, sett_notation_message)
+#define sett_notation_refused SETTP_PREFIXED(SETT_PREFIX, sett_notation_refused)
+#define sett_notation_size SETTP_PREFIXED(SETT_PREFIX, sett_notation_size)
+#define sett_notation_cosize SETTP_PREFIXED(SETT_PREFIX, sett_notation_cosize)
+#define sett_notation_at SETTP_PREFIXED(SETT_PREFIX, sett_notation_at)
+#define sett_notation_map SETTP_PREFIXED(SETT_PREFIX, sett_notation_map)
+#define sett_notation_coalesce SETTP_PREFIXED(SETT_PREFIX, sett_notation_coalesce)
+#define sett_notation_composition SETTP_PREFIXED(SETT_PREFIX, sett_notation_composition)
+#define sett_notation_complement SETTP_PREFIXED(SETT_PREFIX, sett_notation_complement)
+#define sett_notation_right_inverse SETTP_PREFIXED(SETT_PREFIX, sett_notation_right_inverse)
+#define sett_notation_left_inverse SETTP_PREFIXED(SETT_PREFIX, sett_notation_left_inverse)
+#define sett_notation_divide SETTP_PREFIXED(SETT_PREFIX, sett_notation_divide)
+#define sett_notation_product SETTP_PREFIXED(SETT_PREFIX, sett_notation_product)
+#define sett_notation_blocked_product SETTP_PREFIXED(SETT_PREFIX, sett_notation_blocked_product)
+#define sett_notation_tile_to_shape SETTP_PREFIXED(SETT_PREFIX, sett_notation_tile_to_shape)
+#define sett_notation_max_common_layout SETTP_PREFIXED(SETT_PREFIX, sett_notation_max_common_layout)
+#define sett_notation_nullspace SETTP_PREFIXED(SETT_PREFIX, sett_notation_nullspace)
+#define sett_notation_recast SETTP_PREFIXED(SETT_PREFIX, sett_notation_recast)
+#define sett_notation_ordered SETTP_PREFIXED(SETT_PREFIX, sett_notation_ordered)
+#define sett_notation_identity SETTP_PREFIXED(SETT_PREFIX, sett_notation_identity)
+#define sett_notation_make SETTP_PREFIXED(SETT_PREFIX, sett_notation_make)
+#define sett_notation_compose_of SETTP_PREFIXED(SETT_PREFIX, sett_notation_compose_of)
+#define sett_notation_shape_div SETTP_PREFIXED(SETT_PREFIX, sett_notation_shape_div)
+#define sett_notation_index SETTP_PREFIXED(SETT_PREFIX, sett_notation_index)
+#define sett_notation_coordinate SETTP_PREFIXED(SETT_PREFIX, sett_notation_coordinate)
+#define sett_notation_flatten SETTP_PREFIXED(SETT_PREFIX, sett_notation_flatten)
+#define sett_notation_get SETTP_PREFIXED(SETT_PREFIX, sett_notation_get)
+#define sett_notation_select SETTP_PREFIXED(SETT_PREFIX, sett_notation_select)
+#define sett_notation_group SETTP_PREFIXED(SETT_PREFIX, sett_notation_group)
+#define sett_notation_compose SETTP_PREFIXED(SETT_PREFIX, sett_notation_compose)
+#define sett_notation_invert SETTP_PREFIXED(SETT_PREFIX, sett_notation_invert)
+#define sett_notation_invert_and_compose SETTP_PREFIXED(SETT_PREFIX, sett_notation_invert_and_compose)
+#define sett_notation_linear_product SETTP_PREFIXED(SETT_PREFIX, sett_notation_linear_product)
+#define sett_notation_divide_by SETTP_PREFIXED(SETT_PREFIX, sett_notation_divide_by)
+#define sett_notation_quotient SETTP_PREFIXED(SETT_PREFIX, sett_notation_quotient)
+#define sett_notation_sublayout SETTP_PREFIXED(SETT_PREFIX, sett_notation_sublayout)
+#define sett_notation_reshape SETTP_PREFIXED(SETT_PREFIX, sett_notation_reshape)
+#define sett_notation_is_zero SETTP_PREFIXED(SETT_PREFIX, sett_notation_is_zero)
+#define sett_notation_is_injective SETTP_PREFIXED(SETT_PREFIX, sett_notation_is_injective)
+#define sett_notation_is_surjective SETTP_PREFIXED(SETT_PREFIX, sett_notation_is_surjective)
+#define sett_notation_free_masks SETTP_PREFIXED(SETT_PREFIX, sett_notation_free_masks)
+#define sett_notation_consecutive SETTP_PREFIXED(SETT_PREFIX, sett_notation_consecutive)
+#define sett_notation_shared SETTP_PREFIXED(SETT_PREFIX, sett_notation_shared)
+#endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -296,127 +347,127 @@ typedef struct sett_notation {
 /* ---- text ---- */
 /* CuTe's layouts, tuples and tiles; 4x8@strides(8,1)+0; 16x64@aB16b, an alias such as nChw16c too; {register = [[1], [2]], ..} -> {dim0 = 16};
  * 16x32@#ttg.blocked<{..}> and other encodings, which become linear layouts, also as #triton_gpu.blocked and #blocked; 64x8@TiledLayout(..). */
-SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
+SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length);
 /* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
-SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
-SETT_INLINE const char *sett_notation_message(int error);
-SETT_INLINE int sett_notation_refused(int error); /* 1: a proof that there is no such layout */
+SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity);
+SETT_PUBLIC const char *sett_notation_message(int error);
+SETT_PUBLIC int sett_notation_refused(int error); /* 1: a proof that there is no such layout */
 
 /* ---- ask ---- */
 /* The number of coordinates; -1 where it is not finite or overflows. */
-SETT_INLINE int64_t sett_notation_size(const sett_notation *layout);
+SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout);
 /* 1 + the sum of (size - 1) * abs(stride) of the innermost layout; -1 after an error (strides with places, overflow). */
-SETT_INLINE int64_t sett_notation_cosize(const sett_notation *layout);
+SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout);
 /* What the function gives at a coordinate: a tuple with one leaf, or a coordinate. An integer may stand for any tuple: it is split, the first mode fastest,
  * and the last mode takes what is left. */
-SETT_INLINE sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
+SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
                                            const sett_notation *coordinate);
 /* The layout as an indexing map from its flattened leaves, the first mode first. */
-SETT_INLINE sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
+SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout);
 
 /* ---- CuTe's operations: R is the result ---- */
 /* The same function on [0, size), of the fewest modes; profile (or NULL): of each terminal of that tuple. Beyond its size it may differ: (4,1):(1,0) and 4:1. */
-SETT_INLINE sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
+SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile);
 /* R(c) = a(b(c)) for every coordinate c of b, and R's shape refines b's. Refused exactly where no such layout exists (sizes up to 65536 where strides do not
  * divide; ERROR_UNDECIDED beyond). CuTe's C++ gives (4,6,8):(2,3,5) o 6:3 = (2,3):(6,3), which is wrong at 2, and distributes over modes that carry. b may be a
  * tile or a tuple of tilers: then mode by mode, modes without a tiler dropped. b with a swizzle: the chain a o 0 o b.
  * A size of 1 may have any stride, and has CuTe's. */
-SETT_INLINE sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b);
 /* The offsets that a leaves out: R's image is ordered, and disjoint from a's but for 0. bound (a tuple or a layout, whose shape counts; NULL: a's cosize) is
  * how far. A gap that a stride does not divide is rounded down, as CuTe does: (4,2):(1,6) to 24 gives 2:12, and offsets 4, 5, 10, 11 are in neither. */
-SETT_INLINE sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound);
 /* a(R(i)) = i for i < size(R), the largest by CuTe's rule; i is a coordinate where a's strides name places. */
-SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
+SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a);
 /* a(R(a(i))) = a(i), and R(a(i)) = i where a is one-to-one. Where several R obey this, the result is CuTe's: in the order of strides, each leaf
  * reaches up to the next stride; strides of 0 are left out, so that 4:0 gives 1:0. Strides may overlap: ((2,4),(3,5)):((4,1),(2,8)) gives
  * (2,2,2,5):(2,8,1,24). ERROR_INVERSE is no proof: CuTe's rule finds none, as for (2,2):(2,3), whose left inverse is (2,3):(1,1), or gives a layout that
  * is none, as (2,3,3):(0,3,1) for (3,5):(6,2). */
-SETT_INLINE sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
+SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a);
 enum { SETT_NOTATION_LOGICAL, SETT_NOTATION_ZIPPED, SETT_NOTATION_TILED, SETT_NOTATION_FLAT };
 /* a composed with (tiler, complement of the tiler in a's shape): mode 0 is the tile, mode 1 the rest. form: (tile, rest) mode by mode, ((tiles), (rests)),
  * ((tiles), rest, ..), (tile, .., rest, ..). */
-SETT_INLINE sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form);
 /* (a, complement of a, composed with tiler): mode 0 is a, mode 1 where its copies go. */
-SETT_INLINE sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form);
 /* Mode i is (a's mode i, the tiler's mode i); raked: the other way around. */
-SETT_INLINE sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked);
 /* blocked_product with as many copies as cover the shape, placed in the order of a tuple (NULL: the first mode first). */
-SETT_INLINE sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order);
 /* a(R(i)) = b(R(i)) = i for i < size(R). */
-SETT_INLINE sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
                                                           const sett_notation *b);
 /* b(R(i)) = 0: the modes of stride 0 as a layout of the domain. */
-SETT_INLINE sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
+SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a);
 /* The same memory in elements of other widths; refused where elements of the new width do not lie whole in a mode. */
-SETT_INLINE sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
+SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits);
 /* The compact layout of a shape whose modes become faster in the order of that tuple (NULL: the first mode first). */
-SETT_INLINE sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
+SETT_PUBLIC sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
                                                 const sett_notation *order);
 /* The strides of a shape are the places of its coordinates: (2,(3,4)) gives (2,(3,4)):(1@0,(1@0@1,1@1@1)). */
-SETT_INLINE sett_notation sett_notation_identity(sett_map_arena *arena, const sett_notation *shape);
+SETT_PUBLIC sett_notation sett_notation_identity(sett_map_arena *arena, const sett_notation *shape);
 /* shape:strides; outer o offset o inner. */
-SETT_INLINE sett_notation sett_notation_make(sett_map_arena *arena, const sett_notation *shape,
+SETT_PUBLIC sett_notation sett_notation_make(sett_map_arena *arena, const sett_notation *shape,
                                              const sett_notation *strides);
-SETT_INLINE sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
+SETT_PUBLIC sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
                                                    const sett_notation *offset, const sett_notation *inner);
 /* The quotients of two shapes of one form, rounded up. */
-SETT_INLINE sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
                                                   const sett_notation *b);
 /* The index of a coordinate in a shape, the first mode fastest, and the coordinate of an index, whose last mode takes what is left. */
-SETT_INLINE sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
+SETT_PUBLIC sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
                                               const sett_notation *coordinate);
-SETT_INLINE sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
+SETT_PUBLIC sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
                                                    const sett_notation *index);
-SETT_INLINE sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
+SETT_PUBLIC sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a);
 /* The mode at a path; a tuple of chosen modes; modes [begin, end) as one. */
-SETT_INLINE sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
+SETT_PUBLIC sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
                                             const int64_t *path);
-SETT_INLINE sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
+SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
                                                const int64_t *chosen);
-SETT_INLINE sett_notation sett_notation_group(sett_map_arena *arena, const sett_notation *a, int64_t begin,
+SETT_PUBLIC sett_notation sett_notation_group(sett_map_arena *arena, const sett_notation *a, int64_t begin,
                                               int64_t end);
 
 /* ---- linear layouts: the operations of LinearLayout.h, R is the result ---- */
 /* R(x) = b(a(x)). a's output dimensions are b's input dimensions. */
-SETT_INLINE sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
-SETT_INLINE sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
+SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b);
+SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a);
 /* b(R(x)) = a(x); bits of b that no value needs stay 0. Refused where b does not reach a value of a. */
-SETT_INLINE sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
                                                            const sett_notation *b);
 /* b's bits above a's, in input and in output dimensions of the same name. */
-SETT_INLINE sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
                                                        const sett_notation *b);
 /* b * R = a, or R * b = a (right). */
-SETT_INLINE sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
+SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right);
 /* Without an input and output dimension of this name, on which the layout is the identity and which nothing else touches. */
-SETT_INLINE sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
+SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim);
 /* The dimensions that a text names, {in1, in2} -> {out1}, in a's order: at inputs whose other bits are 0, without the other output dimensions. */
-SETT_INLINE sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
+SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                   size_t length);
 /* The same packed inputs and values, the input dimensions (outs: the output dimensions) replaced by those of a text, {in1 = 2, in2 = 8}, the first lowest.
  * text NULL: by a single dimension, named as the first; no dimensions stay none. */
-SETT_INLINE sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
+SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs);
 /* Is every value 0; has every value at most, or at least, one input? 0 has a witness, packed: an input with another value; an input above 0 whose value is 0; a
  * value without input. It is -1 where the answer is 1, or a is no linear layout. */
-SETT_INLINE int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
-SETT_INLINE int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
-SETT_INLINE int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
+SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness);
+SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness);
+SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *witness);
 /* The bits of each input dimension whose basis is 0 or the XOR of bases before it (mask has SETT_NOTATION_DIMS entries); the number of input dimensions, or -1.
  * Every value has an input with 0 in these bits. */
-SETT_INLINE int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
+SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask);
 /* The largest size n of aligned runs of the first input dimension that are runs of the first output dimension; -1 where a is no linear layout. At in1 = n * x + j
  * with j < n, out1 is j more than at n * x, and the other output dimensions are equal. */
-SETT_INLINE int64_t sett_notation_consecutive(const sett_notation *a);
+SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a);
 
 /* Shared memory between two distributions: what a warp of store writes and one of load reads, in vectors of the elements that both have in registers and that no
  * other bit of either moves, up to 16 bytes. turns: of one access of a warp, by counting the words that its lanes want of each of 32 banks of 4 bytes; least: no layout has fewer turns, as in
@@ -428,8 +479,13 @@ typedef struct sett_notation_exchange {
   int64_t width;        /* elements of one access */
   int64_t store_turns, load_turns, store_least, load_least;
 } sett_notation_exchange;
-SETT_INLINE sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
+SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
                                                         const sett_notation *load, int64_t bits);
+
+#endif
+
+#if !defined(SETTP_NOTATION_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_NOTATION_BODIES
 
 /* ---- bodies: trees ---------------------------------------------------------------------------------------------- */
 
@@ -1126,7 +1182,7 @@ SETT_INLINE sett_map settp_notation_array_map(sett_map_arena *arena, const sett_
   return sett_map_make(arena, inputs, copies, 0, variables, outs, results, count, held);
 }
 
-SETT_INLINE sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
+SETT_PUBLIC sett_notation sett_notation_at(sett_map_arena *arena, const sett_notation *layout,
                                            const sett_notation *coordinate) {
   settp_notation_calc calc;
   sett_notation_mode value;
@@ -1171,7 +1227,7 @@ SETT_INLINE sett_notation_mode settp_notation_variables(settp_notation_calc *cal
   return result;
 }
 
-SETT_INLINE sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout) {
+SETT_PUBLIC sett_map sett_notation_map(sett_map_arena *arena, const sett_notation *layout) {
   settp_notation_calc calc;
   settp_notation_flat flat, values;
   sett_map_variable variables[SETT_NOTATION_LEAVES];
@@ -1196,7 +1252,7 @@ SETT_INLINE sett_map sett_notation_map(sett_map_arena *arena, const sett_notatio
   return sett_map_make(arena, flat.count, 0, 0, variables, values.count, results, 0, NULL);
 }
 
-SETT_INLINE int64_t sett_notation_size(const sett_notation *layout) {
+SETT_PUBLIC int64_t sett_notation_size(const sett_notation *layout) {
   settp_notation_work work = settp_notation_begin(NULL);
   sett_notation_mode mode = settp_notation_leaf(1, 0);
   int i;
@@ -1207,7 +1263,7 @@ SETT_INLINE int64_t sett_notation_size(const sett_notation *layout) {
   return work.error ? -1 : size;
 }
 
-SETT_INLINE int64_t sett_notation_cosize(const sett_notation *layout) {
+SETT_PUBLIC int64_t sett_notation_cosize(const sett_notation *layout) {
   settp_notation_work work = settp_notation_begin(NULL);
   sett_notation_mode mode = settp_notation_inner(&work, layout);
   settp_notation_flat flat;
@@ -1237,7 +1293,7 @@ SETT_INLINE sett_notation_mode settp_notation_coalesced_by(settp_notation_work *
   return work->error ? *mode : settp_notation_tuple(work, mode->rank, modes);
 }
 
-SETT_INLINE sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
+SETT_PUBLIC sett_notation sett_notation_coalesce(sett_map_arena *arena, const sett_notation *layout,
                                                  const sett_notation *profile) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode mode = settp_notation_inner(&work, layout), shape = settp_notation_leaf(1, 0);
@@ -1564,7 +1620,7 @@ SETT_INLINE sett_notation_mode settp_notation_compose_tiler(settp_notation_work 
   return result;
 }
 
-SETT_INLINE sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_composition(sett_map_arena *arena, const sett_notation *a,
                                                     const sett_notation *b) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner, tiler;
@@ -1660,7 +1716,7 @@ SETT_INLINE sett_notation_mode settp_notation_complement(settp_notation_work *wo
   return settp_notation_unflat(work, &gaps);
 }
 
-SETT_INLINE sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_complement(sett_map_arena *arena, const sett_notation *a,
                                                    const sett_notation *bound) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_only(&work, a), shape = settp_notation_leaf(sett_notation_cosize(a), 0);
@@ -1806,14 +1862,14 @@ SETT_INLINE sett_notation_mode settp_notation_right_inverse(settp_notation_work 
   return settp_notation_inverse_of(work, &flat, domain, path, 0, NULL);
 }
 
-SETT_INLINE sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a) {
+SETT_PUBLIC sett_notation sett_notation_right_inverse(sett_map_arena *arena, const sett_notation *a) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_only(&work, a);
   if (!work.error) inner = settp_notation_right_inverse(&work, &inner);
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, inner));
 }
 
-SETT_INLINE sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a) {
+SETT_PUBLIC sett_notation sett_notation_left_inverse(sett_map_arena *arena, const sett_notation *a) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_only(&work, a), result = settp_notation_leaf(1, 0);
   settp_notation_flat flat;
@@ -1923,14 +1979,14 @@ SETT_INLINE sett_notation settp_notation_in_form(settp_notation_work *work, cons
   return settp_notation_end(work, work->error ? *a : settp_notation_with(work, a, split));
 }
 
-SETT_INLINE sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_divide(sett_map_arena *arena, const sett_notation *a,
                                                const sett_notation *tiler, int form) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_inner(&work, a), by = settp_notation_tiler(&work, tiler);
   return settp_notation_in_form(&work, a, settp_notation_divide(&work, &inner, &by), &by, form);
 }
 
-SETT_INLINE sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_product(sett_map_arena *arena, const sett_notation *a,
                                                 const sett_notation *tiler, int form) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_inner(&work, a), by = settp_notation_tiler(&work, tiler);
@@ -1966,7 +2022,7 @@ SETT_INLINE sett_notation_mode settp_notation_block_product(settp_notation_work 
   return product;
 }
 
-SETT_INLINE sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_blocked_product(sett_map_arena *arena, const sett_notation *a,
                                                         const sett_notation *tiler, int raked) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_inner(&work, a), by = settp_notation_only(&work, tiler);
@@ -2050,7 +2106,7 @@ SETT_INLINE sett_notation_mode settp_notation_ordered(settp_notation_work *work,
   return work->error ? *shape : settp_notation_ordered_tree(work, shape, order, &all);
 }
 
-SETT_INLINE sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
+SETT_PUBLIC sett_notation sett_notation_ordered(sett_map_arena *arena, const sett_notation *shape,
                                                 const sett_notation *order) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode mode = settp_notation_shape(&work, shape), ranks = settp_notation_leaf(0, 0);
@@ -2059,7 +2115,7 @@ SETT_INLINE sett_notation sett_notation_ordered(sett_map_arena *arena, const set
   return settp_notation_end(&work, work.error ? *shape : settp_notation_plain(&work, mode));
 }
 
-SETT_INLINE sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_tile_to_shape(sett_map_arena *arena, const sett_notation *a,
                                                       const sett_notation *shape, const sett_notation *order) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_inner(&work, a), target = settp_notation_shape(&work, shape),
@@ -2102,7 +2158,7 @@ SETT_INLINE sett_notation_mode settp_notation_agreeing(settp_notation_work *work
   return settp_notation_leaf(run > 0 ? run / whole * whole : 1, 1);
 }
 
-SETT_INLINE sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_max_common_layout(sett_map_arena *arena, const sett_notation *a,
                                                           const sett_notation *b) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode first = settp_notation_only(&work, a), second = settp_notation_only(&work, b),
@@ -2121,7 +2177,7 @@ SETT_INLINE sett_notation sett_notation_max_common_layout(sett_map_arena *arena,
   return settp_notation_end(&work, work.error ? *a : settp_notation_plain(&work, common));
 }
 
-SETT_INLINE sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a) {
+SETT_PUBLIC sett_notation sett_notation_nullspace(sett_map_arena *arena, const sett_notation *a) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_only(&work, a);
   settp_notation_flat flat, result;
@@ -2169,7 +2225,7 @@ SETT_INLINE sett_notation_mode settp_notation_recast(settp_notation_work *work, 
   return result;
 }
 
-SETT_INLINE sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
+SETT_PUBLIC sett_notation sett_notation_recast(sett_map_arena *arena, const sett_notation *a, int64_t new_bits,
                                                int64_t old_bits) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode inner = settp_notation_inner(&work, a);
@@ -2220,7 +2276,7 @@ SETT_INLINE sett_notation_mode settp_notation_identity(settp_notation_work *work
   return result;
 }
 
-SETT_INLINE sett_notation sett_notation_identity(sett_map_arena *arena, const sett_notation *shape) {
+SETT_PUBLIC sett_notation sett_notation_identity(sett_map_arena *arena, const sett_notation *shape) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode mode = settp_notation_shape(&work, shape);
   int32_t path[SETT_NOTATION_PLACES] = {0, 0, 0, 0};
@@ -2240,7 +2296,7 @@ SETT_INLINE sett_notation settp_notation_retree(settp_notation_work *work, const
   return settp_notation_end(work, settp_notation_tuple_of(mode, a->kind));
 }
 
-SETT_INLINE sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a) {
+SETT_PUBLIC sett_notation sett_notation_flatten(sett_map_arena *arena, const sett_notation *a) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode mode = settp_notation_tree(&work, a);
   settp_notation_flat flat;
@@ -2249,7 +2305,7 @@ SETT_INLINE sett_notation sett_notation_flatten(sett_map_arena *arena, const set
   return settp_notation_retree(&work, a, mode);
 }
 
-SETT_INLINE sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
+SETT_PUBLIC sett_notation sett_notation_get(sett_map_arena *arena, const sett_notation *a, int count,
                                             const int64_t *path) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode mode = settp_notation_tree(&work, a);
@@ -2263,7 +2319,7 @@ SETT_INLINE sett_notation sett_notation_get(sett_map_arena *arena, const sett_no
   return settp_notation_retree(&work, a, mode);
 }
 
-SETT_INLINE sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
+SETT_PUBLIC sett_notation sett_notation_select(sett_map_arena *arena, const sett_notation *a, int count,
                                                const int64_t *chosen) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode mode = settp_notation_tree(&work, a), *modes = settp_notation_take(&work, count), result = mode;
@@ -2279,7 +2335,7 @@ SETT_INLINE sett_notation sett_notation_select(sett_map_arena *arena, const sett
   return settp_notation_retree(&work, a, result);
 }
 
-SETT_INLINE sett_notation sett_notation_group(sett_map_arena *arena, const sett_notation *a, int64_t begin,
+SETT_PUBLIC sett_notation sett_notation_group(sett_map_arena *arena, const sett_notation *a, int64_t begin,
                                               int64_t end) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode mode = settp_notation_tree(&work, a), *modes, result = mode;
@@ -2322,7 +2378,7 @@ SETT_INLINE sett_notation_mode settp_notation_numbers(settp_notation_work *work,
   return settp_notation_shape(work, a);
 }
 
-SETT_INLINE sett_notation sett_notation_make(sett_map_arena *arena, const sett_notation *shape,
+SETT_PUBLIC sett_notation sett_notation_make(sett_map_arena *arena, const sett_notation *shape,
                                              const sett_notation *strides) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode sizes = settp_notation_numbers(&work, shape), steps = settp_notation_numbers(&work, strides);
@@ -2338,7 +2394,7 @@ SETT_INLINE int settp_notation_is_offset(const sett_notation_mode *offset) {
   return 1;
 }
 
-SETT_INLINE sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
+SETT_PUBLIC sett_notation sett_notation_compose_of(sett_map_arena *arena, const sett_notation *outer,
                                                    const sett_notation *offset, const sett_notation *inner) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode by = settp_notation_numbers(&work, offset);
@@ -2378,7 +2434,7 @@ SETT_INLINE sett_notation_mode settp_notation_quotients(settp_notation_work *wor
   return result;
 }
 
-SETT_INLINE sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_shape_div(sett_map_arena *arena, const sett_notation *a,
                                                   const sett_notation *b) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_mode first = settp_notation_numbers(&work, a), second = settp_notation_numbers(&work, b);
@@ -2386,13 +2442,13 @@ SETT_INLINE sett_notation sett_notation_shape_div(sett_map_arena *arena, const s
   return settp_notation_end(&work, settp_notation_tuple_of(first, SETT_NOTATION_TUPLE));
 }
 
-SETT_INLINE sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
+SETT_PUBLIC sett_notation sett_notation_index(sett_map_arena *arena, const sett_notation *shape,
                                               const sett_notation *coordinate) {
   sett_notation layout = sett_notation_ordered(arena, shape, NULL);
   return sett_notation_at(arena, &layout, coordinate);
 }
 
-SETT_INLINE sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
+SETT_PUBLIC sett_notation sett_notation_coordinate(sett_map_arena *arena, const sett_notation *shape,
                                                    const sett_notation *index) {
   sett_notation layout = sett_notation_identity(arena, shape);
   return sett_notation_at(arena, &layout, index);
@@ -2400,7 +2456,7 @@ SETT_INLINE sett_notation sett_notation_coordinate(sett_map_arena *arena, const 
 
 /* ---- bodies: text ----------------------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_notation_message(int error) {
+SETT_PUBLIC const char *sett_notation_message(int error) {
   switch (error) {
 #define SETTP_NOTATION_CASE(name, text) \
   case SETT_NOTATION_##name: return text;
@@ -2410,7 +2466,7 @@ SETT_INLINE const char *sett_notation_message(int error) {
   }
 }
 
-SETT_INLINE int sett_notation_refused(int error) {
+SETT_PUBLIC int sett_notation_refused(int error) {
   return error >= SETT_NOTATION_NO_BREAK && error < SETT_NOTATION_ERROR_COUNT;
 }
 
@@ -3924,7 +3980,7 @@ SETT_INLINE void settp_notation_read_array(settp_notation_reader *reader, sett_n
   }
 }
 
-SETT_INLINE sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length) {
+SETT_PUBLIC sett_notation sett_notation_parse(sett_map_arena *arena, const char *text, size_t length) {
   settp_notation_reader reader = settp_notation_read(arena, text, length);
   sett_notation layout = settp_notation_none(SETT_NOTATION_TUPLE);
   char first;
@@ -4059,7 +4115,7 @@ SETT_INLINE void settp_notation_copy_dims(int *count, char names[][16], int *bit
   }
 }
 
-SETT_INLINE sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b) {
+SETT_PUBLIC sett_notation sett_notation_compose(sett_map_arena *arena, const sett_notation *a, const sett_notation *b) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_linear *result = NULL;
   const sett_notation_linear *first, *second;
@@ -4110,7 +4166,7 @@ SETT_INLINE settp_notation_solver settp_notation_solve(const sett_notation_linea
   return solver;
 }
 
-SETT_INLINE sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_invert_and_compose(sett_map_arena *arena, const sett_notation *a,
                                                            const sett_notation *b) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_linear *result = NULL;
@@ -4139,7 +4195,7 @@ SETT_INLINE sett_notation sett_notation_invert_and_compose(sett_map_arena *arena
   return settp_notation_end(&work, settp_notation_of_linear(result));
 }
 
-SETT_INLINE sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a) {
+SETT_PUBLIC sett_notation sett_notation_invert(sett_map_arena *arena, const sett_notation *a) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_linear *result = NULL;
   settp_notation_solver solver;
@@ -4206,7 +4262,7 @@ SETT_INLINE void settp_notation_place_bits(sett_notation_linear *result, const s
   }
 }
 
-SETT_INLINE sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
+SETT_PUBLIC sett_notation sett_notation_linear_product(sett_map_arena *arena, const sett_notation *a,
                                                        const sett_notation *b) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_linear *result = NULL;
@@ -4243,7 +4299,7 @@ SETT_INLINE int settp_notation_same_linear(const sett_notation_linear *a, const 
 }
 
 /* The candidate has what b leaves of each dimension; it is the answer if its product with b is a. */
-SETT_INLINE sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
+SETT_PUBLIC sett_notation sett_notation_divide_by(sett_map_arena *arena, const sett_notation *a, const sett_notation *b,
                                                   int right) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_linear *result = NULL;
@@ -4300,7 +4356,7 @@ SETT_INLINE sett_notation sett_notation_divide_by(sett_map_arena *arena, const s
   return settp_notation_end(&work, quotient);
 }
 
-SETT_INLINE sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim) {
+SETT_PUBLIC sett_notation sett_notation_quotient(sett_map_arena *arena, const sett_notation *a, const char *dim) {
   settp_notation_work work = settp_notation_begin(arena);
   sett_notation_linear *result = NULL, *identity = NULL;
   sett_notation factor, divided;
@@ -4374,7 +4430,7 @@ SETT_INLINE sett_notation settp_notation_end_text(settp_notation_reader *reader,
   return layout;
 }
 
-SETT_INLINE sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
+SETT_PUBLIC sett_notation sett_notation_sublayout(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                   size_t length) {
   settp_notation_reader reader = settp_notation_read(arena, text, length);
   sett_notation_linear *result = NULL, *named = NULL;
@@ -4398,7 +4454,7 @@ SETT_INLINE sett_notation sett_notation_sublayout(sett_map_arena *arena, const s
   return settp_notation_end(&reader.work, made);
 }
 
-SETT_INLINE sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
+SETT_PUBLIC sett_notation sett_notation_reshape(sett_map_arena *arena, const sett_notation *a, const char *text,
                                                 size_t length, int outs) {
   settp_notation_reader reader = settp_notation_read(arena, text, text ? length : 0);
   sett_notation_linear *result = NULL;
@@ -4430,7 +4486,7 @@ SETT_INLINE int settp_notation_asked(const sett_notation *a, int64_t *witness) {
   return !a->error && a->kind == SETT_NOTATION_TRITON;
 }
 
-SETT_INLINE int sett_notation_is_zero(const sett_notation *a, int64_t *witness) {
+SETT_PUBLIC int sett_notation_is_zero(const sett_notation *a, int64_t *witness) {
   int i;
   if (!settp_notation_asked(a, witness)) return 0;
   for (i = settp_notation_total(a->linear->ins, a->linear->in_bits); i-- > 0;)
@@ -4438,7 +4494,7 @@ SETT_INLINE int sett_notation_is_zero(const sett_notation *a, int64_t *witness) 
   return *witness < 0;
 }
 
-SETT_INLINE int sett_notation_is_injective(const sett_notation *a, int64_t *witness) {
+SETT_PUBLIC int sett_notation_is_injective(const sett_notation *a, int64_t *witness) {
   settp_notation_solver solver;
   int i;
   if (!settp_notation_asked(a, witness)) return 0;
@@ -4450,7 +4506,7 @@ SETT_INLINE int sett_notation_is_injective(const sett_notation *a, int64_t *witn
   return *witness < 0;
 }
 
-SETT_INLINE int sett_notation_is_surjective(const sett_notation *a, int64_t *witness) {
+SETT_PUBLIC int sett_notation_is_surjective(const sett_notation *a, int64_t *witness) {
   settp_notation_solver solver;
   int i;
   if (!settp_notation_asked(a, witness)) return 0;
@@ -4463,7 +4519,7 @@ SETT_INLINE int sett_notation_is_surjective(const sett_notation *a, int64_t *wit
   return *witness < 0;
 }
 
-SETT_INLINE int sett_notation_free_masks(const sett_notation *a, int64_t *mask) {
+SETT_PUBLIC int sett_notation_free_masks(const sett_notation *a, int64_t *mask) {
   settp_notation_solver solver;
   int i, j, at = 0;
   for (i = 0; i < SETT_NOTATION_DIMS; ++i) mask[i] = 0;
@@ -4546,7 +4602,7 @@ SETT_INLINE void settp_notation_turns(const sett_notation_linear *place, int lan
   }
 }
 
-SETT_INLINE sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
+SETT_PUBLIC sett_notation_exchange sett_notation_shared(sett_map_arena *arena, const sett_notation *store,
                                                         const sett_notation *load, int64_t bits) {
   settp_notation_work work = settp_notation_begin(arena);
   const sett_notation *side[2];
@@ -4667,7 +4723,7 @@ SETT_INLINE sett_notation_exchange sett_notation_shared(sett_map_arena *arena, c
   return result;
 }
 
-SETT_INLINE int64_t sett_notation_consecutive(const sett_notation *a) {
+SETT_PUBLIC int64_t sett_notation_consecutive(const sett_notation *a) {
   const sett_notation_linear *linear = a->linear;
   uint64_t others = 0;
   int bits = 0, i;
@@ -4809,7 +4865,7 @@ SETT_INLINE void settp_notation_write_array(settp_notation_writer *writer, const
   }
 }
 
-SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity) {
+SETT_PUBLIC size_t sett_notation_print(const sett_notation *layout, char *out, size_t capacity) {
   settp_notation_writer writer;
   int i;
   writer.out = out;
@@ -4845,4 +4901,4 @@ SETT_INLINE size_t sett_notation_print(const sett_notation *layout, char *out, s
   return writer.length;
 }
 
-#endif
+#endif /* bodies */

@@ -1,4 +1,4 @@
-/* sett_relayout.h - v0.1 - moving an array from one layout to another: rows to tiles, tiles to rows, any to any
+/* sett_relayout.h - v0.2 - moving an array from one layout to another: rows to tiles, tiles to rows, any to any
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -11,8 +11,11 @@ INCLUDE
     #include "sett_relayout.h"
   C11 or C++17, freestanding, host only. Every function is static inline; nothing is allocated. Vectors need gcc 12 or clang;
   other compilers get plain loops.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS (defined before the include)
+  Those of sett_tile.h.
   SETT_RELAYOUT_STREAM   bytes of a destination from which it is written past the caches (4 MiB)
   SETT_RELAYOUT_PIECE    bytes of a piece, a multiple of 8 (64 KiB); a piece is larger where a strip of both sides is;
                          a destination of fewer bytes is one piece, so one thread does it all: define less where that matters
@@ -93,12 +96,13 @@ LIMITS
   Arrays of less than 2^60 bytes; those of sett_tile.h.
 
 HISTORY
+  0.2  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.1  a header of its own; it was a part of sett_tile.h 0.2.
 */
 #ifndef SETT_RELAYOUT_H
 #define SETT_RELAYOUT_H
 
-#define SETT_RELAYOUT_VERSION 100 /* 0.1.0: 10000 * major + 100 * minor + patch */
+#define SETT_RELAYOUT_VERSION 200 /* 0.2.0: 10000 * major + 100 * minor + patch */
 
 #ifndef SETT_TILE_H
 #error "include sett_tile.h before sett_relayout.h"
@@ -112,6 +116,12 @@ HISTORY
 #endif
 #ifndef SETT_RELAYOUT_STEP
 #define SETT_RELAYOUT_STEP ((int64_t)1 << 10)
+#endif
+
+#ifdef SETT_PREFIX
+#define sett_relayout_prepare SETTP_PREFIXED(SETT_PREFIX, sett_relayout_prepare)
+#define sett_relayout_run SETTP_PREFIXED(SETT_PREFIX, sett_relayout_run)
+#define sett_relayout_message SETTP_PREFIXED(SETT_PREFIX, sett_relayout_message)
 #endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
@@ -198,12 +208,17 @@ typedef struct sett_relayout_plan {
 /* ---- prototypes ------------------------------------------------------------------------------------------------- */
 
 /* Fills *plan; returns plan->error. fill: see above. */
-SETT_INLINE int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
+SETT_PUBLIC int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
                                       const void *fill);
 /* Pieces first .. last - 1. Nothing where the plan has an error or the range is not within 0 .. plan->pieces. */
-SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
+SETT_PUBLIC void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
                                    int64_t last);
-SETT_INLINE const char *sett_relayout_message(int error);
+SETT_PUBLIC const char *sett_relayout_message(int error);
+#endif
+
+#if !defined(SETTP_RELAYOUT_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_RELAYOUT_BODIES
+
 /* ---- bodies: vectors --------------------------------------------------------------------------------------------- */
 
 /* SETTP_RELAYOUT_WIDE: bytes of a vector; 0: none. */
@@ -652,7 +667,7 @@ SETTP_RELAYOUT_ZIP(u64, (SETTP_RELAYOUT_WIDE / 8), SETTP_RELAYOUT_WIDE)
 
 /* ---- bodies: the radix systems ----------------------------------------------------------------------------------- */
 
-SETT_INLINE const char *sett_relayout_message(int error) {
+SETT_PUBLIC const char *sett_relayout_message(int error) {
   switch (error) {
 #define SETTP_RELAYOUT_CASE(name, text) \
   case SETT_RELAYOUT_##name: return text;
@@ -1053,7 +1068,7 @@ SETT_INLINE int settp_relayout_intel(void) {
 #endif
 }
 
-SETT_INLINE int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
+SETT_PUBLIC int sett_relayout_prepare(sett_relayout_plan *plan, const sett_tile_shape *from, const sett_tile_shape *to,
                                       const void *fill) {
   int64_t bytes;
   int i;
@@ -1909,7 +1924,7 @@ SETT_INLINE void settp_relayout_slowly(settp_relayout_job *job, int64_t piece) {
   }
 }
 
-SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
+SETT_PUBLIC void sett_relayout_run(const sett_relayout_plan *plan, const void *source, void *destination, int64_t first,
                                    int64_t last) {
   settp_relayout_job job;
   if (plan->error || first < 0 || last > plan->pieces) return;
@@ -1925,4 +1940,4 @@ SETT_INLINE void sett_relayout_run(const sett_relayout_plan *plan, const void *s
   }
   if (plan->streams) settp_relayout_fence();
 }
-#endif
+#endif /* bodies */

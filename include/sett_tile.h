@@ -1,4 +1,4 @@
-/* sett_tile.h - v0.4 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
+/* sett_tile.h - v0.5 - shapes with tiled layouts: f32[170,160]{1,0:T(8,128)}
    SPDX-License-Identifier: Apache-2.0
 
 WHAT
@@ -10,8 +10,14 @@ WHAT
 INCLUDE
   Copy this one file. C11, C++17, CUDA, freestanding (stddef.h, stdint.h); no allocation, no libc, no globals. Every
   function is static inline. OpenCL C 1.2 sees the part for devices alone.
+  To compile the functions once for many files, define SETT_DECLARATIONS in each file, and in exactly one file SETT_IMPLEMENTATION, before the
+  first of all the sett headers that the program uses.
 
 OPTIONS
+  SETT_DECLARATIONS     types, constants and prototypes only; functions for devices stay static inline
+  SETT_IMPLEMENTATION   the functions too, with external linkage. Macros that size a record must be the same in all files
+  SETT_PREFIX           with these two, put before the symbols of public functions: libraries with their own functions link into one program
+  SETT_VISIBILITY       with these two, attributes of public functions (default: hidden, so that a shared library does not export them)
   SETT_TILE_DEVICE_RANK 6, SETT_TILE_DEVICE_DIGITS 4   the size of a plan on a device; the same for host and device
   SETT_TILE_DEVICE_LOOPS 10                            the digits of an iterator on a device; the same
   The limits at the end are constants of the format of sett_tile_shape.
@@ -259,6 +265,7 @@ SOURCE
   The definition, the figures and the formats: "Tiled layout" of the openxla.org documents; the notation: XLA's shape parser.
 
 HISTORY
+  0.5  SETT_DECLARATIONS, SETT_IMPLEMENTATION, SETT_PREFIX.
   0.4  iterators: sett_tile_iterate and what follows it.
   0.3  relayout is sett_relayout.h.
        answers have yes and no; sett_tile_byte_strides gives one; bits, strides and parts of what has none are -1.
@@ -269,7 +276,7 @@ HISTORY
 #ifndef SETT_TILE_H
 #define SETT_TILE_H
 
-#define SETT_TILE_VERSION 400 /* 0.4.0: 10000 * major + 100 * minor + patch */
+#define SETT_TILE_VERSION 500 /* 0.5.0: 10000 * major + 100 * minor + patch */
 
 #if defined(__OPENCL_C_VERSION__) || defined(__OPENCL_VERSION__)
 #define SETTP_TILE_OPENCL 1
@@ -287,8 +294,32 @@ typedef long int64_t;
 #include <stdint.h>
 #endif
 
+/* ---- linkage, the same in all sett headers ---- */
 #ifndef SETT_INLINE
 #define SETT_INLINE static inline
+#endif
+#ifndef SETT_PUBLIC
+#if !defined(SETT_DECLARATIONS) && !defined(SETT_IMPLEMENTATION)
+#define SETT_PUBLIC SETT_INLINE
+#else
+#define SETTP_SEPARATE
+#ifndef SETT_VISIBILITY
+#if defined(__GNUC__) && (defined(__ELF__) || defined(__APPLE__))
+#define SETT_VISIBILITY __attribute__((__visibility__("hidden")))
+#else
+#define SETT_VISIBILITY
+#endif
+#endif
+#ifdef __cplusplus
+#define SETT_PUBLIC extern "C" SETT_VISIBILITY
+#else
+#define SETT_PUBLIC extern SETT_VISIBILITY
+#endif
+#endif
+#define SETTP_JOIN(prefix, name) prefix##name
+#define SETTP_PREFIXED(prefix, name) SETTP_JOIN(prefix, name)
+#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_SEPARATE)
+#error "define SETT_IMPLEMENTATION before the first sett header"
 #endif
 #if defined(__CUDACC__)
 #define SETTP_TILE_DEVICE static __host__ __device__ __forceinline__
@@ -523,7 +554,63 @@ SETTP_TILE_DEVICE int sett_tile_device_advance(sett_tile_device_iterator *iterat
   return 1;
 }
 
-#if !SETTP_TILE_OPENCL /* to the end: the host's part */
+#if !SETTP_TILE_OPENCL /* the host's part */
+
+#ifdef SETT_PREFIX
+#define sett_tile_make SETTP_PREFIXED(SETT_PREFIX, sett_tile_make)
+#define sett_tile_add_tile SETTP_PREFIXED(SETT_PREFIX, sett_tile_add_tile)
+#define sett_tile_check SETTP_PREFIXED(SETT_PREFIX, sett_tile_check)
+#define sett_tile_parse SETTP_PREFIXED(SETT_PREFIX, sett_tile_parse)
+#define sett_tile_read SETTP_PREFIXED(SETT_PREFIX, sett_tile_read)
+#define sett_tile_next SETTP_PREFIXED(SETT_PREFIX, sett_tile_next)
+#define sett_tile_print SETTP_PREFIXED(SETT_PREFIX, sett_tile_print)
+#define sett_tile_canonical SETTP_PREFIXED(SETT_PREFIX, sett_tile_canonical)
+#define sett_tile_message SETTP_PREFIXED(SETT_PREFIX, sett_tile_message)
+#define sett_tile_type_name SETTP_PREFIXED(SETT_PREFIX, sett_tile_type_name)
+#define sett_tile_type_find SETTP_PREFIXED(SETT_PREFIX, sett_tile_type_find)
+#define sett_tile_elements SETTP_PREFIXED(SETT_PREFIX, sett_tile_elements)
+#define sett_tile_positions SETTP_PREFIXED(SETT_PREFIX, sett_tile_positions)
+#define sett_tile_bits SETTP_PREFIXED(SETT_PREFIX, sett_tile_bits)
+#define sett_tile_bytes SETTP_PREFIXED(SETT_PREFIX, sett_tile_bytes)
+#define sett_tile_equal SETTP_PREFIXED(SETT_PREFIX, sett_tile_equal)
+#define sett_tile_plain SETTP_PREFIXED(SETT_PREFIX, sett_tile_plain)
+#define sett_tile_prepare SETTP_PREFIXED(SETT_PREFIX, sett_tile_prepare)
+#define sett_tile_device SETTP_PREFIXED(SETT_PREFIX, sett_tile_device)
+#define sett_tile_physical SETTP_PREFIXED(SETT_PREFIX, sett_tile_physical)
+#define sett_tile_position SETTP_PREFIXED(SETT_PREFIX, sett_tile_position)
+#define sett_tile_element SETTP_PREFIXED(SETT_PREFIX, sett_tile_element)
+#define sett_tile_iterate SETTP_PREFIXED(SETT_PREFIX, sett_tile_iterate)
+#define sett_tile_slice SETTP_PREFIXED(SETT_PREFIX, sett_tile_slice)
+#define sett_tile_advance SETTP_PREFIXED(SETT_PREFIX, sett_tile_advance)
+#define sett_tile_advance_run SETTP_PREFIXED(SETT_PREFIX, sett_tile_advance_run)
+#define sett_tile_device_iterate SETTP_PREFIXED(SETT_PREFIX, sett_tile_device_iterate)
+#define sett_tile_padding SETTP_PREFIXED(SETT_PREFIX, sett_tile_padding)
+#define sett_tile_place_of SETTP_PREFIXED(SETT_PREFIX, sett_tile_place_of)
+#define sett_tile_data_positions SETTP_PREFIXED(SETT_PREFIX, sett_tile_data_positions)
+#define sett_tile_byte_strides SETTP_PREFIXED(SETT_PREFIX, sett_tile_byte_strides)
+#define sett_tile_stage SETTP_PREFIXED(SETT_PREFIX, sett_tile_stage)
+#define sett_tile_parts SETTP_PREFIXED(SETT_PREFIX, sett_tile_parts)
+#define sett_tile_part_shape SETTP_PREFIXED(SETT_PREFIX, sett_tile_part_shape)
+#define sett_tile_part SETTP_PREFIXED(SETT_PREFIX, sett_tile_part)
+#define sett_tile_whole SETTP_PREFIXED(SETT_PREFIX, sett_tile_whole)
+#define sett_tile_same_bytes SETTP_PREFIXED(SETT_PREFIX, sett_tile_same_bytes)
+#define sett_tile_reshape_is_bitcast SETTP_PREFIXED(SETT_PREFIX, sett_tile_reshape_is_bitcast)
+#define sett_tile_transpose_is_bitcast SETTP_PREFIXED(SETT_PREFIX, sett_tile_transpose_is_bitcast)
+#define sett_tile_find_transpose SETTP_PREFIXED(SETT_PREFIX, sett_tile_find_transpose)
+#define sett_tile_decompose SETTP_PREFIXED(SETT_PREFIX, sett_tile_decompose)
+#define sett_tile_align SETTP_PREFIXED(SETT_PREFIX, sett_tile_align)
+#define sett_tile_tiling_is_noop SETTP_PREFIXED(SETT_PREFIX, sett_tile_tiling_is_noop)
+#define sett_tile_answer_print SETTP_PREFIXED(SETT_PREFIX, sett_tile_answer_print)
+#define sett_tile_reason_text SETTP_PREFIXED(SETT_PREFIX, sett_tile_reason_text)
+#define sett_tile_permute SETTP_PREFIXED(SETT_PREFIX, sett_tile_permute)
+#define sett_tile_descending SETTP_PREFIXED(SETT_PREFIX, sett_tile_descending)
+#define sett_tile_delete SETTP_PREFIXED(SETT_PREFIX, sett_tile_delete)
+#define sett_tile_move SETTP_PREFIXED(SETT_PREFIX, sett_tile_move)
+#define sett_tile_normal_transpose SETTP_PREFIXED(SETT_PREFIX, sett_tile_normal_transpose)
+#define sett_tile_kept_dims SETTP_PREFIXED(SETT_PREFIX, sett_tile_kept_dims)
+#define sett_tile_is_most_major SETTP_PREFIXED(SETT_PREFIX, sett_tile_is_most_major)
+#define sett_tile_formats SETTP_PREFIXED(SETT_PREFIX, sett_tile_formats)
+#endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
@@ -803,130 +890,136 @@ typedef struct sett_tile_format {
 
 /* A plain shape; minor_to_major NULL: row-major. Dimensions may be SETT_TILE_UNBOUNDED. Not checked beyond the rank:
    sett_tile_check does that. */
-SETT_INLINE sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major);
+SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major);
 /* The shape with one more, inner tile. */
-SETT_INLINE sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
+SETT_PUBLIC sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile);
 /* The shape, or the error of the first rule it breaks (column 0). Parsed shapes have been checked. */
-SETT_INLINE sett_tile_shape sett_tile_check(const sett_tile_shape *shape);
+SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape);
 
 /* The whole of text as one array, token, opaque or buffer. */
-SETT_INLINE sett_tile_shape sett_tile_parse(const char *text, size_t length);
+SETT_PUBLIC sett_tile_shape sett_tile_parse(const char *text, size_t length);
 /* Starts reading a shape at the front of text; other text may follow it. */
-SETT_INLINE sett_tile_reader sett_tile_read(const char *text, size_t length);
+SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length);
 /* The next event; for SETT_TILE_LEAF *shape is the leaf, else a failed shape. 0, and so from then on: the shape has ended, or reader->error.
      while (sett_tile_next(&reader, &shape)) ..   if (reader.error) .. */
-SETT_INLINE int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape);
+SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape);
 /* Writes the canonical text and a NUL, cut to capacity; returns the bytes that the whole text needs without the NUL. */
-SETT_INLINE size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
+SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity);
 /* The same for any shape at the front of text, tuples too. whole: nothing but blanks may follow. 0 on an error. */
-SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
+SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
                                        sett_tile_summary *summary);
-SETT_INLINE const char *sett_tile_message(int error);
-SETT_INLINE const char *sett_tile_type_name(int type);
+SETT_PUBLIC const char *sett_tile_message(int error);
+SETT_PUBLIC const char *sett_tile_type_name(int type);
 /* The type of that name (upper case too), or -1. */
-SETT_INLINE int sett_tile_type_find(const char *name, size_t length);
+SETT_PUBLIC int sett_tile_type_find(const char *name, size_t length);
 
-SETT_INLINE int64_t sett_tile_elements(const sett_tile_shape *shape);
-SETT_INLINE int64_t sett_tile_positions(const sett_tile_shape *shape);
-SETT_INLINE int64_t sett_tile_bits(const sett_tile_shape *shape);
-SETT_INLINE int64_t sett_tile_bytes(const sett_tile_shape *shape);
-SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b);
+SETT_PUBLIC int64_t sett_tile_elements(const sett_tile_shape *shape);
+SETT_PUBLIC int64_t sett_tile_positions(const sett_tile_shape *shape);
+SETT_PUBLIC int64_t sett_tile_bits(const sett_tile_shape *shape);
+SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape);
+SETT_PUBLIC int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b);
 /* 1 where an array or buffer has no tile, no tail and no split, and an element is its type's whole bytes: minor_to_major says all. */
-SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape);
+SETT_PUBLIC int sett_tile_plain(const sett_tile_shape *shape);
 
-SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
+SETT_PUBLIC sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape);
 /* The plan for a device, at most SETT_TILE_DEVICE_RANK dimensions with SETT_TILE_DEVICE_DIGITS digits each. */
-SETT_INLINE sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan);
+SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan);
 /* The final list, most major first; returns its length and points at it. */
-SETT_INLINE int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims);
+SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims);
 /* The position of an element, counted in elements; SETT_TILE_UNKNOWN for an index outside. */
-SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
+SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index);
 /* 1 and the index of the element there; 0 and -1s: padding, or a position outside of 0 .. plan->positions - 1. */
-SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
+SETT_PUBLIC int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index);
 
 /* All elements, in the order of their positions in `order` (`at`), with their positions in `other`; before the first one. Both plans
    have the same dimensions, and must outlive the iterator. Types are not compared. */
-SETT_INLINE sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other);
+SETT_PUBLIC sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other);
 /* Starts again, with the elements at positions first .. last - 1 of `order`: slices are shared by threads, each with its copy. Costs a
    division for each digit. */
-SETT_INLINE void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last);
+SETT_PUBLIC void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last);
 /* The next element: 1, and iterator->at, other, index and gap. 0: there is none. Then `at` is the end of the slice, other and index are -1,
    and gap is the padding that was left; of a failed iterator all are -1. */
-SETT_INLINE int sett_tile_advance(sett_tile_iterator *iterator);
+SETT_PUBLIC int sett_tile_advance(sett_tile_iterator *iterator);
 /* The next run: element k of iterator->run elements lies at at + k * at_stride and other + k * other_stride. What is left of the
    current run is skipped; sett_tile_advance goes through it instead. */
-SETT_INLINE int sett_tile_advance_run(sett_tile_iterator *iterator);
+SETT_PUBLIC int sett_tile_advance_run(sett_tile_iterator *iterator);
 /* The same iterator for a device, at most SETT_TILE_DEVICE_RANK dimensions and SETT_TILE_DEVICE_LOOPS digits. */
-SETT_INLINE sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
+SETT_PUBLIC sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
                                                                const sett_tile_plan *other);
 
 /* The share of the positions (0 to 1) that hold no element; of a split array, in its largest part. SETT_TILE_UNKNOWN where positions are. */
-SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape);
+SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape);
 /* Where the element at a position lies; the position must be one of the array. Bits and byte are SETT_TILE_UNKNOWN where elements have no size. */
-SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
+SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position);
 /* One more than the last position that holds an element: what must be copied when trailing padding need not. */
-SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan);
+SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan);
 /* The bytes between neighbours along each dimension: yes exactly where an element's first byte is the sum of index * stride,
    and elements take whole bytes. All dimensions have a stride or none has; of sett_layout_map (sett.h), sett_map_strides asks each
    dimension alone, in elements. A dimension of 1 gets what row-major order would give it, or 0 where that does not fit;
    where the answer is not yes they are -1. */
-SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
+SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides);
 /* The list after a step (SETT_TILE_COMBINED, ..) of a tile, 0 the outermost; returns its length, 0 where there is none. */
-SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
+SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims);
 
 /* A split array: the number of its parts; the shape of the memory that each part has (that of the largest part); the part an
    index lies in (row-major over the split dimensions) with its index there, or SETT_TILE_UNKNOWN and -1s; and back: 1, or 0 and
    -1s where the part has no such index. Positions are those of sett_tile_part_shape. */
-SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape);
-SETT_INLINE sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
-SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
-SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
+SETT_PUBLIC int64_t sett_tile_parts(const sett_tile_shape *shape);
+SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape);
+SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within);
+SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index);
 
 /* Whether a buffer of the one shape is a buffer of the other as it stands (RELATIONS). types: SETT_TILE_SAME_BITS, .. */
-SETT_INLINE sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
-SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
+SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b);
+SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                           int types);
 /* The same for a transposition: dimension i of to is dimension permutation[i] of from. */
-SETT_INLINE sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
+SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                             const int32_t *permutation, int types);
 /* The permutation for which it is, else -1s; among dimensions that are 1 the order is kept. */
-SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
+SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int32_t *permutation, int types);
 /* A bitcast as a reshape, a transposition, or a reshape between two transpositions, none of which moves a byte. */
-SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
+SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to);
 /* A layout with from's tiles for other dimensions, so that the reshape is a bitcast; where the answer is not yes, one that is not. */
-SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
+SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer);
 /* Whether the shape and the shape without its tiles are the same bytes. */
-SETT_INLINE sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
+SETT_PUBLIC sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape);
 /* "yes", or "no: .." with the reason; written like sett_tile_print. */
-SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity);
-SETT_INLINE const char *sett_tile_reason_text(int reason);
+SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity);
+SETT_PUBLIC const char *sett_tile_reason_text(int reason);
 
 /* Dimensions in another order, every byte where it was: dimension i is dimension permutation[i] of shape. */
-SETT_INLINE sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, const int32_t *permutation);
+SETT_PUBLIC sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, const int32_t *permutation);
 /* The same into physical order, so that minor_to_major falls. */
-SETT_INLINE sett_tile_shape sett_tile_descending(const sett_tile_shape *shape);
+SETT_PUBLIC sett_tile_shape sett_tile_descending(const sett_tile_shape *shape);
 /* Without a dimension, the order of the others and their splits kept. Bytes stay where it was 1 and no tile padded it:
    sett_tile_same_bytes tells. */
-SETT_INLINE sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int dim);
+SETT_PUBLIC sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int dim);
 /* With a dimension at another place of minor_to_major, 0 the most minor; its splits go with it. Bytes stay where the moved
    dimension and those it passed allow it: sett_tile_same_bytes tells. */
-SETT_INLINE sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place);
+SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place);
 
 /* A transposition of dims (to dimension i: permutation[i]) with dimensions of 1 dropped and those that move together made one:
    fills the dimensions of the result and their order, returns how many are left. [8,32,32,16] by 0,3,1,2: 8,16,1024 by 0,2,1. */
-SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
+SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order);
 /* The dimensions other than 1 that a reshape leaves alone, as pairs from[i], to[i]; returns how many. */
-SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
+SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
                                     int32_t *to);
 /* Whether a dimension is the most major one when those of 1 are not counted. */
-SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
+SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim);
 
 /* The shape in every format that has tiles for the bits of its elements, with the padding each costs; returns their number.
    Tiles and L are the format's, all else is the shape's. */
-SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
+SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format);
+
+#endif /* host */
+#endif
+
+#if !SETTP_TILE_OPENCL && !defined(SETTP_TILE_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#define SETTP_TILE_BODIES
 
 /* ---- bodies: small things --------------------------------------------------------------------------------------- */
 
@@ -968,7 +1061,7 @@ SETT_INLINE sett_tile_shape settp_tile_zero(void) {
   return shape;
 }
 
-SETT_INLINE const char *sett_tile_message(int error) {
+SETT_PUBLIC const char *sett_tile_message(int error) {
   switch (error) {
 #define SETTP_TILE_CASE(name, text) \
   case SETT_TILE_##name: return text;
@@ -978,7 +1071,7 @@ SETT_INLINE const char *sett_tile_message(int error) {
   }
 }
 
-SETT_INLINE const char *sett_tile_type_name(int type) {
+SETT_PUBLIC const char *sett_tile_type_name(int type) {
   switch (type) {
 #define SETTP_TILE_CASE(name, text, width, memory) \
   case SETT_TILE_##name: return text;
@@ -1008,7 +1101,7 @@ SETT_INLINE int settp_tile_word_is(const char *word, int64_t length, const char 
   return name[length] == 0;
 }
 
-SETT_INLINE int sett_tile_type_find(const char *name, size_t length) {
+SETT_PUBLIC int sett_tile_type_find(const char *name, size_t length) {
   int type;
   for (type = 0; type < SETT_TILE_TYPE_COUNT; ++type)
     if (settp_tile_word_is(name, (int64_t)length, sett_tile_type_name(type))) return type;
@@ -1017,7 +1110,7 @@ SETT_INLINE int sett_tile_type_find(const char *name, size_t length) {
 
 /* ---- bodies: make and check ------------------------------------------------------------------------------------- */
 
-SETT_INLINE sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major) {
+SETT_PUBLIC sett_tile_shape sett_tile_make(int type, int rank, const int64_t *dims, const int32_t *minor_to_major) {
   sett_tile_shape shape = settp_tile_zero();
   int i;
   if (type < 0 || type >= SETT_TILE_TYPE_COUNT) shape.error = SETT_TILE_ERROR_TYPE;
@@ -1039,7 +1132,7 @@ SETT_INLINE int settp_tile_dims_used(const sett_tile_shape *shape) {
   return used;
 }
 
-SETT_INLINE sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile) {
+SETT_PUBLIC sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int rank, const int64_t *tile) {
   sett_tile_shape to = *shape;
   int used = settp_tile_dims_used(shape), i;
   if (to.error) return to;
@@ -1052,12 +1145,12 @@ SETT_INLINE sett_tile_shape sett_tile_add_tile(const sett_tile_shape *shape, int
   return to;
 }
 
-SETT_INLINE int64_t sett_tile_elements(const sett_tile_shape *shape) {
+SETT_PUBLIC int64_t sett_tile_elements(const sett_tile_shape *shape) {
   if (shape->error || shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE) return SETT_TILE_UNKNOWN;
   return settp_tile_product(shape->dims, shape->rank);
 }
 
-SETT_INLINE int64_t sett_tile_bits(const sett_tile_shape *shape) {
+SETT_PUBLIC int64_t sett_tile_bits(const sett_tile_shape *shape) {
   if (shape->error || shape->kind == SETT_TILE_TOKEN || shape->kind == SETT_TILE_OPAQUE) return SETT_TILE_UNKNOWN;
   return shape->packed > 0 ? shape->packed : settp_tile_memory_bits(shape->type);
 }
@@ -1131,7 +1224,7 @@ SETT_INLINE void settp_tile_part(const sett_tile_shape *shape, int64_t *dims) {
   }
 }
 
-SETT_INLINE int64_t sett_tile_positions(const sett_tile_shape *shape) {
+SETT_PUBLIC int64_t sett_tile_positions(const sett_tile_shape *shape) {
   sett_tile_plan plan;
   int64_t dims[SETT_TILE_MAX_RANK];
   int i;
@@ -1144,7 +1237,7 @@ SETT_INLINE int64_t sett_tile_positions(const sett_tile_shape *shape) {
   return plan.positions;
 }
 
-SETT_INLINE int64_t sett_tile_bytes(const sett_tile_shape *shape) {
+SETT_PUBLIC int64_t sett_tile_bytes(const sett_tile_shape *shape) {
   int64_t positions = sett_tile_positions(shape), bits = sett_tile_bits(shape), whole, rest;
   if (positions <= 0) return positions;
   /* positions = 8 * (positions / 8) + positions % 8, so that bits are never counted in one number */
@@ -1156,7 +1249,7 @@ SETT_INLINE int64_t sett_tile_bytes(const sett_tile_shape *shape) {
   return whole + rest;
 }
 
-SETT_INLINE sett_tile_shape sett_tile_check(const sett_tile_shape *shape) {
+SETT_PUBLIC sett_tile_shape sett_tile_check(const sett_tile_shape *shape) {
   sett_tile_shape checked = *shape;
   int i, j, at = 0, unbounded = 0;
   uint32_t seen = 0;
@@ -1192,7 +1285,7 @@ SETT_INLINE sett_tile_shape sett_tile_check(const sett_tile_shape *shape) {
   return checked;
 }
 
-SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b) {
+SETT_PUBLIC int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape *b) {
   int i, at = 0;
   if (a->error || b->error) return 0;
   if (a->kind != b->kind || a->type != b->type || a->rank != b->rank || a->tiles != b->tiles) return 0;
@@ -1213,7 +1306,7 @@ SETT_INLINE int sett_tile_equal(const sett_tile_shape *a, const sett_tile_shape 
   return 1;
 }
 
-SETT_INLINE int sett_tile_plain(const sett_tile_shape *shape) {
+SETT_PUBLIC int sett_tile_plain(const sett_tile_shape *shape) {
   return shape->tiles == 0 && shape->tail <= 1 && shape->splits == 0 &&
          sett_tile_bits(shape) == settp_tile_memory_bits(shape->type);
 }
@@ -1540,7 +1633,7 @@ SETT_INLINE int settp_tile_read_array(settp_tile_lexer *lexer, sett_tile_shape *
 
 enum { SETTP_TILE_FIRST, SETTP_TILE_WANT, SETTP_TILE_AFTER, SETTP_TILE_DONE }; /* states of a reader */
 
-SETT_INLINE sett_tile_reader sett_tile_read(const char *text, size_t length) {
+SETT_PUBLIC sett_tile_reader sett_tile_read(const char *text, size_t length) {
 #ifdef __cplusplus
   sett_tile_reader reader = {};
 #else
@@ -1595,7 +1688,7 @@ SETT_INLINE int settp_tile_step(sett_tile_reader *reader, settp_tile_lexer *lexe
   }
 }
 
-SETT_INLINE int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape) {
+SETT_PUBLIC int sett_tile_next(sett_tile_reader *reader, sett_tile_shape *shape) {
   settp_tile_lexer lexer;
   int event = SETT_TILE_END;
   if (!reader->error) {
@@ -1636,7 +1729,7 @@ SETT_INLINE int settp_tile_trailing(const char *text, int64_t length, int64_t at
   return lexer.error;
 }
 
-SETT_INLINE sett_tile_shape sett_tile_parse(const char *text, size_t length) {
+SETT_PUBLIC sett_tile_shape sett_tile_parse(const char *text, size_t length) {
   sett_tile_reader reader = sett_tile_read(text, length);
   sett_tile_shape shape = settp_tile_zero();
   int event = sett_tile_next(&reader, &shape);
@@ -1764,7 +1857,7 @@ SETT_INLINE void settp_tile_put_leaf(settp_tile_writer *writer, const sett_tile_
   if (shape->kind == SETT_TILE_BUFFER) settp_tile_put(writer, ')');
 }
 
-SETT_INLINE size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity) {
+SETT_PUBLIC size_t sett_tile_print(const sett_tile_shape *shape, char *out, size_t capacity) {
   settp_tile_writer writer;
   writer.out = out;
   writer.capacity = capacity;
@@ -1783,7 +1876,7 @@ SETT_INLINE void settp_tile_put_comma(settp_tile_writer *writer, const sett_tile
   settp_tile_puts(writer, "*/");
 }
 
-SETT_INLINE size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
+SETT_PUBLIC size_t sett_tile_canonical(const char *text, size_t length, int whole, char *out, size_t capacity,
                                        sett_tile_summary *summary) {
   sett_tile_reader reader = sett_tile_read(text, length);
   sett_tile_shape shape = settp_tile_zero();
@@ -2035,7 +2128,7 @@ SETT_INLINE int settp_tile_steps(sett_tile_plan *plan, int join) {
   return 1;
 }
 
-SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape) {
+SETT_PUBLIC sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape) {
   sett_tile_plan plan = settp_tile_plan_zero();
   int i;
   plan.error = shape->error;
@@ -2050,7 +2143,7 @@ SETT_INLINE sett_tile_plan sett_tile_prepare(const sett_tile_shape *shape) {
   return plan;
 }
 
-SETT_INLINE int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims) {
+SETT_PUBLIC int sett_tile_physical(const sett_tile_plan *plan, const int64_t **dims) {
   *dims = plan->list[plan->tiles];
   return plan->error ? 0 : plan->length[plan->tiles];
 }
@@ -2129,7 +2222,7 @@ SETT_INLINE int settp_tile_element_by_tiles(const sett_tile_plan *plan, int64_t 
   return 1;
 }
 
-SETT_INLINE int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index) {
+SETT_PUBLIC int64_t sett_tile_position(const sett_tile_plan *plan, const int64_t *index) {
   int64_t position = 0, value = 0;
   int i;
   if (plan->error || plan->span == 0) return SETT_TILE_UNKNOWN;
@@ -2184,7 +2277,7 @@ SETT_INLINE int settp_tile_element(const sett_tile_plan *plan, int64_t position,
   return 1;
 }
 
-SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
+SETT_PUBLIC int sett_tile_element(const sett_tile_plan *plan, int64_t position, int64_t *index) {
   int i;
   if (!plan->error && position >= 0 && position < plan->span && settp_tile_element(plan, position, index)) return 1;
   for (i = 0; i < plan->rank; ++i) index[i] = SETT_TILE_UNKNOWN;
@@ -2193,7 +2286,7 @@ SETT_INLINE int sett_tile_element(const sett_tile_plan *plan, int64_t position, 
 
 /* ---- bodies: for a device --------------------------------------------------------------------------------------- */
 
-SETT_INLINE sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
+SETT_PUBLIC sett_tile_device_plan sett_tile_device(const sett_tile_plan *plan) {
 #ifdef __cplusplus
   sett_tile_device_plan out = {};
 #else
@@ -2302,7 +2395,7 @@ SETT_INLINE void settp_tile_dims_of(const sett_tile_plan *plan, int64_t *dims) {
     dims[plan->minor_to_major[plan->rank - 1 - i]] = plan->list[0][i + (plan->tiles > 0 ? plan->ones[0] : 0)];
 }
 
-SETT_INLINE sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other) {
+SETT_PUBLIC sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, const sett_tile_plan *other) {
   sett_tile_iterator out;
   int64_t dims[SETT_TILE_MAX_RANK];
   int d;
@@ -2335,7 +2428,7 @@ SETT_INLINE sett_tile_iterator sett_tile_iterate(const sett_tile_plan *order, co
   return out;
 }
 
-SETT_INLINE void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last) {
+SETT_PUBLIC void sett_tile_slice(sett_tile_iterator *iterator, int64_t first, int64_t last) {
   if (iterator->error) return;
   iterator->last = last < 0 ? 0 : last < iterator->positions ? last : iterator->positions;
   iterator->first = first < 0 ? 0 : first < iterator->last ? first : iterator->last;
@@ -2364,14 +2457,14 @@ SETT_INLINE int settp_tile_next_position(sett_tile_iterator *iterator) {
   return 0;
 }
 
-SETT_INLINE int sett_tile_advance_run(sett_tile_iterator *iterator) {
+SETT_PUBLIC int sett_tile_advance_run(sett_tile_iterator *iterator) {
   if (iterator->loops == 0) return settp_tile_next_position(iterator);
   return settp_tile_next_run(iterator->loop, iterator->loops, iterator->first, iterator->last, &iterator->state,
                              iterator->index, iterator->dims, SETT_TILE_MAX_RANK, &iterator->at, &iterator->other,
                              &iterator->run, &iterator->gap);
 }
 
-SETT_INLINE int sett_tile_advance(sett_tile_iterator *iterator) {
+SETT_PUBLIC int sett_tile_advance(sett_tile_iterator *iterator) {
   if (iterator->run <= 1) return sett_tile_advance_run(iterator);
   settp_tile_turn(&iterator->loop[0], 1, iterator->index, iterator->dims, SETT_TILE_MAX_RANK, &iterator->at,
                   &iterator->other);
@@ -2380,7 +2473,7 @@ SETT_INLINE int sett_tile_advance(sett_tile_iterator *iterator) {
   return 1;
 }
 
-SETT_INLINE sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
+SETT_PUBLIC sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_plan *order,
                                                                const sett_tile_plan *other) {
   sett_tile_iterator host = sett_tile_iterate(order, other);
   settp_tile_loop none = {0, 1, 1, 1, 1, 0};
@@ -2410,7 +2503,7 @@ SETT_INLINE sett_tile_device_iterator sett_tile_device_iterate(const sett_tile_p
 
 /* ---- bodies: sizes and places in bytes --------------------------------------------------------------------------- */
 
-SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape) {
+SETT_PUBLIC double sett_tile_padding(const sett_tile_shape *shape) {
   int64_t positions = sett_tile_positions(shape), elements;
   sett_tile_shape part = sett_tile_part_shape(shape);
   elements = sett_tile_elements(&part);
@@ -2418,7 +2511,7 @@ SETT_INLINE double sett_tile_padding(const sett_tile_shape *shape) {
   return positions > 0 ? (double)(positions - elements) / (double)positions : 0;
 }
 
-SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position) {
+SETT_PUBLIC sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int64_t position) {
   int64_t bits = sett_tile_bits(shape), rest = position % 8;
   sett_tile_place place;
   /* rest * bits may not fit where bits is huge, so whole bytes are counted apart */
@@ -2432,7 +2525,7 @@ SETT_INLINE sett_tile_place sett_tile_place_of(const sett_tile_shape *shape, int
   return place;
 }
 
-SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
+SETT_PUBLIC int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
   int64_t index[SETT_TILE_MAX_RANK], last = 0, position;
   int i, at, first, down;
   if (plan->error) return SETT_TILE_UNKNOWN;
@@ -2466,7 +2559,7 @@ SETT_INLINE int64_t sett_tile_data_positions(const sett_tile_plan *plan) {
   return last + 1;
 }
 
-SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims) {
+SETT_PUBLIC int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage, int64_t *dims) {
   const int64_t *list, *made;
   int i, at = 0, n, k, ones, count = 0;
   if (plan->error || tile < 0 || tile >= plan->tiles || stage < SETT_TILE_COMBINED || stage > SETT_TILE_TRANSPOSED)
@@ -2495,14 +2588,14 @@ SETT_INLINE int sett_tile_stage(const sett_tile_plan *plan, int tile, int stage,
 
 /* ---- bodies: splits --------------------------------------------------------------------------------------------- */
 
-SETT_INLINE sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape) {
+SETT_PUBLIC sett_tile_shape sett_tile_part_shape(const sett_tile_shape *shape) {
   sett_tile_shape part = *shape;
   settp_tile_part(shape, part.dims);
   part.splits = 0;
   return part;
 }
 
-SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape) {
+SETT_PUBLIC int64_t sett_tile_parts(const sett_tile_shape *shape) {
   int64_t parts = 1;
   int i;
   if (shape->error) return SETT_TILE_UNKNOWN;
@@ -2510,7 +2603,7 @@ SETT_INLINE int64_t sett_tile_parts(const sett_tile_shape *shape) {
   return parts;
 }
 
-SETT_INLINE int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within) {
+SETT_PUBLIC int64_t sett_tile_part(const sett_tile_shape *shape, const int64_t *index, int64_t *within) {
   int64_t part = 0;
   int i, j, at = 0, inside = !shape->error;
   for (i = 0; i < shape->rank; ++i) inside &= index[i] >= 0 && (shape->dims[i] < 0 || index[i] < shape->dims[i]);
@@ -2543,7 +2636,7 @@ SETT_INLINE int settp_tile_whole(const sett_tile_shape *shape, int64_t part, con
   return sett_tile_part(shape, index, back) == whole; /* smaller parts end earlier */
 }
 
-SETT_INLINE int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index) {
+SETT_PUBLIC int sett_tile_whole(const sett_tile_shape *shape, int64_t part, const int64_t *within, int64_t *index) {
   int i;
   if (settp_tile_whole(shape, part, within, index)) return 1;
   for (i = 0; i < shape->rank; ++i) index[i] = SETT_TILE_UNKNOWN;
@@ -2749,11 +2842,11 @@ SETT_INLINE sett_tile_answer settp_tile_same(const sett_tile_shape *a, const set
   return settp_tile_counts_differ(a, b, flags, &answer) ? answer : settp_tile_same_positions(a, b);
 }
 
-SETT_INLINE sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b) {
+SETT_PUBLIC sett_tile_answer sett_tile_same_bytes(const sett_tile_shape *a, const sett_tile_shape *b) {
   return settp_tile_same(a, b, SETT_TILE_SAME_BITS);
 }
 
-SETT_INLINE sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
+SETT_PUBLIC sett_tile_answer sett_tile_reshape_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                           int types) {
   return settp_tile_same(from, to, types);
 }
@@ -2769,7 +2862,7 @@ SETT_INLINE int settp_tile_is_permutation(const int32_t *permutation, int rank) 
   return 1;
 }
 
-SETT_INLINE sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
+SETT_PUBLIC sett_tile_answer sett_tile_transpose_is_bitcast(const sett_tile_shape *from, const sett_tile_shape *to,
                                                             const int32_t *permutation, int types) {
   sett_tile_shape turned;
   int i;
@@ -2791,7 +2884,7 @@ SETT_INLINE int64_t settp_tile_unit(const sett_tile_shape *shape, const sett_til
   return sett_tile_position(plan, within);
 }
 
-SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
+SETT_PUBLIC sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *from, const sett_tile_shape *to,
                                                       int32_t *permutation, int types) {
   sett_tile_shape one = sett_tile_part_shape(from), other = sett_tile_part_shape(to);
   sett_tile_plan plan = sett_tile_prepare(&one), there = sett_tile_prepare(&other);
@@ -2821,7 +2914,7 @@ SETT_INLINE sett_tile_answer sett_tile_find_transpose(const sett_tile_shape *fro
   return answer;
 }
 
-SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to) {
+SETT_PUBLIC sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *from, const sett_tile_shape *to) {
   sett_tile_decomposition parts;
   int i, decided;
   for (i = 0; i < SETT_TILE_MAX_RANK; ++i) parts.first[i] = parts.second[i] = i;
@@ -2853,13 +2946,13 @@ SETT_INLINE sett_tile_decomposition sett_tile_decompose(const sett_tile_shape *f
   return parts;
 }
 
-SETT_INLINE sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape) {
+SETT_PUBLIC sett_tile_answer sett_tile_tiling_is_noop(const sett_tile_shape *shape) {
   sett_tile_shape plain = *shape;
   plain.tiles = 0;
   return sett_tile_same_bytes(shape, &plain);
 }
 
-SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
+SETT_PUBLIC sett_tile_shape sett_tile_align(const sett_tile_shape *from, int rank, const int64_t *dims,
                                             sett_tile_answer *answer) {
   sett_tile_shape to = *from, best;
   sett_tile_plan plan = sett_tile_prepare(from);
@@ -2942,7 +3035,7 @@ SETT_INLINE sett_tile_shape sett_tile_align(const sett_tile_shape *from, int ran
   }
 }
 
-SETT_INLINE sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, const int32_t *permutation) {
+SETT_PUBLIC sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, const int32_t *permutation) {
   sett_tile_shape to = *shape;
   int i, j;
   if (shape->error) return to;
@@ -2960,14 +3053,14 @@ SETT_INLINE sett_tile_shape sett_tile_permute(const sett_tile_shape *shape, cons
   return to;
 }
 
-SETT_INLINE sett_tile_shape sett_tile_descending(const sett_tile_shape *shape) {
+SETT_PUBLIC sett_tile_shape sett_tile_descending(const sett_tile_shape *shape) {
   int32_t permutation[SETT_TILE_MAX_RANK] = {0};
   int i;
   for (i = 0; i < shape->rank; ++i) permutation[i] = shape->minor_to_major[shape->rank - 1 - i];
   return sett_tile_permute(shape, permutation);
 }
 
-SETT_INLINE sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int dim) {
+SETT_PUBLIC sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int dim) {
   sett_tile_shape to = *shape;
   int i, place = 0, count = 0, used = 0, at = 0, splits = 0;
   if (shape->error) return to;
@@ -2998,7 +3091,7 @@ SETT_INLINE sett_tile_shape sett_tile_delete(const sett_tile_shape *shape, int d
   return to;
 }
 
-SETT_INLINE sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place) {
+SETT_PUBLIC sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim, int place) {
   sett_tile_shape to = *shape;
   int i, j, count = 0;
   if (shape->error) return to;
@@ -3019,7 +3112,7 @@ SETT_INLINE sett_tile_shape sett_tile_move(const sett_tile_shape *shape, int dim
   return to;
 }
 
-SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
+SETT_PUBLIC int sett_tile_normal_transpose(int rank, const int64_t *dims, const int32_t *permutation, int64_t *to,
                                            int32_t *order) {
   int32_t first[SETT_TILE_MAX_RANK]; /* of each group: its first dimension in dims */
   int i, j, count = 0, next = -1;
@@ -3040,7 +3133,7 @@ SETT_INLINE int sett_tile_normal_transpose(int rank, const int64_t *dims, const 
   return count;
 }
 
-SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
+SETT_PUBLIC int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, const int64_t *to_dims, int32_t *from,
                                     int32_t *to) {
   int i = 0, j = 0, count = 0;
   int64_t product = 1, to_product = 1;
@@ -3063,7 +3156,7 @@ SETT_INLINE int sett_tile_kept_dims(int rank, const int64_t *dims, int to_rank, 
   return count;
 }
 
-SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim) {
+SETT_PUBLIC int sett_tile_is_most_major(const sett_tile_shape *shape, int dim) {
   int i;
   if (shape->error) return 0;
   for (i = shape->rank; i-- > 0;) {
@@ -3073,7 +3166,7 @@ SETT_INLINE int sett_tile_is_most_major(const sett_tile_shape *shape, int dim) {
   return 0;
 }
 
-SETT_INLINE const char *sett_tile_reason_text(int reason) {
+SETT_PUBLIC const char *sett_tile_reason_text(int reason) {
   switch (reason) {
 #define SETTP_TILE_CASE(name, text) \
   case SETT_TILE_##name: return text;
@@ -3083,7 +3176,7 @@ SETT_INLINE const char *sett_tile_reason_text(int reason) {
   }
 }
 
-SETT_INLINE size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity) {
+SETT_PUBLIC size_t sett_tile_answer_print(const sett_tile_answer *answer, char *out, size_t capacity) {
   const char *text = sett_tile_reason_text(answer->reason);
   settp_tile_writer writer;
   writer.out = out;
@@ -3172,7 +3265,7 @@ SETT_INLINE sett_tile_answer settp_tile_strides_of_tiles(const sett_tile_shape *
   return answer;
 }
 
-SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides) {
+SETT_PUBLIC sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape, int64_t *strides) {
   sett_tile_plan plan = sett_tile_prepare(shape);
   sett_tile_answer answer = settp_tile_say(SETT_TILE_YES, 0, 0);
   int64_t bits = sett_tile_bits(shape), size = 1, part;
@@ -3200,7 +3293,7 @@ SETT_INLINE sett_tile_answer sett_tile_byte_strides(const sett_tile_shape *shape
 
 /* ---- bodies: formats -------------------------------------------------------------------------------------------- */
 
-SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format) {
+SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format *format) {
 #define SETTP_TILE_ROW(text, bits, packed, option, from, to, tile0, tile1, inner0) \
   {text, bits, packed, option, from, to, {tile0, tile1}, {inner0, 1}},
   static const struct {
@@ -3234,5 +3327,4 @@ SETT_INLINE int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
   return count;
 }
 
-#endif /* host */
-#endif
+#endif /* bodies */

@@ -101,7 +101,7 @@ def test_errors_are_of_one_type(header: str) -> None:
 
 def test_messages(tmp_path: Path) -> None:
     """Each header with errors of its own has sett_MODULE_message(int), the same for 0 and for a number that is no error."""
-    declared = re.findall(r"^SETT_INLINE const char \*(sett_\w*message|sett_\w*error_\w+)\((.*)\);", "".join(TEXTS.values()), re.M)
+    declared = re.findall(r"^SETT_PUBLIC const char \*(sett_\w*message|sett_\w*error_\w+)\((.*)\);", "".join(TEXTS.values()), re.M)
     own = {name_of(header, "message") for header, text in TEXTS.items() if re.search(r"^#define SETT_\w+_ERRORS\(X\)", text, re.M)}
     assert len(own) == 7 and sorted(declared) == sorted((name, "int error") for name in own | {"sett_message"})
     lines = "".join(f'  printf("%s|%s|%s\\n", {name}(0), {name}(-1), {name}(123456789));\n' for name, _ in declared)
@@ -128,7 +128,7 @@ def test_arguments() -> None:
     assert len(rules) == 1
     taken = {}
     for header in TEXTS:
-        for name, arguments in re.findall(r"^SETT\w*_(?:INLINE|DEVICE)\b[^;{(]*?\b(sett_\w+)\(([^;{]*?)\)\s*[;{]", code(header), re.M):
+        for name, arguments in re.findall(r"^SETT\w*_(?:INLINE|PUBLIC|DEVICE)\b[^;{(]*?\b(sett_\w+)\(([^;{]*?)\)\s*[;{]", code(header), re.M):
             for kind in re.findall(r"(?:^|,)\s*(?:const )?(sett_\w+) \w+(?=,|$)", arguments):
                 taken.setdefault(kind, set()).add(name)
     assert {kind: names for kind, names in taken.items() if kind not in BY_VALUE} == {} and set(taken) == BY_VALUE
