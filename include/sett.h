@@ -131,23 +131,23 @@ HISTORY
 #define SETT_VERSION 700 /* 0.7.0: 10000 * major + 100 * minor + patch */
 
 #ifdef SETT_PREFIX
-#define sett_layout_map SETTP_PREFIXED(SETT_PREFIX, sett_layout_map)
-#define sett_layout_unmap SETTP_PREFIXED(SETT_PREFIX, sett_layout_unmap)
-#define sett_layout_order SETTP_PREFIXED(SETT_PREFIX, sett_layout_order)
-#define sett_layout_physical SETTP_PREFIXED(SETT_PREFIX, sett_layout_physical)
-#define sett_nested_map SETTP_PREFIXED(SETT_PREFIX, sett_nested_map)
-#define sett_nested_unmap SETTP_PREFIXED(SETT_PREFIX, sett_nested_unmap)
-#define sett_nested_from_map SETTP_PREFIXED(SETT_PREFIX, sett_nested_from_map)
-#define sett_nested_address SETTP_PREFIXED(SETT_PREFIX, sett_nested_address)
-#define sett_message SETTP_PREFIXED(SETT_PREFIX, sett_message)
-#define sett_any_parse SETTP_PREFIXED(SETT_PREFIX, sett_any_parse)
-#define sett_any_print SETTP_PREFIXED(SETT_PREFIX, sett_any_print)
-#define sett_any_map SETTP_PREFIXED(SETT_PREFIX, sett_any_map)
-#define sett_any_same SETTP_PREFIXED(SETT_PREFIX, sett_any_same)
-#define sett_any_convert SETTP_PREFIXED(SETT_PREFIX, sett_any_convert)
-#define sett_any_move SETTP_PREFIXED(SETT_PREFIX, sett_any_move)
-#define sett_any_in_memory SETTP_PREFIXED(SETT_PREFIX, sett_any_in_memory)
-#define sett_any_reorder SETTP_PREFIXED(SETT_PREFIX, sett_any_reorder)
+#define sett_layout_map SETTP_LINK_NAME(SETT_PREFIX, sett_layout_map)
+#define sett_layout_unmap SETTP_LINK_NAME(SETT_PREFIX, sett_layout_unmap)
+#define sett_layout_order SETTP_LINK_NAME(SETT_PREFIX, sett_layout_order)
+#define sett_layout_physical SETTP_LINK_NAME(SETT_PREFIX, sett_layout_physical)
+#define sett_nested_map SETTP_LINK_NAME(SETT_PREFIX, sett_nested_map)
+#define sett_nested_unmap SETTP_LINK_NAME(SETT_PREFIX, sett_nested_unmap)
+#define sett_nested_from_map SETTP_LINK_NAME(SETT_PREFIX, sett_nested_from_map)
+#define sett_nested_address SETTP_LINK_NAME(SETT_PREFIX, sett_nested_address)
+#define sett_message SETTP_LINK_NAME(SETT_PREFIX, sett_message)
+#define sett_any_parse SETTP_LINK_NAME(SETT_PREFIX, sett_any_parse)
+#define sett_any_print SETTP_LINK_NAME(SETT_PREFIX, sett_any_print)
+#define sett_any_map SETTP_LINK_NAME(SETT_PREFIX, sett_any_map)
+#define sett_any_same SETTP_LINK_NAME(SETT_PREFIX, sett_any_same)
+#define sett_any_convert SETTP_LINK_NAME(SETT_PREFIX, sett_any_convert)
+#define sett_any_move SETTP_LINK_NAME(SETT_PREFIX, sett_any_move)
+#define sett_any_in_memory SETTP_LINK_NAME(SETT_PREFIX, sett_any_in_memory)
+#define sett_any_reorder SETTP_LINK_NAME(SETT_PREFIX, sett_any_reorder)
 #endif
 
 enum { SETT_LAYOUT_ERROR_FIRST = 2000 }; /* errors of sett_tile.h, as errors of a map: FIRST + code */
@@ -260,8 +260,8 @@ SETT_PUBLIC sett_any_reordered sett_any_reorder(sett_map_arena *arena, const set
 
 #endif
 
-#if !defined(SETTP_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
-#define SETTP_BODIES
+#if !defined(SETTP_LAYOUT_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
+#define SETTP_LAYOUT_BODIES
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 

@@ -177,35 +177,35 @@ HISTORY
 #endif
 
 #ifdef SETT_PREFIX
-#define sett_analysis_from_output SETTP_PREFIXED(SETT_PREFIX, sett_analysis_from_output)
-#define sett_analysis_from_operand SETTP_PREFIXED(SETT_PREFIX, sett_analysis_from_operand)
-#define sett_analysis_map SETTP_PREFIXED(SETT_PREFIX, sett_analysis_map)
-#define sett_analysis_replica SETTP_PREFIXED(SETT_PREFIX, sett_analysis_replica)
-#define sett_analysis_runtime_map SETTP_PREFIXED(SETT_PREFIX, sett_analysis_runtime_map)
-#define sett_analysis_output_to_operand SETTP_PREFIXED(SETT_PREFIX, sett_analysis_output_to_operand)
-#define sett_analysis_compose SETTP_PREFIXED(SETT_PREFIX, sett_analysis_compose)
-#define sett_analysis_tidy SETTP_PREFIXED(SETT_PREFIX, sett_analysis_tidy)
-#define sett_analysis_fold SETTP_PREFIXED(SETT_PREFIX, sett_analysis_fold)
-#define sett_analysis_store_make SETTP_PREFIXED(SETT_PREFIX, sett_analysis_store_make)
-#define sett_analysis_keep SETTP_PREFIXED(SETT_PREFIX, sett_analysis_keep)
-#define sett_analysis_merge SETTP_PREFIXED(SETT_PREFIX, sett_analysis_merge)
-#define sett_analysis_load SETTP_PREFIXED(SETT_PREFIX, sett_analysis_load)
-#define sett_analysis_along SETTP_PREFIXED(SETT_PREFIX, sett_analysis_along)
-#define sett_analysis_bind SETTP_PREFIXED(SETT_PREFIX, sett_analysis_bind)
-#define sett_analysis_whole SETTP_PREFIXED(SETT_PREFIX, sett_analysis_whole)
-#define sett_analysis_coalesced SETTP_PREFIXED(SETT_PREFIX, sett_analysis_coalesced)
-#define sett_analysis_bank_conflicts SETTP_PREFIXED(SETT_PREFIX, sett_analysis_bank_conflicts)
-#define sett_analysis_deal SETTP_PREFIXED(SETT_PREFIX, sett_analysis_deal)
-#define sett_analysis_step SETTP_PREFIXED(SETT_PREFIX, sett_analysis_step)
-#define sett_analysis_wide SETTP_PREFIXED(SETT_PREFIX, sett_analysis_wide)
-#define sett_analysis_pad_rows SETTP_PREFIXED(SETT_PREFIX, sett_analysis_pad_rows)
-#define sett_analysis_swizzle SETTP_PREFIXED(SETT_PREFIX, sett_analysis_swizzle)
-#define sett_analysis_reads SETTP_PREFIXED(SETT_PREFIX, sett_analysis_reads)
-#define sett_analysis_propagate SETTP_PREFIXED(SETT_PREFIX, sett_analysis_propagate)
-#define sett_analysis_opcode_find SETTP_PREFIXED(SETT_PREFIX, sett_analysis_opcode_find)
-#define sett_analysis_opcode_name SETTP_PREFIXED(SETT_PREFIX, sett_analysis_opcode_name)
-#define sett_analysis_reshape SETTP_PREFIXED(SETT_PREFIX, sett_analysis_reshape)
-#define sett_analysis_message SETTP_PREFIXED(SETT_PREFIX, sett_analysis_message)
+#define sett_analysis_from_output SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_from_output)
+#define sett_analysis_from_operand SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_from_operand)
+#define sett_analysis_map SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_map)
+#define sett_analysis_replica SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_replica)
+#define sett_analysis_runtime_map SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_runtime_map)
+#define sett_analysis_output_to_operand SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_output_to_operand)
+#define sett_analysis_compose SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_compose)
+#define sett_analysis_tidy SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_tidy)
+#define sett_analysis_fold SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_fold)
+#define sett_analysis_store_make SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_store_make)
+#define sett_analysis_keep SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_keep)
+#define sett_analysis_merge SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_merge)
+#define sett_analysis_load SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_load)
+#define sett_analysis_along SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_along)
+#define sett_analysis_bind SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_bind)
+#define sett_analysis_whole SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_whole)
+#define sett_analysis_coalesced SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_coalesced)
+#define sett_analysis_bank_conflicts SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_bank_conflicts)
+#define sett_analysis_deal SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_deal)
+#define sett_analysis_step SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_step)
+#define sett_analysis_wide SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_wide)
+#define sett_analysis_pad_rows SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_pad_rows)
+#define sett_analysis_swizzle SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_swizzle)
+#define sett_analysis_reads SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_reads)
+#define sett_analysis_propagate SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_propagate)
+#define sett_analysis_opcode_find SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_opcode_find)
+#define sett_analysis_opcode_name SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_opcode_name)
+#define sett_analysis_reshape SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_reshape)
+#define sett_analysis_message SETTP_LINK_NAME(SETT_PREFIX, sett_analysis_message)
 #endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
@@ -523,7 +523,7 @@ SETT_PUBLIC const char *sett_analysis_message(int error);
 
 #endif
 
-#if !defined(SETTP_ANALYSIS_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#if !defined(SETTP_ANALYSIS_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_ANALYSIS_BODIES
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */

@@ -113,12 +113,12 @@ HISTORY
 #endif
 
 #ifdef SETT_PREFIX
-#define sett_mma_find SETTP_PREFIXED(SETT_PREFIX, sett_mma_find)
-#define sett_mma_get SETTP_PREFIXED(SETT_PREFIX, sett_mma_get)
-#define sett_mma_layout SETTP_PREFIXED(SETT_PREFIX, sett_mma_layout)
-#define sett_mma_ptx_layout SETTP_PREFIXED(SETT_PREFIX, sett_mma_ptx_layout)
-#define sett_mma_lanes SETTP_PREFIXED(SETT_PREFIX, sett_mma_lanes)
-#define sett_mma_contraction SETTP_PREFIXED(SETT_PREFIX, sett_mma_contraction)
+#define sett_mma_find SETTP_LINK_NAME(SETT_PREFIX, sett_mma_find)
+#define sett_mma_get SETTP_LINK_NAME(SETT_PREFIX, sett_mma_get)
+#define sett_mma_layout SETTP_LINK_NAME(SETT_PREFIX, sett_mma_layout)
+#define sett_mma_ptx_layout SETTP_LINK_NAME(SETT_PREFIX, sett_mma_ptx_layout)
+#define sett_mma_lanes SETTP_LINK_NAME(SETT_PREFIX, sett_mma_lanes)
+#define sett_mma_contraction SETTP_LINK_NAME(SETT_PREFIX, sett_mma_contraction)
 #endif
 
 /* ---- the data --------------------------------------------------------------------------------------------------- */
@@ -379,7 +379,7 @@ SETT_PUBLIC sett_nested_layout sett_mma_contraction(int intrinsic, int operand, 
 
 #endif
 
-#if !defined(SETTP_MMA_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#if !defined(SETTP_MMA_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_MMA_BODIES
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */

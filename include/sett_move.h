@@ -101,9 +101,9 @@ HISTORY
 #define SETT_MOVE_VERSION 300 /* 0.3.0: 10000 * major + 100 * minor + patch */
 
 #ifdef SETT_PREFIX
-#define sett_move_plan SETTP_PREFIXED(SETT_PREFIX, sett_move_plan)
-#define sett_move_print SETTP_PREFIXED(SETT_PREFIX, sett_move_print)
-#define sett_move_message SETTP_PREFIXED(SETT_PREFIX, sett_move_message)
+#define sett_move_plan SETTP_LINK_NAME(SETT_PREFIX, sett_move_plan)
+#define sett_move_print SETTP_LINK_NAME(SETT_PREFIX, sett_move_print)
+#define sett_move_message SETTP_LINK_NAME(SETT_PREFIX, sett_move_message)
 #endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
@@ -201,7 +201,7 @@ SETT_PUBLIC const char *sett_move_message(int error);
 
 #endif
 
-#if !defined(SETTP_MOVE_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#if !defined(SETTP_MOVE_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_MOVE_BODIES
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */

@@ -178,7 +178,7 @@ HISTORY
 #if !defined(SETT_DECLARATIONS) && !defined(SETT_IMPLEMENTATION)
 #define SETT_PUBLIC SETT_INLINE
 #else
-#define SETTP_SEPARATE
+#define SETTP_LINK_SEPARATE
 #ifndef SETT_VISIBILITY
 #if defined(__GNUC__) && (defined(__ELF__) || defined(__APPLE__))
 #define SETT_VISIBILITY __attribute__((__visibility__("hidden")))
@@ -192,9 +192,9 @@ HISTORY
 #define SETT_PUBLIC extern SETT_VISIBILITY
 #endif
 #endif
-#define SETTP_JOIN(prefix, name) prefix##name
-#define SETTP_PREFIXED(prefix, name) SETTP_JOIN(prefix, name)
-#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_SEPARATE)
+#define SETTP_LINK_JOIN(prefix, name) prefix##name
+#define SETTP_LINK_NAME(prefix, name) SETTP_LINK_JOIN(prefix, name)
+#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_LINK_SEPARATE)
 #error "define SETT_IMPLEMENTATION before the first sett header"
 #endif
 #ifndef SETT_NESTED_PLAN_TERMS
@@ -249,43 +249,43 @@ SETTP_NESTED_DEVICE settp_nested_i32 sett_nested_offset(const sett_nested_plan p
 #if !defined(__OPENCL_VERSION__)
 
 #ifdef SETT_PREFIX
-#define sett_nested_make SETTP_PREFIXED(SETT_PREFIX, sett_nested_make)
-#define sett_nested_check SETTP_PREFIXED(SETT_PREFIX, sett_nested_check)
-#define sett_nested_on SETTP_PREFIXED(SETT_PREFIX, sett_nested_on)
-#define sett_nested_parse SETTP_PREFIXED(SETT_PREFIX, sett_nested_parse)
-#define sett_nested_print SETTP_PREFIXED(SETT_PREFIX, sett_nested_print)
-#define sett_nested_explain SETTP_PREFIXED(SETT_PREFIX, sett_nested_explain)
-#define sett_nested_message SETTP_PREFIXED(SETT_PREFIX, sett_nested_message)
-#define sett_nested_field_name SETTP_PREFIXED(SETT_PREFIX, sett_nested_field_name)
-#define sett_nested_undistributed SETTP_PREFIXED(SETT_PREFIX, sett_nested_undistributed)
-#define sett_nested_distributed SETTP_PREFIXED(SETT_PREFIX, sett_nested_distributed)
-#define sett_nested_unpacked SETTP_PREFIXED(SETT_PREFIX, sett_nested_unpacked)
-#define sett_nested_packed SETTP_PREFIXED(SETT_PREFIX, sett_nested_packed)
-#define sett_nested_packed_dim SETTP_PREFIXED(SETT_PREFIX, sett_nested_packed_dim)
-#define sett_nested_elements SETTP_PREFIXED(SETT_PREFIX, sett_nested_elements)
-#define sett_nested_slots SETTP_PREFIXED(SETT_PREFIX, sett_nested_slots)
-#define sett_nested_subgroups SETTP_PREFIXED(SETT_PREFIX, sett_nested_subgroups)
-#define sett_nested_threads SETTP_PREFIXED(SETT_PREFIX, sett_nested_threads)
-#define sett_nested_copies SETTP_PREFIXED(SETT_PREFIX, sett_nested_copies)
-#define sett_nested_held SETTP_PREFIXED(SETT_PREFIX, sett_nested_held)
-#define sett_nested_equal SETTP_PREFIXED(SETT_PREFIX, sett_nested_equal)
-#define sett_nested_same SETTP_PREFIXED(SETT_PREFIX, sett_nested_same)
-#define sett_nested_same_on SETTP_PREFIXED(SETT_PREFIX, sett_nested_same_on)
-#define sett_nested_fits SETTP_PREFIXED(SETT_PREFIX, sett_nested_fits)
-#define sett_nested_virtual SETTP_PREFIXED(SETT_PREFIX, sett_nested_virtual)
-#define sett_nested_element SETTP_PREFIXED(SETT_PREFIX, sett_nested_element)
-#define sett_nested_owner SETTP_PREFIXED(SETT_PREFIX, sett_nested_owner)
-#define sett_nested_all_slots SETTP_PREFIXED(SETT_PREFIX, sett_nested_all_slots)
-#define sett_nested_index SETTP_PREFIXED(SETT_PREFIX, sett_nested_index)
-#define sett_nested_bound SETTP_PREFIXED(SETT_PREFIX, sett_nested_bound)
-#define sett_nested_permute SETTP_PREFIXED(SETT_PREFIX, sett_nested_permute)
-#define sett_nested_project SETTP_PREFIXED(SETT_PREFIX, sett_nested_project)
-#define sett_nested_apply SETTP_PREFIXED(SETT_PREFIX, sett_nested_apply)
-#define sett_nested_recombine SETTP_PREFIXED(SETT_PREFIX, sett_nested_recombine)
-#define sett_nested_reshape SETTP_PREFIXED(SETT_PREFIX, sett_nested_reshape)
-#define sett_nested_contract SETTP_PREFIXED(SETT_PREFIX, sett_nested_contract)
-#define sett_nested_basis SETTP_PREFIXED(SETT_PREFIX, sett_nested_basis)
-#define sett_nested_prepare SETTP_PREFIXED(SETT_PREFIX, sett_nested_prepare)
+#define sett_nested_make SETTP_LINK_NAME(SETT_PREFIX, sett_nested_make)
+#define sett_nested_check SETTP_LINK_NAME(SETT_PREFIX, sett_nested_check)
+#define sett_nested_on SETTP_LINK_NAME(SETT_PREFIX, sett_nested_on)
+#define sett_nested_parse SETTP_LINK_NAME(SETT_PREFIX, sett_nested_parse)
+#define sett_nested_print SETTP_LINK_NAME(SETT_PREFIX, sett_nested_print)
+#define sett_nested_explain SETTP_LINK_NAME(SETT_PREFIX, sett_nested_explain)
+#define sett_nested_message SETTP_LINK_NAME(SETT_PREFIX, sett_nested_message)
+#define sett_nested_field_name SETTP_LINK_NAME(SETT_PREFIX, sett_nested_field_name)
+#define sett_nested_undistributed SETTP_LINK_NAME(SETT_PREFIX, sett_nested_undistributed)
+#define sett_nested_distributed SETTP_LINK_NAME(SETT_PREFIX, sett_nested_distributed)
+#define sett_nested_unpacked SETTP_LINK_NAME(SETT_PREFIX, sett_nested_unpacked)
+#define sett_nested_packed SETTP_LINK_NAME(SETT_PREFIX, sett_nested_packed)
+#define sett_nested_packed_dim SETTP_LINK_NAME(SETT_PREFIX, sett_nested_packed_dim)
+#define sett_nested_elements SETTP_LINK_NAME(SETT_PREFIX, sett_nested_elements)
+#define sett_nested_slots SETTP_LINK_NAME(SETT_PREFIX, sett_nested_slots)
+#define sett_nested_subgroups SETTP_LINK_NAME(SETT_PREFIX, sett_nested_subgroups)
+#define sett_nested_threads SETTP_LINK_NAME(SETT_PREFIX, sett_nested_threads)
+#define sett_nested_copies SETTP_LINK_NAME(SETT_PREFIX, sett_nested_copies)
+#define sett_nested_held SETTP_LINK_NAME(SETT_PREFIX, sett_nested_held)
+#define sett_nested_equal SETTP_LINK_NAME(SETT_PREFIX, sett_nested_equal)
+#define sett_nested_same SETTP_LINK_NAME(SETT_PREFIX, sett_nested_same)
+#define sett_nested_same_on SETTP_LINK_NAME(SETT_PREFIX, sett_nested_same_on)
+#define sett_nested_fits SETTP_LINK_NAME(SETT_PREFIX, sett_nested_fits)
+#define sett_nested_virtual SETTP_LINK_NAME(SETT_PREFIX, sett_nested_virtual)
+#define sett_nested_element SETTP_LINK_NAME(SETT_PREFIX, sett_nested_element)
+#define sett_nested_owner SETTP_LINK_NAME(SETT_PREFIX, sett_nested_owner)
+#define sett_nested_all_slots SETTP_LINK_NAME(SETT_PREFIX, sett_nested_all_slots)
+#define sett_nested_index SETTP_LINK_NAME(SETT_PREFIX, sett_nested_index)
+#define sett_nested_bound SETTP_LINK_NAME(SETT_PREFIX, sett_nested_bound)
+#define sett_nested_permute SETTP_LINK_NAME(SETT_PREFIX, sett_nested_permute)
+#define sett_nested_project SETTP_LINK_NAME(SETT_PREFIX, sett_nested_project)
+#define sett_nested_apply SETTP_LINK_NAME(SETT_PREFIX, sett_nested_apply)
+#define sett_nested_recombine SETTP_LINK_NAME(SETT_PREFIX, sett_nested_recombine)
+#define sett_nested_reshape SETTP_LINK_NAME(SETT_PREFIX, sett_nested_reshape)
+#define sett_nested_contract SETTP_LINK_NAME(SETT_PREFIX, sett_nested_contract)
+#define sett_nested_basis SETTP_LINK_NAME(SETT_PREFIX, sett_nested_basis)
+#define sett_nested_prepare SETTP_LINK_NAME(SETT_PREFIX, sett_nested_prepare)
 #endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
@@ -497,7 +497,7 @@ SETT_PUBLIC sett_nested_plan sett_nested_prepare(const sett_nested_layout *layou
 #endif
 
 #if !defined(__OPENCL_VERSION__) && !defined(SETTP_NESTED_BODIES) && \
-    (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+    (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_NESTED_BODIES
 
 /* ---- bodies: small things --------------------------------------------------------------------------------------- */

@@ -119,9 +119,9 @@ HISTORY
 #endif
 
 #ifdef SETT_PREFIX
-#define sett_relayout_prepare SETTP_PREFIXED(SETT_PREFIX, sett_relayout_prepare)
-#define sett_relayout_run SETTP_PREFIXED(SETT_PREFIX, sett_relayout_run)
-#define sett_relayout_message SETTP_PREFIXED(SETT_PREFIX, sett_relayout_message)
+#define sett_relayout_prepare SETTP_LINK_NAME(SETT_PREFIX, sett_relayout_prepare)
+#define sett_relayout_run SETTP_LINK_NAME(SETT_PREFIX, sett_relayout_run)
+#define sett_relayout_message SETTP_LINK_NAME(SETT_PREFIX, sett_relayout_message)
 #endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
@@ -216,7 +216,7 @@ SETT_PUBLIC void sett_relayout_run(const sett_relayout_plan *plan, const void *s
 SETT_PUBLIC const char *sett_relayout_message(int error);
 #endif
 
-#if !defined(SETTP_RELAYOUT_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#if !defined(SETTP_RELAYOUT_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_RELAYOUT_BODIES
 
 /* ---- bodies: vectors --------------------------------------------------------------------------------------------- */

@@ -302,7 +302,7 @@ typedef long int64_t;
 #if !defined(SETT_DECLARATIONS) && !defined(SETT_IMPLEMENTATION)
 #define SETT_PUBLIC SETT_INLINE
 #else
-#define SETTP_SEPARATE
+#define SETTP_LINK_SEPARATE
 #ifndef SETT_VISIBILITY
 #if defined(__GNUC__) && (defined(__ELF__) || defined(__APPLE__))
 #define SETT_VISIBILITY __attribute__((__visibility__("hidden")))
@@ -316,9 +316,9 @@ typedef long int64_t;
 #define SETT_PUBLIC extern SETT_VISIBILITY
 #endif
 #endif
-#define SETTP_JOIN(prefix, name) prefix##name
-#define SETTP_PREFIXED(prefix, name) SETTP_JOIN(prefix, name)
-#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_SEPARATE)
+#define SETTP_LINK_JOIN(prefix, name) prefix##name
+#define SETTP_LINK_NAME(prefix, name) SETTP_LINK_JOIN(prefix, name)
+#elif defined(SETT_IMPLEMENTATION) && !defined(SETTP_LINK_SEPARATE)
 #error "define SETT_IMPLEMENTATION before the first sett header"
 #endif
 #if defined(__CUDACC__)
@@ -557,59 +557,59 @@ SETTP_TILE_DEVICE int sett_tile_device_advance(sett_tile_device_iterator *iterat
 #if !SETTP_TILE_OPENCL /* the host's part */
 
 #ifdef SETT_PREFIX
-#define sett_tile_make SETTP_PREFIXED(SETT_PREFIX, sett_tile_make)
-#define sett_tile_add_tile SETTP_PREFIXED(SETT_PREFIX, sett_tile_add_tile)
-#define sett_tile_check SETTP_PREFIXED(SETT_PREFIX, sett_tile_check)
-#define sett_tile_parse SETTP_PREFIXED(SETT_PREFIX, sett_tile_parse)
-#define sett_tile_read SETTP_PREFIXED(SETT_PREFIX, sett_tile_read)
-#define sett_tile_next SETTP_PREFIXED(SETT_PREFIX, sett_tile_next)
-#define sett_tile_print SETTP_PREFIXED(SETT_PREFIX, sett_tile_print)
-#define sett_tile_canonical SETTP_PREFIXED(SETT_PREFIX, sett_tile_canonical)
-#define sett_tile_message SETTP_PREFIXED(SETT_PREFIX, sett_tile_message)
-#define sett_tile_type_name SETTP_PREFIXED(SETT_PREFIX, sett_tile_type_name)
-#define sett_tile_type_find SETTP_PREFIXED(SETT_PREFIX, sett_tile_type_find)
-#define sett_tile_elements SETTP_PREFIXED(SETT_PREFIX, sett_tile_elements)
-#define sett_tile_positions SETTP_PREFIXED(SETT_PREFIX, sett_tile_positions)
-#define sett_tile_bits SETTP_PREFIXED(SETT_PREFIX, sett_tile_bits)
-#define sett_tile_bytes SETTP_PREFIXED(SETT_PREFIX, sett_tile_bytes)
-#define sett_tile_equal SETTP_PREFIXED(SETT_PREFIX, sett_tile_equal)
-#define sett_tile_plain SETTP_PREFIXED(SETT_PREFIX, sett_tile_plain)
-#define sett_tile_prepare SETTP_PREFIXED(SETT_PREFIX, sett_tile_prepare)
-#define sett_tile_device SETTP_PREFIXED(SETT_PREFIX, sett_tile_device)
-#define sett_tile_physical SETTP_PREFIXED(SETT_PREFIX, sett_tile_physical)
-#define sett_tile_position SETTP_PREFIXED(SETT_PREFIX, sett_tile_position)
-#define sett_tile_element SETTP_PREFIXED(SETT_PREFIX, sett_tile_element)
-#define sett_tile_iterate SETTP_PREFIXED(SETT_PREFIX, sett_tile_iterate)
-#define sett_tile_slice SETTP_PREFIXED(SETT_PREFIX, sett_tile_slice)
-#define sett_tile_advance SETTP_PREFIXED(SETT_PREFIX, sett_tile_advance)
-#define sett_tile_advance_run SETTP_PREFIXED(SETT_PREFIX, sett_tile_advance_run)
-#define sett_tile_device_iterate SETTP_PREFIXED(SETT_PREFIX, sett_tile_device_iterate)
-#define sett_tile_padding SETTP_PREFIXED(SETT_PREFIX, sett_tile_padding)
-#define sett_tile_place_of SETTP_PREFIXED(SETT_PREFIX, sett_tile_place_of)
-#define sett_tile_data_positions SETTP_PREFIXED(SETT_PREFIX, sett_tile_data_positions)
-#define sett_tile_byte_strides SETTP_PREFIXED(SETT_PREFIX, sett_tile_byte_strides)
-#define sett_tile_stage SETTP_PREFIXED(SETT_PREFIX, sett_tile_stage)
-#define sett_tile_parts SETTP_PREFIXED(SETT_PREFIX, sett_tile_parts)
-#define sett_tile_part_shape SETTP_PREFIXED(SETT_PREFIX, sett_tile_part_shape)
-#define sett_tile_part SETTP_PREFIXED(SETT_PREFIX, sett_tile_part)
-#define sett_tile_whole SETTP_PREFIXED(SETT_PREFIX, sett_tile_whole)
-#define sett_tile_same_bytes SETTP_PREFIXED(SETT_PREFIX, sett_tile_same_bytes)
-#define sett_tile_reshape_is_bitcast SETTP_PREFIXED(SETT_PREFIX, sett_tile_reshape_is_bitcast)
-#define sett_tile_transpose_is_bitcast SETTP_PREFIXED(SETT_PREFIX, sett_tile_transpose_is_bitcast)
-#define sett_tile_find_transpose SETTP_PREFIXED(SETT_PREFIX, sett_tile_find_transpose)
-#define sett_tile_decompose SETTP_PREFIXED(SETT_PREFIX, sett_tile_decompose)
-#define sett_tile_align SETTP_PREFIXED(SETT_PREFIX, sett_tile_align)
-#define sett_tile_tiling_is_noop SETTP_PREFIXED(SETT_PREFIX, sett_tile_tiling_is_noop)
-#define sett_tile_answer_print SETTP_PREFIXED(SETT_PREFIX, sett_tile_answer_print)
-#define sett_tile_reason_text SETTP_PREFIXED(SETT_PREFIX, sett_tile_reason_text)
-#define sett_tile_permute SETTP_PREFIXED(SETT_PREFIX, sett_tile_permute)
-#define sett_tile_descending SETTP_PREFIXED(SETT_PREFIX, sett_tile_descending)
-#define sett_tile_delete SETTP_PREFIXED(SETT_PREFIX, sett_tile_delete)
-#define sett_tile_move SETTP_PREFIXED(SETT_PREFIX, sett_tile_move)
-#define sett_tile_normal_transpose SETTP_PREFIXED(SETT_PREFIX, sett_tile_normal_transpose)
-#define sett_tile_kept_dims SETTP_PREFIXED(SETT_PREFIX, sett_tile_kept_dims)
-#define sett_tile_is_most_major SETTP_PREFIXED(SETT_PREFIX, sett_tile_is_most_major)
-#define sett_tile_formats SETTP_PREFIXED(SETT_PREFIX, sett_tile_formats)
+#define sett_tile_make SETTP_LINK_NAME(SETT_PREFIX, sett_tile_make)
+#define sett_tile_add_tile SETTP_LINK_NAME(SETT_PREFIX, sett_tile_add_tile)
+#define sett_tile_check SETTP_LINK_NAME(SETT_PREFIX, sett_tile_check)
+#define sett_tile_parse SETTP_LINK_NAME(SETT_PREFIX, sett_tile_parse)
+#define sett_tile_read SETTP_LINK_NAME(SETT_PREFIX, sett_tile_read)
+#define sett_tile_next SETTP_LINK_NAME(SETT_PREFIX, sett_tile_next)
+#define sett_tile_print SETTP_LINK_NAME(SETT_PREFIX, sett_tile_print)
+#define sett_tile_canonical SETTP_LINK_NAME(SETT_PREFIX, sett_tile_canonical)
+#define sett_tile_message SETTP_LINK_NAME(SETT_PREFIX, sett_tile_message)
+#define sett_tile_type_name SETTP_LINK_NAME(SETT_PREFIX, sett_tile_type_name)
+#define sett_tile_type_find SETTP_LINK_NAME(SETT_PREFIX, sett_tile_type_find)
+#define sett_tile_elements SETTP_LINK_NAME(SETT_PREFIX, sett_tile_elements)
+#define sett_tile_positions SETTP_LINK_NAME(SETT_PREFIX, sett_tile_positions)
+#define sett_tile_bits SETTP_LINK_NAME(SETT_PREFIX, sett_tile_bits)
+#define sett_tile_bytes SETTP_LINK_NAME(SETT_PREFIX, sett_tile_bytes)
+#define sett_tile_equal SETTP_LINK_NAME(SETT_PREFIX, sett_tile_equal)
+#define sett_tile_plain SETTP_LINK_NAME(SETT_PREFIX, sett_tile_plain)
+#define sett_tile_prepare SETTP_LINK_NAME(SETT_PREFIX, sett_tile_prepare)
+#define sett_tile_device SETTP_LINK_NAME(SETT_PREFIX, sett_tile_device)
+#define sett_tile_physical SETTP_LINK_NAME(SETT_PREFIX, sett_tile_physical)
+#define sett_tile_position SETTP_LINK_NAME(SETT_PREFIX, sett_tile_position)
+#define sett_tile_element SETTP_LINK_NAME(SETT_PREFIX, sett_tile_element)
+#define sett_tile_iterate SETTP_LINK_NAME(SETT_PREFIX, sett_tile_iterate)
+#define sett_tile_slice SETTP_LINK_NAME(SETT_PREFIX, sett_tile_slice)
+#define sett_tile_advance SETTP_LINK_NAME(SETT_PREFIX, sett_tile_advance)
+#define sett_tile_advance_run SETTP_LINK_NAME(SETT_PREFIX, sett_tile_advance_run)
+#define sett_tile_device_iterate SETTP_LINK_NAME(SETT_PREFIX, sett_tile_device_iterate)
+#define sett_tile_padding SETTP_LINK_NAME(SETT_PREFIX, sett_tile_padding)
+#define sett_tile_place_of SETTP_LINK_NAME(SETT_PREFIX, sett_tile_place_of)
+#define sett_tile_data_positions SETTP_LINK_NAME(SETT_PREFIX, sett_tile_data_positions)
+#define sett_tile_byte_strides SETTP_LINK_NAME(SETT_PREFIX, sett_tile_byte_strides)
+#define sett_tile_stage SETTP_LINK_NAME(SETT_PREFIX, sett_tile_stage)
+#define sett_tile_parts SETTP_LINK_NAME(SETT_PREFIX, sett_tile_parts)
+#define sett_tile_part_shape SETTP_LINK_NAME(SETT_PREFIX, sett_tile_part_shape)
+#define sett_tile_part SETTP_LINK_NAME(SETT_PREFIX, sett_tile_part)
+#define sett_tile_whole SETTP_LINK_NAME(SETT_PREFIX, sett_tile_whole)
+#define sett_tile_same_bytes SETTP_LINK_NAME(SETT_PREFIX, sett_tile_same_bytes)
+#define sett_tile_reshape_is_bitcast SETTP_LINK_NAME(SETT_PREFIX, sett_tile_reshape_is_bitcast)
+#define sett_tile_transpose_is_bitcast SETTP_LINK_NAME(SETT_PREFIX, sett_tile_transpose_is_bitcast)
+#define sett_tile_find_transpose SETTP_LINK_NAME(SETT_PREFIX, sett_tile_find_transpose)
+#define sett_tile_decompose SETTP_LINK_NAME(SETT_PREFIX, sett_tile_decompose)
+#define sett_tile_align SETTP_LINK_NAME(SETT_PREFIX, sett_tile_align)
+#define sett_tile_tiling_is_noop SETTP_LINK_NAME(SETT_PREFIX, sett_tile_tiling_is_noop)
+#define sett_tile_answer_print SETTP_LINK_NAME(SETT_PREFIX, sett_tile_answer_print)
+#define sett_tile_reason_text SETTP_LINK_NAME(SETT_PREFIX, sett_tile_reason_text)
+#define sett_tile_permute SETTP_LINK_NAME(SETT_PREFIX, sett_tile_permute)
+#define sett_tile_descending SETTP_LINK_NAME(SETT_PREFIX, sett_tile_descending)
+#define sett_tile_delete SETTP_LINK_NAME(SETT_PREFIX, sett_tile_delete)
+#define sett_tile_move SETTP_LINK_NAME(SETT_PREFIX, sett_tile_move)
+#define sett_tile_normal_transpose SETTP_LINK_NAME(SETT_PREFIX, sett_tile_normal_transpose)
+#define sett_tile_kept_dims SETTP_LINK_NAME(SETT_PREFIX, sett_tile_kept_dims)
+#define sett_tile_is_most_major SETTP_LINK_NAME(SETT_PREFIX, sett_tile_is_most_major)
+#define sett_tile_formats SETTP_LINK_NAME(SETT_PREFIX, sett_tile_formats)
 #endif
 
 /* ---- types ------------------------------------------------------------------------------------------------------ */
@@ -1018,7 +1018,7 @@ SETT_PUBLIC int sett_tile_formats(const sett_tile_shape *shape, sett_tile_format
 #endif /* host */
 #endif
 
-#if !SETTP_TILE_OPENCL && !defined(SETTP_TILE_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_SEPARATE))
+#if !SETTP_TILE_OPENCL && !defined(SETTP_TILE_BODIES) && (defined(SETT_IMPLEMENTATION) || !defined(SETTP_LINK_SEPARATE))
 #define SETTP_TILE_BODIES
 
 /* ---- bodies: small things --------------------------------------------------------------------------------------- */
