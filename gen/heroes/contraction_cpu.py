@@ -196,7 +196,8 @@ def _has_matrix(nest: Contraction, schedule: ContractionSchedule, context: Conte
 class Cells:
     """The loop over the cells of a window. taps: whether their numbers of elements differ; first: of the block's
     places, as C text ("": 0); every: the distance of a cell's places; single, total: of such places in the operand and
-    in the totals; count: the variable that has the number of the block's places ("": there is one)."""
+    in the totals; count: the variable that has the number of the block's rows or lines ("": there is one); each: of
+    these, those of a place; step: their distance in the totals."""
 
     number: int
     parts: Tuple[Part, ...]
@@ -206,6 +207,8 @@ class Cells:
     single: int
     total: int
     count: str
+    each: int
+    step: int
 
 
 @dataclass(frozen=True)
@@ -337,7 +340,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if few_steps and not packed and most > 1 and rows > block \
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             block = numbers.few_steps_rows
-        count, block = -(-all_units // most), min(rows, block)
+        count, block = -(-all_units // most), min(rows, block // nest.row.each * nest.row.each)
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
         chunk = _even(sizes[-1], chunk)
         alone = chunk * runs == math.prod(sizes) and nest.covered
@@ -655,8 +658,9 @@ def _size(digit: Digit) -> str:
 def _cells(nest: Contraction, schedule: ContractionSchedule, number: int, to: int, to_line: int) -> Cells:
     window = nest.windows[number]
     digit, k = nest.outer[window.digit], window.digit
-    block, count, total = {nest.rows: (f"row_block * {schedule.rows}" * (schedule.row_blocks > 1), "rows", to),
+    rows = schedule.rows // digit.each
+    block, count, total = {nest.rows: (f"row_block * {rows}" * (schedule.row_blocks > 1), "rows", to),
                            nest.lines: (f"line_block * {schedule.lines}" * (schedule.line_blocks > 1), "lines",
                                         to_line)}.get(k, (f"g{k}", "", 0))
     return Cells(number, window.parts, any(step.window == number for step in nest.steps), block, window.every,
-                 digit.single, total * window.every, count)
+                 digit.single * digit.each, total * window.every * digit.each, count, digit.each, total * window.every)

@@ -11,7 +11,7 @@ import math
 from typing import Dict, List, NamedTuple, Tuple
 
 from gen.hlo import Instruction
-from gen.schedule import SHORT_SUM
+from gen.schedule import FEW_ROWS, SHORT_SUM
 
 
 class Cell(NamedTuple):
@@ -67,8 +67,9 @@ class Along(NamedTuple):
 
 
 def along(convolution: Instruction, k: int) -> Along:
-    """The cells of dimension k of the window: of one tap each, or of the places with the same taps where these cells are
-    fewer, or sums would be short."""
+    """The cells of dimension k of the window: of the taps with the same places, or of the places with the same taps where
+    these cells are fewer, or sums would be short. Few places of a long window, as of a gradient of weights, are the rows
+    of a tile where its other rows are few: one cell has them all."""
     window, labels = convolution.attributes["window"], convolution.attributes["dim_labels"]
     size = convolution.operands[0].shape.dims[labels.lhs[2 + k]]
     places = convolution.shape.dims[labels.out[2 + k]]
@@ -88,11 +89,17 @@ def along(convolution: Instruction, k: int) -> Along:
             if 0 <= position(place, tap) // holes < size:
                 of_tap.setdefault(tap, []).append(place)
                 of_place.setdefault(place, []).append(tap)
-    alike: Dict[Tuple[int, Tuple[int, ...]], List[int]] = {}
-    for place, taps in of_place.items():
-        alike.setdefault((place % every, tuple(taps)), []).append(place)
-    parts = [Cell(of[0], len(of), taps[0], len(taps)) for (_, taps), of in alike.items()]
-    single = [Cell(of[0], len(of), tap, 1) for tap, of in sorted(of_tap.items())]
+    parts = [Cell(of[0], len(of), taps[0], len(taps)) for taps, of in _alike(of_place, every)]
+    rows = [Cell(of[0], len(of), taps[0], len(taps)) for of, taps in _alike(of_tap, taps_every)]
     features = convolution.operands[1].shape.dims[labels.rhs[0]]
-    cells = single if features >= SHORT_SUM and len(single) <= len(parts) else parts
+    together = places < window.size[k] and convolution.shape.dims[labels.out[0]] < FEW_ROWS
+    cells = rows if together or features >= SHORT_SUM and len(rows) <= len(parts) else parts
     return Along(every, taps_every, tuple(cells))
+
+
+def _alike(of: "Dict[int, List[int]]", every: int) -> "List[Tuple[Tuple[int, ...], List[int]]]":
+    """The numbers that have the same others, in even steps, in ascending order."""
+    alike: "Dict[Tuple[int, Tuple[int, ...]], List[int]]" = {}
+    for number, others in sorted(of.items()):
+        alike.setdefault((number % every, tuple(others)), []).append(number)
+    return [(others, numbers) for (_, others), numbers in alike.items()]

@@ -30,7 +30,7 @@ from gen.plan.plan import TILED
 from gen.plan.products import SMALL, WIDENED, Sides, group_count, narrow_type
 from gen.plan.small_product import small_product
 from gen.plan.tiled_product import tiled_product
-from gen.schedule import LINE, SHORT_SUM
+from gen.schedule import FEW_ROWS, LINE, SHORT_SUM
 
 
 # types that no vector holds
@@ -40,7 +40,8 @@ SCALAR = [name for name, of in dtypes.TABLE.items()
 
 class Digit(NamedTuple):
     """A digit, and the elements that a step of it is worth in each operand. window: the number of the window whose
-    places, or whose elements, it counts. each: its steps for an element of the window; size: for the most of these.
+    places, or whose elements, it counts. each: its steps for a place or an element of the window; size: for the most of
+    these.
     strips: the strips that a step is worth, where the nest is a part of strips (gen/plan/strips.py)."""
 
     size: int
@@ -124,7 +125,8 @@ class Contraction(Nest):
     @property
     def covered(self) -> bool:
         """Whether each element of the result is in one cell."""
-        return all(window.covers(self.outer[window.digit].size) for window in self.windows)
+        return all(window.covers(self.outer[window.digit].size // self.outer[window.digit].each)
+                   for window in self.windows)
 
     @property
     def all_units(self) -> int:
@@ -302,6 +304,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
         return None
     outer = _merged([Digit(size, single[f"g{k}"], units[f"g{k}"], strips.get(f"g{k}", 0), places.get(f"g{k}"))
                      for k, size in enumerate(sizes[:-1])])
+    outer = _rows_of_places(outer, [found[n].along.every for n in divided])
     windows = [Window(next(d for d, digit in enumerate(outer) if digit.window == k), found[n].along.every,
                       moved.parts[n]) for k, n in enumerate(divided)]
     last_unit = (-(-min(whole, columns) // unit) - 1) * units["unit"]
@@ -466,6 +469,18 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
         else:
             merged.append(digit)
     return tuple(merged)
+
+
+def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
+    """The digits, of which the last is one with the places of the window before it where it has few rows. every: the
+    distance between places of a cell, of each window."""
+    if len(outer) < 2 or outer[-1].window is not None or outer[-2].window is None or every[outer[-2].window] > 1:
+        return outer
+    above, below = outer[-2:]
+    if below.size >= FEW_ROWS or below.units or below.strips or not _goes_on(above, below) \
+            or any(digit.size > above.size * below.size for digit in outer[:-2] if not digit.units):
+        return outer
+    return *outer[:-2], below._replace(size=above.size * below.size, window=above.window, each=below.size)
 
 
 def _goes_on(above: Digit, below: Digit) -> bool:

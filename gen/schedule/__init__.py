@@ -1,7 +1,7 @@
 """Maps say where, templates say how; a schedule only counts, with the numbers of a device."""
 
-from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, GPU_COSTS, GUARD_REGISTERS,
-                                  KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,
+from gen.schedule.devices import (CPU_COSTS, DEFAULT, DEVICES, DIVISION_COST, EMBEDDED, FEW_ROWS, GPU_COSTS,
+                                  GUARD_REGISTERS, KEPT_COST, LANES, LAUNCH_BYTES, LINE, MOST_DIVISIONS,
                                   Panels, PICKED_STRIDE, PlanClass, PIECE, PIECES, SHORT_SUM, SMALL_BYTES, SMALL_COSTS,
                                   SCATTERED_COST,
                                   SIDES_COST, SPREAD_ELEMENTS, SPREAD_ROW, STEP_COST, STRIDED_COST,

@@ -115,6 +115,8 @@ GPU_COSTS = Costs(instruction=0.0001, sides=1, called=1, byte=0.0007, cached_byt
 
 # input features of a convolution, below which the products of one element of its window are too short a sum for a tile
 SHORT_SUM = 32
+# rows that a convolution's result has beside the places of its window, below which these places are rows of a tile too
+FEW_ROWS = 16
 
 
 class Panels(NamedTuple):
