@@ -472,15 +472,15 @@ def _merged(digits: "Sequence[Digit]") -> "Tuple[Digit, ...]":
 
 
 def _rows_of_places(outer: "Tuple[Digit, ...]", every: "Sequence[int]") -> "Tuple[Digit, ...]":
-    """The digits, of which the last is one with the places of the window before it where it has few rows. every: the
-    distance between places of a cell, of each window."""
-    if len(outer) < 2 or outer[-1].window is not None or outer[-2].window is None or every[outer[-2].window] > 1:
-        return outer
-    above, below = outer[-2:]
-    if below.size >= FEW_ROWS or below.units or below.strips or not _goes_on(above, below) \
-            or any(digit.size > above.size * below.size for digit in outer[:-2] if not digit.units):
-        return outer
-    return *outer[:-2], below._replace(size=above.size * below.size, window=above.window, each=below.size)
+    """The digits, where the places of a window and the few rows below them are one, if this has the most rows. every:
+    the distance between places of a cell, of each window."""
+    for k, (above, below) in enumerate(zip(outer, outer[1:])):
+        size = above.size * below.size
+        if above.window is not None and every[above.window] == 1 and below.window is None and below.size < FEW_ROWS \
+                and not below.units and not below.strips and _goes_on(above, below) \
+                and all(digit.size <= size for digit in outer if not digit.units):
+            return *outer[:k], below._replace(size=size, window=above.window, each=below.size), *outer[k + 2:]
+    return outer
 
 
 def _goes_on(above: Digit, below: Digit) -> bool:

@@ -493,8 +493,9 @@ def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
     sizes, kind = loop_sizes(dot), _sum_type(dot)
     along = max(range(len(sizes)), key=lambda k: sizes[k], default=0)
     most = panels.parts_bytes // (dot.shape.elements * dtypes.storage_bytes(kind))
-    count = max((n for n in range(2, min(most, panels.sum_parts) + 1) if sizes[along] % n == 0), default=1)
-    if count == 1 or math.prod(sizes) < panels.long_sum:
+    most = min(most, panels.sum_parts if math.prod(sizes) >= panels.long_sum else math.prod(sizes) // panels.part_steps)
+    count = max((n for n in range(2, most + 1) if sizes[along] % n == 0), default=1)
+    if count == 1:
         return None
     batch, both, attributes, before = len(Sides.of(dot, 0).batch), [], dict(dot.attributes), len(x.into)
     for k, (side, value) in enumerate(zip(("lhs", "rhs"), operands)):
@@ -567,12 +568,20 @@ def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
     both[of] = _units(x, product, both[of], of, j, size, rows, panels)
     single = both[1 - of]
     apart = size >= panels.in_place_columns and not any(_strides(single, k) for k in contracted) \
+        and _is_far(single, contracted, panels) \
         and single.shape.elements * dtypes.storage_bytes(kind) > panels.in_place_bytes
     if apart or not _strides(single):
         both[1 - of] = _stored(x, single, contracted if apart else ())
     shape = array_shape(kind, product.shape.dims, product.shape.minor_to_major)
     value = x.add("dot", shape, both, **{**product.attributes, TILED: of})
     return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
+
+
+def _is_far(value: Instruction, contracted: "Sequence[int]", panels: Panels) -> bool:
+    """Return true if neighbours along the sum are far apart in memory."""
+    steps = _memory_strides(value)
+    return steps is None or min((abs(steps[d]) for d in contracted if value.shape.dims[d] > 1), default=0) \
+        * dtypes.storage_bytes(value.shape.dtype) > panels.near_bytes
 
 
 def _is_worth_it(product: Instruction, size: int, rows: int, panels: Panels) -> bool:

@@ -172,7 +172,9 @@ class Panels(NamedTuple):
     in_place_columns: int = 256
     few_rows: int = 32
     few_narrow_rows: int = 16
+    near_bytes: int = 512
     long_sum: int = 1 << 14
+    part_steps: int = 768
     sum_parts: int = 32
     parts_bytes: int = 1 << 20
     images_bytes: int = 1 << 20
