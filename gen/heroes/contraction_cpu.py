@@ -307,7 +307,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         most = min(numbers.few_rows.get(rows, numbers.units), all_units)
         if all_units <= numbers.whole_units:
             most = all_units
-        tile, chunk, ahead, block = 0, numbers.chunk, False, numbers.rows
+        tile, count, chunk, ahead, block = 0, 0, numbers.chunk, False, numbers.rows
         groups = _in_groups(nest, context)
         if groups:
             block, units = numbers.matrix_block
@@ -320,8 +320,11 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             most, tile, chunk = min(units, all_units), min(numbers.units, all_units), numbers.matrix_chunk
         elif _is_skinny(nest, context) and most < all_units:
             tile, chunk, ahead = numbers.skinny.get(rows, most), numbers.skinny_chunk, True
-            blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))    # of two tiles, at least
+            # of two tiles, at least, unless no element of `single` is for several units
+            least = 1 if nest.wide else 2 * tile
+            blocks = min(numbers.skinny_blocks, max(1, all_units // least))
             most = min(-(-all_units // blocks), numbers.skinny_units)
+            count, tile = max(blocks, -(-all_units // most)), min(tile, most)
         packed = _is_packed(nest, context)
         if packed:
             most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
@@ -340,7 +343,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if few_steps and not packed and most > 1 and rows > block \
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             block = numbers.few_steps_rows
-        count, block = -(-all_units // most), min(rows, block // nest.row.each * nest.row.each)
+        count, block = count or -(-all_units // most), min(rows, block // nest.row.each * nest.row.each)
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
         chunk = _even(sizes[-1], chunk)
         alone = chunk * runs == math.prod(sizes) and nest.covered
