@@ -67,6 +67,11 @@ class C(Target):
         return "UNROLL_LOOPS"
 
     @property
+    def unroll_twice(self) -> str:
+        self.used.add("unroll_twice")
+        return "UNROLL_TWICE"
+
+    @property
     def unroll_few(self) -> str:
         if self.embedded:       # whose code is to be small
             return ""

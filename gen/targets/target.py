@@ -190,6 +190,11 @@ class Target:
         return self.unroll
 
     @property
+    def unroll_twice(self) -> str:
+        """The word before a loop of many steps that does two steps at once; "" where there is none."""
+        return ""
+
+    @property
     def unroll_few(self) -> str:
         """The word before a loop that does four steps at once; "" where there is none."""
         return ""
