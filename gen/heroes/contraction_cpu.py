@@ -325,12 +325,16 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             blocks = min(numbers.skinny_blocks, max(1, all_units // least))
             most = min(-(-all_units // blocks), numbers.skinny_units)
             count, tile = max(blocks, -(-all_units // most)), min(tile, most)
-        packed = _is_packed(nest, context)
+        packed, whole = _is_packed(nest, context), _is_whole(nest, context)
+        if packed and whole and math.gcd(nest.steps[-1].units // nest.unit, 64) <= 4:
+            packed, most, tile = False, all_units, 3 if all_units % 4 else 4
         if packed:
             most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
             wide = -(-all_units // numbers.packed_units)
             if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks have a unit less
                 tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
+            if whole:
+                tile, most, chunk = 3 if all_units % 4 else 4, all_units, numbers.packed_chunk
         fetched = not tile and not packed and _is_far(nest, context)
         if fetched:
             chunk = numbers.far_chunk
@@ -412,6 +416,13 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
         return False
     return _bytes(nest) > panels.in_place_bytes and nest.steps[-1].units > max(panels.units) * unit \
         and nest.row.size > numbers.packed_least_rows
+
+
+def _is_whole(nest: Contraction, context: Context) -> bool:
+    """True if blocks of whole rows of few units are enough work-items."""
+    numbers = context.device.contraction_cpu
+    batch = math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
+    return batch >= numbers.packed_items and nest.all_units <= numbers.packed_row
 
 
 def _is_skinny(nest: Contraction, context: Context) -> bool:

@@ -22,6 +22,7 @@ from gen.statements import Statement
 from gen.heroes.hero import Choice, Context, Hero
 from gen.heroes.kernel import Coordinate, Grid, Kernel, Placing, Report, StepCode, Text, kernel_of, share
 from gen.hlo import dtypes
+from gen.plan.buffer import Role
 from gen.plan.buffers import touches
 from gen.plan.digits import IterationSpace, interleaving, iteration_space, moves, place, transposed
 from gen.plan.nest import Nest
@@ -91,7 +92,8 @@ class TransposeCpuHero(Hero[Nest, Candidate]):
             digit = transposed(space)
             if digit is not None:
                 frame = _frame(context.device, space, digit, joined)
-                for tile in _tiles(context.device, context.target, frame, moved):
+                kept = all(root.buffer.role is Role.SCRATCH for root in nest.partition.roots)
+                for tile in _tiles(context.device, context.target, frame, moved, kept):
                     yield Candidate(nest, frame, tile)
 
     def forms(self, nest: Nest, schedule: Candidate, context: Context) -> "Iterable[Form]":
@@ -197,8 +199,8 @@ def _frame(device: Device, space: IterationSpace, digit: int, joined: int) -> Fr
     return Frame(space, tuple(runs[0]), tuple(runs[1]), joined)
 
 
-def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[RegisterTileSchedule]:
-    """Tiles that fit, best first."""
+def _tiles(device: Device, d: Target, frame: Frame, moves: bool, kept: bool) -> Iterator[RegisterTileSchedule]:
+    """Tiles that fit, best first. kept: whether another kernel reads what they write."""
     numbers = device.transpose_cpu
     space, digit = frame.space, frame.rows[0]
     turned = [a for a in space.accesses if a.strides and a.strides[digit] == 1 and a.strides[-1] > 1]
@@ -222,7 +224,7 @@ def _tiles(device: Device, d: Target, frame: Frame, moves: bool) -> Iterator[Reg
             line = min(a.width * (rows * lanes if a.strides and a.strides[digit] == lanes else lanes)
                        for a in space.accesses if a.write)
             # a line may be that of several rows, one after another
-            stream = traffic > device.cache and line >= device.line
+            stream = traffic > (numbers.kept_bytes if kept else device.cache) and line >= device.line
             items = _items(frame, lanes * down, rows, chunks)
             prefetches = traffic > device.cache and rows * width >= device.line
             yield RegisterTileSchedule(

@@ -106,7 +106,7 @@ def arranged(computation: Computation, of: PlanClass, lasting: "Collection[int]"
             if product.opcode == "convolution":     # cells of windows are numbers in the text
                 operands = [value if _strides(value, leads=False) or not _strides(value) else _stored(x, value)
                             for value in operands]
-            read = _as_read(product, operands, users)
+            read = _in_whole_units(_as_read(product, operands, users), of.panels)
             value = _arranged(x, read, operands, of.panels, in_place)
             return value and x.laid_out(value, product.shape)
         return _for_gpus(x, product, operands, of.shared_tiles) if of.shared_tiles else None
@@ -492,8 +492,7 @@ def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
         return None
     sizes, kind = loop_sizes(dot), _sum_type(dot)
     along = max(range(len(sizes)), key=lambda k: sizes[k], default=0)
-    most = panels.parts_bytes // (dot.shape.elements * dtypes.storage_bytes(kind))
-    most = min(most, panels.sum_parts if math.prod(sizes) >= panels.long_sum else math.prod(sizes) // panels.part_steps)
+    most = min(panels.parts_bytes // (dot.shape.elements * dtypes.storage_bytes(kind)), _most_parts(dot, panels))
     count = max((n for n in range(2, most + 1) if sizes[along] % n == 0), default=1)
     if count == 1:
         return None
@@ -513,6 +512,15 @@ def _in_parts(x: Expander, dot: Instruction, operands: "Sequence[Instruction]",
         del x.into[before:]
         return None
     return x.laid_out(x.convert(x.sum(made, [batch]), dot.shape.dtype), dot.shape)
+
+
+def _most_parts(dot: Instruction, panels: Panels) -> int:
+    """The most parts of a product's sum, which is long, or leaves few work-items much to multiply."""
+    steps, kind, count = math.prod(loop_sizes(dot)), _sum_type(dot), dot.shape.elements
+    if steps >= panels.long_sum:
+        return panels.sum_parts
+    few = count <= panels.few_results and count * steps >= panels.many_products
+    return steps // panels.part_steps if few and all(of.shape.dtype == kind for of in dot.operands) else 1
 
 
 # ---- in tiles ----
@@ -543,6 +551,26 @@ def _as_read(product: Instruction, operands: "Sequence[Instruction]",
     turned.shape = array_shape(product.shape.dtype, dims, order)
     found, own = contiguous(turned), contiguous(product)
     return turned if found and (found == own or _strides(operands[found[0]], found[1])) else product
+
+
+def _in_whole_units(product: Instruction, panels: Panels) -> Instruction:
+    """The product with the layout in which more of its units are whole, if its result is small beside its operands, so
+    that a copy of it takes little time; else the product itself."""
+    found = contiguous(product) if product.opcode == "dot" else None
+    sides = [Sides.of(product, k) for k in (0, 1)]
+    if found is None or not _sum_type(product) or any(len(side.kept) != 1 for side in sides) \
+            or product.shape.elements * math.prod(loop_sizes(product)) < panels.many_products \
+            or product.shape.elements * panels.turned_result > sum(each.shape.elements for each in product.operands):
+        return product
+    rows, columns = (_kept_size(product, k) for k in (1 - found[0], found[0]))
+    unit = LINE // dtypes.storage_bytes(_sum_type(product))
+    if rows < unit or -(-rows // unit) * columns * panels.whole_units > -(-columns // unit) * rows:
+        return product
+    last = len(sides[0].batch) + 1 - found[0]
+    turned = copies.copy(product)
+    turned.shape = array_shape(product.shape.dtype, product.shape.dims,
+                               (last, *(d for d in product.shape.minor_to_major if d != last)))
+    return turned
 
 
 def _tiled(x: Expander, product: Instruction, operands: "Sequence[Instruction]",

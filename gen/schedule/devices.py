@@ -172,9 +172,13 @@ class Panels(NamedTuple):
     in_place_columns: int = 256
     few_rows: int = 32
     few_narrow_rows: int = 16
+    turned_result: int = 8
+    whole_units: float = 1.15
     near_bytes: int = 512
     long_sum: int = 1 << 14
     part_steps: int = 768
+    few_results: int = 1 << 15
+    many_products: int = 1 << 24
     sum_parts: int = 32
     parts_bytes: int = 1 << 20
     images_bytes: int = 1 << 20
@@ -324,6 +328,8 @@ class ContractionCpuNumbers:
     packed_chunk: int = 128
     packed_least_rows: int = 16
     packed_ahead: int = 16
+    packed_items: int = 4
+    packed_row: int = 16
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
     # For matrix instructions: the steps of a chunk; rows and units of a block whose operand in units has no more steps
     # than a chunk for as many units, so that it stays in the second level while blocks of rows go by (bf16
@@ -474,6 +480,9 @@ class TransposeCpuNumbers:
     # elements along the source's contiguous digit that a work-item moves (a page of bytes where that is more)
     run: int = 1024
     joined: int = 64                    # elements up to which a digit is joined with those that follow
+    # bytes read and written, from which on what another kernel reads is stored past the caches too (the copy of 9 MB of
+    # weights and the convolution that reads them: 1.73 ms in two threads, streamed 2.16)
+    kept_bytes: int = 64 << 20
 
 
 @dataclass(frozen=True)
