@@ -36,6 +36,8 @@ from gen.plan.partition import compose
 from gen.schedule import Schedule
 
 
+# Sets of lines of a first-level cache.
+SETS = 64
 # By the types of `single` and of `units`: the macro (gen/emit/vectors.c) that is 1 where the compiler has matrix
 # instructions for them, and the word in C.
 MATRIX = {("bf16", "bf16"): ("TILES_BF16", "_tile_dpbf16ps"), ("u8", "s8"): ("TILES_INT8", "_tile_dpbusd"),
@@ -326,15 +328,16 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             most = min(-(-all_units // blocks), numbers.skinny_units)
             count, tile = max(blocks, -(-all_units // most)), min(tile, most)
         packed, whole = _is_packed(nest, context), _is_whole(nest, context)
-        if packed and whole and math.gcd(nest.steps[-1].units // nest.unit, 64) <= 4:
-            packed, most, tile = False, all_units, 3 if all_units % 4 else 4
+        row_tile = numbers.units if all_units % numbers.units == 0 else numbers.packed_tile
+        if packed and whole and math.gcd(nest.steps[-1].units // nest.unit, SETS) <= numbers.row_sets:
+            packed, most, tile = False, all_units, row_tile
         if packed:
             most, block = min(numbers.packed_tile, all_units), numbers.packed_rows
             wide = -(-all_units // numbers.packed_units)
             if 4 * (wide * numbers.packed_units - all_units) <= wide:   # few blocks have a unit less
                 tile, most, chunk = numbers.packed_tile, numbers.packed_units, numbers.packed_chunk
             if whole:
-                tile, most, chunk = 3 if all_units % 4 else 4, all_units, numbers.packed_chunk
+                tile, most, chunk = row_tile, all_units, numbers.packed_chunk
         fetched = not tile and not packed and _is_far(nest, context)
         if fetched:
             chunk = numbers.far_chunk
@@ -422,7 +425,7 @@ def _is_whole(nest: Contraction, context: Context) -> bool:
     """True if blocks of whole rows of few units are enough work-items."""
     numbers = context.device.contraction_cpu
     batch = math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
-    return batch >= numbers.packed_items and nest.all_units <= numbers.packed_row
+    return batch >= numbers.row_items and nest.all_units <= numbers.row_units
 
 
 def _is_skinny(nest: Contraction, context: Context) -> bool:

@@ -130,14 +130,18 @@ class Panels(NamedTuple):
     convolution's result, at most, for which a larger one is (98 pixels, 3x3, 512 to 512 features in one thread: 3.9 ms, in
     panels 4.3); dot_rows: the same of a dot, whose work-items have panels of their own (f32
     64x3072x768 in one thread: 2.2 ms, in panels 3.7; 384: 13.0, 13.3; 512: 18.0, 17.3); in_place_columns: of the
-    result, below which the other operand is, where neighbours along the sum are apart (f32 A^T B of 2048: 189 ms in
-    place, 121 copied). few_rows: the most rows of a product that read a
+    result, below which the other operand is, where neighbours along the sum are more than near_bytes apart (f32 A^T B
+    of 2048: 189 ms in place, 121 copied; 64x256x6272: 0.68 ms in place, 0.73 copied). few_rows: the most rows of a product that read a
     matrix in place whose neighbours lie along the sum (f32 by 4096x4096 in one thread: 8 rows 4.1 ms, in panels 13.5; 16
     rows 7.8, 15.6; 32 rows 18.3, 25.4; 64 rows 35.8, 36.2); few_narrow_rows: where its numbers are narrow, also if they
     lie otherwise (bf16 by 4096x4096 in two threads: 8 rows 1.8 ms, in panels 5.6; 16 rows 3.6; 17 rows 9.0, 6.8). units: of a panel, the best
     first, where they divide the columns (f32 1024x1024: it is copied in 0.31 ms; in panels of one unit 0.5). long_sum:
     products of a sum, at least, that is made of parts; sum_parts: their number, at most; parts_bytes: of their results,
-    at most. images_bytes: operands of a convolution that sums over images, at least, for parts of these images;
+    at most. part_steps: of a part of a shorter sum, at least, where results are few_results at most, and
+    multiplications many_products at least (f32 24x144x6272 in two threads: 0.19 ms, in one part 0.35; 64x256: 0.72,
+    1.1). turned_result, whole_units: the ratios of the operands' elements to the result's and of the units of a result's
+    columns to those of its rows, each at least, for which a product is computed turned, so that more units are whole
+    (f32 144x24x6272: 0.16 ms, else 0.20). images_bytes: operands of a convolution that sums over images, at least, for parts of these images;
     images_share: the least ratio of the operands' bytes to those of the parts' results (gradient of 3x3 weights of two
     images of 56x56, 64 to 64 features, in one thread: 3.6 ms, in two parts 3.0; 128 to 128 features with stride 2, ratio
     3.4: no faster). longer_features: the most features in place, for each pixel of a row, of a convolution that becomes a
@@ -328,8 +332,13 @@ class ContractionCpuNumbers:
     packed_chunk: int = 128
     packed_least_rows: int = 16
     packed_ahead: int = 16
-    packed_items: int = 4
-    packed_row: int = 16
+    # Blocks are whole rows where these are at most row_units, and at least row_items products share the work: memory is
+    # read in its order (f32 24x144x6272 in 8 parts, two threads: 0.18 ms, blocks of 3 units 0.19). Such rows stay in
+    # place, without a panel, unless lines of one column have more than row_sets steps to a set of the first-level cache
+    # (0.15 ms, with panels 0.18).
+    row_units: int = 16
+    row_items: int = 4
+    row_sets: int = 4
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
     # For matrix instructions: the steps of a chunk; rows and units of a block whose operand in units has no more steps
     # than a chunk for as many units, so that it stays in the second level while blocks of rows go by (bf16
