@@ -115,7 +115,8 @@ class Words:
     with matrix instructions for groups ("": they read no such operand); multiply: of these, the word that adds
     products; bytes: of a number of a group; biased: whether `mad` adds 128 to each number of a group of `single`, or
     takes it off, for one of its operands is to be signed and one is not; load_own, store_own: as load_total and
-    store_total, of an array of the work-item."""
+    store_total, of an array of the work-item. spread: the function that gives each part of a unit's lanes its element of
+    `single` ("": there are no parts); part_lanes: of a part; part_step: the distance of parts in `single`."""
 
     name: str
     vector: str
@@ -141,6 +142,9 @@ class Words:
     biased: bool
     load_own: str
     store_own: str
+    spread: str
+    part_lanes: int
+    part_step: int
 
     @property
     def clear(self) -> str:
@@ -167,10 +171,13 @@ class Words:
         narrow = operands[1] if nest.group == 1 and operands[1] != dtype else ""
         widen = context.helpers.need(f"widen_{narrow}") if narrow else ""
 
+        lanes, step = nest.part or (0, 0)
+        spread = f"spread_{vector}_{lanes}_{step}{'_from_strip' * nest.single.own}" if nest.part else ""
+
         def of_memory(verb: str, of: str = dtype) -> str:
             return "" if d.declares_vectors else context.helpers.need(verb, of, str(nest.unit))
 
-        return Words(f"tile_{name}{f'_by_{narrow}' if narrow else ''}{spaces}", vector, part, single, units,
+        return Words(f"tile_{name}{f'_by_{narrow}' if narrow else ''}{spaces}{f'_{spread}' * bool(spread)}", vector, part, single, units,
                      d.types[dtype], single_space, space, units_space, of_memory("load" if single_space else "fetch"),
                      of_memory("load" if units_space else "fetch", narrow or dtype),
                      of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), widen,
@@ -178,7 +185,8 @@ class Words:
                      f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
                      f"mad_{name}", *(MATRIX[operands] if _has_matrix(nest, schedule, context) else ("", "")),
                      dtypes.storage_bytes(operands[0]), biased=biased,
-                     load_own=of_memory("fetch") if biased else "", store_own=of_memory("stage") if biased else "")
+                     load_own=of_memory("fetch") if biased else "", store_own=of_memory("stage") if biased else "",
+                     spread=spread, part_lanes=lanes, part_step=step)
 
 
 def _in_groups(nest: Contraction, context: Context) -> bool:
@@ -593,6 +601,9 @@ def _kernel(nest: Contraction, schedule: ContractionSchedule, grid: Grid, contex
     for function in (words.mad, words.splat):
         context.helpers.need(function)
     context.helpers.texts.setdefault("tile_shapes", macro("parts/contraction.j2", "shapes", tiles=numbers.tiles))
+    if words.spread:
+        context.helpers.texts.setdefault(words.spread, macro("parts/contraction.j2", "spread", d=d, w=words,
+                                                             lanes=nest.unit))
     context.helpers.texts.setdefault(words.name, macro("parts/contraction.j2", "tile", d=d, w=words, lanes=nest.unit,
                                                        largest=numbers.largest))
     if words.biased:

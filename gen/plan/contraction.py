@@ -27,7 +27,7 @@ from gen.plan.leads import stride_map, text
 from gen.plan.nest import Nest
 from gen.plan.partition import EMPTY, INLINE, Entry, Partition, Root, compose, identity, loop_sizes, regions
 from gen.plan.plan import TILED
-from gen.plan.products import SMALL, WIDENED, Sides, group_count, narrow_type
+from gen.plan.products import SMALL, WIDENED, Sides, group_count, narrow_type, parts_of_unit
 from gen.plan.small_product import small_product
 from gen.plan.tiled_product import tiled_product
 from gen.schedule import FEW_ROWS, LINE, SHORT_SUM
@@ -81,7 +81,8 @@ class Contraction(Nest):
 
     single, units: the operands; starts: the maps from the digits of the result, a unit and a lane to the position in
     each at the first step, in the first cell of each window. wide: the distance of units in `single`, where a unit has as
-    many elements of it as lanes; None: it has one.
+    many elements of it as lanes, or one for each part of its lanes; None: it has one. part: the lanes of such a part,
+    and the distance of parts in `single`; None: there are none.
     outer: the digits before the columns; rows: the number of that one of them whose elements share units, None where
     there is none; lines: of another one. order: the numbers of the others, as work-items go through them. columns:
     elements of the minor digit; unit: elements of a unit. Where columns are no whole units, the last unit shares some
@@ -95,6 +96,7 @@ class Contraction(Nest):
     units: Buffer
     starts: Tuple[str, str]
     wide: Optional[int]
+    part: Optional[Tuple[int, int]]
     outer: Tuple[Digit, ...]
     rows: Optional[int]
     lines: Optional[int]
@@ -262,34 +264,41 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     unit, features, groups = LINE // dtypes.storage_bytes(dot.shape.dtype), dot.shape.dims[column], group_count(dot)
     number = _strip_number(nest, dot, column, at, strip) if strip else ""
     split = [at, number] if number else [at]
-    if 1 < groups < features:
+    each, size = parts_of_unit(groups, features, unit), features // (groups if groups < features else 1)
+    size = features if each else size
+    if 1 < groups < features and not each:
         split.append(compose(at, f"({', '.join(f'd{d}' for d in range(dot.shape.rank))}) -> "
                                  f"(d{column} floordiv {features // groups}), domain: "
                                  + ", ".join(f"d{d} in [0, {size - 1}]" for d, size in enumerate(dot.shape.dims))))
     sizes = digit_sizes(nest.shape.elements, split)
-    if not sizes or sizes[-1] != features // (groups if groups < features else 1) or strip and not number:
+    if not sizes or sizes[-1] != size or strip and not number:
         return None
     whole = features // unit * unit or features
     main = _operands(nest, dot, column, 0, whole)
     if main is None or sizes[-1] < features and sizes[-1] % unit:
         return None
     moved = None
-    if sizes[-1] == features == unit and len(sizes) > 1:    # units of lanes with sums of their own
+    if sizes[-1] == features == unit and len(sizes) > 1 and not each:   # units of lanes with sums of their own
         merged = (*sizes[:-2], sizes[-2] * unit)
         moved = _moves(dot, main, merged, at, of, unit, merged[-1])
         if moved and (moved.strides[0]["lane"], moved.strides[0]["unit"]) == (1, 0) and moved.strides[1]["unit"]:
             sizes, whole, features = merged, merged[-1], merged[-1]
         else:
             moved = None
-    moved = moved or _moves(dot, main, sizes, at, of, unit, whole)
+    moved = moved or _moves(dot, main, sizes, at, of, unit, whole, each)
     if moved is None and whole == features:     # columns of one panel
         begins = algebra.substitute(compose(at, main.positions[of]), **{name: 0 for name in main.loops})
         sizes = digit_sizes(nest.shape.elements, [*split, begins]) or sizes
-        moved = _moves(dot, main, sizes, at, of, unit, whole) if sizes[-1] % unit == 0 else None
+        moved = _moves(dot, main, sizes, at, of, unit, whole, each) if sizes[-1] % unit == 0 else None
     if moved is None:
         return None
     (single, units), found, group, columns = moved.strides, moved.found, _group(dot, main.buffers) or 1, sizes[-1]
     wide = single["unit"] if group == 1 and single["lane"] == 1 and single["unit"] in (0, unit) else None
+    part = None
+    if each:
+        if group > 1 or single["lane"] or single["part"] <= 0 or units["part"] != each:
+            return None
+        wide, part = single["unit"], (each, single["part"])
     if units["lane"] != group or (single["lane"] or single["unit"]) and wide is None:
         return None
     divided = [n for n, each in enumerate(found) if each.place]
@@ -324,7 +333,7 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
               for begin, strides, by, buffer in zip(moved.begins, moved.strides, ("single", "units"),
                                                     (main.buffers[1 - of], main.buffers[of]))]
     return Contraction(nest.name, nest.shape, nest.partition, dot, epilogue, main.buffers[1 - of], main.buffers[of],
-                       (starts[0], starts[1]), wide, outer, rows, lines, tuple(order), columns, unit,
+                       (starts[0], starts[1]), wide, part, outer, rows, lines, tuple(order), columns, unit,
                        units["unit"] or unit * group, last_unit, steps, group, tuple(windows))
 
 
@@ -353,12 +362,13 @@ class _Moved(NamedTuple):
 
 
 def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, of: int, unit: int,
-           whole: int) -> Optional[_Moved]:
-    """How the operands move along the digits of the result, a unit and a lane; None where a stride is not even."""
+           whole: int, each: int = 0) -> Optional[_Moved]:
+    """How the operands move along the digits of the result, a unit and a lane; None where a stride is not even. each:
+    lanes of a part of a unit (0: there are no parts)."""
     found = _windows(dot, sizes, at, list(main.loops))
     if found is None:
         return None
-    by_digits, cells = compose(columns_map(sizes, unit, min(whole, sizes[-1])), at), [e.along.cells[0] for e in found]
+    by_digits, cells = compose(columns_map(sizes, unit, min(whole, sizes[-1]), each), at), [e.along.cells[0] for e in found]
     maps = [algebra.call("map", "dims", compose(by_digits, main.positions[k])) for k in (1 - of, of)]
     first = [_affine(flat, found, cells) for flat in maps]
     if first[0] is None or first[1] is None:
@@ -447,13 +457,18 @@ def _start(outer: "Sequence[Digit]", unit: int, columns: int, begin: int, stride
                             f"({' + '.join(terms)}), domain: {', '.join(box)}")
 
 
-def columns_map(sizes: "Sequence[int]", unit: int, columns: int) -> str:
-    """(g0, .., unit, lane) -> (position): the first columns of the minor digit, in units."""
+def columns_map(sizes: "Sequence[int]", unit: int, columns: int, each: int = 0) -> str:
+    """(g0, .., unit, lane) -> (position): the first columns of the minor digit, in units. each: lanes of a part of a
+    unit, whose number is the variable `part`; 0: there are no parts."""
     names = [f"g{k}" for k in range(len(sizes) - 1)]
     box = [f"{name} in [0, {size - 1}]" for name, size in zip(names, sizes)]
-    box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {min(unit, columns) - 1}]"]
+    box += [f"unit in [0, {-(-columns // unit) - 1}]", f"lane in [0, {(each or min(unit, columns)) - 1}]"]
     terms = [*(f"{name} * {math.prod(sizes[k + 1:])}" for k, name in enumerate(names)), f"unit * {unit}", "lane"]
-    return algebra.simplify(f"({', '.join([*names, 'unit', 'lane'])}) -> ({' + '.join(terms)}), "
+    names += ["unit", "lane"]
+    if each:
+        names, terms = [*names, "part"], [*terms, f"part * {each}"]
+        box.append(f"part in [0, {unit // each - 1}]")
+    return algebra.simplify(f"({', '.join(names)}) -> ({' + '.join(terms)}), "
                             f"domain: {', '.join(box)}")
 
 

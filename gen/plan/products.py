@@ -23,7 +23,8 @@ read in units: 64 bytes of neighbours along j. The other operand's elements are 
   in operands and result.
 * A product by a vector is a reduce of elementwise products: it is as fast as its matrix is read.
 * A convolution's result has neighbouring output features, which its kernel is read in units along; a copy turns it.
-  Where each group has one feature, of one feature, the base is read in units too. One whose window has one element is a
+  Where each group has one feature, of one feature, the base is read in units too; where a unit has several groups, an
+  element of the base goes to the lanes of its group. One whose window has one element is a
   dot (gen/plan/convolution_as_dot.py). One that sums over large images is the sum of those of some images each.
 * For a GPU the operands keep their type, and any strides will do: tiles are converted as they are loaded.
 """
@@ -892,7 +893,7 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
     shape, labels, kind = product.shape, product.attributes["dim_labels"], _sum_type(product)
     groups, features = group_count(product), shape.dims[labels.out[1]]
     each, unit, rows = features // groups, LINE // dtypes.storage_bytes(kind), shape.elements // features
-    if not _is_worth_it(product, features if each == 1 else each, rows, panels):
+    if not _is_worth_it(product, features if each == 1 or parts_of_unit(groups, features, unit) else each, rows, panels):
         return None
     order = (labels.out[1], *(d for d in shape.minor_to_major if d != labels.out[1]))
     base, kernel = operands
@@ -905,15 +906,34 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
         both = [value if _strides(value, d) else _stored(x, value, (d,))
                 for value, d in ((base, wide), (kernel, labels.rhs[1]))]
         return _laid_out(x, product, both, order, 1)
-    if groups > 1 and each % unit:
+    part = parts_of_unit(groups, features, unit)
+    if groups > 1 and each % unit and not part:
         return None
     base, kernel = (x.convert(operand, kind) for operand in operands)
-    kernel = _units(x, product, kernel, 1, labels.rhs[1], each, rows, panels)
+    kernel = _units(x, product, kernel, 1, labels.rhs[1], features if part else each, rows, panels)
+    if part:
+        return _by_parts(x, product, base, kernel, order)
     # along input features, where these are the longest sum, neighbours are read one after another
     steps = loop_sizes(product)
     if max(steps) == steps[-1] >= unit and not _strides(base, labels.lhs[1]):
         base = _stored(x, base, (labels.lhs[1],))
     return _laid_out(x, product, [base if _strides(base) else _stored(x, base), kernel], order, 1)
+
+
+def parts_of_unit(groups: int, features: int, unit: int) -> int:
+    """The features of a group of which a unit has several whole ones; 0 of others."""
+    each = features // groups
+    return each if groups > 1 and 1 < each < unit and unit % each == 0 and features % unit == 0 else 0
+
+
+def _by_parts(x: Expander, product: Instruction, base: Instruction, kernel: Instruction,
+              order: "Sequence[int]") -> Instruction:
+    """A convolution of groups of few features, of which a unit has several: an element of the base is in the lanes of its
+    group."""
+    labels = product.attributes["dim_labels"]
+    wide = labels.lhs[0 if product.attributes["batch_group_count"] > 1 else 1]
+    base = base if _strides(base, wide) else _stored(x, base, (wide,))
+    return _laid_out(x, product, [base, kernel], order, 1)
 
 
 def _laid_out(x: Expander, convolution: Instruction, both: "Sequence[Instruction]", order: "Sequence[int]",

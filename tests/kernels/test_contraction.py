@@ -193,8 +193,9 @@ def convolution(seed: int, types: "List[tuple[str, str]]" = ALIKE) -> str:
         batch, features, results = r.choice([1, 2, 3]), r.choice([1, 3, 8, 17, 33]), r.choice([4, 8, 16, 17, 33, 40, 64])
         kind, groups = r.choice(["", "", "", "feature", "batch"]), r.choice([2, 3])
         if kind:
-            alone = r.random() < 0.6
-            groups, results = (results, results) if alone else (groups, groups * r.choice([5, 16, 24, 32]))
+            way = r.random()
+            groups, results = (results, results) if way < 0.4 else (groups, groups * r.choice([5, 16, 24, 32])) if way < 0.7 else \
+                r.choice([(8, 16), (16, 32), (4, 16), (8, 32), (4, 32), (6, 48)])      # a unit has several groups
             features *= groups if kind == "feature" else 1
             batch *= groups if kind == "batch" else 1
         else:
@@ -586,7 +587,7 @@ def test_convolutions_that_are_dots(first: int, target: str, device: str, tmp_pa
 def gradient(seed: int) -> str:
     """One random convolution that sums over images, as the gradient of weights does."""
     r = random.Random(seed)
-    images, size, stride, window = r.choice([2, 3, 4, 6]), r.choice([5, 8, 11]), r.choice([1, 1, 2]), r.choice([2, 3])
+    images, size, stride, window = r.choice([2, 3, 4, 6]), r.choice([5, 8, 11]), r.choice([1, 1, 2]), r.choice([2, 3, 4])
     inputs, outputs, low, t = r.choice([3, 8, 17]), r.choice([16, 32, 33, 48, 64]), r.choice([0, 1]), r.choice(["f32", "f32", "f64", "s32"])
     out = (size + 2 * low - window) // stride + 1
     rest = window - (size + 2 * low - (out - 1) * stride)
@@ -608,6 +609,71 @@ def gradient(seed: int) -> str:
 def test_parts_of_images(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, Panels(1, 1, 1, 1 << 14, images_bytes=1, images_share=1))
     texts = {f"g{seed}": gradient(seed).replace("HloModule e", f"HloModule g{seed}") for seed in range(first, first + BATCH)}
+    agree(texts, target, device, tmp_path)
+
+
+def few_features(seed: int) -> str:
+    """One random convolution of groups of few features, of which a unit has several."""
+    r = random.Random(seed)
+    t, kind, inputs, each = r.choice(["f32", "f32", "f64", "s32"]), r.choice(["feature", "batch"]), r.choice([1, 2, 3, 4, 8]), r.choice([2, 4, 8])
+    groups, size, window, low = 16 // each * r.choice([1, 2, 3, 5]), r.choice([3, 5, 9]), r.choice([1, 2, 3]), r.choice([0, 1, 1])
+    batch, stride, out_features = r.choice([1, 2]), r.choice([1, 2]), groups * each
+    out = (size + 2 * low - window) // stride + 1
+    x = [batch, size, size, groups * inputs] if kind == "feature" else [batch * groups, size, size, inputs]
+    labels = r.choice(["b01f_01io->b01f", "b01f_01io->b01f", "bf01_oi01->bf01"])
+    if labels[1] == "f":
+        x, w, y = [x[0], x[3], size, size], [out_features, inputs, window, window], [batch, out_features, out, out]
+    else:
+        w, y = [window, window, inputs, out_features], [batch, out, out, out_features]
+    lines = [f"  x = {plain(t, x)} parameter(0)", f"  w = {plain(t, w)} parameter(1)",
+             f"  c = {plain(t, y)} convolution(x, w), window={{size={window}x{window} pad={low}_{low}x{low}_{low} stride={stride}x{stride}}}, "
+             f"dim_labels={labels}, {kind}_group_count={groups}"]
+    if r.random() < 0.5:
+        lines.append(f"  n = {plain(t, y)} negate(c)")
+    lines[-1] = "  ROOT " + lines[-1].lstrip()
+    return "HloModule e\n\nENTRY e {\n" + "\n".join(lines) + "\n}\n"
+
+
+def all_few_features(first: int, count: int) -> "Dict[str, str]":
+    return {f"s{seed}": few_features(seed).replace("HloModule e", f"HloModule s{seed}") for seed in range(first, first + count)}
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+def test_groups_of_few_features(first: int, target: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, Panels(1, 1, 1, 1 << 14))
+    texts = all_few_features(first, BATCH)
+    parts = [nest for text in texts.values() for fusion in fusions(text) for nest in tiled(fusion) if nest.part]
+    assert len(parts) > len(texts) // 2
+    agree(texts, target, device, tmp_path)
+
+
+@pytest.mark.parametrize("machine", [pytest.param(machine, marks=pytest.mark.peer) for machine in MACHINES])
+def test_groups_of_few_features_on(machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_for(machine, tmp_path, monkeypatch)
+    small(monkeypatch, Panels(1, 1, 1, 1 << 14))
+    agree(all_few_features(SEED * 1000 + 600, 2 * BATCH), "c", "cpu", tmp_path)
+
+
+def few_results(seed: int) -> str:
+    """One random product of few results and a long sum, whose operands have the sum first."""
+    r = random.Random(seed)
+    t, m, n, k = r.choice(["f32", "f32", "f64", "s32"]), r.choice([17, 24, 33, 64, 70]), r.choice([16, 24, 40, 48, 64, 70]), r.choice([24, 40, 63, 64])
+    words = "lhs_contracting_dims={0}, rhs_contracting_dims={0}" if r.random() < 0.7 else ROWS
+    a = [k, m] if words[-2] == "0" and words != ROWS else [m, k]
+    text = dot(plain(t, a), plain(t, [k, n]), plain(t, [m, n]), words)
+    return text if r.random() < 0.5 else text.replace("ROOT d =", "d =").replace("\n}", f"\n  ROOT twice = {plain(t, [m, n])} add(d, d)\n}}")
+
+
+@pytest.mark.parametrize("first, target, device", BLOCKS)
+@pytest.mark.parametrize("bytes_", [0, 1 << 20])
+def test_few_results_of_long_sums(first: int, target: str, device: str, bytes_: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums in parts, blocks of whole rows with a panel of their own and without, products that are turned."""
+    small(monkeypatch, Panels(1, 1, 1, 0, 0, dot_rows=1 << 30, near_bytes=bytes_, part_steps=8, many_products=1, turned_result=0, whole_units=1.0))
+    for name in ("cpu", "pocl-cpu"):
+        numbers = replace(schedule.DEVICES[name].contraction_cpu, row_items=2, row_sets=1 if bytes_ else 64)
+        monkeypatch.setitem(schedule.DEVICES, name, replace(schedule.DEVICES[name], contraction_cpu=numbers))
+    texts = {f"f{seed}": few_results(seed).replace("HloModule e", f"HloModule f{seed}") for seed in range(first, first + BATCH)}
+    assert any(len(nest.outer) > 1 for text in texts.values() for fusion in fusions(text) for nest in tiled(fusion))
     agree(texts, target, device, tmp_path)
 
 
@@ -971,6 +1037,18 @@ def test_no_place_is_read_beyond_an_operand(bytes_: int, monkeypatch: pytest.Mon
         (nest,) = tiled(fusion)
         last = nest.last_unit + sum((digit.size - 1) * digit.units for digit in (*nest.outer, *nest.steps)) + nest.unit
         assert last <= nest.units.shape.elements
+
+
+@pytest.mark.parametrize("inputs, each", [(1, 2), (2, 2), (1, 4), (4, 4), (8, 8), (3, 8)])
+def test_parts_of_a_unit_end_with_the_base(inputs: int, each: int) -> None:
+    """The last element that a unit's parts read is the base's last one."""
+    features = 64 // each * inputs
+    (fusion,) = fusions(CONVOLUTION.format(f"10,11,{features}", "8,9,64", "size=3x3").replace("3,3,12,20", f"3,3,{inputs},64").replace(
+        "b01f_01io->b01f", f"b01f_01io->b01f, feature_group_count={64 // each}").replace("2,10,11", "2,10,11"))
+    (nest,) = tiled(fusion)
+    assert nest.part == (each, inputs) and nest.wide == 16 // each * inputs
+    last = sum((digit.size - 1) * digit.single for digit in (*nest.outer, *nest.steps)) + (nest.all_units - 1) * nest.wide + (16 // each - 1) * inputs
+    assert last == nest.single.shape.elements - 1
 
 
 @pytest.mark.parametrize("dims", ["", "[40,7,5]{2,1,0} slice(b), slice={[0:40],[1:5],[0:5]}", "[40,4,9]{2,1,0} slice(b), slice={[0:40],[0:4],[4:9]}",
