@@ -362,13 +362,13 @@ class _Moved(NamedTuple):
 
 
 def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, of: int, unit: int,
-           whole: int, each: int = 0) -> Optional[_Moved]:
-    """How the operands move along the digits of the result, a unit and a lane; None where a stride is not even. each:
+           whole: int, part: int = 0) -> Optional[_Moved]:
+    """How the operands move along the digits of the result, a unit and a lane; None where a stride is not even. part:
     lanes of a part of a unit (0: there are no parts)."""
     found = _windows(dot, sizes, at, list(main.loops))
     if found is None:
         return None
-    by_digits, cells = compose(columns_map(sizes, unit, min(whole, sizes[-1]), each), at), [e.along.cells[0] for e in found]
+    by_digits, cells = compose(columns_map(sizes, unit, min(whole, sizes[-1]), part), at), [e.along.cells[0] for e in found]
     maps = [algebra.call("map", "dims", compose(by_digits, main.positions[k])) for k in (1 - of, of)]
     first = [_affine(flat, found, cells) for flat in maps]
     if first[0] is None or first[1] is None:
