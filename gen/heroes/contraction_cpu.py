@@ -317,7 +317,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         most = min(numbers.few_rows.get(rows, numbers.units), all_units)
         if all_units <= numbers.whole_units:
             most = all_units
-        tile, count, chunk, ahead, block = 0, 0, numbers.chunk, False, numbers.rows
+        tile, chunk, ahead, block = 0, numbers.chunk, False, numbers.rows
+        row_tile = numbers.units if all_units % numbers.units == 0 else numbers.packed_tile
         groups = _in_groups(nest, context)
         if groups:
             block, units = numbers.matrix_block
@@ -330,13 +331,13 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             most, tile, chunk = min(units, all_units), min(numbers.units, all_units), numbers.matrix_chunk
         elif _is_skinny(nest, context) and most < all_units:
             tile, chunk, ahead = numbers.skinny.get(rows, most), numbers.skinny_chunk, True
-            # of two tiles, at least, unless no element of `single` is for several units
-            least = 1 if nest.wide else 2 * tile
-            blocks = min(numbers.skinny_blocks, max(1, all_units // least))
+            blocks = min(numbers.skinny_blocks, max(1, all_units // (2 * tile)))    # of two tiles, at least
+            if nest.wide:       # no element of `single` is for several units
+                tile, blocks = row_tile, max(1, min(numbers.skinny_blocks, all_units // row_tile) // _batch(nest))
             most = min(-(-all_units // blocks), numbers.skinny_units)
-            count, tile = max(blocks, -(-all_units // most)), min(tile, most)
+        elif nest.wide and all_units > most and math.prod(digit.size for digit in nest.outer) >= numbers.wide_items * rows:
+            tile, most = row_tile, all_units
         packed, whole = _is_packed(nest, context), _is_whole(nest, context)
-        row_tile = numbers.units if all_units % numbers.units == 0 else numbers.packed_tile
         if packed and whole and math.gcd(nest.steps[-1].units // nest.unit, SETS) <= numbers.row_sets:
             packed, most, tile = False, all_units, row_tile
         if packed:
@@ -358,7 +359,7 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if few_steps and not packed and most > 1 and rows > block \
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             block = numbers.few_steps_rows
-        count, block = count or -(-all_units // most), min(rows, block // nest.row.each * nest.row.each)
+        count, block = -(-all_units // most), min(rows, block // nest.row.each * nest.row.each)
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
         chunk = _even(sizes[-1], chunk)
         alone = chunk * runs == math.prod(sizes) and nest.covered
@@ -432,8 +433,12 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
 def _is_whole(nest: Contraction, context: Context) -> bool:
     """True if blocks of whole rows of few units are enough work-items."""
     numbers = context.device.contraction_cpu
-    batch = math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
-    return batch >= numbers.row_items and nest.all_units <= numbers.row_units
+    return _batch(nest) >= numbers.row_items and nest.all_units <= numbers.row_units
+
+
+def _batch(nest: Contraction) -> int:
+    """The number of products, which share neither operand."""
+    return math.prod(digit.size for digit in nest.outer if digit.single and digit.units)
 
 
 def _is_skinny(nest: Contraction, context: Context) -> bool:

@@ -864,21 +864,23 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
     most = read // (panels.images_share * product.shape.elements * bytes_)
     parts = max((n for n in range(1, min(count, most) + 1) if count % n == 0), default=1)
     places, taps = math.prod(dims[d] for d in labels.out[2:]), math.prod(product.attributes["window"].size)
-    if group_count(product) > 1 or parts == 1 or read < panels.images_bytes or not 1 < places < taps:
+    groups, features = group_count(product), kernel.shape.dims[outputs]
+    depthwise = product.attributes["batch_group_count"] == base.shape.dims[labels.lhs[0]] == features > 1
+    if depthwise:       # a copy of an operand would take longer
+        depthwise = _strides(base, labels.lhs[0]) and _strides(kernel, outputs) and features % (LINE // bytes_) == 0
+    if groups > 1 and not depthwise or parts == 1 or read < panels.images_bytes or not 1 < places < taps:
         return None
-    before, of = len(x.into), kernel.shape.dims
-    apart = x.reshape(kernel, (*of[:inputs], parts, count // parts, *of[inputs + 1:]))
-    order = [d + (d > inputs) for d in range(len(of))]
-    order[inputs] = inputs + 1
-    order.insert(outputs, inputs)
-    grouped = list(of)
-    grouped[inputs], grouped[outputs] = count // parts, parts * of[outputs]
-    turned = x.reshape(_transposed(x, apart, order), grouped)
+    before = len(x.into)
+    turned = _in_groups_of_images(x, kernel, inputs, outputs, parts)
+    grouped = {"feature_group_count": parts}
+    if depthwise:
+        base = _in_groups_of_images(x, base, labels.lhs[1], labels.lhs[0], parts)
+        grouped = {"batch_group_count": parts * groups}
     f = labels.out[1]
     sums = Instruction(product.name, "convolution", array_shape(kind, (*dims[:f], parts * dims[f], *dims[f + 1:])),
-                       [base, turned], {**product.attributes, "feature_group_count": parts}, line=product.line,
+                       [base, turned], {**product.attributes, **grouped}, line=product.line,
                        col=product.col, computation=product.computation)
-    value = _by_features(x, sums, [base, turned], panels)
+    value = _by_features(x, sums, [base, turned], panels, features)
     if value is None:
         del x.into[before:]
         return None
@@ -886,10 +888,23 @@ def _by_images(x: Expander, product: Instruction, operands: "Sequence[Instructio
     return x.laid_out(x.convert(value, product.shape.dtype), product.shape)
 
 
-def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]",
-                 panels: Panels) -> Optional[Instruction]:
+def _in_groups_of_images(x: Expander, value: Instruction, images: int, features: int, parts: int) -> Instruction:
+    """The value with images in parts, of which dimension `images` has one; dimension `features` has the number of the
+    part above its own."""
+    of = value.shape.dims
+    apart = x.reshape(value, (*of[:images], parts, of[images] // parts, *of[images + 1:]))
+    order = [d + (d > images) for d in range(len(of))]
+    order[images] = images + 1
+    order.insert(features, images)
+    grouped = list(of)
+    grouped[images], grouped[features] = of[images] // parts, parts * of[features]
+    return x.reshape(_transposed(x, apart, order), grouped)
+
+
+def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruction]", panels: Panels,
+                 part: int = 0) -> Optional[Instruction]:
     """A convolution whose kernel is read in units along its output features, which are neighbours in the result that is
-    computed; None where a group has few."""
+    computed; None where a group has few. part: the features of a part of the images (0: there are no parts)."""
     shape, labels, kind = product.shape, product.attributes["dim_labels"], _sum_type(product)
     groups, features = group_count(product), shape.dims[labels.out[1]]
     each, unit, rows = features // groups, LINE // dtypes.storage_bytes(kind), shape.elements // features
@@ -903,8 +918,8 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
                 or base.shape.dims[wide] != features:
             return None
         base, kernel = (x.convert(operand, kind) for operand in operands)
-        both = [value if _strides(value, d) else _stored(x, value, (d,))
-                for value, d in ((base, wide), (kernel, labels.rhs[1]))]
+        both = [value if _strides(value, d) or part % unit == 0 and _are_neighbours(value, d, part) else
+                _stored(x, value, (d,)) for value, d in ((base, wide), (kernel, labels.rhs[1]))]
         return _laid_out(x, product, both, order, 1)
     part = parts_of_unit(groups, features, unit)
     if groups > 1 and each % unit and not part:
@@ -977,6 +992,12 @@ def _strides(value: Instruction, contiguous: "Optional[int]" = None, leads: bool
     leads: the caller may give its leading dimension."""
     steps = _memory_strides(value, leads=leads)
     return steps is not None and (contiguous is None or steps[contiguous] == 1)
+
+
+def _are_neighbours(value: Instruction, d: int, count: int) -> bool:
+    """Return true if the first `count` elements of a value along a dimension lie one after another in memory."""
+    steps = _memory_strides(value, tuple(min(size, count) if k == d else size for k, size in enumerate(value.shape.dims)))
+    return steps is not None and steps[d] == 1
 
 
 def _memory_strides(value: Instruction, box: "Tuple[int, ...]" = (), leads: bool = True) -> "Optional[List[int]]":

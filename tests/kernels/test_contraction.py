@@ -589,16 +589,19 @@ def gradient(seed: int) -> str:
     r = random.Random(seed)
     images, size, stride, window = r.choice([2, 3, 4, 6]), r.choice([5, 8, 11]), r.choice([1, 1, 2]), r.choice([2, 3, 4])
     inputs, outputs, low, t = r.choice([3, 8, 17]), r.choice([16, 32, 33, 48, 64]), r.choice([0, 1]), r.choice(["f32", "f32", "f64", "s32"])
+    depthwise = r.random() < 0.3
+    inputs = outputs if depthwise else inputs
     out = (size + 2 * low - window) // stride + 1
     rest = window - (size + 2 * low - (out - 1) * stride)
     x, y, labels = r.choice([([images, size, size, inputs], [images, out, out, outputs], "f01b_i01o->01bf"),
                              ([images, inputs, size, size], [images, outputs, out, out], "fb01_io01->bf01"),
                              ([size, images, inputs, size], [outputs, out, out, images], "0fb1_o01i->b0f1")])
-    sizes = {"b": inputs, "f": outputs, "0": window, "1": window}
+    sizes = {"b": 1 if depthwise else inputs, "f": outputs, "0": window, "1": window}
+    grouped = f", batch_group_count={outputs}" if depthwise else ""
     y_shape = plain(t, [sizes[letter] for letter in labels.split("->")[1]])
     lines = [f"  x = {plain(t, x)} parameter(0)", f"  y = {plain(t, y)} parameter(1)",
              f"  c = {y_shape} convolution(x, y), window={{size={out}x{out} pad={low}_{low + rest}x{low}_{low + rest} "
-             f"rhs_dilate={stride}x{stride}}}, dim_labels={labels}"]
+             f"rhs_dilate={stride}x{stride}}}, dim_labels={labels}{grouped}"]
     if r.random() < 0.5:
         lines.append(f"  n = {y_shape} negate(c)")
     lines[-1] = "  ROOT " + lines[-1].lstrip()
