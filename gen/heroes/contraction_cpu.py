@@ -359,7 +359,11 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
         if few_steps and not packed and most > 1 and rows > block \
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             block = numbers.few_steps_rows
-        count, block = -(-all_units // most), min(rows, block // nest.row.each * nest.row.each)
+        count, each = -(-all_units // most), nest.row.each
+        if rows > block and not groups and each == 1:       # blocks of nearly as many rows each, of whole tiles
+            tile_rows = numbers.tile_rows(tile or -(-all_units // count))
+            block = min(block, -(-_even(rows, block) // tile_rows) * tile_rows)
+        block = min(rows, block // each * each)
         runs = _even(sizes[-2], max(1, chunk // sizes[-1]))
         chunk = _even(sizes[-1], chunk)
         alone = chunk * runs == math.prod(sizes) and nest.covered

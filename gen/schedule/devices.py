@@ -358,6 +358,11 @@ class ContractionCpuNumbers:
     far_chunk: int = 128
     far_rows: int = 512
 
+    def tile_rows(self, units: int) -> int:
+        """Return the rows of a tile of the widest vectors, in a block of so many units."""
+        widest = next(iter(self.tiles.values()))
+        return widest.get(units, widest[self.units])[0]
+
     def whole_tiles(self, rows: int) -> bool:
         """Return true if rows of a block are whole tiles of all instruction sets."""
         of_many_rows = range(1, max(self.units, self.whole_units) + 1)
