@@ -69,6 +69,11 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
         joined, count = (dims[0], math.prod(dims[1:-1]), dims[-1]), 1
         base = x.reshape(base, (*joined[:2], *base.shape.dims[1 + len(kept):]))
         minor = [d if d == 0 else 1 if d < len(dims) - 1 else 2 for d in minor if d in (0, 1, len(dims) - 1)]
+    if len(summed) > 1 and _in_a_row(base, base.shape.rank - len(summed), len(summed), strides) \
+            and _in_a_row(kernel, 1, len(summed), strides):       # the sum is along one dimension
+        taps = math.prod(base.shape.dims[base.shape.rank - len(summed):])
+        base = x.reshape(base, (*base.shape.dims[:base.shape.rank - len(summed)], taps))
+        kernel, summed = x.reshape(kernel, (kernel.shape.dims[0], taps, kernel.shape.dims[-1])), summed[:1]
     if longer and pixels and (bounds[image[first - 1]][2] > 1
                               or dims[-1] > longer * joined[min(first, count)] and _is_row(kernel, strides)):
         return None
@@ -89,6 +94,13 @@ def _is_row(value: Instruction, strides: Strides) -> bool:
     """Return true if the last dimension is contiguous in memory."""
     found = strides(value)
     return found is not None and found[-1] == 1
+
+
+def _in_a_row(value: Instruction, first: int, count: int, strides: Strides) -> bool:
+    """Return true if `count` dimensions from `first` on are one in memory."""
+    found = strides(value)
+    return found is not None and all(found[d] == found[d + 1] * value.shape.dims[d + 1]
+                                     for d in range(first, first + count - 1))
 
 
 def _neighbours(base: Instruction, minor: "Sequence[int]", count: int, strides: Strides) -> bool:
