@@ -942,9 +942,9 @@ def test_work_items_go_along_rows() -> None:
     """They do where steps are few, or the operand that has the rows is large. A block then has few rows if it stores to many pages,
     or what follows from the sums. The digits of the batch stay before the rows, those of the columns come after them."""
     for batch, m, k, n, negated, rows, digits in (
-            ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 96, ["row_block", "unit_block"]),
-            ([], 500, 16, 960, True, 24, ["row_block", "unit_block"]), ([], 500, 256, 1024, False, 96, ["g1", "row_block"]),
-            ([], 300, 64, 4096, True, 192, ["row_block", "unit_block"]),     # in panels of their own
+            ([], 500, 16, 1024, False, 24, ["row_block", "unit_block"]), ([], 500, 16, 960, False, 84, ["row_block", "unit_block"]),
+            ([], 500, 16, 960, True, 24, ["row_block", "unit_block"]), ([], 500, 256, 1024, False, 84, ["g1", "row_block"]),
+            ([], 300, 64, 4096, True, 152, ["row_block", "unit_block"]),     # in panels of their own
             ([], 1100, 256, 1024, False, 96, ["row_block", "g1"]), ([3], 500, 16, 1024, False, 24, ["g0", "row_block", "unit_block"])):
         shapes = [plain("f32", [*batch, *of]) for of in ((m, k), (k, n), (m, n))]
         text = dot(*shapes, f"lhs_contracting_dims={{{1 + len(batch)}}}, rhs_contracting_dims={{{len(batch)}}}"
