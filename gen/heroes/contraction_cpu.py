@@ -335,7 +335,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
             if nest.wide:       # no element of `single` is for several units
                 tile, blocks = row_tile, max(1, min(numbers.skinny_blocks, all_units // row_tile) // _batch(nest))
             most = min(-(-all_units // blocks), numbers.skinny_units)
-        elif nest.wide and all_units > most and math.prod(digit.size for digit in nest.outer) >= numbers.wide_items * rows:
+        elif nest.wide and all_units > most \
+                and math.prod(digit.size for digit in nest.outer) >= numbers.wide_items * rows:
             tile, most = row_tile, all_units
         packed, whole = _is_packed(nest, context), _is_whole(nest, context)
         if packed and whole and math.gcd(nest.steps[-1].units // nest.unit, SETS) <= numbers.row_sets:

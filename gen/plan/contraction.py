@@ -368,7 +368,8 @@ def _moves(dot: Instruction, main: _Operands, sizes: "Sequence[int]", at: str, o
     found = _windows(dot, sizes, at, list(main.loops))
     if found is None:
         return None
-    by_digits, cells = compose(columns_map(sizes, unit, min(whole, sizes[-1]), part), at), [e.along.cells[0] for e in found]
+    by_digits = compose(columns_map(sizes, unit, min(whole, sizes[-1]), part), at)
+    cells = [each.along.cells[0] for each in found]
     maps = [algebra.call("map", "dims", compose(by_digits, main.positions[k])) for k in (1 - of, of)]
     first = [_affine(flat, found, cells) for flat in maps]
     if first[0] is None or first[1] is None:

@@ -908,7 +908,8 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
     shape, labels, kind = product.shape, product.attributes["dim_labels"], _sum_type(product)
     groups, features = group_count(product), shape.dims[labels.out[1]]
     each, unit, rows = features // groups, LINE // dtypes.storage_bytes(kind), shape.elements // features
-    if not _is_worth_it(product, features if each == 1 or parts_of_unit(groups, features, unit) else each, rows, panels):
+    part_of_unit = parts_of_unit(groups, features, unit)
+    if not _is_worth_it(product, features if each == 1 or part_of_unit else each, rows, panels):
         return None
     order = (labels.out[1], *(d for d in shape.minor_to_major if d != labels.out[1]))
     base, kernel = operands
@@ -921,12 +922,11 @@ def _by_features(x: Expander, product: Instruction, operands: "Sequence[Instruct
         both = [value if _strides(value, d) or part % unit == 0 and _are_neighbours(value, d, part) else
                 _stored(x, value, (d,)) for value, d in ((base, wide), (kernel, labels.rhs[1]))]
         return _laid_out(x, product, both, order, 1)
-    part = parts_of_unit(groups, features, unit)
-    if groups > 1 and each % unit and not part:
+    if groups > 1 and each % unit and not part_of_unit:
         return None
     base, kernel = (x.convert(operand, kind) for operand in operands)
-    kernel = _units(x, product, kernel, 1, labels.rhs[1], features if part else each, rows, panels)
-    if part:
+    kernel = _units(x, product, kernel, 1, labels.rhs[1], features if part_of_unit else each, rows, panels)
+    if part_of_unit:
         return _by_parts(x, product, base, kernel, order)
     # along input features, where these are the longest sum, neighbours are read one after another
     steps = loop_sizes(product)
@@ -996,7 +996,8 @@ def _strides(value: Instruction, contiguous: "Optional[int]" = None, leads: bool
 
 def _are_neighbours(value: Instruction, d: int, count: int) -> bool:
     """Return true if the first `count` elements of a value along a dimension lie one after another in memory."""
-    steps = _memory_strides(value, tuple(min(size, count) if k == d else size for k, size in enumerate(value.shape.dims)))
+    box = tuple(min(size, count) if k == d else size for k, size in enumerate(value.shape.dims))
+    steps = _memory_strides(value, box)
     return steps is not None and steps[d] == 1
 
 

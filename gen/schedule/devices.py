@@ -339,8 +339,8 @@ class ContractionCpuNumbers:
     row_units: int = 16
     row_items: int = 4
     row_sets: int = 4
-    # work-items, at least, with which those of a depthwise convolution have whole rows (3x3 of 2x56x56x144 pixels in two
-    # threads: 0.16 ms, blocks of 3 units 0.19)
+    # work-items, at least, with which those of a depthwise convolution have whole rows (3x3, 2x56x56 pixels of 144
+    # features in two threads: 0.16 ms, blocks of 3 units 0.19)
     wide_items: int = 32
     chunk: int = 256                    # products that are summed one after another, before the sum is added to a total
     # For matrix instructions: the steps of a chunk; rows and units of a block whose operand in units has no more steps
