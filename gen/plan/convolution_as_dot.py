@@ -4,8 +4,8 @@ Along each dimension of the image, the window of such a convolution has one elem
 padding below and no hole in the base. The product keeps the first dimensions and sums over the others. What it reads of
 the base is a slice, which stays in place.
 
-Where the contiguous dimension of the result is of the image, a product on a CPU reads rows of pixels. It stays a
-convolution, which reads rows of the kernel, if these pixels are not neighbours, or are few beside the features of a row.
+Where the contiguous dimension of the result is of the image, a product on a CPU reads rows of pixels, of a copy if these
+are not neighbours. It stays a convolution, which reads rows of the kernel, if they are few beside the features of a row.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Callable, List, Optional, Sequence, Tuple
 
 from gen.hlo import Instruction, array_shape
 from gen.hlo.expansion import Expander
+from gen.plan.partition import STORED
 
 # The strides of an array's dimensions in memory; None: it is not in memory so.
 Strides = Callable[[Instruction], Optional[Sequence[int]]]
@@ -74,9 +75,15 @@ def as_dot(x: Expander, convolution: Instruction, operands: "Sequence[Instructio
         taps = math.prod(base.shape.dims[base.shape.rank - len(summed):])
         base = x.reshape(base, (*base.shape.dims[:base.shape.rank - len(summed)], taps))
         kernel, summed = x.reshape(kernel, (kernel.shape.dims[0], taps, kernel.shape.dims[-1])), summed[:1]
-    if longer and pixels and (bounds[image[first - 1]][2] > 1
-                              or dims[-1] > longer * joined[min(first, count)] and _is_row(kernel, strides)):
-        return None
+    if longer and pixels:
+        apart = bounds[image[first - 1]][2] > 1
+        row = math.prod(dims[1:-1]) if apart else joined[min(first, count)]
+        if dims[-1] > longer * row and _is_row(kernel, strides) \
+                or apart and minor[minor.index(len(kept)):][:len(kept)] != [*range(len(kept), 0, -1)]:
+            return None
+        if apart:       # the pixels that are read are copied, side by side
+            base, joined, count = _of_pixels(x, base, len(kept)), (dims[0], row, dims[-1]), 1
+            minor = list(dict.fromkeys(d if d == 0 else 1 if d < len(dims) - 1 else 2 for d in minor))
     dot = Instruction(
         convolution.name, "dot", array_shape(shape.dtype, joined, tuple(minor)), [base, kernel],
         {**{name: convolution.attributes[name] for name in convolution.attributes if name not in CONVOLUTION},
@@ -94,6 +101,14 @@ def _is_row(value: Instruction, strides: Strides) -> bool:
     """Return true if the last dimension is contiguous in memory."""
     found = strides(value)
     return found is not None and found[-1] == 1
+
+
+def _of_pixels(x: Expander, base: Instruction, count: int) -> Instruction:
+    """Return the base, in memory with neighbouring pixels: dimensions 1 to `count`, as one."""
+    dims, rank = base.shape.dims, base.shape.rank
+    order = (*range(count, 0, -1), *range(rank - 1, count, -1), 0)
+    copy = x.add("copy", array_shape(base.shape.dtype, dims, order), [base], **{STORED: True})
+    return x.reshape(copy, (dims[0], math.prod(dims[1:count + 1]), *dims[count + 1:]))
 
 
 def _in_a_row(value: Instruction, first: int, count: int, strides: Strides) -> bool:

@@ -146,7 +146,7 @@ class Panels(NamedTuple):
     images of 56x56, 64 to 64 features, in one thread: 3.6 ms, in two parts 3.0; 128 to 128 features with stride 2, ratio
     3.4: no faster). longer_features: the most features in place, for each pixel of a row, of a convolution that becomes a
     product whose rows are pixels (in one thread: 512 to 2048 features of 49 pixels 2.49 ms, by rows of features 1.85;
-    960 to 160: 0.23, 0.24). complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
+    960 to 160: 0.23, 0.24; in two, 512 to 1024 of two images of 196 pixels, each second one of a row: 1.19 ms, 1.55). complex_least: the least number of rows, of columns and of steps with which a product of complex numbers
     becomes one of real numbers whose operands are copied (c64 in two threads: 512x512x512 then takes 7.7 ms in place of
     271, 8x1000x1000 5.4 in place of 10.1, but 4x1000x1000 7.6 in place of 5.8). Of others the larger operand is
     read in place (4x1000x1000: 0.29 ms, as loops 3.7), but those of fewer multiplications than least_steps (10000 of
@@ -187,7 +187,7 @@ class Panels(NamedTuple):
     parts_bytes: int = 1 << 20
     images_bytes: int = 1 << 20
     images_share: int = 4
-    longer_features: int = 4
+    longer_features: int = 6
     complex_least: int = 8
     small_rows: int = 24
     small_steps: int = 1024
