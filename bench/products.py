@@ -92,7 +92,7 @@ def product(m: int, n: int, k: int, batch: int = 1, dtype: str = "f32", result: 
 def convolution(name: str, batch: int, size: int, channels: int, filters: int, window: int, stride: int = 1, groups: int = 1,
                 order: str = "nhwc", kind: str = "forward") -> Case:
     """Of images of size by size pixels; the output has size / stride. kind: forward, or the gradient of "input" or "weights", as XLA rewrites
-    JAX's; groups are of one channel each."""
+    JAX's, whose groups are of one channel each."""
     out, low = -(-size // stride), (window - 1) // 2
     high = (out - 1) * stride + window - size - low
     image = {"nhwc": lambda s, c: [batch, s, s, c], "nchw": lambda s, c: [batch, c, s, s]}[order]
@@ -228,6 +228,8 @@ def cases() -> Iterator[Case]:
             for kind in ("forward", "input", "weights"):
                 if name != "resnet_first_7x7" or kind != "input":
                     yield convolution(name, *sizes, order=order, kind=kind)
+        for name, *sizes in GROUPED:
+            yield convolution(name, *sizes, order=order)
 
 
 # Of ResNet-50 and MobileNet-v2: the name, images, pixels of a side, channels, filters, window, stride, groups.
@@ -236,6 +238,9 @@ LAYERS = [("resnet_first_7x7", 2, 224, 3, 64, 7, 2), ("resnet_3x3_64", 2, 56, 64
           ("resnet_3x3_512", 2, 7, 512, 512, 3), ("resnet_1x1_2048", 2, 7, 2048, 512, 1), ("mobilenet_1x1_24", 2, 56, 24, 144, 1),
           ("mobilenet_1x1_144", 2, 56, 144, 24, 1), ("mobilenet_1x1_160", 2, 7, 160, 960, 1), ("mobilenet_depthwise_144", 2, 56, 144, 144, 3, 1, 144),
           ("mobilenet_depthwise_192_stride", 2, 28, 192, 192, 3, 2, 192)]
+# Of groups of few features: ResNeXt-50's, and depthwise with two features of each channel.
+GROUPED = [("resnext_3x3_32x4", 2, 56, 128, 128, 3, 1, 32), ("resnext_3x3_32x8", 2, 28, 256, 256, 3, 1, 32),
+           ("depthwise_96x2", 2, 28, 96, 192, 3, 1, 96)]
 
 
 class Library:
