@@ -361,7 +361,8 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             block = numbers.few_steps_rows
         count, each = -(-all_units // most), nest.row.each
-        if rows > block and not groups and each == 1:       # blocks of nearly as many rows each, of whole tiles
+        # blocks of nearly as many rows each, of whole tiles; columns that two blocks share are summed up in tiles alike
+        if rows > block and not groups and each == 1 and not nest.overlap:
             tile_rows = numbers.tile_rows(tile or -(-all_units // count))
             block = min(block, -(-_even(rows, block) // tile_rows) * tile_rows)
         block = min(rows, block // each * each)
