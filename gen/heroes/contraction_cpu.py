@@ -183,7 +183,7 @@ class Words:
                      of_memory("load" if space else "fetch"), of_memory("store" if space else "stage"), widen,
                      tuple(map(of_memory, ("load", "stage"))) if schedule.packed else (), nest.group,
                      f"splat_{vector}" if nest.group == 1 else "splat_group" if d.declares_vectors else "splat_ints",
-                     f"mad_{name}", *(MATRIX[operands] if _has_matrix(nest, schedule, context) else ("", "")),
+                     f"mad_{name}", *(MATRIX[operands] if _in_groups(nest, context) else ("", "")),
                      dtypes.storage_bytes(operands[0]), biased=biased,
                      load_own=of_memory("fetch") if biased else "", store_own=of_memory("stage") if biased else "",
                      spread=spread, part_lanes=lanes, part_step=step)
@@ -193,13 +193,6 @@ def _in_groups(nest: Contraction, context: Context) -> bool:
     """Return true if matrix instructions multiply the operands: the groups of a row of `single` lie one after another."""
     return context.target.declares_vectors and nest.group > 1 and bool(nest.steps) \
         and nest.steps[-1].single == nest.group
-
-
-def _has_matrix(nest: Contraction, schedule: ContractionSchedule, context: Context) -> bool:
-    """Return true if matrix instructions may compute the sums: a unit that shares columns of the result with the one
-    before it is in that one's block. They add to a result in two steps, between which no other work-item may store."""
-    last = schedule.units - (schedule.long_blocks < schedule.unit_blocks)
-    return _in_groups(nest, context) and not (nest.overlap and schedule.to and last == 1)
 
 
 @dataclass(frozen=True)
@@ -361,8 +354,11 @@ class ContractionCpuHero(Hero[Contraction, ContractionSchedule]):
                 and (direct == (0, 0) or _row_bytes(nest) >= context.device.page):
             block = numbers.few_steps_rows
         count, each = -(-all_units // most), nest.row.each
-        # blocks of nearly as many rows each, of whole tiles; columns that two blocks share are summed up in tiles alike
-        if rows > block and not groups and each == 1 and not nest.overlap:
+        # Units that share columns are in one block: NaNs of two work-items may differ, and matrix instructions add to a
+        # result in two steps.
+        if nest.overlap:
+            count = min(count, max(1, all_units // 2))
+        if rows > block and not groups and each == 1:       # blocks of nearly as many rows each, of whole tiles
             tile_rows = numbers.tile_rows(tile or -(-all_units // count))
             block = min(block, -(-_even(rows, block) // tile_rows) * tile_rows)
         block = min(rows, block // each * each)

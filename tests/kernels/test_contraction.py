@@ -1012,16 +1012,20 @@ def test_tiles_of_the_processor(refused: bool, tmp_path: Path) -> None:
     assert [result.status for result in run.check_built([built], "c", run.Options())] == ["PASS"]
 
 
-def test_a_unit_that_shares_columns_is_not_added_up_in_two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it is alone in its block, another work-item may store between these."""
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+@pytest.mark.parametrize("t", ["bf16", "f32"])
+def test_units_that_share_columns_are_in_one_block(t: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else two work-items would store to these columns: their NaNs may differ, and matrix instructions add in two steps."""
     device = DEVICES["cpu"]
-    for most, takes in ((2, False), (3, True)):
-        numbers = replace(device.contraction_cpu, matrix_block=(20, most))
-        monkeypatch.setitem(schedule.DEVICES, "cpu", replace(device, contraction_cpu=numbers))
-        (fusion,) = fusions(dot("bf16[20,50]{1,0}", "bf16[50,72]{1,0}", "f32[20,72]{1,0}", ROWS))
+    numbers = replace(device.contraction_cpu, matrix_block=(20, most), units=most, whole_units=1, few_rows={1: 2})
+    monkeypatch.setitem(schedule.DEVICES, "cpu", replace(device, contraction_cpu=numbers))
+    for columns in (33, 47, 72, 100):
+        (fusion,) = fusions(dot(f"{t}[20,50]{{1,0}}", f"{t}[50,{columns}]{{1,0}}", f"f32[20,{columns}]{{1,0}}", ROWS))
         *_, kernel = target_file(fusion, "c", "cpu").kernels
-        assert isinstance(kernel.loop, ContractionSchedule) and kernel.loop.to
-        assert bool(kernel.text.record.words.matrix) == takes, kernel.loop
+        loop, nest = kernel.loop, kernel.nest
+        assert isinstance(loop, ContractionSchedule) and isinstance(nest, contraction.Contraction) and nest.overlap
+        assert loop.units - (loop.long_blocks < loop.unit_blocks) >= 2, loop
+        assert bool(kernel.text.record.words.matrix) == (t == "bf16")
 
 
 @pytest.mark.parametrize("b, d", [("c64[2048,3,1]{2,1,0}", "c64[3,1,1]{2,1,0}"), ("c64[2048,3]{1,0}", "c64[3,1]{1,0}")])
