@@ -428,9 +428,10 @@ def _is_packed(nest: Contraction, context: Context) -> bool:
     if nest.windows or nest.wide is not None or nest.units.shape.dtype != nest.dot.shape.dtype \
             or nest.next_unit != unit or panels is None:
         return False
-    short = math.prod(digit.size for digit in nest.steps) <= numbers.chunk
-    return _bytes(nest) > panels.in_place_bytes and nest.steps[-1].units > max(panels.units) * unit \
-        and nest.row.size > (numbers.packed_short_rows if short else numbers.packed_least_rows)
+    steps = math.prod(digit.size for digit in nest.steps)
+    return _bytes(nest) > panels.in_place_bytes and steps >= numbers.packed_least_steps \
+        and nest.steps[-1].units > max(panels.units) * unit \
+        and nest.row.size > (numbers.packed_short_rows if steps <= numbers.chunk else numbers.packed_least_rows)
 
 
 def _is_whole(nest: Contraction, context: Context) -> bool:

@@ -333,6 +333,7 @@ class ContractionCpuNumbers:
     packed_least_rows: int = 16
     # the same of sums of one chunk (f32 24x6272x144 in two threads: 0.13 ms, with panels 0.16)
     packed_short_rows: int = 32
+    packed_least_steps: int = 32        # steps for which it pays (f32 144x6272x24: 0.11 ms, with panels 0.14)
     packed_ahead: int = 16
     # Blocks are whole rows where these are at most row_units, and at least row_items products share the work: memory is
     # read in its order (f32 24x144x6272 in 8 parts, two threads: 0.18 ms, blocks of 3 units 0.19). Such rows stay in

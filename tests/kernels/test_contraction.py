@@ -244,7 +244,7 @@ def small(monkeypatch: pytest.MonkeyPatch, panels: Panels) -> None:
     for name in ("cpu", "pocl-cpu"):
         device = DEVICES[name]
         numbers = replace(device.contraction_cpu, rows=48, chunk=8, few_rows={1: 2, 3: 3}, packed_rows=48, packed_units=4,
-                          packed_tile=2, packed_chunk=8, packed_least_rows=0, packed_short_rows=0, matrix_chunk=20, matrix_block=(20, 3), long_matrix_block=(40, 5),
+                          packed_tile=2, packed_chunk=8, packed_least_rows=0, packed_short_rows=0, packed_least_steps=1, matrix_chunk=20, matrix_block=(20, 3), long_matrix_block=(40, 5),
                           long_matrix_array=(23, 2), few_steps=16, kept_bytes=1 << 10)
         monkeypatch.setitem(schedule.DEVICES, name, replace(device, panels=panels, contraction_cpu=numbers))
 
