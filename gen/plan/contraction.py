@@ -307,7 +307,9 @@ def _of(nest: Nest, dot: Instruction, epilogue: Partition, at: str, strip: int) 
     sums = [Digit(size, single[name], units[name], 0, taps.get(name)) for name, size in counts.items()]
     if group > 1 and sums.pop() != Digit(group, 1, 1):
         return None
-    steps = _joined(_longest_last(_merged(sorted(sums, key=lambda digit: (-abs(digit.units), -abs(digit.single))))))
+    steps = _merged(sorted(sums, key=lambda digit: (-abs(digit.units), -abs(digit.single))))
+    joined = _joined(steps)
+    steps = joined if len(joined) < len(steps) else _joined(_longest_last(steps))
     strips = _strips(number, sizes)
     if strips is None:
         return None
