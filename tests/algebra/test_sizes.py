@@ -1,0 +1,186 @@
+"""The sizes of simplified maps beside those that the tests of other systems expect.
+
+`../shared/peer/simplify_pairs.tsv` has maps of one result with the result that TVM or Halide expects, `../shared/peer/random_maps.tsv` maps with
+XLA's simplified text. sizes_before.tsv, beside this file, has for each row of the latter the symbols of the results that our header gave at commit
+8df6257 and that TVM 0.27 gives; - where there is no number.
+
+    python3 tests/algebra/test_sizes.py [--rows REGEX] [--sett COMMAND] [--all]
+
+prints a line for each class of rows, then every row that is wrong, larger than expected or not decided equal. --rows takes only the rows whose
+names match, --sett another command than build/sett, --all prints the rows that are equal or smaller too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+import pytest
+
+from test_indexing_map import NO_VALUE, Map, map_nodes
+
+PEER = ROOT.parent / "shared" / "peer"
+POINTS = 150    # of a row whose domain is larger
+
+# Rows of simplify_pairs.tsv whose results may stay larger than expected, and why.
+LARGER: "dict[str, str]" = {}
+
+
+def symbols(text: str) -> int:
+    """Return the number of operators, variables and constants in the results of a map; the sign of a constant is an operator."""
+    if text == "KNOWN EMPTY":
+        return 0
+    results = text.split(" -> ", 1)[1].split(", domain:")[0]
+    return len(re.findall(r"\w+|[-+*]", results))
+
+
+def in_constraints(text: str) -> int:
+    """Return the number of operators, variables and constants in the constraints of a map, without the bounds of variables and ends of intervals."""
+    if text == "KNOWN EMPTY":
+        return 0
+    return sum(len(re.findall(r"\w+|[-+*]", expression)) for expression, _, _ in Map(text).constraints)
+
+
+def ask(command: str, verb: str, lines: "list[str]") -> "list[str]":
+    """Return the answers of one process to many questions."""
+    done = subprocess.run([command, "map", verb, "-"], input="".join(line + "\n" for line in lines), capture_output=True, text=True)
+    answers = done.stdout.splitlines()
+    assert len(answers) == len(lines), done.stderr
+    return answers
+
+
+def points(box: "list[tuple[int, int]]", rng: random.Random) -> "Iterator[tuple[int, ...]]":
+    """Yield all points of a small box, or points near 0, at the ends and anywhere: where minima change their terms the variables are close to each other."""
+    sizes = 1
+    for lo, hi in box:
+        sizes *= max(0, hi - lo + 1)
+    if sizes <= POINTS:
+        yield from itertools.product(*(range(lo, hi + 1) for lo, hi in box))
+        return
+    for _ in range(POINTS):
+        near, width = rng.choice([0, 0, rng.randint(-1000, 1000)]), rng.choice([3, 12, 60])
+        yield tuple(min(max(near + rng.randint(-width, width), lo), hi) if rng.random() < 0.8 else rng.choice([lo, hi, rng.randint(lo, hi)])
+                    for lo, hi in box)
+
+
+def differs(before: str, after: str, rng: random.Random) -> str:
+    """Return a point where two maps differ, or nothing. A point where the first has no value does not count."""
+    a, b = Map(before), Map(after)
+    for point in points(a.box(), rng):
+        if a(point) not in (b(point), NO_VALUE):
+            return f"at {point}: {a(point)} and {b(point)}"
+    return ""
+
+
+@dataclass
+class Row:
+    name: str
+    text: str
+    got: str
+    sizes: "dict[str, tuple[int, int]]"     # the name of what ours is compared with: the size of ours, the other one
+    wrong: str                              # a point where the result differs
+    undecided: str                          # an answer other than equal
+    shown: str                              # the expected text
+
+    @property
+    def larger(self) -> "list[str]":
+        return [who for who, (ours, other) in self.sizes.items() if ours > other]
+
+    @property
+    def smaller(self) -> bool:
+        return all(ours < other for ours, other in self.sizes.values())
+
+    def line(self) -> str:
+        sizes = ", ".join(f"{ours}, {who} {other}" for who, (ours, other) in self.sizes.items())
+        marks = [f"LARGER than {' and '.join(self.larger)}"] if self.larger else []
+        marks += [self.undecided[:40]] if self.undecided else []
+        marks += [f"WRONG {self.wrong}"] if self.wrong else []
+        return f"{self.name}: {'; '.join([sizes] + marks)}\n    map   {self.text}\n    ours  {self.got}\n    {self.shown}"
+
+
+def pairs(command: str, wanted: str) -> "list[Row]":
+    """Return the rows of simplify_pairs.tsv; the expected size is the lesser one of the text and of our print of it."""
+    rows = [line.split("\t") for line in (PEER / "simplify_pairs.tsv").read_text().splitlines()]
+    rows = [row for row in rows if re.search(wanted, row[0])]
+    got = ask(command, "simplify", [row[1] for row in rows])
+    printed = ask(command, "parse", [row[2] for row in rows])
+    equal = ask(command, "equal", [f"{row[1]}\t{row[2]}" for row in rows])
+    rng = random.Random(1)
+    return [Row(name, text, ours, {"expected": (symbols(ours), min(symbols(expected), symbols(again)))}, differs(text, ours, rng),
+                "" if answer == "equal" else answer, f"wants {expected}")
+            for (name, text, expected), ours, again, answer in zip(rows, got, printed, equal)]
+
+
+def random_maps(command: str, wanted: str) -> "list[Row]":
+    """Return the rows of random_maps.tsv, named by class and line. XLA's results count where they are sound, with their constraints and as XLA counts nodes."""
+    before = {line.split("\t")[0]: line.split("\t")[1:] for line in (Path(__file__).parent / "sizes_before.tsv").read_text().splitlines()
+              if not line.startswith("#")}
+    rows = []
+    for number, line in enumerate((PEER / "random_maps.tsv").read_text().splitlines(), 1):
+        fields = line.split("\t")
+        if not line.startswith("#") and re.search(wanted, f"{fields[2]}:{number}"):
+            rows.append((str(number), *fields))
+    got = ask(command, "simplify", [row[1] for row in rows])
+    # where XLA's text is not sound, the map and our result are compared
+    equal = ask(command, "equal", [f"{row[1]}\t{row[2] if row[6] == 'ok' else ours}" for row, ours in zip(rows, got)])
+    rng, made = random.Random(1), []
+    for (number, text, xla, kind, _, _, sound, _, _), ours, answer in zip(rows, got, equal):
+        sizes = {who: (symbols(ours), int(size)) for who, size in zip(("8df6257", "TVM"), before[number]) if size != "-"}
+        if sound == "ok":
+            sizes["XLA"] = map_nodes(ours), map_nodes(xla)
+        made.append(Row(f"{kind}:{number}", text, ours, sizes, differs(text, ours, rng), "" if answer == "equal" else answer, f"XLA   {xla}"))
+    return made
+
+
+def report(title: str, rows: "list[Row]", every: bool, out: "list[str]") -> None:
+    """Add the counts for each class of rows, then the rows that are larger, wrong or not decided equal, or all."""
+    classes: "dict[str, list[Row]]" = {}
+    for row in rows:
+        classes.setdefault(re.sub(r"(_r\d+_k\d+)?[:_]\d+$", "", row.name), []).append(row)
+    if len(classes) > 1:
+        classes["all"] = rows
+    whose = sorted({who for row in rows for who in row.sizes})
+    out.append(f"{title + ', rows':32}  rows   wrong  not decided equal   larger  equal  smaller" + "".join(f"  larger than {who}" for who in whose))
+    for name, some in classes.items():
+        larger, smaller = sum(bool(r.larger) for r in some), sum(r.smaller and not r.larger for r in some)
+        out.append(f"  {name:32} {len(some):4} {sum(bool(r.wrong) for r in some):6} {sum(bool(r.undecided) for r in some):18} {larger:8} "
+                   f"{len(some) - larger - smaller:6} {smaller:8}" + "".join(f"{sum(who in r.larger for r in some):{14 + len(who)}}" for who in whose))
+    out += [row.line() for row in rows if every or row.larger or row.undecided or row.wrong]
+
+
+def test_no_row_is_wrong() -> None:
+    """Every simplified row has the values of its map, and none is said to differ from what the other system expects."""
+    if not PEER.exists():
+        pytest.skip("no ../shared/peer")
+    for rows in pairs(str(ROOT / "build/sett"), ""), random_maps(str(ROOT / "build/sett"), ""):
+        assert rows and not [row.line() for row in rows if row.wrong or row.undecided.startswith("different")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", default="", metavar="REGEX")
+    parser.add_argument("--sett", default=str(ROOT / "build/sett"), metavar="COMMAND")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    if not PEER.exists():
+        print("SKIP: no ../shared/peer")
+        return
+    out: "list[str]" = []
+    for title, make in (("simplify_pairs.tsv", pairs), ("random_maps.tsv", random_maps)):
+        rows = make(options.sett, options.rows)
+        if rows:
+            report(title, rows, options.all, out)
+    print("\n".join(out))
+
+
+if __name__ == "__main__":
+    main()
