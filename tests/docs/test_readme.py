@@ -1,4 +1,4 @@
-"""README holds: its examples run and print what it says, its table is the headers' first lines, its commands are the two."""
+"""README.md and gen/manual.md are true: examples run and print what stands below them, and every command, option, file and number exists."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from gen_run import gen
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text()
+MANUAL = (ROOT / "gen" / "manual.md").read_text()
+GUIDE = (ROOT / "gen" / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.M | re.S)
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wundef", "-Wcast-qual", "-Wstrict-prototypes", "-Werror"]
 
@@ -33,6 +35,11 @@ def of(language: str) -> "list[str]":
 
 def shell(command: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=900)
+
+
+def test_length() -> None:
+    """README has at most 350 lines; reference belongs to the manuals."""
+    assert TEXT.count("\n") <= 350
 
 
 def test_two_commands() -> None:
@@ -123,7 +130,7 @@ def test_manifest(tmp_path: Path) -> None:
     """The keys that are explained are those of a manifest."""
     import json
 
-    said = re.search(r"^\* The manifest has (.*?)^\* ", TEXT, re.M | re.S)
+    said = re.search(r"^\* The manifest has (.*?)\n\n", MANUAL, re.M | re.S)
     assert said
     assert shell(f"python3 -m gen build tests/kernels/layouts_f32.hlo tests/goldens/pool_gradient_f32.hlo -o {tmp_path} --target opencl,cuda").returncode == 0
     manifest, chained = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("layouts_f32", "pool_gradient_f32"))
@@ -242,9 +249,10 @@ def test_shell_blocks() -> None:
         assert arguments().parse_args(shlex.split(command)[3:])
 
 
-def test_named_commands() -> None:
+@pytest.mark.parametrize("text", [TEXT, MANUAL], ids=["README.md", "manual.md"])
+def test_named_commands(text: str) -> None:
     """Verbs, options and ninja's targets that the prose names are there, and so are the groups of build/sett."""
-    prose = re.sub(r"^```.*?^```$", "", TEXT, flags=re.M | re.S)
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     words = re.findall(r"`([^`]+)`", prose)
     built = " ".join(re.findall(r"^build ([^:]+):", (ROOT / "build.ninja").read_text(), re.M)).split()
     helps = {verb: gen(verb, "--help").stdout for verb in VERBS}
@@ -255,7 +263,7 @@ def test_named_commands() -> None:
             assert set(parts[1:]) <= set(built), word
         elif parts[0] in ("sett", "build/sett") and len(parts) > 1:
             assert parts[1] == "help" or parts[1] in groups, word
-            assert len(parts) < 3 or parts[2] in groups or f"sett {parts[1]} {parts[2]} " in run_sett("help", parts[1]), word
+            assert len(parts) < 3 or parts[1] == "help" or parts[1] == "draw" or parts[2] in groups or f"sett {parts[1]} {parts[2]} " in run_sett("help", parts[1]), word
         elif parts[0] == "gen" and len(parts) > 1:
             assert parts[1] in VERBS or parts[1].startswith("-"), word
             for option in re.findall(r"--[a-z-]+", word):
@@ -273,7 +281,7 @@ def test_named_functions() -> None:
 
 def test_devices_and_targets() -> None:
     """The table of targets has every target that check takes; the devices of a GPU are those that there are."""
-    table = TEXT[TEXT.index("| `--target` |"):]
+    table = MANUAL[MANUAL.index("| `--target` |"):]
     rows = re.findall(r"^\| (`.*?`) \| (.*?) \|", table[:table.index("\n\n")], re.M)[1:]
     assert sorted(name for names, _ in rows for name in re.findall(r"`([\w-]+)`", names)) == sorted(RUNNERS)
     (gpus,) = [what for names, what in rows if "`cuda`" in names]
@@ -306,8 +314,8 @@ def test_numbers() -> None:
 
 
 def test_ninja_block() -> None:
-    """The two lines stand in build.ninja."""
-    (block,) = of("ninja")
+    """The two lines of the guide that add a kernel to the catalogue stand in build.ninja."""
+    (block,) = re.findall(r"^```ninja\n(.*?)^```$", GUIDE, re.M | re.S)
     assert len(block.splitlines()) == 2 and block in (ROOT / "build.ninja").read_text()
 
 
@@ -317,7 +325,7 @@ def test_verbs() -> None:
     assert verbs and re.findall(r"^\| `gen (\w+) ", TEXT, re.M) == verbs[0].split("|") == VERBS
 
 
-@pytest.mark.parametrize("page", ["README.md", "bench/README.md"])
+@pytest.mark.parametrize("page", ["README.md", "gen/manual.md", "bench/README.md"])
 def test_links(page: str) -> None:
     text = (ROOT / page).read_text()
     for target in re.findall(r"\]\(([^)#]+)\)", text):
@@ -339,6 +347,16 @@ def test_bench_page() -> None:
 
 
 def test_examples_are_named() -> None:
-    """Each folder of tests/examples has a row in the table of what is here."""
-    rows = re.findall(r"^\| \[tests/examples/(\w+)\]\(tests/examples/\1\) \|", TEXT, re.M)
-    assert sorted(rows) == sorted(path.name for path in (ROOT / "tests" / "examples").iterdir() if path.is_dir())
+    """README links to each folder of tests/examples."""
+    linked = set(re.findall(r"\]\(tests/examples/(\w+)\)", TEXT))
+    assert linked == {path.name for path in (ROOT / "tests" / "examples").iterdir() if path.is_dir()}
+
+
+def test_changes() -> None:
+    """The page of changes names the version of each header, newest day first."""
+    changes = (ROOT / "gen" / "changes.md").read_text()
+    days = re.findall(r"^## (\S+)$", changes, re.M)
+    assert days == sorted(days, reverse=True) and "(gen/changes.md)" in TEXT
+    for path in ROOT.glob("include/*.h"):
+        version = path.read_text().split(" - ")[1]
+        assert f"{path.name} {version}" in " ".join(changes.split()), path.name
