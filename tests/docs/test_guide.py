@@ -9,6 +9,8 @@ import inspect
 import io
 import re
 import shlex
+import shutil
+import subprocess
 import tokenize
 from pathlib import Path
 from typing import List, Set
@@ -69,7 +71,7 @@ def wrong(text: str) -> "List[str]":
     for word, after in re.findall(r"`([^`]+)`(?= \(`([^`]+)`\))?", " ".join(text.split())):
         if word in OTHER:
             continue
-        if re.match("python3 |ninja |-", word):
+        if re.match("python3 |ninja |-|SETT_", word):
             if not is_command(word):
                 faults.append(f"{word}: no such command or option")
         elif "/" in word or (ROOT / word).is_file():
@@ -84,7 +86,11 @@ def wrong(text: str) -> "List[str]":
 
 
 def is_command(text: str) -> bool:
-    words = shlex.split(text)
+    words = [word for word in shlex.split(text) if not re.fullmatch(r"SETT_[A-Z]+=\d+", word)]
+    if words[:2] == ["ninja", "-t"]:
+        return subprocess.run(words, cwd=ROOT, capture_output=True).returncode == 0 if shutil.which("ninja") else words[2] in ("targets", "compdb")
+    if words[1:3] == ["-m", "pytest"]:
+        return (ROOT / words[3]).is_file()
     if words[0] == "ninja":
         built = re.findall(r"^build ([^:]+):", (ROOT / "build.ninja").read_text(), re.M)
         return set(words[1:]) <= set(" ".join(built).split())
@@ -118,10 +124,10 @@ def test_names_of_heroes() -> None:
 
 
 def test_interface() -> None:
-    """All members of a hero's interface are explained; the guide has at most 216 lines, of at most 120 columns."""
+    """All members of a hero's interface are explained; the guide has at most 310 lines, of at most 120 columns."""
     members = {name for name, _ in inspect.getmembers(Hero) if not name.startswith("_")}
     assert members == set(re.findall(r"`Hero\.(\w+)`", OF_HERO))
-    assert TEXT.count("\n") <= 216 and max(map(len, TEXT.split("\n"))) <= 120
+    assert TEXT.count("\n") <= 310 and max(map(len, TEXT.split("\n"))) <= 120
 
 
 def as_printed(shown: str, printed: str) -> "List[str]":

@@ -4,7 +4,6 @@ arguments as every manual says they are."""
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,8 +20,6 @@ MODULES = {"sett_tile.h": "tile", "sett_relayout.h": "relayout", "sett_indexing_
            "sett_mma_layouts.h": "mma", "sett_notation.h": "notation", "sett_move.h": "move", "sett.h": ""}
 # What goes in by value, as ARGUMENTS says; the last are plans of a device.
 BY_VALUE = {"sett_expr", "sett_map", "sett_analysis_list", "sett_nested_counts", "sett_map_mark", "sett_tile_device_plan", "sett_nested_plan"}
-# What has the form of .clang-format.
-FORMATTED = ["include/*.h", "gen/command/*.c", "tests/*.h", "tests/algebra/*.[ch]", "tests/layouts/*.[ch]"]
 EACH = pytest.mark.parametrize("header", sorted(TEXTS))
 
 
@@ -132,17 +129,3 @@ def test_arguments() -> None:
             for kind in re.findall(r"(?:^|,)\s*(?:const )?(sett_\w+) \w+(?=,|$)", arguments):
                 taken.setdefault(kind, set()).add(name)
     assert {kind: names for kind, names in taken.items() if kind not in BY_VALUE} == {} and set(taken) == BY_VALUE
-
-
-@pytest.mark.peer
-def test_format() -> None:
-    """clang-format with .clang-format leaves the headers, the command and the tests in C as they are."""
-    if not shutil.which("clang-format"):
-        pytest.skip("no clang-format")
-    version = re.search(r"version (\d+)", subprocess.run(["clang-format", "--version"], capture_output=True, text=True).stdout)[1]
-    if version != "14":
-        pytest.skip(f"clang-format {version} breaks lines in other places than 14")
-    files = sorted(str(path) for pattern in FORMATTED for path in ROOT.glob(pattern))
-    assert {Path(file).parent for file in files} == {ROOT / name for name in ("include", "gen/command", "tests", "tests/algebra", "tests/layouts")}
-    done = subprocess.run(["clang-format", "--dry-run", "-Werror", *files], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[:4000]
